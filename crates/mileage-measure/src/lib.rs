@@ -1,0 +1,13 @@
+//! How I/O is counted: a mergeable latency histogram and a bounded interval series.
+//!
+//! # Invariant
+//! Pure: no file, no clock, no globals; recording allocates nothing after construction and never fails.
+//! *Guard:* this crate has no dependency that could reach the host; `series` proves its bound over random input.
+
+mod histogram;
+mod record;
+mod series;
+
+pub use histogram::{Histogram, HistogramData, SUB_BUCKETS_PER_OCTAVE};
+pub use record::{LatencyData, RunError, RunRecord, ThreadRecord};
+pub use series::{Series, SeriesData};

@@ -1,0 +1,193 @@
+//! The value that says what I/O to do, and the rules that make one valid.
+
+use mileage_units::format_bytes;
+use serde::{Deserialize, Serialize};
+
+/// Order in which the records of the span are visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PatternKind {
+    /// One after the other from the start; each thread has a contiguous share; wraps around at its end.
+    Sequential,
+    /// Each record of the thread's share once, in a seeded shuffle; a new shuffle for every further pass.
+    Shuffled,
+    /// Uniform over the whole span, with replacement, whatever the thread.
+    Random,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Seeded random bytes; no compressor saves anything on them.
+    Incompressible,
+    /// Zero bytes.
+    Zeros,
+}
+
+/// How a thread that has written makes its writes durable, once, after its last operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sync {
+    /// Not at all.
+    None,
+    /// Data and all metadata.
+    Fsync,
+    /// Data and the metadata needed to read it back.
+    Fdatasync,
+}
+
+/// When a run ends: at the first limit reached. Bytes and operations are totals over all threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// Bytes moved; a multiple of the record.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// Operations issued.
+    #[serde(default)]
+    pub operations: Option<u64>,
+    /// Time since the first operation, in nanoseconds.
+    #[serde(default)]
+    pub time_ns: Option<u64>,
+}
+
+/// What I/O to do. Valid once [`Workload::check`] has passed; everything that takes one checks it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Order of the offsets.
+    pub pattern: PatternKind,
+    /// Share of operations that read, 0 to 100 percent; the others write. Drawn per operation, seeded.
+    pub read_percent: u8,
+    /// Size of every operation in bytes, 512 to 1 GiB, a multiple of 512.
+    pub record_bytes: u32,
+    /// First byte of the span, a multiple of the record.
+    pub span_start_bytes: u64,
+    /// Length of the span, a multiple of the record, with at least one record for each thread.
+    pub span_bytes: u64,
+    /// Operations outstanding per thread, 1 to 4096, held constant (closed loop).
+    pub depth: u32,
+    /// Threads, 1 to 1024.
+    pub threads: u32,
+    /// When to stop; at least one limit.
+    pub stop: Stop,
+    /// Source of every random choice.
+    pub seed: u64,
+    /// What is written.
+    pub content: Content,
+    /// How writes are made durable at the end.
+    pub sync: Sync,
+    /// Whether the final sync counts in the run's time.
+    pub sync_timed: bool,
+}
+
+/// Why a workload cannot be done, with what was found and what is expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A number outside its range.
+    #[error("{what} is {found}: expected {min} to {max}")]
+    OutOfRange {
+        /// Name of the field.
+        what: &'static str,
+        /// What was given.
+        found: u64,
+        /// Smallest allowed.
+        min: u64,
+        /// Largest allowed.
+        max: u64,
+    },
+    /// A size that is not a whole number of records (or sectors).
+    #[error("{what} is {found} bytes, not a multiple of {of} bytes ({}): choose a size that divides evenly", format_bytes(*.of))]
+    NotAMultiple {
+        /// Name of the field.
+        what: &'static str,
+        /// What was given, in bytes.
+        found: u64,
+        /// The divisor, in bytes.
+        of: u64,
+    },
+    /// No limit was given.
+    #[error("no stop rule: give stop.bytes, stop.operations or stop.time_ns")]
+    Endless,
+}
+
+fn in_range(what: &'static str, found: u64, min: u64, max: u64) -> Result<(), Error> {
+    if (min..=max).contains(&found) { Ok(()) } else { Err(Error::OutOfRange { what, found, min, max }) }
+}
+
+fn multiple(what: &'static str, found: u64, of: u64) -> Result<(), Error> {
+    if found.is_multiple_of(of) { Ok(()) } else { Err(Error::NotAMultiple { what, found, of }) }
+}
+
+impl Workload {
+    /// Smallest unit of I/O, in bytes.
+    pub const SECTOR_BYTES: u32 = 512;
+    /// Largest record, in bytes.
+    pub const RECORD_BYTES_MAX: u32 = 1 << 30;
+    /// Most operations outstanding per thread.
+    pub const DEPTH_MAX: u32 = 4096;
+    /// Most threads.
+    pub const THREADS_MAX: u32 = 1024;
+
+    /// Whether the workload can be done at all.
+    ///
+    /// # Errors
+    /// The first rule it breaks.
+    pub fn check(&self) -> Result<(), Error> {
+        let record = u64::from(self.record_bytes);
+        let sector = u64::from(Self::SECTOR_BYTES);
+        in_range("record_bytes", record, sector, u64::from(Self::RECORD_BYTES_MAX))?;
+        multiple("record_bytes", record, sector)?;
+        in_range("read_percent", u64::from(self.read_percent), 0, 100)?;
+        in_range("depth", u64::from(self.depth), 1, u64::from(Self::DEPTH_MAX))?;
+        in_range("threads", u64::from(self.threads), 1, u64::from(Self::THREADS_MAX))?;
+        multiple("span_start_bytes", self.span_start_bytes, record)?;
+        multiple("span_bytes", self.span_bytes, record)?;
+        in_range("records in the span", self.records(), u64::from(self.threads), u64::from(u32::MAX))?;
+        if self.span_start_bytes.checked_add(self.span_bytes).is_none() {
+            return Err(Error::OutOfRange {
+                what: "span_start_bytes",
+                found: self.span_start_bytes,
+                min: 0,
+                max: u64::MAX - self.span_bytes,
+            });
+        }
+        let threads = u64::from(self.threads);
+        if let Some(bytes) = self.stop.bytes {
+            multiple("stop.bytes", bytes, record)?;
+            in_range("stop.bytes", bytes, record * threads, u64::MAX)?;
+        }
+        if let Some(operations) = self.stop.operations {
+            in_range("stop.operations", operations, threads, u64::MAX)?;
+        }
+        if let Some(time_ns) = self.stop.time_ns {
+            in_range("stop.time_ns", time_ns, 1, u64::MAX / 2)?;
+        }
+        if self.stop == Stop::default() { Err(Error::Endless) } else { Ok(()) }
+    }
+
+    /// Records in the span.
+    pub fn records(&self) -> u64 {
+        self.span_bytes / u64::from(self.record_bytes)
+    }
+
+    /// Operations that a thread does at most: its share of the total, the first threads taking the remainder.
+    pub fn operations_of(&self, thread: u32) -> u64 {
+        let by_bytes = self.stop.bytes.map(|bytes| bytes / u64::from(self.record_bytes));
+        let total = match (by_bytes, self.stop.operations) {
+            (Some(a), Some(b)) => a.min(b),
+            (Some(a), None) | (None, Some(a)) => a,
+            (None, None) => return u64::MAX,
+        };
+        share(total, thread, self.threads).1
+    }
+}
+
+/// Start and length of one thread's share of `total` things.
+pub(crate) fn share(total: u64, thread: u32, threads: u32) -> (u64, u64) {
+    let (thread, threads) = (u64::from(thread), u64::from(threads));
+    let (each, rest) = (total / threads, total % threads);
+    (thread * each + thread.min(rest), each + u64::from(thread < rest))
+}

@@ -1,0 +1,3 @@
+//! Behaviour of the execution contract, one file per behaviour.
+mod patterns;
+mod refusals;

@@ -1,0 +1,53 @@
+//! A workload that cannot be done is refused with what was found and what is expected.
+
+use mileage_workload::{Content, Error, PatternKind, Stop, Sync, Workload};
+
+pub fn plain() -> Workload {
+    Workload {
+        pattern: PatternKind::Sequential,
+        read_percent: 0,
+        record_bytes: 4096,
+        span_start_bytes: 0,
+        span_bytes: 1 << 20,
+        depth: 1,
+        threads: 1,
+        stop: Stop { bytes: Some(1 << 20), ..Stop::default() },
+        seed: 1,
+        content: Content::Incompressible,
+        sync: Sync::None,
+        sync_timed: false,
+    }
+}
+
+fn refusal(change: impl FnOnce(&mut Workload)) -> String {
+    let mut workload = plain();
+    change(&mut workload);
+    workload.check().unwrap_err().to_string()
+}
+
+#[test]
+fn each_rule_has_its_sentence() {
+    assert_eq!(plain().check(), Ok(()));
+    assert_eq!(refusal(|w| w.record_bytes = 0), "record_bytes is 0: expected 512 to 1073741824");
+    assert_eq!(
+        refusal(|w| w.record_bytes = 1000),
+        "record_bytes is 1000 bytes, not a multiple of 512 bytes (512 B): choose a size that divides evenly"
+    );
+    assert_eq!(
+        refusal(|w| w.span_bytes += 512),
+        "span_bytes is 1049088 bytes, not a multiple of 4096 bytes (4 KiB): choose a size that divides evenly"
+    );
+    assert_eq!(refusal(|w| w.depth = 0), "depth is 0: expected 1 to 4096");
+    assert_eq!(refusal(|w| w.read_percent = 101), "read_percent is 101: expected 0 to 100");
+    assert_eq!(refusal(|w| w.threads = 1025), "threads is 1025: expected 1 to 1024");
+    assert_eq!(refusal(|w| w.threads = 300), "records in the span is 256: expected 300 to 4294967295");
+    assert_eq!(refusal(|w| w.stop = Stop::default()), Error::Endless.to_string());
+}
+
+#[test]
+fn json_round_trips_and_names_a_misspelt_key() {
+    let text = serde_json::to_string(&plain()).unwrap();
+    assert_eq!(serde_json::from_str::<Workload>(&text).unwrap(), plain());
+    let message = serde_json::from_str::<Workload>(&text.replace("depth", "dept")).unwrap_err().to_string();
+    assert!(message.starts_with("unknown field `dept`"), "{message}");
+}
