@@ -1,0 +1,11 @@
+"""The study folder: what execute writes and judge and report read.
+
+`journal.jsonl` is the truth: one line per finished run, on the disk before the next run starts. The tables are
+derived from it and can be made again at any time. Nothing here measures, judges or draws.
+"""
+
+from mileage.record.folder import StudyFolder
+from mileage.record.journal import FORMAT, Journal, read_journal
+from mileage.record.tables import sample_rows, write_tables
+
+__all__ = ["FORMAT", "Journal", "StudyFolder", "read_journal", "sample_rows", "write_tables"]

@@ -1,0 +1,141 @@
+"""Where the parts of a study stand on the disk.
+
+    plan.toml  environment/  journal.jsonl  state/  samples.parquet ...  report.html  figures/  tables/
+
+`state/` holds the drive states from which an unfinished study on a virtual drive goes on; it is emptied at the end.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.record.journal import JournalContent, read_journal
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Write a whole file or none: a temporary neighbour, forced to the disk, then renamed."""
+    temporary = path.with_name(f".{path.name}.part")
+    with open(temporary, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class StudyFolder:
+    """The folder of one study. Made by :meth:`create`, found again by :meth:`open`."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the parts; touches nothing."""
+        self.path = path
+        self.plan_toml = path / "plan.toml"
+        self.plan_json = path / "plan.json"
+        self.journal = path / "journal.jsonl"
+        self.environment = path / "environment"
+        self.state = path / "state"
+        self.figures = path / "figures"
+        self.tables = path / "tables"
+        self.report = path / "report.html"
+        self._lock: int | None = None
+
+    @classmethod
+    def create(cls, path: Path, plan_toml: str, plan_json: bytes) -> StudyFolder:
+        """Make a new study folder with its resolved plan.
+
+        Raises:
+            Refused: the path exists and is not an empty folder, or cannot be made.
+        """
+        # A crash while the folder was being made leaves only what is made before plan.json.
+        early = {"environment", "state", "plan.toml", ".plan.toml.part", ".plan.json.part"}
+        if path.exists() and (not path.is_dir() or {part.name for part in path.iterdir()} - early):
+            raise Refused(f"{path} exists and is not an empty folder; name a new one with --out")
+        folder = cls(path)
+        try:
+            for part in (folder.environment, folder.state):
+                part.mkdir(parents=True, exist_ok=True)
+            write_durably(folder.plan_toml, plan_toml.encode())
+            write_durably(folder.plan_json, plan_json)
+        except OSError as cause:
+            raise Refused(f"cannot make the study folder {path}: {cause.strerror}; name another with --out") from cause
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> StudyFolder:
+        """Find an existing study folder.
+
+        Raises:
+            Refused: there is none at the path.
+        """
+        folder = cls(path)
+        if not folder.plan_json.is_file():
+            raise Refused(f"{path} is not a study folder: it has no plan.json; give a folder that `mileage run` made")
+        return folder
+
+    def lock(self) -> None:
+        """Keep other processes from running this study at the same time; released when the process ends.
+
+        Raises:
+            Refused: another process runs it.
+        """
+        self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as cause:
+            raise Refused(f"{self.path} is being run by another process; wait for it or name another --out") from cause
+
+    def unlock(self) -> None:
+        """Release :meth:`lock`."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+            (self.path / ".lock").unlink(missing_ok=True)
+
+    def content(self) -> JournalContent:
+        """What the journal holds now."""
+        return read_journal(self.journal)
+
+    def save_environment(self, name: str, snapshot: dict[str, str]) -> None:
+        """Keep one environment snapshot under a stage's name."""
+        write_durably(self.environment / f"{name}.json", msgspec.json.format(msgspec.json.encode(snapshot), indent=1))
+
+    def environments(self) -> list[tuple[str, dict[str, str]]]:
+        """All snapshots, in the order of their names."""
+        found: list[tuple[str, dict[str, str]]] = []
+        for path in sorted(self.environment.glob("*.json")):
+            found.append((path.stem, msgspec.json.decode(path.read_bytes(), type=dict[str, str])))
+        return found
+
+    def save_state(self, state: bytes, keep: bool) -> str:
+        """Name a drive state by its SHA-256; keep it on the disk when it may be resumed from. Returns the hash."""
+        name = hashlib.sha256(state).hexdigest()
+        if keep and not (self.state / name).exists():
+            write_durably(self.state / name, state)
+        return name
+
+    def load_state(self, name: str) -> bytes | None:
+        """A saved state, or `None` when it is absent or its bytes no longer have that hash."""
+        path = self.state / name
+        if not path.is_file():
+            return None
+        data = path.read_bytes()
+        return data if hashlib.sha256(data).hexdigest() == name else None
+
+    def forget_state(self, name: str) -> None:
+        """Delete a saved state that nothing will resume from."""
+        (self.state / name).unlink(missing_ok=True)
+
+    def plan(self) -> Any:
+        """The resolved plan as plain JSON values."""
+        return msgspec.json.decode(self.plan_json.read_bytes())

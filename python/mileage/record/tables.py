@@ -1,0 +1,124 @@
+"""Tables derived from the journal, written as Parquet by DuckDB.
+
+Rows are ordered by run, whatever the order in which runs finished, and hold nothing of the wall clock: two studies
+on a virtual drive with one seed give the same bytes. Wall-clock times stay in the journal.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mileage.record.journal import JournalContent
+
+Row = dict[str, Any]
+_IDENTITY = ("run", "cycle", "arm", "stage", "role", "block", "measure", "cell")
+_IDENTITY_SQL = (
+    "run INTEGER, cycle INTEGER, arm VARCHAR, stage VARCHAR, role VARCHAR, block INTEGER, measure VARCHAR, cell VARCHAR"
+)
+_SCHEMAS = {
+    "samples": f"{_IDENTITY_SQL}, metric VARCHAR, value DOUBLE, higher_is_better BOOLEAN",
+    "series": (
+        f"{_IDENTITY_SQL}, interval INTEGER, interval_ns BIGINT, bytes_read BIGINT, bytes_written BIGINT, "
+        "ops BIGINT, latency_sum_ns BIGINT"
+    ),
+    "latency": f"{_IDENTITY_SQL}, direction VARCHAR, bucket INTEGER, count BIGINT",
+    "counters": f"{_IDENTITY_SQL}, counter VARCHAR, value BIGINT",
+}
+
+
+def runs_of(content: JournalContent) -> list[dict[str, Any]]:
+    """The finished runs, ordered by their number in the plan."""
+    return sorted(content.of_kind("run"), key=lambda entry: int(entry["run"]))
+
+
+def _identity(entry: dict[str, Any]) -> Row:
+    return {name: entry[name] for name in _IDENTITY}
+
+
+def sample_rows(content: JournalContent) -> list[Row]:
+    """One row per measured run and metric.
+
+    `rate_bytes_per_s`: bytes over elapsed time, of the sequential workloads. `ops_per_s`: operations over elapsed
+    time, and `latency_p99_ns`: the 99th percentile in nanoseconds from the run's histogram, of the IOPS workloads.
+    """
+    from mileage import _core
+
+    rows: list[Row] = []
+    for entry in runs_of(content):
+        if entry["role"] != "measure":
+            continue
+        record = entry["record"]
+        elapsed_s = record["elapsed_ns"] / 1e9
+        if elapsed_s <= 0:
+            continue
+        if entry["measure"] == "throughput" or entry["metric"] == "rate_bytes_per_s":
+            values = [("rate_bytes_per_s", (record["bytes_read"] + record["bytes_written"]) / elapsed_s, True)]
+        else:
+            values = [("ops_per_s", (record["ops_read"] + record["ops_written"]) / elapsed_s, True)]
+            latency = record["latency"]
+            direction = "read" if latency["read"]["count"] >= latency["write"]["count"] else "write"
+            p99_ns = _core.latency_quantile_ns(msgspec.json.encode(latency[direction]).decode(), 0.99)
+            if p99_ns is not None:
+                values.append(("latency_p99_ns", float(p99_ns), False))
+        for metric, value, higher in values:
+            rows.append({**_identity(entry), "metric": metric, "value": value, "higher_is_better": higher})
+    return rows
+
+
+def _series_rows(content: JournalContent) -> Iterable[Row]:
+    for entry in runs_of(content):
+        series = entry["record"]["series"]
+        for interval in range(len(series["ops"])):
+            columns = ("bytes_read", "bytes_written", "ops", "latency_sum_ns")
+            values = {name: series[name][interval] for name in columns}
+            yield {**_identity(entry), "interval": interval, "interval_ns": series["interval_ns"], **values}
+
+
+def _latency_rows(content: JournalContent) -> Iterable[Row]:
+    for entry in runs_of(content):
+        for direction, histogram in sorted(entry["record"]["latency"].items()):
+            for bucket, count in histogram["buckets"]:
+                yield {**_identity(entry), "direction": direction, "bucket": bucket, "count": count}
+
+
+def _counter_rows(content: JournalContent) -> Iterable[Row]:
+    for entry in runs_of(content):
+        for counter, value in sorted(entry["record"]["counters"].items()):
+            yield {**_identity(entry), "counter": counter, "value": value}
+
+
+def write_tables(content: JournalContent, folder: Path) -> None:
+    """Write `samples`, `series`, `latency` and `counters` as Parquet into the study folder.
+
+    Each file appears whole or not at all.
+    """
+    import duckdb
+
+    sources: dict[str, Iterable[Row]] = {
+        "samples": sample_rows(content),
+        "series": _series_rows(content),
+        "latency": _latency_rows(content),
+        "counters": _counter_rows(content),
+    }
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for name, rows in sources.items():
+            lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+            staged = folder / f".{name}.jsonl"
+            staged.write_bytes(lines)
+            connection.execute(f"CREATE TABLE {name} ({_SCHEMAS[name]})")
+            if lines:
+                columns = ", ".join(f"{c.split()[0]}: '{c.split()[1]}'" for c in _SCHEMAS[name].split(", "))
+                connection.execute(
+                    f"INSERT INTO {name} SELECT * FROM read_json(?, format='newline_delimited', "
+                    f"columns={{{columns}}}, maximum_object_size=16777216)",
+                    [str(staged)],
+                )
+            part = folder / f".{name}.parquet"
+            connection.table(name).write_parquet(str(part), compression="zstd")
+            os.replace(part, folder / f"{name}.parquet")
+            staged.unlink()

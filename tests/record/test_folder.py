@@ -1,0 +1,47 @@
+"""A study folder is made whole, found again, and used by one process at a time."""
+
+from pathlib import Path
+
+import pytest
+
+from mileage.errors import Refused
+from mileage.record import StudyFolder
+
+
+def test_a_folder_with_foreign_files_is_refused_and_untouched(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(Refused, match="not an empty folder"):
+        StudyFolder.create(tmp_path, "plan", b"{}")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_whose_making_was_cut_off_can_be_made_again(tmp_path: Path) -> None:
+    (tmp_path / "environment").mkdir()
+    (tmp_path / "plan.toml").write_text("half")
+    assert StudyFolder.create(tmp_path, "whole", b"{}").plan_toml.read_text() == "whole"
+
+
+def test_a_state_is_named_by_its_hash_and_a_damaged_one_is_not_loaded(tmp_path: Path) -> None:
+    folder = StudyFolder.create(tmp_path / "study", "", b"{}")
+    name = folder.save_state(b"state", keep=True)
+    assert folder.load_state(name) == b"state"
+    (folder.state / name).write_bytes(b"stale")
+    assert folder.load_state(name) is None
+    folder.forget_state(name)
+    assert folder.load_state(name) is None
+    assert folder.save_state(b"other", keep=False) != name
+    assert list(folder.state.iterdir()) == []
+
+
+def test_two_processes_cannot_run_one_study(tmp_path: Path) -> None:
+    folder = StudyFolder.create(tmp_path / "study", "", b"{}")
+    folder.lock()
+    with pytest.raises(Refused, match="another process"):
+        StudyFolder.open(folder.path).lock()
+    folder.unlock()
+    StudyFolder.open(folder.path).lock()
+
+
+def test_what_is_no_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="not a study folder"):
+        StudyFolder.open(tmp_path)

@@ -1,0 +1,65 @@
+"""The journal loses nothing but a torn last line, wherever the cut falls."""
+
+from pathlib import Path
+
+import pytest
+
+from mileage.errors import Refused
+from mileage.record import FORMAT, Journal, read_journal
+
+ENTRIES = [
+    {"kind": "study", "format": FORMAT, "plan": "ab"},
+    {"kind": "run", "run": 0, "record": {"text": "näh\n\"quoted\""}},
+    {"kind": "run", "run": 1, "record": {"values": list(range(20))}},
+]
+
+
+def write(path: Path) -> bytes:
+    journal = Journal(path)
+    for entry in ENTRIES:
+        journal.append(entry)
+    journal.close()
+    return path.read_bytes()
+
+
+def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
+    write(tmp_path / "journal.jsonl")
+    content = read_journal(tmp_path / "journal.jsonl")
+    assert content.entries == ENTRIES
+    assert content.torn_bytes == 0
+
+
+def test_a_cut_at_every_byte_of_the_last_two_lines_loses_only_torn_lines(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    data = write(path)
+    starts = [0, *(at + 1 for at, byte in enumerate(data) if byte == 10)]
+    for cut in range(starts[1], len(data) + 1):
+        path.write_bytes(data[:cut])
+        whole = sum(start <= cut for start in starts) - 1
+        content = read_journal(path)
+        assert content.entries == ENTRIES[:whole], f"cut at byte {cut}"
+        assert content.torn_bytes == cut - starts[whole]
+        journal = Journal(path)
+        assert journal.torn_bytes == content.torn_bytes
+        journal.append({"kind": "end"})
+        journal.close()
+        assert read_journal(path).entries == [*ENTRIES[:whole], {"kind": "end"}], f"cut at byte {cut}"
+
+
+def test_damage_before_the_last_line_is_refused_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    lines = write(path).splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"{broken\n" + lines[2])
+    with pytest.raises(Refused, match="line 2 is damaged"):
+        read_journal(path)
+
+
+def test_another_format_is_refused_by_number(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b'{"kind":"study","format":99}\n')
+    with pytest.raises(Refused, match="format 99, expected 1"):
+        read_journal(path)
+
+
+def test_a_missing_journal_is_empty(tmp_path: Path) -> None:
+    assert read_journal(tmp_path / "none").entries == []
