@@ -1,0 +1,31 @@
+"""The judge: is one stage, study or setting faster than another, by how much, and how sure are we?
+
+Pure functions on samples: no file, no clock, no globals, no randomness. `compare_stages` and `compare_arms`
+turn samples into a `Comparison`; `verdict_sentence` puts it into words. The scale is the log ratio, the unit
+of inference the highest level that was repeated (cycle, then block, then run), never the second or the I/O.
+"""
+
+from mileage.judge.comparison import CellVerdict, Comparison, compare_arms, compare_stages
+from mileage.judge.correction import benjamini_hochberg, holm
+from mileage.judge.ratio import Estimate, one_sample, pooled, welch
+from mileage.judge.samples import Sample
+from mileage.judge.sentence import verdict_sentence
+from mileage.judge.verdict import DEFAULT_RELEVANCE, VERDICTS, Verdict
+
+__all__ = [
+    "DEFAULT_RELEVANCE",
+    "VERDICTS",
+    "CellVerdict",
+    "Comparison",
+    "Estimate",
+    "Sample",
+    "Verdict",
+    "benjamini_hochberg",
+    "compare_arms",
+    "compare_stages",
+    "holm",
+    "one_sample",
+    "pooled",
+    "verdict_sentence",
+    "welch",
+]

@@ -1,0 +1,311 @@
+"""From samples to a judged table: families, adjusted p values and one verdict per cell and metric.
+
+Two families, as declared here and nowhere else: the headline (one rate per cell: bytes per second for
+throughput, operations per second for iops) is corrected by Holm; the grid (every cell and metric, latency
+included) by Benjamini-Hochberg. A headline cell is judged by its Holm p, every other by its BH p.
+Refuses nothing that a study can hold: a cell that cannot be tested is undecided, stays out of the families,
+and its note says why. ValueError is for misuse by the caller only.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from mileage.judge.correction import benjamini_hochberg, holm
+from mileage.judge.evidence import Evidence, Unit, complete_cycles, of_independent, of_pairs, of_stages
+from mileage.judge.ratio import exp
+from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell
+from mileage.judge.verdict import Verdict, decide, relevance_of
+
+Interval = tuple[float, float]
+
+_HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s")
+_HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {"throughput": "rate_bytes_per_s", "iops": "ops_per_s"}
+
+
+class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one cell, judged. No field is ever NaN or infinite: None means not available.
+
+    `ratio` is candidate over baseline with the sham removed; `ci95` and `ci90` are its intervals. Means are
+    geometric, of the torture arm. `unit_ratios` has one ratio per unit of inference with the sham removed
+    (unpaired: each candidate run over the baseline's mean); their geometric mean is `ratio`. `n_*` and
+    `values_*` are the raw runs of the torture arm. `p_holm` is None outside the headline. `mde` is the
+    smallest relative change seen with 80 % power (0.05 = 5 %). `p_exact` is the permutation p where one can
+    be counted; `depends_on_method` says that it and `p_raw` fall on different sides of alpha.
+    """
+
+    cell: str
+    measure: str
+    metric: str
+    higher_is_better: bool
+    ratio: float | None
+    ci95: Interval | None
+    ci90: Interval | None
+    p_raw: float | None
+    p_holm: float | None
+    p_bh: float | None
+    verdict: Verdict
+    relevance: float
+    n_baseline: int
+    n_candidate: int
+    unit_ratios: tuple[float, ...]
+    mean_baseline: float | None
+    mean_candidate: float | None
+    values_baseline: tuple[float, ...]
+    values_candidate: tuple[float, ...]
+    sham_ratio: float | None
+    mde: float | None
+    p_exact: float | None
+    depends_on_method: bool
+    note: str
+
+    @property
+    def p_adjusted(self) -> float | None:
+        """The p that the verdict rests on: Holm in the headline, Benjamini-Hochberg elsewhere."""
+        return self.p_bh if self.p_holm is None else self.p_holm
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """All cells of one question. `units_*` is the largest number of units that a cell had in each arm.
+
+    `vetoes` are failed audits, worded to follow "not conclusive because"; they stand beside the verdicts and
+    change none. `descriptive` marks a comparison whose unit is not the one that would have to be repeated.
+    """
+
+    kind: Literal["stages", "arms"]
+    baseline: str
+    candidate: str
+    design: str
+    descriptive: bool
+    unit: Unit
+    units_baseline: int
+    units_candidate: int
+    sham_removed: bool
+    alpha: float
+    cells: tuple[CellVerdict, ...]
+    headline: tuple[CellVerdict, ...]
+    vetoes: tuple[str, ...] = ()
+
+
+def compare_stages(
+    samples: Sequence[Sample],
+    *,
+    baseline: str,
+    candidate: str,
+    relevance: Mapping[str, float],
+    alpha: float = 0.05,
+    vetoes: Sequence[str] = (),
+) -> Comparison:
+    """Judge stage `candidate` against stage `baseline` of one study; samples of other stages are ignored.
+
+    With two or more complete cycles the unit is the cycle: t on the cycles' log ratios, each minus the sham
+    arm's in the same cycle (df = cycles - 1); if sham and torture cycles do not match one to one, the two
+    arms' log ratios are compared as groups of common variance. With one cycle the unit is the run: Welch on
+    logs, the sham's change subtracted with its own variance, and the comparison is descriptive.
+
+    `relevance` maps "throughput", "iops", "p99" to a relative change (0.02 = 2 %); a missing one takes the
+    default. ValueError: equal or empty stage names, an unknown arm, alpha outside (0, 0.5).
+    """
+    _check_question(baseline, candidate, alpha)
+    for sample in samples:
+        if sample.arm not in (TORTURE, SHAM):
+            raise ValueError(f"arm {sample.arm!r}: expected {TORTURE!r} or {SHAM!r}")
+    used = [s for s in samples if s.stage in (baseline, candidate)]
+    cycles = complete_cycles(used, baseline, candidate)
+    sham = any(s.arm == SHAM and (len(cycles) > 1 or s.cycle in cycles) for s in used)
+    evidence = [of_stages(group, baseline, candidate, cycles, sham) for group in by_cell(used)]
+    return _judged(
+        evidence,
+        relevance,
+        kind="stages",
+        baseline=baseline,
+        candidate=candidate,
+        design=_stage_design(len(cycles), sham),
+        descriptive=len(cycles) < 2,
+        unit="cycle" if len(cycles) > 1 else "run",
+        sham_removed=sham,
+        alpha=alpha,
+        vetoes=tuple(vetoes),
+    )
+
+
+def compare_arms(
+    a: Sequence[Sample],
+    b: Sequence[Sample],
+    *,
+    relevance: Mapping[str, float],
+    paired: bool,
+    labels: tuple[str, str],
+    alpha: float = 0.05,
+    vetoes: Sequence[str] = (),
+) -> Comparison:
+    """Judge arm `b` (candidate) against arm `a` (baseline), each the samples of one stage and one arm.
+
+    `paired`: runs with the same cycle and block were made together; t on the blocks' log ratios. Otherwise
+    Welch on logs: of the runs, or of the cycles' means where both arms have two or more cycles, since runs
+    within a cycle are not independent. `labels` names the two. `relevance` as in `compare_stages`.
+    ValueError: an arm that mixes stages or arms, equal or empty labels, alpha outside (0, 0.5).
+    """
+    _check_question(*labels, alpha)
+    for label, arm in zip(labels, (a, b), strict=True):
+        if len(kinds := {(s.arm, s.stage) for s in arm}) > 1:
+            raise ValueError(f"{label} mixes {sorted(kinds)}: choose the samples of one arm and one stage")
+    several = all(len({s.cycle for s in arm}) > 1 for arm in (a, b))
+    unit: Unit = "block" if paired else "cycle" if several else "run"
+    cells_a, cells_b = ({(g[0].cell, g[0].metric): g for g in by_cell(arm)} for arm in (a, b))
+    evidence = []
+    for group in by_cell([*a, *b]):
+        key = (group[0].cell, group[0].metric)
+        low, high = cells_a.get(key, []), cells_b.get(key, [])
+        evidence.append(of_pairs(low, high) if paired else of_independent(low, high, unit))
+    counts = _most_units(evidence)
+    design = f"{counts[0]} paired blocks" if paired else f"{counts[0]} and {counts[1]} independent {unit}s"
+    return _judged(
+        evidence,
+        relevance,
+        kind="arms",
+        baseline=labels[0],
+        candidate=labels[1],
+        design=design,
+        descriptive=False,
+        unit=unit,
+        sham_removed=False,
+        alpha=alpha,
+        vetoes=tuple(vetoes),
+    )
+
+
+def _judged(
+    evidence: Sequence[Evidence],
+    relevance: Mapping[str, float],
+    *,
+    kind: Literal["stages", "arms"],
+    baseline: str,
+    candidate: str,
+    design: str,
+    descriptive: bool,
+    unit: Unit,
+    sham_removed: bool,
+    alpha: float,
+    vetoes: tuple[str, ...],
+) -> Comparison:
+    tested = [i for i, found in enumerate(evidence) if found.estimate is not None]
+    p_raw = {i: estimate.p_value() for i in tested if (estimate := evidence[i].estimate) is not None}
+    family = [i for i in tested if _is_headline(evidence[i].sample)]
+    p_holm = dict(zip(family, holm([p_raw[i] for i in family]), strict=True))
+    p_bh = dict(zip(tested, benjamini_hochberg([p_raw[i] for i in tested]), strict=True))
+    cells = [
+        _cell(found, relevance_of(found.sample.metric, relevance), alpha, p_holm.get(i), p_bh.get(i))
+        for i, found in enumerate(evidence)
+    ]
+    counts = _most_units(evidence)
+    return Comparison(
+        kind=kind,
+        baseline=baseline,
+        candidate=candidate,
+        design=design,
+        descriptive=descriptive,
+        unit=unit,
+        units_baseline=counts[0],
+        units_candidate=counts[1],
+        sham_removed=sham_removed,
+        alpha=alpha,
+        cells=tuple(cells),
+        headline=tuple(c for c, found in zip(cells, evidence, strict=True) if _is_headline(found.sample)),
+        vetoes=vetoes,
+    )
+
+
+def _cell(
+    found: Evidence, relevance: float, alpha: float, p_holm: float | None, p_bh: float | None
+) -> CellVerdict:
+    estimate, sample, note = found.estimate, found.sample, found.note
+    p_raw = None if estimate is None else estimate.p_value()
+    verdict: Verdict = "undecided"
+    p_adjusted = p_bh if p_holm is None else p_holm
+    if estimate is not None and p_adjusted is not None:
+        verdict = decide(
+            estimate.log_ratio,
+            estimate.interval(1 - 2 * alpha),
+            p_adjusted,
+            relevance=relevance,
+            alpha=alpha,
+            higher_is_better=sample.higher_is_better,
+        )
+        if estimate.se == 0:
+            note = "; ".join(filter(None, (note, "no spread between the units: the interval is a point")))
+    depends = _depends_on_method(found, p_raw, alpha)
+    if depends and found.exact is not None:
+        opinions = f"depends on method: p = {p_raw:.2g} (t), {found.exact.p:.2g} (permutation)"
+        note = "; ".join(filter(None, (note, opinions)))
+    log_ratio = found.log_ratio if estimate is None else estimate.log_ratio
+    return CellVerdict(
+        cell=sample.cell,
+        measure=sample.measure,
+        metric=sample.metric,
+        higher_is_better=sample.higher_is_better,
+        ratio=_exp(log_ratio),
+        ci95=None if estimate is None else _ratios(estimate.interval(0.95)),
+        ci90=None if estimate is None else _ratios(estimate.interval(0.90)),
+        p_raw=p_raw,
+        p_holm=p_holm,
+        p_bh=p_bh,
+        verdict=verdict,
+        relevance=relevance,
+        n_baseline=len(found.values_baseline),
+        n_candidate=len(found.values_candidate),
+        unit_ratios=tuple(exp(x) for x in found.unit_logs),
+        mean_baseline=_exp(found.log_baseline),
+        mean_candidate=_exp(found.log_candidate),
+        values_baseline=found.values_baseline,
+        values_candidate=found.values_candidate,
+        sham_ratio=_exp(found.log_sham),
+        mde=None if estimate is None else estimate.detectable(alpha),
+        p_exact=None if found.exact is None else found.exact.p,
+        depends_on_method=depends,
+        note=note,
+    )
+
+
+def _depends_on_method(found: Evidence, p_raw: float | None, alpha: float) -> bool:
+    if found.exact is None or p_raw is None or found.exact.floor > alpha:
+        return False
+    return (p_raw <= alpha) != (found.exact.p <= alpha)
+
+
+def _is_headline(sample: Sample) -> bool:
+    return sample.metric in _HEADLINE_METRICS and (
+        _HEADLINE_OF_MEASURE.get(sample.measure, sample.metric) == sample.metric
+    )
+
+
+def _stage_design(cycles: int, sham: bool) -> str:
+    control = "with a sham arm" if sham else "without a sham arm"
+    if cycles == 0:
+        return "no complete cycle"
+    if cycles == 1:
+        return f"one cycle {control}: descriptive" if sham else "one cycle: descriptive"
+    return f"{cycles} cycles {control}"
+
+
+def _most_units(evidence: Sequence[Evidence]) -> tuple[int, int]:
+    low = max((found.units_baseline for found in evidence), default=0)
+    high = max((found.units_candidate for found in evidence), default=0)
+    return low, high
+
+
+def _check_question(baseline: str, candidate: str, alpha: float) -> None:
+    if not baseline or not candidate or baseline == candidate:
+        raise ValueError(f"a comparison needs two different names, got {baseline!r} and {candidate!r}")
+    if not (math.isfinite(alpha) and 0 < alpha < 0.5):
+        raise ValueError(f"alpha is {alpha}; expected a probability between 0 and 0.5")
+
+
+def _exp(log_value: float | None) -> float | None:
+    return None if log_value is None else exp(log_value)
+
+
+def _ratios(interval: Interval) -> Interval:
+    return exp(interval[0]), exp(interval[1])

@@ -1,0 +1,241 @@
+"""What the samples of one cell and metric say, before any correction for the number of cells.
+
+Models the choice of the unit of inference: the highest level that was repeated. Stages of two or more cycles
+are compared by cycle (each cycle one log ratio, minus its sham's); stages of one cycle by run, which is
+descriptive; paired arms by block; unpaired arms by cycle when both have several, otherwise by run.
+Refuses to drop a value: a cell with a zero, negative or non-finite value has no estimate but a note.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from mileage.judge.exact import ExactP, rank_sum, sign_flip
+from mileage.judge.ratio import LOG_RESOLUTION, Estimate, contrast, moments, one_sample, pooled, welch
+from mileage.judge.samples import SHAM, TORTURE, Sample
+
+Unit = Literal["cycle", "block", "run"]
+Groups = dict[int, list[float]]
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell and metric: raw values (finite ones only), estimate on the log scale, and what is missing."""
+
+    sample: Sample
+    values_baseline: tuple[float, ...]
+    values_candidate: tuple[float, ...]
+    log_ratio: float | None = None
+    log_baseline: float | None = None
+    log_candidate: float | None = None
+    log_sham: float | None = None
+    estimate: Estimate | None = None
+    exact: ExactP | None = None
+    unit_logs: tuple[float, ...] = ()
+    units_baseline: int = 0
+    units_candidate: int = 0
+    note: str = ""
+
+
+def complete_cycles(samples: Sequence[Sample], baseline: str, candidate: str) -> tuple[int, ...]:
+    """The cycles, ascending, in which the torture arm was measured in both stages."""
+    cycles = {
+        stage: {s.cycle for s in samples if s.arm == TORTURE and s.stage == stage}
+        for stage in (baseline, candidate)
+    }
+    return tuple(sorted(cycles[baseline] & cycles[candidate]))
+
+
+def of_stages(
+    group: Sequence[Sample], baseline: str, candidate: str, cycles: Sequence[int], sham: bool
+) -> Evidence:
+    """Evidence of one cell from two stages; `cycles` are the study's complete ones, `sham` its having a sham.
+
+    With one cycle only that cycle's runs are used. `group` holds samples of these two stages only.
+    """
+    single = len(cycles) == 1
+    used = [s for s in group if s.cycle in cycles or (s.arm == SHAM and not single)]
+    torture = [s for s in used if s.arm == TORTURE]
+    found = Evidence(
+        sample=group[0],
+        values_baseline=_values(s for s in torture if s.stage == baseline),
+        values_candidate=_values(s for s in torture if s.stage == candidate),
+    )
+    if not cycles:
+        return _noted(found, f"no cycle was measured both in {baseline} and in {candidate}")
+    if problem := _unusable(used):
+        return _noted(found, problem)
+    logs = {
+        (arm, stage): _grouped((s for s in used if (s.arm, s.stage) == (arm, stage)), lambda s: s.cycle)
+        for arm in (TORTURE, SHAM)
+        for stage in (baseline, candidate)
+    }
+    arms = [(logs[arm, baseline], logs[arm, candidate]) for arm in (TORTURE, SHAM)]
+    return _by_run(found, arms, cycles[0], sham) if single else _by_cycle(found, arms, sham)
+
+
+def of_pairs(baseline: Sequence[Sample], candidate: Sequence[Sample]) -> Evidence:
+    """Evidence from two arms measured together in blocks: one log ratio per block that has both."""
+    found = _arms(baseline, candidate)
+    if problem := _unusable([*baseline, *candidate]):
+        return _noted(found, problem)
+    keys = sorted({(s.cycle, s.block) for s in [*baseline, *candidate]})
+    number = {key: index for index, key in enumerate(keys)}
+    low, high = (_grouped(arm, lambda s: number[s.cycle, s.block]) for arm in (baseline, candidate))
+    ratios = _log_ratios(low, high)
+    lone = len(keys) - len(ratios)
+    note = f"{_counted(lone, 'block')} without a partner not used" if lone else ""
+    if not ratios:
+        return _noted(found, "no block has both arms")
+    blocks = sorted(ratios)
+    found = msgspec.structs.replace(
+        found,
+        log_baseline=_mean([_mean(low[block]) for block in blocks]),
+        log_candidate=_mean([_mean(high[block]) for block in blocks]),
+        units_baseline=len(blocks),
+        units_candidate=len(blocks),
+        note=note,
+    )
+    return _from_ratios(found, [ratios[block] for block in blocks], "block")
+
+
+def of_independent(baseline: Sequence[Sample], candidate: Sequence[Sample], unit: Unit) -> Evidence:
+    """Evidence from two arms measured apart, by run or by the mean log of each cycle."""
+    found = _arms(baseline, candidate)
+    if problem := _unusable([*baseline, *candidate]):
+        return _noted(found, problem)
+    if not baseline or not candidate:
+        return _noted(found, "one of the arms has no run of this cell")
+    groups = [_grouped(arm, lambda s: s.cycle) for arm in (baseline, candidate)]
+    if unit == "cycle":
+        low, high = ([_mean(group[cycle]) for cycle in sorted(group)] for group in groups)
+    else:
+        low, high = ([x for cycle in sorted(group) for x in group[cycle]] for group in groups)
+    return _from_groups(found, low, high, None, unit)
+
+
+def _by_cycle(found: Evidence, arms: Sequence[tuple[Groups, Groups]], sham: bool) -> Evidence:
+    torture, control = (_log_ratios(*arm) for arm in arms)
+    if not torture:
+        return _noted(found, "no cycle has this cell in both stages")
+    if sham and not control:
+        return _noted(found, "the sham arm has no cycle with this cell in both stages")
+    cycles = sorted(torture)
+    low, high = arms[0]
+    sham_logs = [control[cycle] for cycle in sorted(control)]
+    found = msgspec.structs.replace(
+        found,
+        log_baseline=_mean([_mean(low[cycle]) for cycle in cycles]),
+        log_candidate=_mean([_mean(high[cycle]) for cycle in cycles]),
+        log_sham=_mean(sham_logs) if sham else None,
+        units_baseline=len(cycles),
+        units_candidate=len(cycles),
+    )
+    if not sham:
+        return _from_ratios(found, [torture[cycle] for cycle in cycles], "cycle")
+    if control.keys() == torture.keys():
+        return _from_ratios(found, [torture[cycle] - control[cycle] for cycle in cycles], "cycle")
+    return _from_uneven_sham(found, [torture[cycle] for cycle in cycles], sham_logs)
+
+
+def _from_uneven_sham(found: Evidence, torture: Sequence[float], sham: Sequence[float]) -> Evidence:
+    """Torture and sham cycles that do not match one to one: compared as two groups of common variance."""
+    common = _mean(sham)
+    units = tuple(x - common for x in torture)
+    note = f"torture and sham cycles do not match ({len(torture)} and {len(sham)}): compared unpaired"
+    found = msgspec.structs.replace(found, unit_logs=units, log_ratio=_mean(units), note=note)
+    if len(torture) < 2:
+        return _noted(found, "1 cycle with this cell, at least 2 needed")
+    return msgspec.structs.replace(found, estimate=pooled(sham, torture))
+
+
+def _by_run(found: Evidence, arms: Sequence[tuple[Groups, Groups]], cycle: int, sham: bool) -> Evidence:
+    (low, high), (sham_low, sham_high) = ((arm[0].get(cycle, []), arm[1].get(cycle, [])) for arm in arms)
+    if not low or not high:
+        return _noted(found, "one of the stages has no run of this cell")
+    if not sham:
+        return _from_groups(found, low, high, None, "run")
+    if not sham_low or not sham_high:
+        return _noted(found, "the sham arm lacks this cell in one of the stages")
+    return _from_groups(found, low, high, (sham_low, sham_high), "run")
+
+
+def _from_groups(
+    found: Evidence,
+    low: Sequence[float],
+    high: Sequence[float],
+    sham: tuple[Sequence[float], Sequence[float]] | None,
+    unit: Unit,
+) -> Evidence:
+    drift = _mean(sham[1]) - _mean(sham[0]) if sham else 0.0
+    base = _mean(low)
+    units = tuple(x - base - drift for x in high)
+    found = msgspec.structs.replace(
+        found,
+        log_baseline=base,
+        log_candidate=_mean(high),
+        log_sham=drift if sham else None,
+        unit_logs=units,
+        log_ratio=_mean(units),
+        units_baseline=len(low),
+        units_candidate=len(high),
+    )
+    fewest = min(len(group) for group in (low, high, *(sham or ())))
+    if fewest < 2:
+        return _noted(found, f"{_counted(fewest, unit)} in one of the groups, at least 2 needed")
+    if sham:
+        return msgspec.structs.replace(found, estimate=contrast([high, sham[0]], [low, sham[1]]))
+    return msgspec.structs.replace(found, estimate=welch(low, high), exact=rank_sum(low, high))
+
+
+def _from_ratios(found: Evidence, ratios: Sequence[float], unit: Unit) -> Evidence:
+    found = msgspec.structs.replace(found, unit_logs=tuple(ratios), log_ratio=_mean(ratios))
+    if len(ratios) < 2:
+        return _noted(found, f"{_counted(len(ratios), unit)} with this cell, at least 2 needed")
+    settled = [0.0 if abs(x) <= LOG_RESOLUTION else x for x in ratios]
+    return msgspec.structs.replace(found, estimate=one_sample(ratios), exact=sign_flip(settled))
+
+
+def _arms(baseline: Sequence[Sample], candidate: Sequence[Sample]) -> Evidence:
+    return Evidence(
+        sample=[*baseline, *candidate][0],
+        values_baseline=_values(baseline),
+        values_candidate=_values(candidate),
+    )
+
+
+def _values(samples: Iterable[Sample]) -> tuple[float, ...]:
+    ordered = sorted(samples, key=lambda s: (s.cycle, s.block, s.run))
+    return tuple(s.value for s in ordered if math.isfinite(s.value))
+
+
+def _unusable(samples: Sequence[Sample]) -> str:
+    bad = sorted((s for s in samples if not s.has_logarithm), key=lambda s: (s.run, s.stage))
+    if not bad:
+        return ""
+    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+    return f"run {bad[0].run}, stage {bad[0].stage}: {bad[0].value:g} has no logarithm{more}"
+
+
+def _grouped(samples: Iterable[Sample], key: Callable[[Sample], int]) -> Groups:
+    groups: Groups = {}
+    for sample in samples:
+        groups.setdefault(key(sample), []).append(math.log(sample.value))
+    return groups
+
+
+def _log_ratios(low: Groups, high: Groups) -> dict[int, float]:
+    return {key: _mean(high[key]) - _mean(low[key]) for key in low.keys() & high.keys()}
+
+
+def _mean(logs: Sequence[float]) -> float:
+    return moments(logs).mean
+
+
+def _noted(found: Evidence, note: str) -> Evidence:
+    return msgspec.structs.replace(found, note="; ".join(filter(None, (found.note, note))))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,67 @@
+"""One number measured by one run, with the labels that say which comparison it belongs to.
+
+Models the level ids of the experiment (run, block, stage, arm, cycle). Refuses nothing by value: a zero or
+NaN is carried to the judgement, which says that the cell cannot be judged, rather than dropped on the way.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+TORTURE: Final = "torture"
+SHAM: Final = "sham"
+
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?:\s*([KMGT])i?B)?")
+_POWER: Final = {None: 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One metric of one run.
+
+    `run` is the run's index in the study, `cycle` and `block` count from 1, `arm` is "torture" or "sham",
+    `measure` is "throughput" or "iops", `cell` its label ("throughput.write 1 MiB"). `metric` names its unit
+    last: "rate_bytes_per_s", "ops_per_s" (higher is better) or "latency_p99_ns" (lower is better).
+    """
+
+    run: int
+    cycle: int
+    arm: str
+    stage: str
+    block: int
+    measure: str
+    cell: str
+    metric: str
+    value: float
+    higher_is_better: bool
+
+    @property
+    def has_logarithm(self) -> bool:
+        """Whether the value is finite and above zero."""
+        return math.isfinite(self.value) and self.value > 0
+
+
+def by_cell(samples: Iterable[Sample]) -> list[list[Sample]]:
+    """The samples of each (cell, metric), in an order that depends on the labels only, sizes ascending.
+
+    Raises ValueError if one (cell, metric) has two measures or two directions of better.
+    """
+    groups: dict[tuple[str, str], list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault((sample.cell, sample.metric), []).append(sample)
+    for (cell, metric), group in groups.items():
+        if len({(s.measure, s.higher_is_better) for s in group}) != 1:
+            raise ValueError(f"samples of {metric} in cell {cell!r} differ in measure or in higher_is_better")
+    return [groups[key] for key in sorted(groups, key=lambda key: (_label_order(key[0]), key))]
+
+
+def _label_order(label: str) -> tuple[tuple[str, float], ...]:
+    """Sort key that puts "64 KiB" before "1 MiB" before "16 MiB"."""
+    key: list[tuple[str, float]] = []
+    end = 0
+    for match in _SIZE.finditer(label):
+        key.append((label[end : match.start()], float(match[1]) * 1024.0 ** _POWER[match[2]]))
+        end = match.end()
+    return (*key, (label[end:], 0.0))

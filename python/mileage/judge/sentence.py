@@ -1,0 +1,198 @@
+"""The verdict in one or two sentences that a stranger can read: how much, how sure, in how many cells.
+
+Models what may be claimed: the largest decided difference of the headline with its 95 % interval, then every
+headline cell by verdict, then the cells outside the headline, then the design. Vetoes come first. Refuses to
+call undecided cells equal, and to hide that a comparison is descriptive. Plain text, no markup of its own.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from mileage.judge.comparison import CellVerdict, Comparison, Interval
+from mileage.judge.verdict import VERDICTS, Verdict
+
+_DASH: Final = "\N{EN DASH}"
+_MULTIPLE: Final = 2.0
+"""Ratios from here on are told as "2.4 times as fast", below as a percentage."""
+_NUMBERS: Final = (
+    *("no", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+_METRIC_WORDS: Final = {
+    "rate_bytes_per_s": "rate",
+    "ops_per_s": "operations per second",
+    "latency_p99_ns": "p99 latency",
+}
+
+
+def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
+    """The verdict of a comparison in words; `emphasis` is put on both sides of the size of the difference.
+
+    With vetoes it starts "Not conclusive because ..."; a one-cycle comparison ends "descriptive: one device,
+    one cycle."
+    """
+    family = comparison.headline or comparison.cells
+    if family:
+        told = f"{_claim(comparison, family, emphasis)}."
+        rest = _beyond_headline(comparison)
+        told = " ".join(filter(None, (told, rest, _design(comparison))))
+    else:
+        names = f"{comparison.baseline} or {comparison.candidate}"
+        told = f"There is nothing to compare: no cell was measured in {names}."
+    if comparison.vetoes:
+        return f"Not conclusive because {_listed(comparison.vetoes)}. What was measured: {told}"
+    return told
+
+
+def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str) -> str:
+    decided = [c for c in family if c.verdict in ("faster", "slower") and c.ratio is not None]
+    if decided:
+        lead = max(decided, key=lambda c: abs(math.log(c.ratio or 1.0)))
+        opening = _difference(comparison, lead, emphasis)
+        return f"{opening}; {_counts(family)}" if len(family) > 1 else opening
+    counts = Counter(c.verdict for c in family)
+    first, subject, than = _scene(comparison)
+    if counts["undecided"]:
+        question = f"whether {subject} is faster or slower {than} is {emphasis}undecided{emphasis}"
+        opening = _capital(f"{first}, {question}" if first else question)
+        return f"{opening}{_interval(family[0])}" if len(family) == 1 else f"{opening}: {_counts(family)}"
+    like = than.replace("than", "as", 1)
+    opening = _opened(comparison, f"{first} {subject} is {emphasis}as fast{emphasis} {like}")
+    matters = " in all that matters" if counts["real but irrelevant"] else ""
+    return f"{opening}{matters}: {_counts(family)}"
+
+
+def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
+    first, subject, than = _scene(comparison)
+    ratio = lead.ratio or 1.0
+    size = _size(ratio, _decimals(ratio, lead.ci95))
+    multiple = ratio >= _MULTIPLE
+    if lead.higher_is_better:
+        verb, words = "is", f"{size} as fast" if multiple else f"{size} {lead.verdict}"
+    else:
+        verb = f"has a {_METRIC_WORDS.get(lead.metric, lead.metric)}"
+        words = f"{size} as high" if multiple else f"{size} {'higher' if ratio > 1 else 'lower'}"
+    link = than.replace("than", "as", 1) if multiple else than
+    place = f"{_interval(lead)} at {lead.cell}"
+    return _opened(comparison, f"{first} {subject} {verb} {emphasis}{words}{emphasis} {link}{place}")
+
+
+def _opened(comparison: Comparison, text: str) -> str:
+    """Capital letter at the start, unless the sentence starts with a name, which stays as it was given."""
+    return _capital(text.strip()) if comparison.kind == "stages" else text.strip()
+
+
+def _scene(comparison: Comparison) -> tuple[str, str, str]:
+    """Opening, subject and what it is compared with: "After torture", "this drive", "than before"."""
+    low, high = comparison.baseline, comparison.candidate
+    if comparison.kind == "arms":
+        return "", high, f"than {low}"
+    if (low, high) == ("before", "after"):
+        return "after torture", "this drive", "than before"
+    return f"in stage {high}", "this drive", f"than in stage {low}"
+
+
+def _interval(lead: CellVerdict) -> str:
+    if lead.ci95 is None or lead.ratio is None:
+        return ""
+    low, high = lead.ci95
+    if low == high:
+        return " (no spread between repetitions)"
+    places = _decimals(lead.ratio, lead.ci95)
+    if (low < 1) != (high < 1):
+        return f" (95 % CI of the ratio {low:.3g}{_DASH}{high:.3g})"
+    if lead.ratio >= _MULTIPLE:
+        return f" (95 % CI {low:.{places}f}{_DASH}{high:.{places}f} times)"
+    ends = sorted(_percent(x) for x in lead.ci95)
+    return f" (95 % CI {ends[0]:.{places}f}{_DASH}{ends[1]:.{places}f} %)"
+
+
+def _size(ratio: float, places: int) -> str:
+    return f"{ratio:.{places}f} times" if ratio >= _MULTIPLE else f"{_percent(ratio):.{places}f} %"
+
+
+def _percent(ratio: float) -> float:
+    return abs(ratio - 1) * 100
+
+
+def _decimals(ratio: float, interval: Interval | None) -> int:
+    """None from 10 on, one from 1 on, two below; more (up to two) where the interval would vanish."""
+    scale = float if ratio >= _MULTIPLE else _percent
+    value = scale(ratio)
+    places = (0 if value >= 10 else 1) if value >= 1 else 2
+    ends = [scale(x) for x in interval or () if x != ratio]
+    while places < 2 and any(f"{end:.{places}f}" == f"{value:.{places}f}" for end in ends):
+        places += 1
+    return places
+
+
+def _counts(family: Sequence[CellVerdict]) -> str:
+    """ "slower in 3 of 6 cells, same within 2 % in 2, undecided in 1"."""
+    total = f"{len(family)} cell" if len(family) == 1 else f"{len(family)} cells"
+    order: tuple[Verdict, ...] = ("slower", "faster", *VERDICTS[2:])
+    parts: list[str] = []
+    for verdict in order:
+        margins = sorted({c.relevance for c in family if c.verdict == verdict})
+        split = margins if verdict in ("real but irrelevant", "same") else [None]
+        for margin in split:
+            count = sum(c.verdict == verdict and margin in (None, c.relevance) for c in family)
+            if count:
+                number = f"{count} of {total}" if not parts else str(count)
+                if count == len(family):
+                    number = {1: "the one cell", 2: "both cells"}.get(count, f"all {total}")
+                parts.append(f"{_within(verdict, margin)} in {number}")
+    return ", ".join(parts)
+
+
+def _within(verdict: Verdict, margin: float | None) -> str:
+    if margin is None:
+        return verdict
+    joint = "within" if verdict == "same" else "under"
+    return f"{verdict} {joint} {margin * 100:g} %"
+
+
+def _beyond_headline(comparison: Comparison) -> str:
+    if not comparison.headline:
+        return ""
+    told: list[str] = []
+    inside = {id(c) for c in comparison.headline}
+    others = [c for c in comparison.cells if id(c) not in inside]
+    for metric in dict.fromkeys(c.metric for c in others):
+        cells = [c for c in others if c.metric == metric]
+        told.append(f"In {_METRIC_WORDS.get(metric, metric)}: {_counts(cells)}.")
+    return " ".join(told)
+
+
+def _design(comparison: Comparison) -> str:
+    if comparison.kind == "arms":
+        low, high = comparison.units_baseline, comparison.units_candidate
+        if comparison.unit == "block":
+            return f"{_capital(_number(high))} paired {_plural(comparison.unit, high)}."
+        return (
+            f"{_capital(_number(high))} against {_number(low)} independent {_plural(comparison.unit, low)}."
+        )
+    sham = "sham removed" if comparison.sham_removed else "no sham arm"
+    if not comparison.descriptive:
+        cycles = comparison.units_candidate
+        return f"{_capital(_number(cycles))} {_plural('cycle', cycles)}, {sham}."
+    if comparison.design == "no complete cycle":
+        return "No complete cycle."
+    return f"{_capital(sham)}; descriptive: one device, one cycle."
+
+
+def _number(count: int) -> str:
+    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _listed(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -1,0 +1,223 @@
+"""The sentence, word for word. "--" stands for the dash of an interval."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from mileage.judge import (
+    CellVerdict,
+    Comparison,
+    Sample,
+    Verdict,
+    compare_arms,
+    compare_stages,
+    verdict_sentence,
+)
+
+Make = Callable[..., list[Sample]]
+
+BLANK = CellVerdict(
+    cell="iops.random_write 4 KiB",
+    measure="iops",
+    metric="ops_per_s",
+    higher_is_better=True,
+    ratio=None,
+    ci95=None,
+    ci90=None,
+    p_raw=None,
+    p_holm=None,
+    p_bh=None,
+    verdict="undecided",
+    relevance=0.02,
+    n_baseline=0,
+    n_candidate=0,
+    unit_ratios=(),
+    mean_baseline=None,
+    mean_candidate=None,
+    values_baseline=(),
+    values_candidate=(),
+    sham_ratio=None,
+    mde=None,
+    p_exact=None,
+    depends_on_method=False,
+    note="",
+)
+
+
+def cell(verdict: Verdict, ratio: float, low: float, high: float, **more: Any) -> CellVerdict:
+    return msgspec.structs.replace(BLANK, verdict=verdict, ratio=ratio, ci95=(low, high), **more)
+
+
+SLOWER = cell("slower", 0.57, 0.55, 0.59)
+FASTER = cell("faster", 1.064, 1.041, 1.084, cell="throughput.read 1 MiB")
+SAME = cell("same", 1.001, 0.99, 1.01)
+TRIFLE = cell("real but irrelevant", 0.99, 0.985, 0.995)
+UNDECIDED = cell("undecided", 0.97, 0.90, 1.05)
+LATENCY = {"metric": "latency_p99_ns", "higher_is_better": False, "relevance": 0.1}
+LATE = cell("slower", 1.3, 1.2, 1.4, **LATENCY)
+
+
+def comparison(*headline: CellVerdict, others: tuple[CellVerdict, ...] = (), **more: Any) -> Comparison:
+    plain = Comparison(
+        kind="stages",
+        baseline="before",
+        candidate="after",
+        design="3 cycles with a sham arm",
+        descriptive=False,
+        unit="cycle",
+        units_baseline=3,
+        units_candidate=3,
+        sham_removed=True,
+        alpha=0.05,
+        cells=headline + others,
+        headline=headline,
+    )
+    return msgspec.structs.replace(plain, **more)
+
+
+ARMS: dict[str, Any] = {
+    "kind": "arms",
+    "baseline": "kernel 5",
+    "candidate": "kernel 6",
+    "unit": "block",
+    "units_baseline": 10,
+    "units_candidate": 10,
+    "sham_removed": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("judged", "expected"),
+    [
+        (
+            comparison(SLOWER, SLOWER, SLOWER, SAME, SAME, UNDECIDED),
+            "After torture this drive is 43 % slower than before (95 % CI 41--45 %) "
+            "at iops.random_write 4 KiB; slower in 3 of 6 cells, same within 2 % in 2, undecided in 1. "
+            "Three cycles, sham removed.",
+        ),
+        (
+            comparison(SLOWER),
+            "After torture this drive is 43 % slower than before (95 % CI 41--45 %) "
+            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+        ),
+        (
+            comparison(FASTER, SLOWER, candidate="rested"),
+            "In stage rested this drive is 43 % slower than in stage before (95 % CI 41--45 %) "
+            "at iops.random_write 4 KiB; slower in 1 of 2 cells, faster in 1. Three cycles, sham removed.",
+        ),
+        (
+            comparison(FASTER, SAME, **ARMS),
+            "kernel 6 is 6.4 % faster than kernel 5 (95 % CI 4.1--8.4 %) at throughput.read 1 MiB; "
+            "faster in 1 of 2 cells, same within 2 % in 1. Ten paired blocks.",
+        ),
+        (
+            comparison(cell("faster", 3.44, 3.1, 3.7), **{**ARMS, "unit": "run", "units_candidate": 14}),
+            "kernel 6 is 3.4 times as fast as kernel 5 (95 % CI 3.1--3.7 times) at iops.random_write 4 KiB. "
+            "14 against ten independent runs.",
+        ),
+        (
+            comparison(SAME, SAME, msgspec.structs.replace(SAME, relevance=0.05)),
+            "After torture this drive is as fast as before: same within 2 % in 2 of 3 cells, "
+            "same within 5 % in 1. Three cycles, sham removed.",
+        ),
+        (
+            comparison(SAME, SAME, sham_removed=False),
+            "After torture this drive is as fast as before: same within 2 % in both cells. "
+            "Three cycles, no sham arm.",
+        ),
+        (
+            comparison(TRIFLE, SAME, SAME),
+            "After torture this drive is as fast as before in all that matters: real but irrelevant "
+            "under 2 % in 1 of 3 cells, same within 2 % in 2. Three cycles, sham removed.",
+        ),
+        (
+            comparison(UNDECIDED, SAME),
+            "After torture, whether this drive is faster or slower than before is undecided: "
+            "same within 2 % in 1 of 2 cells, undecided in 1. Three cycles, sham removed.",
+        ),
+        (
+            comparison(UNDECIDED, **ARMS),
+            "Whether kernel 6 is faster or slower than kernel 5 is undecided "
+            "(95 % CI of the ratio 0.9--1.05). Ten paired blocks.",
+        ),
+        (
+            comparison(SLOWER, descriptive=True, design="one cycle: descriptive", unit="run"),
+            "After torture this drive is 43 % slower than before (95 % CI 41--45 %) "
+            "at iops.random_write 4 KiB. Sham removed; descriptive: one device, one cycle.",
+        ),
+        (
+            comparison(SLOWER, vetoes=("the drive overheated", "2 runs failed", "the kernel changed")),
+            "Not conclusive because the drive overheated, 2 runs failed and the kernel changed. "
+            "What was measured: After torture this drive is 43 % slower than before (95 % CI 41--45 %) "
+            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+        ),
+        (
+            comparison(SAME, others=(LATE, cell("undecided", 1.1, 0.8, 1.4, **LATENCY))),
+            "After torture this drive is as fast as before: same within 2 % in the one cell. "
+            "In p99 latency: slower in 1 of 2 cells, undecided in 1. Three cycles, sham removed.",
+        ),
+        (
+            comparison(headline=(), cells=(LATE,)),
+            "After torture this drive has a p99 latency 30 % higher than before (95 % CI 20--40 %) "
+            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+        ),
+        (
+            comparison(headline=(), cells=(cell("faster", 0.4, 0.3, 0.5, **LATENCY),), **ARMS),
+            "kernel 6 has a p99 latency 60 % lower than kernel 5 (95 % CI 50--70 %) "
+            "at iops.random_write 4 KiB. Ten paired blocks.",
+        ),
+        (
+            comparison(cell("slower", 0.5, 0.5, 0.5)),
+            "After torture this drive is 50 % slower than before (no spread between repetitions) "
+            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+        ),
+        (
+            comparison(cell("slower", 0.5, 0.4996, 0.5004)),
+            "After torture this drive is 50.00 % slower than before (95 % CI 49.96--50.04 %) "
+            "at iops.random_write 4 KiB. Three cycles, sham removed.",
+        ),
+        (
+            comparison(**ARMS),
+            "There is nothing to compare: no cell was measured in kernel 5 or kernel 6.",
+        ),
+        (
+            comparison(BLANK, descriptive=True, design="no complete cycle"),
+            "After torture, whether this drive is faster or slower than before is undecided. "
+            "No complete cycle.",
+        ),
+    ],
+)
+def test_sentence(judged: Comparison, expected: str) -> None:
+    assert verdict_sentence(judged) == expected.replace("--", "\N{EN DASH}")
+
+
+def test_emphasis_surrounds_the_size() -> None:
+    assert "is **43 % slower** than" in verdict_sentence(comparison(SLOWER), "**")
+    assert "is **as fast** as before" in verdict_sentence(comparison(SAME), "**")
+
+
+def test_the_largest_difference_leads_in_either_direction() -> None:
+    judged = comparison(SLOWER, cell("faster", 2.5, 2.0, 3.0, cell="larger"))
+    assert "2.5 times as fast as before" in verdict_sentence(judged)
+
+
+def test_from_samples_to_words(stages: Make) -> None:
+    samples = stages(1, cycles=4, effect=-0.56)
+    judged = compare_stages(samples, baseline="before", candidate="after", relevance={"iops": 0.05})
+    told = verdict_sentence(judged)
+    assert told.startswith("After torture this drive is 4")
+    assert told.endswith(" at iops.random_write 4 KiB. Four cycles, sham removed.")
+
+
+def test_one_cycle_ends_descriptive(stages: Make) -> None:
+    judged = compare_stages(stages(2, cycles=1), baseline="before", candidate="after", relevance={})
+    assert verdict_sentence(judged).endswith("descriptive: one device, one cycle.")
+
+
+def test_names_are_left_as_given(arm: Make) -> None:
+    judged = compare_arms(
+        arm([10, 11, 10]), arm([15, 16.5, 15.5]), relevance={}, paired=False, labels=("/mnt/a", "/mnt/b")
+    )
+    assert verdict_sentence(judged).startswith("/mnt/b is 52 % faster than /mnt/a (95 % CI")
