@@ -19,7 +19,7 @@ FILES = {
     "proc/swaps": "Filename Type Size Used Priority\n",
     "proc/loadavg": "0.10 0.20 0.30 1/100 4242\n",
     "proc/stat": "cpu 50 0 30 10 0 0 0 10 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n",
-    "proc/pressure/io": "some avg10=1.50 avg60=0.03 avg300=0.06 total=2\nfull avg10=0.50 avg60=0 avg300=0 total=1\n",
+    "proc/pressure/io": "some avg10=1.50 avg60=0 total=2\nfull avg10=0.50 avg60=0 total=1\n",
     "proc/sys/vm/dirty_ratio": "20\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n",

@@ -23,14 +23,17 @@ def test_a_folder_whose_making_was_cut_off_can_be_made_again(tmp_path: Path) -> 
 
 def test_a_state_is_named_by_its_hash_and_a_damaged_one_is_not_loaded(tmp_path: Path) -> None:
     folder = StudyFolder.create(tmp_path / "study", "", b"{}")
-    name = folder.save_state(b"state", keep=True)
-    assert folder.load_state(name) == b"state"
-    (folder.state / name).write_bytes(b"stale")
-    assert folder.load_state(name) is None
-    folder.forget_state(name)
-    assert folder.load_state(name) is None
-    assert folder.save_state(b"other", keep=False) != name
-    assert list(folder.state.iterdir()) == []
+    name = folder.save_state("1-torture", b"state", keep=True)
+    assert folder.save_state("2-torture", b"state", keep=True) == name
+    assert folder.load_state("1-torture", name) == b"state"
+    (folder.state / f"1-torture-{name}").write_bytes(b"stale")
+    assert folder.load_state("1-torture", name) is None
+    folder.forget_states("1-torture")
+    assert folder.load_state("2-torture", name) == b"state"
+    folder.forget_states("2-torture", but=name)
+    assert folder.load_state("2-torture", name) == b"state"
+    assert folder.save_state("2-torture", b"other", keep=False) != name
+    assert [path.name for path in folder.state.iterdir()] == [f"2-torture-{name}"]
 
 
 def test_two_processes_cannot_run_one_study(tmp_path: Path) -> None:

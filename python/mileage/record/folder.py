@@ -117,24 +117,29 @@ class StudyFolder:
             found.append((path.stem, msgspec.json.decode(path.read_bytes(), type=dict[str, str])))
         return found
 
-    def save_state(self, state: bytes, keep: bool) -> str:
-        """Name a drive state by its SHA-256; keep it on the disk when it may be resumed from. Returns the hash."""
+    def save_state(self, owner: str, state: bytes, keep: bool) -> str:
+        """Name a drive state by its SHA-256; keep it on the disk when it may be resumed from. Returns the hash.
+
+        `owner` (cycle and arm) keeps equal states of different cycles apart, so that each can be forgotten alone.
+        """
         name = hashlib.sha256(state).hexdigest()
-        if keep and not (self.state / name).exists():
-            write_durably(self.state / name, state)
+        if keep:
+            write_durably(self.state / f"{owner}-{name}", state)
         return name
 
-    def load_state(self, name: str) -> bytes | None:
+    def load_state(self, owner: str, name: str) -> bytes | None:
         """A saved state, or `None` when it is absent or its bytes no longer have that hash."""
-        path = self.state / name
+        path = self.state / f"{owner}-{name}"
         if not path.is_file():
             return None
         data = path.read_bytes()
         return data if hashlib.sha256(data).hexdigest() == name else None
 
-    def forget_state(self, name: str) -> None:
-        """Delete a saved state that nothing will resume from."""
-        (self.state / name).unlink(missing_ok=True)
+    def forget_states(self, owner: str, but: str | None = None) -> None:
+        """Delete the saved states of a cycle's arm, except one, and what a crash left half written."""
+        for path in self.state.iterdir():
+            if path.name.startswith((f"{owner}-", f".{owner}-")) and path.name != f"{owner}-{but}":
+                path.unlink()
 
     def plan(self) -> Any:
         """The resolved plan as plain JSON values."""

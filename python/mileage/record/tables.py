@@ -7,7 +7,7 @@ on a virtual drive with one seed give the same bytes. Wall-clock times stay in t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import msgspec
 from mileage.record.journal import JournalContent
 
 Row = dict[str, Any]
+Measured = tuple[str, float | None, bool]
 _IDENTITY = ("run", "cycle", "arm", "stage", "role", "block", "measure", "cell")
 _IDENTITY_SQL = (
     "run INTEGER, cycle INTEGER, arm VARCHAR, stage VARCHAR, role VARCHAR, block INTEGER, measure VARCHAR, cell VARCHAR"
@@ -43,31 +44,40 @@ def _identity(entry: dict[str, Any]) -> Row:
 def sample_rows(content: JournalContent) -> list[Row]:
     """One row per measured run and metric.
 
-    `rate_bytes_per_s`: bytes over elapsed time, of the sequential workloads. `ops_per_s`: operations over elapsed
-    time, and `latency_p99_ns`: the 99th percentile in nanoseconds from the run's histogram, of the IOPS workloads.
+    `rate_bytes_per_s`: bytes over elapsed time. `ops_per_s`: operations over elapsed time. `latency_p99_ns`: the
+    99th percentile in nanoseconds from the run's histogram, of the direction that did more operations.
     """
-    from mileage import _core
-
     rows: list[Row] = []
     for entry in runs_of(content):
-        if entry["role"] != "measure":
-            continue
         record = entry["record"]
         elapsed_s = record["elapsed_ns"] / 1e9
-        if elapsed_s <= 0:
-            continue
-        if entry["measure"] == "throughput" or entry["metric"] == "rate_bytes_per_s":
-            values = [("rate_bytes_per_s", (record["bytes_read"] + record["bytes_written"]) / elapsed_s, True)]
-        else:
-            values = [("ops_per_s", (record["ops_read"] + record["ops_written"]) / elapsed_s, True)]
-            latency = record["latency"]
-            direction = "read" if latency["read"]["count"] >= latency["write"]["count"] else "write"
-            p99_ns = _core.latency_quantile_ns(msgspec.json.encode(latency[direction]).decode(), 0.99)
-            if p99_ns is not None:
-                values.append(("latency_p99_ns", float(p99_ns), False))
-        for metric, value, higher in values:
-            rows.append({**_identity(entry), "metric": metric, "value": value, "higher_is_better": higher})
+        for word in entry["metrics"] if elapsed_s > 0 else ():
+            metric, value, higher_is_better = _METRICS[word](record, elapsed_s)
+            if value is not None:
+                measured = {"metric": metric, "value": value, "higher_is_better": higher_is_better}
+                rows.append({**_identity(entry), **measured})
     return rows
+
+
+def _throughput(record: Row, elapsed_s: float) -> Measured:
+    return "rate_bytes_per_s", (record["bytes_read"] + record["bytes_written"]) / elapsed_s, True
+
+
+def _iops(record: Row, elapsed_s: float) -> Measured:
+    return "ops_per_s", (record["ops_read"] + record["ops_written"]) / elapsed_s, True
+
+
+def _p99(record: Row, _elapsed_s: float) -> Measured:
+    from mileage import _core
+
+    latency = record["latency"]
+    direction = "read" if latency["read"]["count"] >= latency["write"]["count"] else "write"
+    p99_ns = _core.latency_quantile_ns(msgspec.json.encode(latency[direction]).decode(), 0.99)
+    return "latency_p99_ns", None if p99_ns is None else float(p99_ns), False
+
+
+#: The plan's words for metrics, and what they are in a run's record: name with its unit, value, higher is better.
+_METRICS: dict[str, Callable[[Row, float], Measured]] = {"throughput": _throughput, "iops": _iops, "p99": _p99}
 
 
 def _series_rows(content: JournalContent) -> Iterable[Row]:

@@ -38,7 +38,7 @@ fn uneven(op: &Op) -> u64 {
 
 fn seed() -> u64 {
     let seed = std::env::var("MILEAGE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_100_101);
-    println!("MILEAGE_SEED={seed}");
+    eprintln!("MILEAGE_SEED={seed}");
     seed
 }
 

@@ -1,0 +1,178 @@
+//! The block-device contract, written text. [`crate::conformance`] checks it.
+//!
+//! 1. **Batches.** [`BlockDevice::submit`] takes operations in the order of their submission times, which never run
+//!    backwards, neither inside a batch nor from one batch to the next, and appends one [`Completion`] per
+//!    operation, in the order of the batch. How operations are cut into batches changes nothing.
+//! 2. **Time.** A completion is never before its submission. Its time is known at submission: nothing submitted
+//!    later can change it. Completions may overtake each other.
+//! 3. **Refusals.** An operation that is misaligned, empty or outside the drive is refused at once: its completion
+//!    time is its submission time, and no state and no counter has changed.
+//! 4. **Discard** unmaps every page that lies wholly inside the range; what is left of a partly covered page stays.
+//! 5. **Flush** completes when everything submitted before it is on the medium. **FUA** on a write makes that
+//!    write's completion wait for the medium; on any other operation it is refused, since it would have no effect.
+//! 6. **Counters** only grow and say what explains a result; they change when an operation is submitted.
+//! 7. **State.** A device that restores what [`BlockDevice::save`] gave continues as the saved one would have, byte
+//!    for byte. Anything else than a state of the same drive is refused, never a panic, and changes nothing.
+//! 8. **Looking ahead** ([`BlockDevice::prefetch`]) changes no result.
+
+use crate::flash::StateError;
+use mileage_units::format_bytes;
+use mileage_workload::Op;
+
+/// What a block operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RequestKind {
+    /// Read the range.
+    Read,
+    /// Write the range.
+    Write,
+    /// Forget the whole pages of the range (TRIM, UNMAP).
+    Discard,
+    /// Put everything submitted before on the medium; offset and length are 0.
+    Flush,
+}
+
+/// One block operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What to do.
+    pub kind: RequestKind,
+    /// Only for writes: complete when the data is on the medium, not in a buffer.
+    pub fua: bool,
+    /// First byte; a multiple of the sector.
+    pub offset_bytes: u64,
+    /// Length; a multiple of the sector, at least one (0 for a flush).
+    pub length_bytes: u64,
+    /// When it was submitted, in nanoseconds of the drive's clock.
+    pub submit_ns: u64,
+}
+
+/// Why an operation was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It ends behind the last byte of the drive.
+    #[error("the range of {} at {offset_bytes} ends behind the drive's capacity of {capacity_bytes} bytes", format_bytes(*.length_bytes))]
+    OutOfRange {
+        /// First byte asked for.
+        offset_bytes: u64,
+        /// Bytes asked for.
+        length_bytes: u64,
+        /// What there is.
+        capacity_bytes: u64,
+    },
+    /// Offset or length is not a multiple of the sector.
+    #[error("offset {offset_bytes} or length {length_bytes} is not a multiple of the sector of {sector_bytes} bytes")]
+    Misaligned {
+        /// First byte asked for.
+        offset_bytes: u64,
+        /// Bytes asked for.
+        length_bytes: u64,
+        /// What both must be multiples of.
+        sector_bytes: u32,
+    },
+    /// No byte was asked for.
+    #[error("an operation of 0 bytes at {offset_bytes}: expected at least one sector")]
+    Empty {
+        /// First byte asked for.
+        offset_bytes: u64,
+    },
+    /// FUA on something else than a write.
+    #[error("FUA on an operation that writes nothing: it is for writes")]
+    NeedlessFua,
+    /// A flush has no range.
+    #[error("a flush with a range: expected offset 0 and length 0, it is for the whole drive")]
+    FlushWithRange,
+}
+
+/// How an operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Done.
+    Done,
+    /// Refused; nothing was changed.
+    Refused(Refusal),
+}
+
+/// When and how an operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// When, in nanoseconds of the drive's clock.
+    pub complete_ns: u64,
+    /// How.
+    pub status: Status,
+}
+
+/// A virtual block device. The module's text is the contract.
+pub trait BlockDevice {
+    /// Bytes that can be addressed.
+    fn capacity_bytes(&self) -> u64;
+
+    /// Smallest unit of addressing, in bytes.
+    fn sector_bytes(&self) -> u32;
+
+    /// Smallest unit that is written without reading first, in bytes.
+    fn page_bytes(&self) -> u32;
+
+    /// The latest instant the device has been told of, in nanoseconds since it was first powered on.
+    fn now_ns(&self) -> u64;
+
+    /// Let the clock stand at `now_ns` or later; earlier instants change nothing.
+    fn advance_to(&mut self, now_ns: u64);
+
+    /// Let `ns` nanoseconds pass without an operation.
+    fn idle_ns(&mut self, ns: u64) {
+        self.advance_to(self.now_ns().saturating_add(ns));
+    }
+
+    /// Submit operations; one completion each is appended to `out`, in the same order.
+    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>);
+
+    /// These operations will be submitted soon, in this order, as far as is known: a device may use it to be
+    /// simulated faster. It changes no result.
+    fn prefetch(&mut self, upcoming: &[Op]) {
+        let _ = upcoming;
+    }
+
+    /// Names of the counters, in the order of [`BlockDevice::counters`].
+    fn counter_names(&self) -> &'static [&'static str];
+
+    /// The counters since the drive was first powered on.
+    ///
+    /// # Panics
+    /// When `out` has another length than the names: a programmer's mistake.
+    fn counters(&self, out: &mut [u64]);
+
+    /// The whole state: maps, clocks, counters.
+    fn save(&self) -> Vec<u8>;
+
+    /// Continue from a saved state of the same drive.
+    ///
+    /// # Errors
+    /// What is wrong with the state; the device is as it was.
+    fn restore(&mut self, state: &[u8]) -> Result<(), StateError>;
+}
+
+/// What clause 3 says of a request, before any device looks at it.
+///
+/// # Errors
+/// The refusal.
+#[inline]
+pub fn check(request: &Request, capacity_bytes: u64, sector_bytes: u32) -> Result<(), Refusal> {
+    let Request { kind, fua, offset_bytes, length_bytes, .. } = *request;
+    if fua && kind != RequestKind::Write {
+        return Err(Refusal::NeedlessFua);
+    }
+    if kind == RequestKind::Flush {
+        return if offset_bytes == 0 && length_bytes == 0 { Ok(()) } else { Err(Refusal::FlushWithRange) };
+    }
+    if length_bytes == 0 {
+        return Err(Refusal::Empty { offset_bytes });
+    }
+    if !(offset_bytes | length_bytes).is_multiple_of(u64::from(sector_bytes)) {
+        return Err(Refusal::Misaligned { offset_bytes, length_bytes, sector_bytes });
+    }
+    if offset_bytes.checked_add(length_bytes).is_none_or(|end| end > capacity_bytes) {
+        return Err(Refusal::OutOfRange { offset_bytes, length_bytes, capacity_bytes });
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Which of many instants is the earliest: a tournament tree in two arrays, no allocation after construction.
+//!
+//! Changing one instant replays log2(n) matches; ties go to the lower index, so the order is deterministic.
+
+/// An instant that never comes.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// `n` instants and who has the earliest.
+#[derive(Clone, Debug)]
+pub(crate) struct Earliest {
+    leaves: usize,
+    /// Node 1 is the root, the children of `i` are `2i` and `2i + 1`, the instants are the last `leaves` nodes.
+    nodes: Vec<(u64, u32)>,
+}
+
+impl Earliest {
+    /// `count` (at least 1) instants, all `at_ns`.
+    pub(crate) fn new(count: usize, at_ns: u64) -> Self {
+        let leaves = count.next_power_of_two();
+        let mut nodes = vec![(NEVER, 0); 2 * leaves];
+        for (index, node) in nodes[leaves..].iter_mut().enumerate() {
+            *node = (if index < count { at_ns } else { NEVER }, index as u32);
+        }
+        let mut tree = Self { leaves, nodes };
+        (1..leaves).rev().for_each(|node| tree.replay(node));
+        tree
+    }
+
+    #[inline]
+    fn replay(&mut self, node: usize) {
+        let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
+        self.nodes[node] = if right.0 < left.0 { right } else { left };
+    }
+
+    /// The earliest instant and its index.
+    #[inline]
+    pub(crate) fn first(&self) -> (u64, u32) {
+        self.nodes[1]
+    }
+
+    /// Change one instant.
+    #[inline]
+    pub(crate) fn set(&mut self, index: u32, at_ns: u64) {
+        let mut node = self.leaves + index as usize;
+        self.nodes[node].0 = at_ns;
+        while node > 1 {
+            node /= 2;
+            self.replay(node);
+        }
+    }
+
+    /// Every instant, by index; the padding is not among the first `count`.
+    pub(crate) fn instants(&self, count: usize) -> impl Iterator<Item = u64> {
+        self.nodes[self.leaves..].iter().take(count).map(|node| node.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Earliest, NEVER};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_first_is_the_minimum(count in 1_usize..70, changes in prop::collection::vec((any::<u32>(), 0_u64..50), 0..200)) {
+            let mut tree = Earliest::new(count, 25);
+            let mut plain = vec![25; count];
+            for (index, at_ns) in changes {
+                let index = index as usize % count;
+                tree.set(index as u32, at_ns);
+                plain[index] = at_ns;
+                let at = plain.iter().enumerate().min_by_key(|(index, at_ns)| (**at_ns, *index)).unwrap();
+                prop_assert_eq!(tree.first(), (*at.1, at.0 as u32));
+            }
+        }
+    }
+
+    #[test]
+    fn one_instant_is_a_tree() {
+        let mut tree = Earliest::new(1, 7);
+        assert_eq!(tree.first(), (7, 0));
+        tree.set(0, NEVER);
+        assert_eq!(tree.first(), (NEVER, 0));
+    }
+}

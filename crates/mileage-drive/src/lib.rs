@@ -1,0 +1,27 @@
+//! Virtual block devices in virtual time.
+//!
+//! # Map
+//! [`device`] is the block-device contract and [`conformance`] (feature of that name) its suite; [`Profile`] is a
+//! drive's data sheet; [`FlashDrive`] is the flash that obeys it; [`run()`] turns a workload on a device.
+//!
+//! # Invariant
+//! The same profile and the same operations give the same completion times and the same saved state, byte for byte,
+//! on every machine. *Guard:* `clippy.toml` of this crate bans the host's clock, unsafe code is forbidden, and the
+//! property test of save and restore compares whole states.
+//!
+//! # Refused here
+//! Disks, SMR, `XPoint` and arrays: not built yet; a profile of another `kind` than `flash` is refused by name.
+#![forbid(unsafe_code)]
+
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
+pub mod device;
+mod earliest;
+mod flash;
+pub mod profile;
+mod run;
+
+pub use device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status};
+pub use flash::{FlashDrive, StateError};
+pub use profile::{Profile, ProfileError};
+pub use run::{Error, run};

@@ -1,0 +1,346 @@
+//! A drive's data sheet: every figure with its unit, its source and how far to trust it.
+//!
+//! A profile is a TOML text. `name`, `title` and `kind = "flash"` are plain; every other key is a figure:
+//!
+//! ```toml
+//! read_us = { value = 25, source = "where it is written", confidence = "source" }
+//! ```
+//!
+//! Every figure has an effect on the simulated drive or on what is judged of it (endurance); an unknown key is
+//! refused. All errors are one line that names the key, what was found and what is expected.
+
+use mileage_units::format_bytes;
+use serde::{Deserialize, Serialize};
+
+/// How far a figure can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// Written down by the maker or measured by the named source.
+    Source,
+    /// Follows from written figures by the argument given.
+    Inferred,
+    /// Remembered by whoever wrote the profile; no text at hand.
+    Memory,
+    /// Chosen so that the simulated drive reproduces a written figure.
+    Fitted,
+    /// From the measurements that this project began with.
+    Seed,
+    /// An assumption that defines a drive that was never built.
+    Defined,
+}
+
+/// One figure of a profile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure<T> {
+    /// The figure, in the unit that its key ends with.
+    pub value: T,
+    /// Where it comes from, in words.
+    pub source: String,
+    /// How far to trust it.
+    pub confidence: Confidence,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Flash,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    name: String,
+    title: String,
+    #[serde(rename = "kind")]
+    _kind: Kind,
+    capacity_bytes: Figure<u64>,
+    page_bytes: Figure<u64>,
+    pages_per_block: Figure<u64>,
+    blocks_per_plane: Figure<u64>,
+    planes_per_die: Figure<u64>,
+    dies_per_channel: Figure<u64>,
+    channels: Figure<u64>,
+    read_us: Figure<f64>,
+    program_us: Figure<f64>,
+    erase_us: Figure<f64>,
+    controller_us: Figure<f64>,
+    channel_mb_per_s: Figure<f64>,
+    link_mb_per_s: Figure<f64>,
+    queue_depth_max: Figure<u64>,
+    write_buffer_pages: Figure<u64>,
+    rated_endurance_bytes: Option<Figure<u64>>,
+    pe_cycles: Option<Figure<u64>>,
+}
+
+/// A flash drive's data sheet, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Short name, as in `virtual:NAME`.
+    pub name: String,
+    /// Name for people.
+    pub title: String,
+    /// Bytes that the host can address; a multiple of the page.
+    pub capacity_bytes: u64,
+    /// Unit of mapping and programming, in bytes.
+    pub page_bytes: u32,
+    /// Pages that are erased together, 2 to 8192.
+    pub pages_per_block: u32,
+    /// Blocks in a plane, 3 or more.
+    pub blocks_per_plane: u32,
+    /// Planes in a die; they work independently of each other.
+    pub planes_per_die: u32,
+    /// Dies on a channel.
+    pub dies_per_channel: u32,
+    /// Channels.
+    pub channels: u32,
+    /// From the array into a plane's register, in ns per page.
+    pub read_ns: u64,
+    /// From the register into the array, in ns per page.
+    pub program_ns: u64,
+    /// In ns per block.
+    pub erase_ns: u64,
+    /// The controller's serial work for one command, in ns.
+    pub controller_ns: u64,
+    /// One page over a channel, in ns.
+    pub channel_page_ns: u64,
+    /// Payload rate between host and drive, one direction at a time, in MB/s (10^6 bytes).
+    pub link_mb_per_s: f64,
+    /// Commands that the drive takes at a time; further ones wait.
+    pub queue_depth_max: u32,
+    /// Pages that the drive accepts before they are programmed; 0: a write waits for its program.
+    pub write_buffer_pages: u32,
+    /// What the maker warrants, in bytes written by the host.
+    pub rated_write_bytes: Option<u64>,
+    /// Program and erase cycles that a block is rated for.
+    pub pe_cycles: Option<u64>,
+    figures: Vec<FigureText>,
+}
+
+/// One figure as a line of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FigureText {
+    /// Its key, unit last.
+    pub name: &'static str,
+    /// Its value as text.
+    pub value: String,
+    /// Where it comes from.
+    pub source: String,
+    /// How far to trust it.
+    pub confidence: Confidence,
+}
+
+/// Why a text is not a profile: one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileError {
+    /// Not TOML, an unknown or missing key, or a value of the wrong type.
+    #[error("drive profile, line {line} ({text:?}): {what}")]
+    Text {
+        /// Line, from 1.
+        line: usize,
+        /// That line, trimmed.
+        text: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A value that no drive can have.
+    #[error("drive profile: {key} is {found}: expected {expected}")]
+    Impossible {
+        /// The key.
+        key: &'static str,
+        /// What was found.
+        found: String,
+        /// What is expected.
+        expected: String,
+    },
+}
+
+fn impossible<T>(
+    key: &'static str,
+    found: impl std::fmt::Display,
+    expected: impl Into<String>,
+) -> Result<T, ProfileError> {
+    Err(ProfileError::Impossible { key, found: format!("{found}"), expected: expected.into() })
+}
+
+fn whole(key: &'static str, figure: &Figure<u64>, min: u64, max: u64) -> Result<u32, ProfileError> {
+    if (min..=max).contains(&figure.value) {
+        Ok(figure.value as u32)
+    } else {
+        impossible(key, figure.value, format!("a whole number from {min} to {max}"))
+    }
+}
+
+fn microseconds(key: &'static str, figure: &Figure<f64>, min_us: f64) -> Result<u64, ProfileError> {
+    if (min_us..=1e6).contains(&figure.value) {
+        Ok((figure.value * 1e3).round() as u64)
+    } else {
+        impossible(key, figure.value, format!("microseconds from {min_us} to 1000000"))
+    }
+}
+
+fn megabytes_per_s(key: &'static str, figure: &Figure<f64>) -> Result<f64, ProfileError> {
+    if (0.1..=1e6).contains(&figure.value) {
+        Ok(figure.value)
+    } else {
+        impossible(key, figure.value, "MB/s from 0.1 to 1000000")
+    }
+}
+
+impl Profile {
+    /// The profile that a TOML text describes.
+    ///
+    /// # Errors
+    /// One line: which key, what was found, what is expected.
+    pub fn parse(text: &str) -> Result<Self, ProfileError> {
+        let raw: Text = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
+        let profile = Self {
+            figures: raw.figures(),
+            page_bytes: page_bytes(&raw)?,
+            capacity_bytes: raw.capacity_bytes.value,
+            pages_per_block: whole("pages_per_block", &raw.pages_per_block, 2, 8192)?,
+            blocks_per_plane: whole("blocks_per_plane", &raw.blocks_per_plane, 3, 1 << 31)?,
+            planes_per_die: whole("planes_per_die", &raw.planes_per_die, 1, 64)?,
+            dies_per_channel: whole("dies_per_channel", &raw.dies_per_channel, 1, 1024)?,
+            channels: whole("channels", &raw.channels, 1, 1024)?,
+            read_ns: microseconds("read_us", &raw.read_us, 0.001)?,
+            program_ns: microseconds("program_us", &raw.program_us, 0.001)?,
+            erase_ns: microseconds("erase_us", &raw.erase_us, 0.001)?,
+            controller_ns: microseconds("controller_us", &raw.controller_us, 0.0)?,
+            channel_page_ns: (raw.page_bytes.value as f64 * 1e3
+                / megabytes_per_s("channel_mb_per_s", &raw.channel_mb_per_s)?)
+            .round() as u64,
+            link_mb_per_s: megabytes_per_s("link_mb_per_s", &raw.link_mb_per_s)?,
+            queue_depth_max: whole("queue_depth_max", &raw.queue_depth_max, 1, 65536)?,
+            write_buffer_pages: whole("write_buffer_pages", &raw.write_buffer_pages, 0, 1 << 24)?,
+            rated_write_bytes: rated("rated_endurance_bytes", raw.rated_endurance_bytes.as_ref())?,
+            pe_cycles: rated("pe_cycles", raw.pe_cycles.as_ref())?,
+            name: raw.name,
+            title: raw.title,
+        };
+        profile.fits()?;
+        Ok(profile)
+    }
+
+    /// Whether the capacity fits the flash with what the drive needs for itself.
+    fn fits(&self) -> Result<(), ProfileError> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if self.name.is_empty() || !self.name.chars().all(plain) {
+            return impossible("name", format!("{:?}", self.name), "lower-case letters, digits and hyphens");
+        }
+        let (capacity, page) = (self.capacity_bytes, u64::from(self.page_bytes));
+        if capacity == 0 || !capacity.is_multiple_of(page) {
+            return impossible("capacity_bytes", capacity, format!("a multiple of page_bytes ({page}), at least one"));
+        }
+        let planes = self.planes();
+        let pages = planes.checked_mul(u64::from(self.blocks_per_plane.next_multiple_of(32)));
+        let pages = pages.and_then(|blocks| blocks.checked_mul(u64::from(self.pages_per_block)));
+        if pages.is_none_or(|pages| pages >= u64::from(u32::MAX)) {
+            let found =
+                format!("{} in {planes} planes of blocks of {} pages", self.blocks_per_plane, self.pages_per_block);
+            return impossible(
+                "blocks_per_plane",
+                found,
+                "fewer than 2^32 pages in all (blocks rounded up to 32 a plane)",
+            );
+        }
+        let most = self.raw_bytes() - self.reserve_bytes();
+        if capacity > most {
+            let raw = format_bytes(self.raw_bytes());
+            let expected = format!(
+                "at most {most}: raw {raw} minus a free and an open block in each of the {planes} planes ({})",
+                format_bytes(self.reserve_bytes())
+            );
+            return impossible("capacity_bytes", capacity, expected);
+        }
+        Ok(())
+    }
+
+    /// Planes of the whole drive: what can work at the same time.
+    pub fn planes(&self) -> u64 {
+        u64::from(self.channels) * u64::from(self.dies_per_channel) * u64::from(self.planes_per_die)
+    }
+
+    /// Bytes of flash.
+    pub fn raw_bytes(&self) -> u64 {
+        self.planes() * u64::from(self.blocks_per_plane) * u64::from(self.pages_per_block) * u64::from(self.page_bytes)
+    }
+
+    /// Bytes that hold no data for good: one free and one open block in every plane.
+    pub fn reserve_bytes(&self) -> u64 {
+        2 * self.planes() * u64::from(self.pages_per_block) * u64::from(self.page_bytes)
+    }
+
+    /// Spare flash over capacity, (raw - capacity) / capacity.
+    pub fn over_provisioning(&self) -> f64 {
+        self.raw_bytes() as f64 / self.capacity_bytes as f64 - 1.0
+    }
+
+    /// What the drive is said to endure, in bytes written by the host; `None` when nobody says.
+    pub fn rated_write_bytes(&self) -> Option<u64> {
+        self.rated_write_bytes
+    }
+
+    /// Every figure with its source and confidence, in the order of the data sheet.
+    pub fn describe(&self) -> &[FigureText] {
+        &self.figures
+    }
+}
+
+fn page_bytes(raw: &Text) -> Result<u32, ProfileError> {
+    let found = raw.page_bytes.value;
+    if found.is_power_of_two() && (512..=1 << 20).contains(&found) {
+        Ok(found as u32)
+    } else {
+        impossible("page_bytes", found, "a power of two from 512 to 1048576")
+    }
+}
+
+fn rated(key: &'static str, figure: Option<&Figure<u64>>) -> Result<Option<u64>, ProfileError> {
+    match figure {
+        Some(figure) if figure.value == 0 => impossible(key, 0, "at least 1, or no such key"),
+        Some(figure) => Ok(Some(figure.value)),
+        None => Ok(None),
+    }
+}
+
+impl Text {
+    fn figures(&self) -> Vec<FigureText> {
+        fn row<T: ToString>(name: &'static str, figure: &Figure<T>) -> FigureText {
+            let Figure { value, source, confidence } = figure;
+            FigureText { name, value: value.to_string(), source: source.clone(), confidence: *confidence }
+        }
+        let mut rows = vec![
+            row("capacity_bytes", &self.capacity_bytes),
+            row("page_bytes", &self.page_bytes),
+            row("pages_per_block", &self.pages_per_block),
+            row("blocks_per_plane", &self.blocks_per_plane),
+            row("planes_per_die", &self.planes_per_die),
+            row("dies_per_channel", &self.dies_per_channel),
+            row("channels", &self.channels),
+            row("read_us", &self.read_us),
+            row("program_us", &self.program_us),
+            row("erase_us", &self.erase_us),
+            row("controller_us", &self.controller_us),
+            row("channel_mb_per_s", &self.channel_mb_per_s),
+            row("link_mb_per_s", &self.link_mb_per_s),
+            row("queue_depth_max", &self.queue_depth_max),
+            row("write_buffer_pages", &self.write_buffer_pages),
+        ];
+        rows.extend(self.rated_endurance_bytes.iter().map(|figure| row("rated_endurance_bytes", figure)));
+        rows.extend(self.pe_cycles.iter().map(|figure| row("pe_cycles", figure)));
+        rows
+    }
+}
+
+/// The TOML reader's error, with the line it is about.
+fn in_one_line(text: &str, error: &toml::de::Error) -> ProfileError {
+    let at = error.span().map_or(0, |span| span.start.min(text.len()));
+    let line = text.get(..at).unwrap_or(text).matches('\n').count();
+    ProfileError::Text {
+        line: line + 1,
+        text: text.lines().nth(line).unwrap_or("").trim().chars().take(80).collect(),
+        what: error.message().lines().collect::<Vec<_>>().join(", "),
+    }
+}

@@ -1,0 +1,116 @@
+//! What the engine adds to a bare loop of `pread` or `pwrite`: cached random records of 4 KiB by one thread, engine and
+//! loop in turn, the ratio of their times per operation. The bare loop writes one buffer again and again, the engine
+//! takes new bytes from its pool for every write: that ratio shows what honest content costs where nothing but memory
+//! is written. `cargo bench` measures; `cargo test --benches` only tries that it runs.
+
+use mileage_engine::{Options, start};
+use mileage_workload::{Content, PatternKind, Stop, Sync, Workload};
+use rand::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::hint::black_box;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const RECORD_BYTES: u32 = 4096;
+
+struct Case<'a> {
+    name: &'static str,
+    path: &'a Path,
+    read_percent: u8,
+    content: Content,
+    records: u64,
+    operations: u64,
+}
+
+impl Case<'_> {
+    /// Nanoseconds per operation of the engine.
+    fn engine_ns(&self, seed: u64) -> f64 {
+        let workload = Workload {
+            pattern: PatternKind::Random,
+            read_percent: self.read_percent,
+            record_bytes: RECORD_BYTES,
+            span_start_bytes: 0,
+            span_bytes: self.records * u64::from(RECORD_BYTES),
+            depth: 1,
+            threads: 1,
+            stop: Stop { operations: Some(self.operations), ..Stop::default() },
+            seed,
+            content: self.content,
+            sync: Sync::None,
+            sync_timed: false,
+        };
+        let handle = start(workload, Options::new(self.path)).expect("the file is there");
+        let finished = handle.wait(Duration::from_secs(3600)).expect("ends").expect("is not void");
+        assert_eq!(finished.record.error, None);
+        finished.record.submit_ns as f64 / self.operations as f64
+    }
+
+    /// Nanoseconds per operation of a loop that does nothing but draw an offset and make the call, on a thread of its
+    /// own since the kernel finds a file faster for a process with a single thread.
+    fn bare_ns(&self, seed: u64) -> f64 {
+        let file = std::fs::File::options().read(true).write(true).open(self.path).expect("the file is there");
+        let (records, operations, reads) = (self.records, self.operations, self.read_percent == 100);
+        let elapsed = std::thread::spawn(move || {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let mut buffer = vec![1_u8; 2 * RECORD_BYTES as usize];
+            let aligned = buffer.as_ptr().align_offset(RECORD_BYTES as usize);
+            let buffer = &mut buffer[aligned..aligned + RECORD_BYTES as usize];
+            let began = Instant::now();
+            for _ in 0..operations {
+                let record = ((u128::from(rng.next_u64()) * u128::from(records)) >> 64) as u64;
+                let offset_bytes = record * u64::from(RECORD_BYTES);
+                let moved = if reads {
+                    rustix::io::pread(&file, &mut *buffer, offset_bytes)
+                } else {
+                    rustix::io::pwrite(&file, buffer, offset_bytes)
+                };
+                assert_eq!(black_box(moved), Ok(RECORD_BYTES as usize));
+            }
+            began.elapsed()
+        });
+        elapsed.join().expect("does not panic").as_nanos() as f64 / operations as f64
+    }
+
+    fn compare(&self, rounds: u64) -> std::io::Result<()> {
+        let (mut engine, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..rounds {
+            // The two in turn, and the first of a pair in turn as well.
+            let (a, b) = if round % 2 == 0 {
+                let a = self.engine_ns(round);
+                (a, self.bare_ns(round))
+            } else {
+                let b = self.bare_ns(round);
+                (self.engine_ns(round), b)
+            };
+            engine.push(a);
+            bare.push(b);
+            ratios.push(a / b);
+        }
+        let (engine, bare, ratio) = (quantile(&mut engine, 2), quantile(&mut bare, 2), quantile(&mut ratios, 2));
+        let (low, high) = (quantile(&mut ratios, 1), quantile(&mut ratios, 3));
+        writeln!(
+            std::io::stdout(),
+            "{}: engine {engine:.0} ns, bare loop {bare:.0} ns, ratio {ratio:.3} (median of {rounds} pairs, quartiles {low:.3} and {high:.3})",
+            self.name,
+        )
+    }
+}
+
+fn quantile(values: &mut [f64], quarter: usize) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[(values.len() - 1) * quarter / 4]
+}
+
+fn main() -> std::io::Result<()> {
+    let measuring = std::env::args().any(|argument| argument == "--bench");
+    let (records, operations, rounds) = if measuring { (65_536, 200_000, 61) } else { (256, 2_000, 3) };
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let path = folder.path().join("cached");
+    std::fs::write(&path, vec![1; records as usize * RECORD_BYTES as usize])?;
+    std::fs::File::open(&path)?.sync_all()?;
+    let case = |name, read_percent, content| Case { name, path: &path, read_percent, content, records, operations };
+    case("cached 4 KiB random reads", 100, Content::Incompressible).compare(rounds)?;
+    case("cached 4 KiB random rewrites, zeros", 0, Content::Zeros).compare(rounds)?;
+    case("cached 4 KiB random rewrites, incompressible", 0, Content::Incompressible).compare(rounds)
+}

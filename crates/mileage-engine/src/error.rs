@@ -1,0 +1,122 @@
+//! Why a run was refused, or is void.
+
+use mileage_units::format_bytes;
+use std::path::PathBuf;
+
+/// A run that did not take place, or of which nothing may be reported. An input or output error during a run is
+/// neither: it stands in the record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The workload itself is not valid.
+    #[error(transparent)]
+    Workload(#[from] mileage_workload::Error),
+    /// More than one operation outstanding per thread.
+    #[error(
+        "depth is {found}: pread keeps one operation per thread outstanding; use threads = {found} or wait for io_uring"
+    )]
+    Depth {
+        /// What was asked.
+        found: u32,
+    },
+    /// The target could not be opened or examined.
+    #[error("cannot {what} {}: {reason} ({kind}){advice}", path.display())]
+    Target {
+        /// What was tried.
+        what: &'static str,
+        /// The target.
+        path: PathBuf,
+        /// The operating system's name for the error, such as `ENOENT`.
+        kind: String,
+        /// The operating system's sentence.
+        reason: String,
+        /// What to do, with its own separator; may be empty.
+        advice: &'static str,
+    },
+    /// Neither a regular file nor a block device.
+    #[error("{} is {found}: expected a regular file or a block device", path.display())]
+    NotStorage {
+        /// The target.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
+    /// The span ends beyond the target.
+    #[error(
+        "{} has {found} bytes ({}), the workload's span ends at {needed} bytes ({}): lay the file out first, or choose a smaller span",
+        path.display(), format_bytes(*.found), format_bytes(*.needed)
+    )]
+    TooSmall {
+        /// The target.
+        path: PathBuf,
+        /// Its size in bytes.
+        found: u64,
+        /// End of the span in bytes.
+        needed: u64,
+    },
+    /// The file system does not do direct I/O.
+    #[error("{} does not support O_DIRECT: choose another target, or cache = \"cold\"", path.display())]
+    NoDirect {
+        /// The target.
+        path: PathBuf,
+    },
+    /// Direct I/O cannot carry these sizes.
+    #[error("{what} is {found} bytes, O_DIRECT on {} needs a multiple of {of} bytes", path.display())]
+    Misaligned {
+        /// Name of the field.
+        what: &'static str,
+        /// What was given, in bytes.
+        found: u64,
+        /// The target's alignment in bytes.
+        of: u64,
+        /// The target.
+        path: PathBuf,
+    },
+    /// A file to lay out that holds no sector.
+    #[error("cannot lay out {} with {found} bytes: expected at least {of}", path.display())]
+    NothingToLayOut {
+        /// The target.
+        path: PathBuf,
+        /// What was asked, in bytes.
+        found: u64,
+        /// Smallest size, in bytes.
+        of: u64,
+    },
+    /// The kernel keeps no account per thread.
+    #[error("audit: cannot read /proc/thread-self/io ({kind}); the kernel needs CONFIG_TASK_IO_ACCOUNTING")]
+    NoAudit {
+        /// The operating system's name for the error.
+        kind: String,
+    },
+    /// No memory for a buffer.
+    #[error("no memory for a buffer of {bytes} bytes ({}): fewer threads or a smaller record need less", format_bytes(*.bytes))]
+    NoMemory {
+        /// Size of the buffer.
+        bytes: u64,
+    },
+    /// A thread could not be started.
+    #[error("thread {thread} of {threads} could not be started: {reason}")]
+    NoThread {
+        /// Which.
+        thread: u32,
+        /// Of how many.
+        threads: u32,
+        /// The operating system's sentence.
+        reason: String,
+    },
+    /// A worker broke; nothing of its run is reported.
+    #[error("the run is void: thread {thread} stopped on a programming error: {reason}")]
+    Broken {
+        /// Which.
+        thread: u32,
+        /// What it said.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Whether the run was refused before anything was done (otherwise it broke, and is void).
+    pub fn is_refusal(&self) -> bool {
+        !matches!(self, Self::NoMemory { .. } | Self::NoThread { .. } | Self::Broken { .. })
+    }
+}

@@ -1,0 +1,108 @@
+//! Lets all threads of a run go at the same instant, once the last is ready.
+
+use crate::clock;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+#[derive(Debug, Default)]
+struct State {
+    waiting_for: u32,
+    origin_ns: Option<u64>,
+}
+
+/// A barrier that tells when it opened, and that a thread which gives up still passes.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    state: Mutex<State>,
+    opened: Condvar,
+}
+
+/// One thread's place at the gate; dropping it counts as having come, so that nobody waits for a thread that broke.
+pub(crate) struct Seat<'a> {
+    gate: &'a Gate,
+    taken: bool,
+}
+
+impl Gate {
+    pub(crate) fn new(threads: u32) -> Self {
+        Self { state: Mutex::new(State { waiting_for: threads, origin_ns: None }), opened: Condvar::new() }
+    }
+
+    pub(crate) fn seat(&self) -> Seat<'_> {
+        Seat { gate: self, taken: false }
+    }
+
+    /// Open at once for those who came: the others never will.
+    pub(crate) fn open_early(&self) {
+        let mut state = self.lock();
+        state.waiting_for = 0;
+        state.origin_ns.get_or_insert_with(clock::now_ns);
+        self.opened.notify_all();
+    }
+
+    fn arrive(&self) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        state.waiting_for = state.waiting_for.saturating_sub(1);
+        if state.waiting_for == 0 && state.origin_ns.is_none() {
+            state.origin_ns = Some(clock::now_ns());
+            self.opened.notify_all();
+        }
+        state
+    }
+
+    // A thread that panicked under the lock leaves two plain numbers, never half of one.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seat<'_> {
+    /// Wait until all have come; the instant of opening, on the engine's clock.
+    pub(crate) fn wait(mut self) -> u64 {
+        self.taken = true;
+        let mut state = self.gate.arrive();
+        loop {
+            if let Some(origin_ns) = state.origin_ns {
+                return origin_ns;
+            }
+            state = self.gate.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        if !self.taken {
+            drop(self.gate.arrive());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Gate;
+    use std::time::Duration;
+
+    #[test]
+    fn nobody_goes_before_the_last_has_come() {
+        let gate = Gate::new(3);
+        std::thread::scope(|scope| {
+            let early: Vec<_> = (0..2).map(|_| scope.spawn(|| gate.seat().wait())).collect();
+            std::thread::sleep(Duration::from_millis(20));
+            let before_ns = crate::clock::now_ns();
+            assert!(early.iter().all(|thread| !thread.is_finished()));
+            let last_ns = gate.seat().wait();
+            assert!(last_ns >= before_ns);
+            assert!(early.into_iter().all(|thread| thread.join().unwrap() == last_ns), "one instant for all");
+        });
+    }
+
+    #[test]
+    fn a_thread_that_gives_up_holds_nobody() {
+        let gate = Gate::new(2);
+        drop(gate.seat());
+        gate.seat().wait();
+        let never_complete = Gate::new(9);
+        never_complete.open_early();
+        never_complete.seat().wait();
+    }
+}

@@ -1,0 +1,220 @@
+//! A run under way: started, watched, stopped, finished.
+
+use crate::audit::{Snapshot, ThreadIo};
+use crate::error::Error;
+use crate::gate::Gate;
+use crate::merge::merge;
+use crate::target::{self, Options, Target};
+use crate::worker::{FAILED, Padded, Part, STOPPED, Shared, work};
+use mileage_measure::RunRecord;
+use mileage_workload::{Observer, Unobserved, Workload};
+use rustix::fd::OwnedFd;
+use serde::{Deserialize, Serialize};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What a run leaves behind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The record, as it is journalled. If the run failed, `bytes_*` include what the failed operation moved before
+    /// it failed; operations, latencies and series count completed operations alone.
+    pub record: RunRecord,
+    /// The kernel's account of each thread, in the order of `record.threads`, when the options ask for it.
+    pub audit: Option<Vec<ThreadIo>>,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes moved so far, late by at most 10 ms and one operation.
+    pub bytes: u64,
+    /// Operations completed so far, as late.
+    pub operations: u64,
+    /// Bytes at which the run will end; `None` when only time ends it.
+    pub bytes_total: Option<u64>,
+    /// Operations at which the run will end; `None` when only time ends it.
+    pub operations_total: Option<u64>,
+}
+
+#[derive(Debug)]
+struct State {
+    running: u32,
+    parts: Vec<Option<Result<Part, Error>>>,
+    threads: Vec<JoinHandle<()>>,
+    outcome: Option<Result<Finished, Error>>,
+}
+
+#[derive(Debug)]
+struct Run {
+    shared: Shared,
+    state: Mutex<State>,
+    finished: Condvar,
+}
+
+/// A run under way. May be watched and stopped from any thread; dropping it stops the run without waiting for it.
+#[derive(Debug)]
+pub struct Handle {
+    run: Arc<Run>,
+}
+
+/// Start a run. Returns at once: its threads prepare their buffers, then begin together.
+///
+/// # Errors
+/// What the target cannot honour (nothing was done then, and no file was created), or a thread that could not be
+/// started.
+pub fn start(workload: Workload, options: Options) -> Result<Handle, Error> {
+    start_observed(workload, options, |_| Unobserved)
+}
+
+/// Start a run whose every completion is also shown to one observer per thread, made by `observer` with the thread's
+/// number. For the conformance suite: an observer that takes time slows the run.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_observed<O: Observer + Send + 'static>(
+    workload: Workload,
+    options: Options,
+    mut observer: impl FnMut(u32) -> O,
+) -> Result<Handle, Error> {
+    workload.check()?;
+    if workload.depth > 1 {
+        return Err(Error::Depth { found: workload.depth });
+    }
+    if options.audit {
+        Snapshot::take()?;
+    }
+    let Target { files, align_bytes } = target::open(&workload, &options)?;
+    let threads = workload.threads;
+    let shared = Shared {
+        path: options.path,
+        audit: options.audit,
+        align_bytes,
+        gate: Gate::new(threads),
+        halt: Padded::default(),
+        told: (0..threads).map(|_| Padded::default()).collect(),
+        workload,
+    };
+    let parts = (0..threads).map(|_| None).collect();
+    let state = Mutex::new(State { running: threads, parts, threads: Vec::new(), outcome: None });
+    let handle = Handle { run: Arc::new(Run { shared, state, finished: Condvar::new() }) };
+    for (thread, file) in (0..threads).zip(files) {
+        match spawn(&handle.run, thread, file, observer(thread)) {
+            Ok(joinable) => handle.run.lock().threads.push(joinable),
+            Err(error) => {
+                handle.run.abandon();
+                return Err(Error::NoThread { thread, threads, reason: error.to_string() });
+            }
+        }
+    }
+    Ok(handle)
+}
+
+fn spawn<O: Observer + Send + 'static>(
+    run: &Arc<Run>,
+    thread: u32,
+    file: OwnedFd,
+    observer: O,
+) -> std::io::Result<JoinHandle<()>> {
+    let run = Arc::clone(run);
+    std::thread::Builder::new().name(format!("mileage-{thread}")).spawn(move || {
+        let worked = catch_unwind(AssertUnwindSafe(|| work(&run.shared, thread, file, observer)));
+        let part = worked.unwrap_or_else(|panic| Err(Error::Broken { thread, reason: words_of(&*panic) }));
+        if part.is_err() {
+            run.shared.halt(FAILED);
+        }
+        let mut state = run.lock();
+        state.parts[thread as usize] = Some(part);
+        state.running -= 1;
+        if state.running == 0 {
+            run.finished.notify_all();
+        }
+    })
+}
+
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it gave no reason").to_owned()
+}
+
+impl Run {
+    // The state is written in single assignments by code that does not panic; a poisoned lock still holds it whole.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// End a run of which some threads could not be started.
+    fn abandon(&self) {
+        self.shared.halt(FAILED);
+        self.shared.gate.open_early();
+        let threads = std::mem::take(&mut self.lock().threads);
+        for thread in threads {
+            // A worker's panic was caught in it and stands in its part, which nobody will ask for.
+            let _ = thread.join();
+        }
+    }
+
+    /// The outcome, once all parts are there.
+    fn conclude(&self, state: &mut State) -> Result<Finished, Error> {
+        let parts: Result<Vec<Part>, Error> = state.parts.drain(..).flatten().collect();
+        debug_assert!(parts.as_ref().map_or(true, |parts| parts.len() == self.shared.workload.threads as usize));
+        parts.map(|parts| merge(&self.shared.workload, &parts))
+    }
+}
+
+impl Handle {
+    /// Wait up to `timeout` for the end; `None` if the run is still under way. Once it has ended, every call returns
+    /// the outcome.
+    ///
+    /// # Errors
+    /// Inside: a run that is void, because a worker broke or had no memory. An input or output error is not one: it
+    /// stands in the record.
+    pub fn wait(&self, timeout: Duration) -> Option<Result<Finished, Error>> {
+        let run = &self.run;
+        let waited = run.finished.wait_timeout_while(run.lock(), timeout, |state| state.running > 0);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.running > 0 {
+            return None;
+        }
+        if state.outcome.is_none() {
+            state.outcome = Some(run.conclude(&mut state));
+        }
+        let threads = std::mem::take(&mut state.threads);
+        let outcome = state.outcome.clone();
+        drop(state);
+        for thread in threads {
+            // Each has reported its part already; only its stack is still to be returned.
+            let _ = thread.join();
+        }
+        outcome
+    }
+
+    /// Interrupt the run: no thread issues anything more, not even the final sync, and the run ends when the system
+    /// calls under way return. What was done stands in the record.
+    pub fn stop(&self) {
+        self.run.shared.halt(STOPPED);
+    }
+
+    /// How far the run has come.
+    pub fn progress(&self) -> Progress {
+        let Shared { workload, told, .. } = &self.run.shared;
+        let record = u64::from(workload.record_bytes);
+        let by_bytes = workload.stop.bytes.map(|bytes| bytes / record);
+        let total = by_bytes.into_iter().chain(workload.stop.operations).min();
+        Progress {
+            bytes: told.iter().map(|told| told.0.bytes.load(Ordering::Relaxed)).sum(),
+            operations: told.iter().map(|told| told.0.operations.load(Ordering::Relaxed)).sum(),
+            bytes_total: total.map(|total| total.saturating_mul(record)),
+            operations_total: total,
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,41 @@
+//! Does a workload on real storage: positioned reads and writes (`pread`, `pwrite`), one operation outstanding per
+//! thread, on a regular file or a block device.
+//!
+//! [`start`] refuses what the target cannot honour, then returns a [`Handle`] at once; every thread turns its own
+//! [`Execution`](mileage_workload::Execution) with the wall clock. [`lay_out`] fills a file so that reads hit real
+//! extents.
+//!
+//! # What is timed
+//! The clock is `CLOCK_MONOTONIC_RAW`, read once at each boundary between operations: an operation's latency is its
+//! system calls plus the few tens of nanoseconds in which the engine counted the one before. Choosing offsets is
+//! outside the latencies (it is done for 64 operations at a time), though inside the run's time: a shuffle of a
+//! further pass is a pause between two operations. Buffers are filled before the threads are released together.
+//!
+//! # Invariants
+//! * The loop allocates nothing, locks nothing and formats nothing. *Guard:* the bench `pread_loop` prints its cost
+//!   over a bare loop.
+//! * What the record says is what the kernel was asked. *Guard:* the tests compare it with the kernel's own counts
+//!   per thread (`Options::audit`) and with a trace of the system calls.
+//! * Unsafe code is confined to `memory`, which maps and unmaps the buffers.
+//!
+//! # Refused here
+//! Depth above 1, anything that is neither a regular file nor a block device, a span beyond the target's end,
+//! records that direct I/O cannot carry, a block device that is mounted or held (when writing).
+
+mod audit;
+mod clock;
+mod errno;
+mod error;
+mod gate;
+mod handle;
+mod memory;
+mod merge;
+mod prepare;
+mod target;
+mod worker;
+
+pub use audit::ThreadIo;
+pub use error::Error;
+pub use handle::{Finished, Handle, Progress, start, start_observed};
+pub use prepare::lay_out;
+pub use target::Options;

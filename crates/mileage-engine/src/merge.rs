@@ -1,0 +1,46 @@
+//! Makes one record of the threads' parts.
+
+use crate::audit::ThreadIo;
+use crate::handle::Finished;
+use crate::worker::Part;
+use mileage_measure::{Histogram, LatencyData, RunRecord};
+use mileage_workload::Workload;
+
+/// The record of a run whose threads have all come back.
+///
+/// Times run from the first submission of any thread: to the last completion of any (`submit_ns`), and to the end of
+/// the last final sync, or the last completion if that is later (`durable_ns`).
+pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
+    let first_ns = parts.iter().filter_map(|part| part.first_ns).min().unwrap_or(0);
+    let last_ns = parts.iter().map(|part| part.last_ns).max().unwrap_or(0).max(first_ns);
+    let durable_ns =
+        parts.iter().filter_map(|part| part.durable_ns).max().map_or(last_ns, |end_ns| end_ns.max(last_ns));
+    let (mut read, mut write) = (Histogram::default(), Histogram::default());
+    for part in parts {
+        read.merge(&part.read);
+        write.merge(&part.write);
+    }
+    let series = parts.iter().map(|part| part.series.clone()).reduce(|mut all, part| {
+        all.merge(&part);
+        all
+    });
+    let failure = parts.iter().filter_map(|part| part.failure.clone()).min_by_key(|(at_ns, _)| *at_ns);
+    let sum = |pick: fn(&Part) -> u64| parts.iter().map(pick).sum::<u64>();
+    let record = RunRecord {
+        bytes_read: sum(|part| part.record.bytes_read),
+        bytes_written: sum(|part| part.record.bytes_written),
+        ops_read: sum(|part| part.record.ops_read),
+        ops_written: sum(|part| part.record.ops_written),
+        submit_ns: last_ns - first_ns,
+        durable_ns: durable_ns - first_ns,
+        elapsed_ns: if workload.sync_timed { durable_ns - first_ns } else { last_ns - first_ns },
+        latency: LatencyData { read: read.to_data(), write: write.to_data() },
+        series: series.map(|series| series.to_data()).unwrap_or_default(),
+        threads: parts.iter().map(|part| part.record.clone()).collect(),
+        error: failure.map(|(_, error)| error),
+        interrupted: parts.iter().any(|part| part.interrupted),
+        ..RunRecord::default()
+    };
+    let audit: Option<Vec<ThreadIo>> = parts.iter().map(|part| part.io).collect();
+    Finished { record, audit }
+}

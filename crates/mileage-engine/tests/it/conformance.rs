@@ -1,0 +1,49 @@
+//! The contract of execution, judged by its own suite on real files.
+
+use crate::scratch::{file_of, finish, has_direct};
+use mileage_engine::{Options, start_observed};
+use mileage_workload::conformance::{Completion, Log, check};
+use mileage_workload::{Observer, Op, Workload};
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+
+const TARGET_BYTES: u64 = 4 << 20;
+
+struct Witness(Sender<Completion>);
+
+impl Observer for Witness {
+    fn completed(&mut self, thread: u32, op: &Op, submit_ns: u64, complete_ns: u64) {
+        self.0.send(Completion { thread, op: *op, submit_ns, complete_ns }).unwrap();
+    }
+}
+
+fn drive(workload: &Workload, path: &Path, direct: bool) -> Log {
+    let (sender, receiver) = channel();
+    let options = Options { direct, ..Options::new(path) };
+    let handle = start_observed(workload.clone(), options, |_| Witness(sender.clone())).unwrap();
+    drop(sender);
+    let finished = finish(&handle).unwrap();
+    assert_eq!(finished.record.error, None);
+    Log(receiver.into_iter().collect())
+}
+
+fn seed() -> u64 {
+    let seed = std::env::var("MILEAGE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_100_101);
+    eprintln!("MILEAGE_SEED={seed}");
+    seed
+}
+
+#[test]
+fn through_the_page_cache() {
+    let (_folder, path) = file_of(TARGET_BYTES as usize);
+    check(seed(), 200, TARGET_BYTES, 1, |workload| drive(workload, &path, false));
+}
+
+#[test]
+fn past_the_page_cache() {
+    if !has_direct("past_the_page_cache", 512) {
+        return;
+    }
+    let (_folder, path) = file_of(TARGET_BYTES as usize);
+    check(seed(), 60, TARGET_BYTES, 1, |workload| drive(workload, &path, true));
+}

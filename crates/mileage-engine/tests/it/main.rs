@@ -1,0 +1,11 @@
+//! Behaviour of the engine on real files, one file per behaviour.
+mod account;
+mod conformance;
+mod content;
+mod faults;
+mod layout;
+mod refusals;
+mod scratch;
+mod stopping;
+mod timing;
+mod trace;

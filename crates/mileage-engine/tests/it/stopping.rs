@@ -1,0 +1,89 @@
+//! The user's interrupt, and progress.
+
+use crate::account::agrees_with_the_kernel;
+use crate::scratch::{file_of, finish, for_seconds, plain};
+use mileage_engine::{Options, Progress, start, start_observed};
+use mileage_workload::{Observer, Op, Stop, Sync, Workload};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn endless() -> Workload {
+    Workload { record_bytes: 1 << 20, threads: 2, stop: for_seconds(600), sync: Sync::Fsync, ..plain() }
+}
+
+#[test]
+fn a_stop_is_honoured_within_a_second() {
+    let (_folder, path) = file_of(4 << 20);
+    let handle = start(endless(), Options { audit: true, ..Options::new(path) }).unwrap();
+    assert_eq!(handle.wait(Duration::from_millis(100)), None);
+    let asked = Instant::now();
+    handle.stop();
+    let finished = finish(&handle).unwrap();
+    assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+    agrees_with_the_kernel(&finished);
+    let record = finished.record;
+    assert!(record.interrupted && record.error.is_none() && record.ops_written > 0);
+    assert_eq!(record.durable_ns, record.submit_ns, "an interrupted run claims nothing durable");
+}
+
+#[test]
+fn a_stop_before_anything_was_issued_still_ends_in_a_record() {
+    let (_folder, path) = file_of(4 << 20);
+    for _ in 0..20 {
+        let handle = start(endless(), Options::new(&path)).unwrap();
+        handle.stop();
+        let record = finish(&handle).unwrap().record;
+        assert!(record.interrupted);
+        assert_eq!(record.bytes_written, record.ops_written << 20);
+    }
+}
+
+#[test]
+fn a_stop_after_the_end_changes_nothing() {
+    let (_folder, path) = file_of(4 << 20);
+    let handle = start(plain(), Options::new(path)).unwrap();
+    let first = finish(&handle).unwrap();
+    handle.stop();
+    assert_eq!(finish(&handle).unwrap(), first);
+    assert!(!first.record.interrupted);
+}
+
+/// Alive as long as its worker.
+struct Alive(#[expect(dead_code, reason = "held, not read")] Arc<()>);
+
+impl Observer for Alive {
+    fn completed(&mut self, _thread: u32, _op: &Op, _submit_ns: u64, _complete_ns: u64) {}
+}
+
+#[test]
+fn a_dropped_handle_leaves_no_worker_behind() {
+    let (_folder, path) = file_of(4 << 20);
+    let alive = Arc::new(());
+    let handle = start_observed(endless(), Options::new(path), |_| Alive(Arc::clone(&alive))).unwrap();
+    std::thread::sleep(Duration::from_millis(30));
+    assert_eq!(Arc::strong_count(&alive), 3);
+    let dropped = Instant::now();
+    drop(handle);
+    while Arc::strong_count(&alive) > 1 {
+        assert!(dropped.elapsed() < Duration::from_secs(1), "a worker goes on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn progress_grows_to_the_total() {
+    let (_folder, path) = file_of(4 << 20);
+    let stop = Stop { bytes: Some(512 << 20), operations: Some(60_000), time_ns: None };
+    let handle = start(Workload { threads: 2, stop, ..plain() }, Options::new(&path)).unwrap();
+    let mut last = handle.progress();
+    assert_eq!((last.bytes_total, last.operations_total), (Some(60_000 * 4096), Some(60_000)));
+    while handle.wait(Duration::from_millis(5)).is_none() {
+        let now = handle.progress();
+        assert!(now.bytes >= last.bytes && now.operations >= last.operations);
+        last = now;
+    }
+    let Progress { bytes, operations, .. } = handle.progress();
+    assert_eq!((bytes, operations), (60_000 * 4096, 60_000));
+    let timed = start(endless(), Options::new(path)).unwrap().progress();
+    assert_eq!((timed.bytes_total, timed.operations_total), (None, None));
+}

@@ -1,0 +1,42 @@
+//! The module `mileage._core`: extract, release the interpreter, call, wrap. No logic lives here.
+//!
+//! # Invariant
+//! Only this crate sees Python, and nothing here decides anything. *Guard:* the house test on the manifests; the
+//! stub that is generated from this crate and compared with the committed one.
+
+mod drive;
+mod file;
+mod sizes;
+
+use pyo3::prelude::*;
+
+pyo3::import_exception!(mileage.errors, Refused);
+
+/// The compiled core of Mileage: sizes, the load engine and virtual drives.
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use crate::drive::{PyDrive, drive_title};
+    #[pymodule_export]
+    use crate::file::run_file;
+    #[pymodule_export]
+    use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes};
+
+    /// `release` or `debug`: measuring with a debug build is refused by `mileage run`.
+    #[pymodule_export]
+    const BUILD_PROFILE: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
+}
+
+/// What Python's poll function answers: true means stop now.
+fn ask(py: Python<'_>, poll: Option<&Py<PyAny>>, bytes: u64, operations: u64) -> PyResult<bool> {
+    py.check_signals()?;
+    poll.map_or(Ok(false), |poll| poll.call1(py, (bytes, operations))?.extract(py))
+}
+
+fn parse_workload(text: &str) -> PyResult<mileage_workload::Workload> {
+    serde_json::from_str(text).map_err(|cause| pyo3::exceptions::PyValueError::new_err(format!("workload: {cause}")))
+}
+
+fn to_json<T: serde::Serialize>(value: &T) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|cause| pyo3::exceptions::PyValueError::new_err(cause.to_string()))
+}

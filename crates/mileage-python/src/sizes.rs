@@ -1,0 +1,31 @@
+//! Sizes and histogram quantiles.
+
+use mileage_measure::{Histogram, HistogramData};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Bytes named by a text such as `4096`, `4KiB` or `64GB`. Raises `ValueError` for anything else.
+#[pyfunction]
+pub fn parse_bytes(text: &str) -> PyResult<u64> {
+    mileage_units::parse_bytes(text).map_err(|cause| PyValueError::new_err(cause.to_string()))
+}
+
+/// Bytes in words, such as `4 KiB`.
+#[pyfunction]
+#[pyo3(signature = (byte_count: "int") -> "str")]
+pub fn format_bytes(byte_count: u64) -> String {
+    mileage_units::format_bytes(byte_count)
+}
+
+/// Nearest-rank quantile in nanoseconds of a stored histogram (JSON), `q` in 0..=1; `None` when it is empty.
+/// Raises `ValueError` when the text is no histogram or `q` is out of range.
+#[pyfunction]
+pub fn latency_quantile_ns(histogram: &str, q: f64) -> PyResult<Option<u64>> {
+    if !(0.0..=1.0).contains(&q) {
+        return Err(PyValueError::new_err(format!("q is {q}: expected 0 to 1")));
+    }
+    let data: HistogramData = serde_json::from_str(histogram)
+        .map_err(|cause| PyValueError::new_err(format!("not a stored histogram: {cause}")))?;
+    let whole = Histogram::from_data(&data).ok_or_else(|| PyValueError::new_err("the histogram's parts do not agree"))?;
+    Ok(whole.quantile_ns(q))
+}

@@ -1,0 +1,90 @@
+"""The command line: one file per command, loaded when it is called, so that `--help` stays fast.
+
+Exit status: 0 done, 1 a judged failure the user asked to be told of, 2 wrong usage or refused, 3 the run failed.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+#: Command, module that holds it under its own name, one line of help.
+_COMMANDS = {
+    "run": ("mileage.cli.run", "Run a study, or go on with an unfinished one."),
+    "plan": ("mileage.cli.plan", "Show what a study would do, before anything is touched."),
+    "list": ("mileage.cli.listing", "List studies, workloads or drives."),
+    "report": ("mileage.cli.report", "Write the report of a study folder again."),
+    "compare": ("mileage.cli.compare", "Compare two stages, or two studies."),
+    "doctor": ("mileage.cli.doctor", "What on this machine would spoil a measurement."),
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(_COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], _COMMANDS, 1)
+            hint = f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(_COMMANDS)}"
+            raise click.UsageError(f"{args[0]} is not a command of this version{hint}")
+        return super().resolve_command(ctx, args)
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from mileage import __version__
+
+        click.echo(f"mileage {__version__}")
+        ctx.exit()
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Show the version."
+)
+def _root() -> None:
+    """Is this storage slower than it was, than that other one, than its data
+    sheet? By how much, how sure are we, and why?
+
+    \b
+    mileage run                              the default study, on a virtual drive
+    mileage run degradation --target dir:D   the same study in a directory
+    """
+
+
+def main() -> None:
+    """Run the command line and end the process with the command's exit status."""
+    from mileage.errors import MileageError
+
+    try:
+        status = _root.main(standalone_mode=False)
+    except MileageError as error:
+        click.echo(f"mileage: {error}", err=True)
+        status = error.exit_status
+    except click.ClickException as error:
+        click.echo(f"mileage: {error.format_message()}", err=True)
+        status = 2
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("mileage: interrupted", err=True)
+        status = 3
+    except BrokenPipeError:
+        sys.stderr.close()
+        status = 0
+    sys.exit(status if isinstance(status, int) else 0)

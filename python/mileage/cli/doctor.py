@@ -1,0 +1,274 @@
+"""`mileage doctor [TARGET]`: what on this machine would spoil a measurement.
+
+What it models: one line per thing that is known to spoil results, with its state and what to do about it. The
+checks are pure functions of an environment snapshot and of what the target stands on.
+What it refuses: changing anything. With a target it runs the same guards as a study and writes nothing but an
+empty, nameless file to learn whether O_DIRECT works. Exit status: 0, also with warnings; 2 when the target
+would be refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+import click
+import msgspec
+
+from mileage.errors import Refused
+from mileage.record.environment import snapshot
+from mileage.target.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
+from mileage.target.guard import ROOT
+from mileage.target.opening import guard_target
+from mileage.target.spec import parse_target
+
+State = Literal["ok", "warn", "unknown", "refused"]
+
+PRESSURE_PERCENT_MAX = 1.0
+"""More time than this waiting for I/O or CPU in the last 10 s is foreign load."""
+STEAL_PERCENT_MAX = 2.0
+LOAD_MAX = 0.5
+FILL_PERCENT_MAX = 80.0
+_MEMORY_MULTIPLE = 2
+_STEADY_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})
+_SPOILING_OPTIONS = {
+    "sync": "every write waits for the device",
+    "discard": "TRIM runs within the measurement",
+    "compress": "data is compressed on its way",
+    "data=journal": "data is written twice",
+}
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that was examined."""
+
+    name: str
+    """What was examined."""
+    state: State
+    """Whether it would spoil a measurement; "refused" stands for a target that no study would touch."""
+    text: str
+    """What was found."""
+    advice: str = ""
+    """What to do; empty when nothing needs doing."""
+
+
+@click.command("doctor")
+@click.argument("target", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.pass_context
+def doctor(context: click.Context, target: str | None, as_json: bool) -> None:
+    """Say what on this machine would spoil a measurement, and what to do.
+
+    TARGET is dir:PATH, file:PATH, block:PATH or virtual:NAME; without it only the machine is examined.
+    """
+    findings = examine(target)
+    refused = any(finding.state == "refused" for finding in findings)
+    click.echo(as_json_text(target, findings) if as_json else as_text(findings))
+    context.exit(2 if refused else 0)
+
+
+def examine(target: str | None, *, root: Path = ROOT) -> list[Finding]:
+    """Everything that is found on this machine and, if given, at the target. Writes nothing that stays."""
+    place: Path | None = None
+    guard: list[Finding] = []
+    if target is not None:
+        try:
+            place = guard_target(parse_target(target), root=root)
+            guard = [Finding("target", "ok", f"{target} passes every guard")]
+        except Refused as refusal:
+            guard = [Finding("target", "refused", refusal.message)]
+    findings = guard + list(check_machine(snapshot(place, root=root)))
+    if place is not None:
+        findings += check_ground(
+            look_at(place, root=root),
+            memory=memory_bytes(root),
+            direct_supported=probe_direct(place),
+            left_over=left_over_files(place),
+        )
+    return findings
+
+
+def left_over_files(place: Path) -> list[str]:
+    """The names of work files that studies left in this directory, sorted."""
+    return sorted(file.name for file in place.glob(".mileage-*.dat"))
+
+
+def check_machine(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """The findings that do not depend on a target, from an environment snapshot."""
+    yield check_governor(environment.get("cpu.governor", UNKNOWN))
+    yield check_clock(environment.get("kernel.clocksource", UNKNOWN))
+    yield check_swap(environment.get("memory.swap_areas", UNKNOWN))
+    yield check_load(environment)
+    yield check_steal(
+        environment.get("now.steal_percent", UNKNOWN), environment.get("cpu.hypervisor", UNKNOWN)
+    )
+
+
+def check_governor(governor: str) -> Finding:
+    """A governor other than `performance` lets the CPU's speed follow the load."""
+    if governor == UNKNOWN:
+        return Finding(
+            "cpu governor", "unknown", "the kernel does not tell", "in a virtual machine ask the host"
+        )
+    if governor == "performance":
+        return Finding("cpu governor", "ok", governor)
+    return Finding(
+        "cpu governor", "warn", governor, "set it to performance: cpupower frequency-set -g performance"
+    )
+
+
+def check_clock(clock: str) -> Finding:
+    """A slow clock source costs a microsecond or more at each reading."""
+    if clock == UNKNOWN:
+        return Finding("clock source", "unknown", "the kernel does not tell")
+    if clock in _STEADY_CLOCKS:
+        return Finding("clock source", "ok", clock)
+    advice = (
+        "boot with clocksource=tsc if this CPU's TSC is steady; latencies under 10 us are not to be trusted"
+    )
+    return Finding("clock source", "warn", f"{clock} is slow to read", advice)
+
+
+def check_swap(areas: str) -> Finding:
+    """Swapping mixes its own I/O into the measurement."""
+    if areas == UNKNOWN:
+        return Finding("swap", "unknown", "the kernel does not tell")
+    if areas == "none":
+        return Finding("swap", "ok", "none")
+    return Finding("swap", "warn", areas, "turn it off while measuring: swapoff -a")
+
+
+def check_load(environment: Mapping[str, str]) -> Finding:
+    """Other work on the machine, from pressure over the last 10 s and the load over the last minute."""
+    io = _number(environment.get("now.pressure_io_some_percent", UNKNOWN))
+    cpu = _number(environment.get("now.pressure_cpu_some_percent", UNKNOWN))
+    load = _number(environment.get("now.loadavg", UNKNOWN).split(" ", maxsplit=1)[0])
+    if io is None and cpu is None and load is None:
+        return Finding("other load", "unknown", "the kernel tells neither pressure nor load")
+    shown = ((io, "io pressure", " %"), (cpu, "cpu pressure", " %"), (load, "load", ""))
+    text = ", ".join(f"{name} {value:g}{unit}" for value, name, unit in shown if value is not None)
+    busy = max(io or 0.0, cpu or 0.0) > PRESSURE_PERCENT_MAX or (load or 0.0) > LOAD_MAX
+    if busy:
+        return Finding(
+            "other load", "warn", text, "stop other work on this machine, or wait until it is over"
+        )
+    return Finding("other load", "ok", text)
+
+
+def check_steal(steal: str, hypervisor: str) -> Finding:
+    """CPU time that a hypervisor gave to others, since boot."""
+    share = _number(steal)
+    if share is None:
+        return Finding("stolen time", "unknown", "the kernel does not tell")
+    where = "bare metal" if hypervisor == "none" else f"hypervisor {hypervisor}"
+    text = f"{share:.2f} % since boot ({where})"
+    if share > STEAL_PERCENT_MAX:
+        return Finding("stolen time", "warn", text, "other guests take CPU time; use a quieter host")
+    return Finding("stolen time", "ok", text)
+
+
+def check_ground(
+    ground: Ground, *, memory: int, direct_supported: bool, left_over: list[str]
+) -> Iterator[Finding]:
+    """The findings about what a directory or file target stands on. `memory` is in bytes."""
+    yield check_file_system(ground)
+    yield check_mount_options(ground.mount_options)
+    yield check_space(ground)
+    yield check_cache(ground.free_bytes, memory, direct_supported)
+    if direct_supported:
+        yield Finding("O_DIRECT", "ok", "supported")
+    else:
+        yield Finding(
+            "O_DIRECT", "warn", "not supported here", "the page cache is in every result: use cache = cold"
+        )
+    if left_over:
+        yield Finding(
+            "left-over files",
+            "warn",
+            ", ".join(left_over),
+            "unfinished studies left these; go on or remove them",
+        )
+
+
+def check_file_system(ground: Ground) -> Finding:
+    """What kind of storage this is, and whether the system lives on it too."""
+    text = f"{ground.fs_type} on {ground.device if ground.device != UNKNOWN else ground.source}"
+    if ground.is_memory:
+        return Finding(
+            "file system", "warn", f"{text} is memory, not storage", "choose a directory on a drive"
+        )
+    if ground.fs_type == UNKNOWN:
+        return Finding("file system", "unknown", "the mount table does not tell")
+    if ground.mount_point == "/":
+        return Finding("file system", "warn", f"{text} also holds the system", "choose a drive of its own")
+    if ground.device == UNKNOWN:
+        return Finding(
+            "file system", "warn", f"{text} has no local device", "the result includes whatever is behind it"
+        )
+    return Finding("file system", "ok", text)
+
+
+def check_mount_options(options: tuple[str, ...]) -> Finding:
+    """Mount options that do work of their own while the load runs."""
+    if not options:
+        return Finding("mount options", "unknown", "the mount table does not tell")
+    spoiling = {
+        option: why
+        for option in options
+        for word, why in _SPOILING_OPTIONS.items()
+        if option == word or option.startswith((f"{word}=", f"{word}-"))
+    }
+    if not spoiling:
+        return Finding("mount options", "ok", ",".join(options))
+    text = "; ".join(f"{option}: {why}" for option, why in spoiling.items())
+    return Finding("mount options", "warn", text, "mount without, or keep it and say so")
+
+
+def check_space(ground: Ground) -> Finding:
+    """Free space; a nearly full file system scatters new files."""
+    if ground.capacity_bytes == 0:
+        return Finding("free space", "unknown", "the file system does not tell")
+    filled = 100 * (1 - ground.free_bytes / ground.capacity_bytes)
+    text = f"{_gib(ground.free_bytes)} of {_gib(ground.capacity_bytes)} ({filled:.0f} % is not available)"
+    if filled > FILL_PERCENT_MAX:
+        return Finding("free space", "warn", text, "a full file system scatters new files; free some space")
+    return Finding("free space", "ok", text)
+
+
+def check_cache(free_bytes: int, memory: int, direct_supported: bool) -> Finding:
+    """Whether the page cache can be kept out: by O_DIRECT, or by a file of twice the memory."""
+    if memory == 0:
+        return Finding("page cache", "unknown", "the size of memory is not known")
+    text = f"memory {_gib(memory)}, free space {_gib(free_bytes)}"
+    if free_bytes >= _MEMORY_MULTIPLE * memory:
+        return Finding("page cache", "ok", f"{text}: a file of twice the memory fits")
+    advice = "use cache = direct" if direct_supported else "limit the memory: cache = limited:SIZE"
+    return Finding("page cache", "warn", f"{text}: a file of twice the memory does not fit", advice)
+
+
+def as_text(findings: list[Finding]) -> str:
+    """The findings for a terminal: one line each, and one for the advice."""
+    lines = []
+    for finding in findings:
+        lines.append(f"{finding.state:<8} {finding.name:<16} {finding.text}")
+        if finding.advice:
+            lines.append(f"{'':<8} {'':<16} -> {finding.advice}")
+    return "\n".join(lines)
+
+
+def as_json_text(target: str | None, findings: list[Finding]) -> str:
+    """The findings as one JSON object: {"target", "findings": [{"name", "state", "text", "advice"}]}."""
+    return json.dumps({"target": target, "findings": msgspec.to_builtins(findings)}, indent=2)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _gib(size_bytes: int) -> str:
+    return f"{size_bytes / 2**30:.1f} GiB"

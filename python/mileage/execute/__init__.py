@@ -1,0 +1,10 @@
+"""Runs the stages of a plan in order on a target, journals every finished run, and goes on after a crash.
+
+`study` walks the cycles; `cycle` walks one cycle's arms and stages and knows how to replay a virtual drive;
+`run` does one run; `progress` tells the user how far it is.
+"""
+
+from mileage.execute.progress import Progress, Silent
+from mileage.execute.study import execute_study
+
+__all__ = ["Progress", "Silent", "execute_study"]

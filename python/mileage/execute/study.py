@@ -1,0 +1,110 @@
+"""A whole study: what is done already, the cycles that are left, several at a time where time is simulated."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import groupby
+
+import mileage
+from mileage.errors import Interrupted
+from mileage.execute.cycle import Cycle, Shared
+from mileage.execute.progress import Progress
+from mileage.plan import Plan, PlannedRun
+from mileage.record import FORMAT, Journal, StudyFolder
+from mileage.target import Target
+
+#: Opens the target of one cycle; real targets are opened once and shared, since their cycles follow each other.
+OpenTarget = Callable[[], Target]
+
+
+def planned_bytes(run: PlannedRun) -> int:
+    """Bytes that a run moves, as planned; 0 for an idle run or one limited by time alone."""
+    if run.workload is None:
+        return 0
+    stop = run.workload.stop
+    if stop.bytes is not None:
+        return stop.bytes
+    return (stop.operations or 0) * run.workload.record_bytes
+
+
+def execute_study(
+    plan: Plan, folder: StudyFolder, open_target: OpenTarget, progress: Progress, *, command: str
+) -> None:
+    """Do every run of the plan that the journal does not hold yet; each exactly once.
+
+    `command` is what repeats the study; a new journal keeps it.
+
+    Raises:
+        RunFailed: a run failed; what finished before it is kept, and calling this again goes on.
+        Interrupted: Ctrl-C or SIGTERM; the same.
+        Refused: another process runs the study, or the journal belongs to another plan.
+    """
+    folder.lock()
+    try:
+        content = folder.content()
+        if content.torn_bytes:
+            progress.note(f"dropped {content.torn_bytes} bytes of a torn last line of {folder.journal.name}")
+        if content.of_kind("end"):
+            return
+        journal = Journal(folder.journal)
+        try:
+            if not content.entries:
+                started = datetime.now(UTC).isoformat(timespec="seconds")
+                head = {"kind": "study", "format": FORMAT, "plan": plan.hash, "mileage": mileage.__version__, "command": command}
+                journal.append({**head, "started": started})
+            done = {int(entry["run"]) for entry in content.of_kind("run")}
+            total = sum(planned_bytes(run) for run in plan.runs)
+            progress.start(total, sum(planned_bytes(run) for run in plan.runs if run.index in done))
+            shared = Shared(plan, folder, journal, content, progress, threading.Event())
+            _run_cycles(shared, open_target)
+            journal.append({"kind": "end", "finished": datetime.now(UTC).isoformat(timespec="seconds")})
+        finally:
+            journal.close()
+    finally:
+        folder.unlock()
+
+
+def _run_cycles(shared: Shared, open_target: OpenTarget) -> None:
+    cycles = [tuple(runs) for _, runs in groupby(shared.plan.runs, key=lambda run: run.cycle)]
+    workers = min(len(cycles), os.cpu_count() or 1) if shared.plan.facts.virtual else 1
+    with ThreadPoolExecutor(workers, thread_name_prefix="cycle") as pool:
+        futures = [pool.submit(Cycle(shared, runs).run, open_target) for runs in cycles]
+        with _stops(shared.stop):
+            try:
+                pending = set(futures)
+                while pending:
+                    finished, pending = wait(pending, timeout=0.2)
+                    if any(future.exception() for future in finished):
+                        shared.stop.set()
+            except KeyboardInterrupt:
+                shared.stop.set()
+                raise Interrupted() from None
+    errors = [error for future in futures if (error := future.exception()) is not None]
+    # The cause first: cycles that were told to stop because another failed say only that they were interrupted.
+    for error in sorted(errors, key=lambda error: isinstance(error, Interrupted)):
+        raise error
+
+
+@contextmanager
+def _stops(stop: threading.Event) -> Iterator[None]:
+    """SIGTERM ends the study as Ctrl-C does, where this is the main thread."""
+    import signal
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        stop.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

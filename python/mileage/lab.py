@@ -1,0 +1,281 @@
+"""A study from end to end: the one place where plan, target, record, execute, judge and report meet.
+
+The command line and the public functions of `mileage` are thin faces of this module.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mileage.errors import MileageError, Refused
+from mileage.execute import Progress, Silent, execute_study
+from mileage.judge import Comparison, Sample, compare_arms, compare_stages
+from mileage.plan import WORKLOADS, Plan, Study, TargetFacts, builtin_names, builtin_text, parse_study, resolve
+from mileage.record import StudyFolder, sample_rows, write_tables
+from mileage.report import StudyView
+from mileage.target import Target, open_target
+
+DEFAULT_STUDY = "degradation"
+_PROVISIONAL_HASH = "0" * 16
+
+
+def _read_study(name: str) -> Study:
+    """A built-in study by name, or a study file by path."""
+    if name in builtin_names():
+        return parse_study(builtin_text(name), name)
+    path = Path(name)
+    if not path.is_file():
+        known = ", ".join(builtin_names())
+        raise Refused(f"{name} is neither a built-in study ({known}) nor a study file; see `mileage list studies`")
+    try:
+        return parse_study(path.read_text(encoding="utf-8"), name)
+    except (OSError, UnicodeDecodeError) as cause:
+        raise Refused(f"{name} cannot be read as a study file: {cause}") from cause
+
+
+def _facts(target: str, destroy: str | None) -> TargetFacts:
+    """Open a target to look at it; the guards run, and nothing is left behind."""
+    opened = open_target(target, plan_hash=_PROVISIONAL_HASH, destroy=destroy)
+    try:
+        return opened.facts()
+    finally:
+        opened.close()
+
+
+def plan(
+    study: str | None = None,
+    *,
+    target: str | None = None,
+    quick: bool = False,
+    seed: int | None = None,
+    destroy: str | None = None,
+) -> Plan:
+    """Resolve a study on its target; nothing is written.
+
+    Raises:
+        Refused: the study, the target or the two together are not possible; one line says why and what to do.
+    """
+    wanted = _read_study(study or DEFAULT_STUDY)
+    where = target or wanted.target
+    return resolve(wanted, _facts(where, destroy), quick=quick, target=where, seed=seed)
+
+
+def run(
+    study: str | None = None,
+    *,
+    target: str | None = None,
+    quick: bool = False,
+    out: Path | str | None = None,
+    seed: int | None = None,
+    destroy: str | None = None,
+    progress: Progress | None = None,
+) -> StudyResult:
+    """Run a study to its end and write its report; goes on where `out` (or `study`) is an unfinished study folder.
+
+    Raises:
+        Refused: as :func:`plan`, or the folder cannot be used.
+        RunFailed: a run failed; calling this again on the folder goes on.
+    """
+    tell = progress or Silent()
+    folder, resolved = _folder_and_plan(study, target, quick, out, seed, destroy)
+    tell.note(f"study folder: {folder.path}")
+    shared: list[Target] = []
+
+    def open_one() -> Target:
+        if shared:
+            return shared[0]
+        opened = open_target(resolved.target, plan_hash=resolved.hash, destroy=destroy)
+        if not opened.is_virtual:
+            shared.append(opened)
+        return opened
+
+    try:
+        command = _command(study, resolved, quick)
+        execute_study(resolved, folder, open_one, tell, command=command)
+    except MileageError as error:
+        tell.note(f"to go on: mileage run {shlex.quote(str(folder.path))}")
+        raise error
+    else:
+        for opened in shared:
+            opened.cleanup()
+    finally:
+        for opened in shared:
+            opened.close()
+    result = StudyResult(folder, resolved)
+    result.write_report()
+    return result
+
+
+def _command(study: str | None, resolved: Plan, quick: bool) -> str:
+    """The command that repeats a new study."""
+    parts = ["mileage", "run", study or DEFAULT_STUDY, "--target", resolved.target, "--seed", str(resolved.study.seed)]
+    return shlex.join(parts + (["--quick"] if quick else []))
+
+
+def _folder_and_plan(
+    study: str | None, target: str | None, quick: bool, out: Path | str | None, seed: int | None, destroy: str | None
+) -> tuple[StudyFolder, Plan]:
+    """The folder to work in and its plan: an unfinished study's own, or a new one."""
+    given = Path(out) if out is not None else None
+    unfinished = study if study and Path(study, "plan.json").is_file() else None
+    if unfinished is None and given is not None and (given / "plan.json").is_file():
+        unfinished = str(given)
+    if unfinished is None:
+        resolved = plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
+        path = given or _fresh_path(resolved.study.name)
+        return StudyFolder.create(path, resolved.to_toml(), resolved.to_json().encode()), resolved
+    folder = StudyFolder.open(Path(unfinished))
+    resolved = _load_plan(folder)
+    asked = {"target": target, "seed": seed, "quick": quick or None}
+    if any(value is not None for value in asked.values()) or (study and study != unfinished and given is not None):
+        again = plan(study or resolved.study.name, target=target, quick=quick, seed=seed, destroy=destroy)
+        if again.hash != resolved.hash:
+            raise Refused(
+                f"{folder.path} holds another study (plan {resolved.hash[:16]}, asked for {again.hash[:16]}); "
+                "resume it without further options, or name a new --out"
+            )
+    return folder, resolved
+
+
+def _load_plan(folder: StudyFolder) -> Plan:
+    try:
+        return msgspec.json.decode(folder.plan_json.read_bytes(), type=Plan)
+    except (msgspec.DecodeError, OSError) as cause:
+        raise Refused(f"{folder.plan_json} is damaged ({cause}); start the study anew in another folder") from cause
+
+
+def _fresh_path(name: str) -> Path:
+    number = 1
+    while Path(f"mileage-{name}-{number}").exists():
+        number += 1
+    return Path(f"mileage-{name}-{number}")
+
+
+class StudyResult:
+    """A study folder and what can be asked of it."""
+
+    def __init__(self, folder: StudyFolder, resolved: Plan) -> None:
+        """Join a folder with its plan; reads nothing yet."""
+        self.folder = folder
+        self.plan = resolved
+
+    def samples(self) -> list[Sample]:
+        """Every measured value, ordered by run."""
+        names = {field.name for field in msgspec.structs.fields(Sample)}
+        rows = sample_rows(self.folder.content())
+        return [Sample(**{key: value for key, value in row.items() if key in names}) for row in rows]
+
+    def comparison(self) -> Comparison:
+        """The comparison that the study's plan asks for."""
+        study = self.plan.study
+        if study.baseline is None or study.candidate is None:
+            raise Refused(f"{study.name} measures fewer than two stages: there is nothing to compare")
+        content = self.folder.content()
+        missing = len(self.plan.runs) - len(content.of_kind("run"))
+        vetoes = [f"{missing} of {len(self.plan.runs)} runs are missing"] if missing else []
+        return compare_stages(
+            self.samples(),
+            baseline=study.baseline,
+            candidate=study.candidate,
+            relevance=msgspec.structs.asdict(study.compare.relevance),
+            vetoes=vetoes,
+        )
+
+    def view(self) -> StudyView:
+        """What the report shows."""
+        from mileage.view import study_view
+
+        return study_view(self.plan, self.folder, self.comparison())
+
+    def write_report(self) -> None:
+        """Write the tables, the figures and the page into the study folder."""
+        from mileage.report import render_html, write_figures
+
+        write_tables(self.folder.content(), self.folder.path)
+        view = self.view()
+        self.folder.figures.mkdir(exist_ok=True)
+        write_figures(view, self.folder.figures)
+        self.folder.report.write_text(render_html(view), encoding="utf-8")
+
+
+def load(folder: Path | str) -> StudyResult:
+    """Open a study folder, finished or not.
+
+    Raises:
+        Refused: it is none.
+    """
+    found = StudyFolder.open(Path(folder))
+    return StudyResult(found, _load_plan(found))
+
+
+def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
+    """Compare two stages of one study (`FOLDER:STAGE` twice), or one stage of two studies.
+
+    Raises:
+        Refused: a folder or a stage does not exist, or the two have no cell in common.
+    """
+    (first, first_stage), (second, second_stage) = _stage_of(a, stage), _stage_of(b, stage)
+    relevance = msgspec.structs.asdict(first.plan.study.compare.relevance)
+    if first.folder.path.resolve() == second.folder.path.resolve():
+        if first_stage == second_stage:
+            raise Refused(f"{a} and {b} are the same stage; name two stages, such as {a}:before and {a}:after")
+        return compare_stages(first.samples(), baseline=first_stage, candidate=second_stage, relevance=relevance)
+    left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
+    right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]
+    common = {s.cell for s in left} & {s.cell for s in right}
+    if not common:
+        raise Refused(f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common")
+    return compare_arms(
+        [s for s in left if s.cell in common],
+        [s for s in right if s.cell in common],
+        relevance=relevance,
+        paired=False,
+        labels=(f"{first.folder.path.name}:{first_stage}", f"{second.folder.path.name}:{second_stage}"),
+    )
+
+
+def _stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:
+    path, named = text, stage
+    if not Path(text).exists() and ":" in text:
+        path, named = text.rsplit(":", 1)
+    result = load(path)
+    measured = list(dict.fromkeys(run.stage for run in result.plan.runs if run.role == "measure"))
+    if named is None:
+        return result, measured[-1]
+    if named not in measured:
+        raise Refused(f"{path} has no measured stage {named!r}; expected one of {', '.join(measured)}")
+    return result, named
+
+
+def listing(what: str) -> list[dict[str, Any]]:
+    """Names and titles of the built-in `studies`, `workloads` or `drives`."""
+    return _LISTINGS[what]()
+
+
+def _studies() -> list[dict[str, Any]]:
+    return [
+        {"name": name, "title": parse_study(builtin_text(name), name).question} for name in builtin_names()
+    ]
+
+
+def _workloads() -> list[dict[str, Any]]:
+    return [{"name": name, "title": named.title} for name, named in WORKLOADS.items()]
+
+
+def _drives() -> list[dict[str, Any]]:
+    from mileage import _core
+    from mileage.target.profiles import drive_names, load_profile
+
+    return [{"name": name, "title": _core.drive_title(load_profile(name))} for name in drive_names()]
+
+
+_LISTINGS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "studies": _studies,
+    "workloads": _workloads,
+    "drives": _drives,
+}

@@ -1,0 +1,39 @@
+"""Study files, cells, order and estimates; the built-in studies.
+
+Pure: text and the facts of a target come in as values, a plan goes out. No file, no clock, no globals; every
+random choice comes from the study's recorded seed. (`builtin` alone reads the shipped study files.)
+"""
+
+from mileage.plan.builtin import builtin_names, builtin_text
+from mileage.plan.describe import describe
+from mileage.plan.estimate import Estimate, estimate
+from mileage.plan.facts import TargetFacts
+from mileage.plan.planned import Cell, Plan, PlannedRun
+from mileage.plan.reading import parse_study
+from mileage.plan.resolve import resolve
+from mileage.plan.study import Study
+from mileage.plan.workload import Stop, Workload
+from mileage.plan.workloads import METRICS, WORKLOADS, NamedWorkload
+from mileage.plan.writing import hash_in, to_toml
+
+__all__ = [
+    "METRICS",
+    "WORKLOADS",
+    "Cell",
+    "Estimate",
+    "NamedWorkload",
+    "Plan",
+    "PlannedRun",
+    "Stop",
+    "Study",
+    "TargetFacts",
+    "Workload",
+    "builtin_names",
+    "builtin_text",
+    "describe",
+    "estimate",
+    "hash_in",
+    "parse_study",
+    "resolve",
+    "to_toml",
+]

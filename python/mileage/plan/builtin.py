@@ -1,0 +1,34 @@
+"""The studies that ship with Mileage, as text.
+
+What it models: package data, one TOML file per study. This is the one module of the package that reads a
+file; it reads only what is installed beside it, and everything else in the package receives text.
+What it refuses: names that are not shipped, with the closest one that is.
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib import resources
+from typing import Final
+
+from mileage.errors import Refused
+
+_SUFFIX: Final = ".toml"
+
+
+def builtin_names() -> tuple[str, ...]:
+    """Names of the built-in studies, sorted."""
+    folder = resources.files("mileage.plan").joinpath("studies")
+    return tuple(
+        sorted(entry.name.removesuffix(_SUFFIX) for entry in folder.iterdir() if entry.name.endswith(_SUFFIX))
+    )
+
+
+def builtin_text(name: str) -> str:
+    """The TOML text of a built-in study. Raises Refused for a name that is not one."""
+    names = builtin_names()
+    if name not in names:
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
+        raise Refused(f"there is no built-in study {name!r}; {hint}")
+    return resources.files("mileage.plan").joinpath("studies", name + _SUFFIX).read_text(encoding="utf-8")

@@ -1,0 +1,316 @@
+"""What must hold in a study whatever its target is.
+
+What it models: names, ranges, references between tables, sizes and times that can be read.
+What it refuses: the first rule that is broken, in one line with its path; and by name what this version does
+not do: states other than "purged", caches other than "direct", repetition until precise, comparison of other
+arms.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Final, NoReturn, TypeVar
+
+from mileage.errors import Refused
+from mileage.plan import sizes
+from mileage.plan.study import Compare, Measure, Repeat, Size, Stage, State, Study, Torture
+from mileage.plan.workload import DEPTH_MAX, RECORD_BYTES_MAX, SECTOR_BYTES, THREADS_MAX
+from mileage.plan.workloads import METRICS, find_workloads
+
+CYCLES_MAX: Final = 1000
+BLOCKS_MAX: Final = 10_000
+STAGES_MAX: Final = 100
+LIST_MAX: Final = 1000
+"""Members of a list, and tables of a kind, at most."""
+SEED_MAX: Final = 2**63 - 1
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_STUDY_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_ACTIONS: Final = ("measure", "torture", "prepare", "idle")
+_START: Final = "purged"
+_CACHES: Final = ("cold", "warm", "limited")
+
+L = TypeVar("L", int, Size)
+
+
+def check_study(study: Study, source: str) -> None:
+    """Raise Refused for the first thing in a study that makes no sense on any target."""
+    check = _Check(study, source)
+    check.head()
+    check.tables()
+    check.state(study.state)
+    for name, measure in study.measure.items():
+        check.measure(f"measure.{name}", measure)
+    for name, torture in study.torture.items():
+        check.torture(f"torture.{name}", torture)
+    check.stages()
+    check.unused()
+    check.compare(study.compare)
+
+
+def blocks_of(repeat: int | Repeat) -> int:
+    """How many randomised blocks a `repeat` asks for."""
+    return repeat if isinstance(repeat, int) else repeat.min
+
+
+def listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """One name or a list of names, as a tuple."""
+    return (value,) if isinstance(value, str) else value or ()
+
+
+class _Check:
+    def __init__(self, study: Study, source: str) -> None:
+        self.study = study
+        self.source = source
+
+    def refuse(self, path: str, text: str) -> NoReturn:
+        raise Refused(f"{self.source}: {path}: {text}")
+
+    def head(self) -> None:
+        study = self.study
+        if not _STUDY_NAME.fullmatch(study.name):
+            self.refuse(
+                "name", f"found {study.name!r}, expected letters, digits, '.', '-' and '_', at most 80"
+            )
+        for path, text in (("question", study.question), ("target", study.target)):
+            if not text.isprintable():
+                self.refuse(path, f"found {text!r}, expected one line without control characters")
+        self.whole("seed", study.seed, 0, SEED_MAX)
+        self.whole("cycles", study.cycles, 1, CYCLES_MAX)
+
+    def tables(self) -> None:
+        """Names of tables, and lists short enough to be looked at."""
+        study = self.study
+        groups = (("measure", study.measure), ("torture", study.torture))
+        for group, tables in groups:
+            if len(tables) > LIST_MAX:
+                self.refuse(group, f"found {len(tables)} tables, expected at most {LIST_MAX}")
+            for name, table in tables.items():
+                self.named(group, name)
+                self.lists(f"{group}.{name}", table)
+        if not study.stage:
+            self.refuse("stage", "the list is empty; expected at least one [[stage]]")
+        if len(study.stage) > STAGES_MAX:
+            self.refuse("stage", f"found {len(study.stage)} stages, expected at most {STAGES_MAX}")
+        for index, stage in enumerate(study.stage):
+            self.lists(f"stage[{index}]", stage)
+
+    def lists(self, path: str, table: Measure | Torture | Stage) -> None:
+        for field in table.__struct_fields__:
+            value = getattr(table, field)
+            if isinstance(value, tuple) and len(value) > LIST_MAX:
+                self.refuse(f"{path}.{field}", f"found {len(value)} entries, expected at most {LIST_MAX}")
+
+    def state(self, state: State) -> None:
+        if state.start != _START:
+            self.refuse("state.start", f'{state.start!r} is not built yet; this version knows "{_START}"')
+        if state.cache != "direct":
+            known = state.cache.partition(":")[0] in _CACHES
+            what = "is not built yet" if known else "is not a cache state"
+            self.refuse("state.cache", f'{state.cache!r} {what}; this version knows "direct"')
+        size = self.reads("state.file", lambda: sizes.file_bytes(state.file, memory_bytes=1 << 40))
+        if size == 0:
+            self.refuse("state.file", f"found {state.file!r}, expected more than 0 bytes")
+
+    def measure(self, path: str, measure: Measure) -> None:
+        workloads = listed(measure.workload)
+        if not workloads:
+            self.refuse(f"{path}.workload", "the list is empty; expected at least one workload")
+        for index, workload in enumerate(workloads):
+            at = f"{path}.workload" + (f"[{index}]" if isinstance(measure.workload, tuple) else "")
+            find_workloads(workload, self.study.target, f"{self.source}: {at}")
+        self.record(f"{path}.record", measure.record)
+        self.levels(f"{path}.threads", measure.threads, THREADS_MAX)
+        self.levels(f"{path}.depth", measure.depth, DEPTH_MAX)
+        self.area(f"{path}.span", measure.span)
+        self.stop(f"{path}.stop", measure)
+        self.repeat(f"{path}.repeat", measure.repeat)
+        if measure.metric == ():
+            self.refuse(f"{path}.metric", "the list is empty; expected at least one metric")
+        for metric in listed(measure.metric):
+            if metric not in METRICS:
+                self.unknown(f"{path}.metric", metric, METRICS, "metric")
+
+    def torture(self, path: str, torture: Torture) -> None:
+        found = find_workloads(torture.workload, self.study.target, f"{self.source}: {path}.workload")
+        if len(found) > 1:
+            self.refuse(f"{path}.workload", f"found the family {torture.workload!r}, expected one workload")
+        if not found[0].writes:
+            self.refuse(f"{path}.workload", f"{torture.workload} only reads; expected a workload that writes")
+        self.record(f"{path}.record", torture.record)
+        self.levels(f"{path}.threads", torture.threads, THREADS_MAX)
+        self.levels(f"{path}.depth", torture.depth, DEPTH_MAX)
+        self.area(f"{path}.span", torture.span)
+        self.area(f"{path}.amount", torture.amount)
+        if torture.time is not None:
+            self.time(f"{path}.time", torture.time)
+
+    def stages(self) -> None:
+        study = self.study
+        seen: list[str] = []
+        for index, stage in enumerate(study.stage):
+            path = f"stage[{index}]"
+            self.named(f"{path}.name", stage.name)
+            if stage.name in seen:
+                self.refuse(
+                    f"{path}.name", f"{stage.name!r} is the name of an earlier stage; names must differ"
+                )
+            self.action(path, stage, seen)
+            seen.append(stage.name)
+        if study.sham and not any(stage.torture for stage in study.stage):
+            self.refuse("sham", "found true, but no stage tortures, so there is nothing to leave out")
+
+    def unused(self) -> None:
+        """A table that no stage uses has no effect, so it is refused rather than ignored."""
+        study = self.study
+        measured = {name for stage in study.stage for name in study.measures_of(stage)}
+        written = {name for stage in study.stage for name in (*(stage.torture or ()), *(stage.prepare or ()))}
+        for group, tables, used in (
+            ("measure", study.measure, measured),
+            ("torture", study.torture, written),
+        ):
+            for name in tables:
+                if name not in used:
+                    self.refuse(f"{group}.{name}", "no stage uses it; name it in a [[stage]] or remove it")
+
+    def action(self, path: str, stage: Stage, seen: list[str]) -> None:
+        given = [action for action in _ACTIONS if getattr(stage, action) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none"
+            self.refuse(path, f"found {found} of {', '.join(_ACTIONS)}, expected exactly one")
+        if stage.idle is not None:
+            self.time(f"{path}.idle", stage.idle)
+        if isinstance(stage.measure, str):
+            earlier = [name for name in seen if self.study.stage_named(name).measure is not None]
+            if stage.measure not in earlier:
+                self.unknown(f"{path}.measure", stage.measure, earlier, "earlier stage that measures")
+        else:
+            self.references(f"{path}.measure", stage.measure, self.study.measure, "[measure.*] table")
+        self.references(f"{path}.torture", stage.torture, self.study.torture, "[torture.*] table")
+        self.references(f"{path}.prepare", stage.prepare, self.study.torture, "[torture.*] table")
+
+    def references(self, path: str, names: tuple[str, ...] | None, known: Iterable[str], what: str) -> None:
+        if names == ():
+            self.refuse(path, f"the list is empty; expected the name of at least one {what}")
+        for index, name in enumerate(names or ()):
+            if name not in known:
+                self.unknown(f"{path}[{index}]", name, known, what)
+            if name in (names or ())[:index]:
+                self.refuse(f"{path}[{index}]", f"{name!r} is in the list twice")
+
+    def compare(self, compare: Compare) -> None:
+        if compare.arms != "stage":
+            self.refuse("compare.arms", f'{compare.arms!r} is not built yet; this version knows "stage"')
+        for field in ("throughput", "iops", "p99"):
+            margin = getattr(compare.relevance, field)
+            if not (math.isfinite(margin) and 0 < margin < 1):
+                self.refuse(
+                    f"compare.relevance.{field}",
+                    f"found {margin:g}, expected above 0 and below 1 (0.02 is 2 %)",
+                )
+        study = self.study
+        stages = study.measuring_stages
+        for path, name in (("compare.baseline", compare.baseline), ("compare.candidate", compare.candidate)):
+            if name is not None and name not in stages:
+                self.unknown(path, name, stages, "stage that measures")
+        if len(stages) < 2:
+            if compare.baseline is not None or compare.candidate is not None:
+                self.refuse("compare", "only one stage measures; expected two to compare")
+            return
+        baseline, candidate = study.baseline or "", study.candidate or ""
+        if baseline == candidate:
+            self.refuse("compare", f"baseline and candidate are both {baseline!r}; expected two stages")
+        measures = [set(study.measures_of(study.stage_named(name))) for name in (baseline, candidate)]
+        if not measures[0] & measures[1]:
+            self.refuse("compare", f"stages {baseline!r} and {candidate!r} have no measure in common")
+
+    def record(self, path: str, record: Size | tuple[Size, ...]) -> None:
+        if record == ():
+            self.refuse(path, "the list is empty; expected at least one size")
+        found_sizes: list[int] = []
+        for at, size in _indexed(path, record):
+            found = self.reads(at, partial(sizes.size_bytes, size))
+            found_sizes.append(found)
+            if not SECTOR_BYTES <= found <= RECORD_BYTES_MAX:
+                self.refuse(at, f"found {_quoted(size)}, expected {SECTOR_BYTES} B to 1 GiB")
+            if found % SECTOR_BYTES:
+                self.refuse(at, f"found {_quoted(size)}, expected a multiple of {SECTOR_BYTES} bytes")
+        self.distinct(path, found_sizes)
+
+    def levels(self, path: str, levels: int | tuple[int, ...], high: int) -> None:
+        if levels == ():
+            self.refuse(path, "the list is empty; expected at least one number")
+        for at, level in _indexed(path, levels):
+            self.whole(at, level, 1, high)
+        self.distinct(path, list(levels) if isinstance(levels, tuple) else [levels])
+
+    def distinct(self, path: str, levels: list[int]) -> None:
+        for index, level in enumerate(levels):
+            if level in levels[:index]:
+                self.refuse(f"{path}[{index}]", f"{level} is in the list twice")
+
+    def stop(self, path: str, measure: Measure) -> None:
+        stop = measure.stop
+        if stop.bytes is None and stop.operations is None and stop.time is None:
+            self.refuse(path, "no limit; expected bytes, operations or time")
+        if stop.bytes is not None:
+            self.area(f"{path}.bytes", stop.bytes)
+        if stop.operations is not None:
+            self.whole(f"{path}.operations", stop.operations, 1, SEED_MAX)
+        if stop.time is not None:
+            self.time(f"{path}.time", stop.time)
+
+    def repeat(self, path: str, repeat: int | Repeat) -> None:
+        if isinstance(repeat, Repeat):
+            for key in ("max", "precision"):
+                if getattr(repeat, key) is not None:
+                    self.refuse(
+                        f"{path}.{key}",
+                        "repeating until precise is not built yet; give repeat = 5, a fixed count",
+                    )
+            path = f"{path}.min"
+        self.whole(path, blocks_of(repeat), 1, BLOCKS_MAX)
+
+    def area(self, path: str, size: Size) -> None:
+        found = self.reads(path, lambda: sizes.area_bytes(size, work_bytes=1 << 50, multiple_bytes=1))
+        if found == 0:
+            self.refuse(path, f"found {_quoted(size)}, expected more than 0")
+
+    def time(self, path: str, text: str) -> None:
+        self.reads(path, lambda: sizes.parse_time_ns(text))
+
+    def reads(self, path: str, read: Callable[[], int]) -> int:
+        try:
+            return read()
+        except ValueError as error:
+            self.refuse(path, str(error))
+
+    def whole(self, path: str, found: int, low: int, high: int) -> None:
+        if not low <= found <= high:
+            self.refuse(path, f"found {found}, expected a whole number from {low} to {high}")
+
+    def named(self, path: str, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            self.refuse(path, f"found {name!r}, expected a name of letters, digits, '-' and '_', at most 40")
+
+    def unknown(self, path: str, name: str, known: Iterable[str], what: str) -> NoReturn:
+        names = list(known)
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
+        self.refuse(path, f"there is no {what} {name!r}; {hint}")
+
+
+def _indexed(path: str, value: L | tuple[L, ...]) -> Iterator[tuple[str, L]]:
+    """A value with its path, or each member of a list with its own."""
+    if isinstance(value, tuple):
+        yield from ((f"{path}[{index}]", member) for index, member in enumerate(value))
+    else:
+        yield path, value
+
+
+def _quoted(size: Size) -> str:
+    return f'"{size}"' if isinstance(size, str) else str(size)

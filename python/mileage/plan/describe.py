@@ -1,0 +1,144 @@
+"""The text of `mileage plan`: what will be done and what it costs, before anything is touched.
+
+What it models: one page of plain text. Lines are at most `width` columns, unless a single word is longer.
+What it refuses: nothing; what a study is refused for is part of the text.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from mileage.plan.area import uses_file
+from mileage.plan.estimate import Estimate, estimate
+from mileage.plan.planned import Cell, Plan
+from mileage.plan.sizes import format_bytes
+from mileage.plan.study import Stage
+from mileage.plan.workload import Workload
+from mileage.plan.workloads import WORKLOADS
+
+_INDENT = 18
+
+
+def describe(plan: Plan, width: int = 80) -> str:
+    """The plan in words, `width` columns (40 or more) wide, ending in a newline."""
+    lines = textwrap.wrap(f"{plan.study.name}: {plan.study.question}".rstrip(": "), width)
+    lines.append("")
+    for rows in (_design(plan), _steps(plan), _cost(plan, estimate(plan)), _permission(plan)):
+        for name, text in rows:
+            lines += _row(name, text, width)
+        lines.append("")
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def _design(plan: Plan) -> Iterator[tuple[str, str]]:
+    study, facts = plan.study, plan.facts
+    kind = "simulated time" if facts.virtual else "real time"
+    yield "target", f"{plan.target}, {format_bytes(facts.capacity_bytes)}, {kind}"
+    area = "a work file" if uses_file(facts) else "the whole drive, rounded down to whole records"
+    yield "work area", f"{area}: {format_bytes(plan.work_bytes)}"
+    cycles = f"{study.cycles} cycle{'s' if study.cycles > 1 else ''}"
+    arms = "a torture arm, then a sham arm that idles for as long" if study.sham else "no sham arm"
+    note = "; the result is descriptive" if study.cycles == 1 else ""
+    yield "design", f"{cycles} from the state {study.state.start!r}, {arms}{note}"
+    if study.baseline and study.candidate:
+        yield "compared", f"{study.candidate} with {study.baseline}"
+    yield "seed", str(study.seed)
+    yield "plan", plan.hash_short
+
+
+def _steps(plan: Plan) -> Iterator[tuple[str, str]]:
+    for stage in plan.study.stage:
+        yield f"stage {stage.name}", _stage(plan, stage)
+    for cell in plan.cells:
+        yield "cell", _cell(cell)
+
+
+def _stage(plan: Plan, stage: Stage) -> str:
+    if stage.measure is not None:
+        tables = plan.study.measures_of(stage)
+        cells = [cell for cell in plan.cells if cell.table in tables]
+        blocks = max(cell.blocks for cell in cells)
+        return f"measure {_count(len(cells), 'cell')} in {_count(blocks, 'randomised block')}"
+    if stage.idle is not None:
+        return f"idle {stage.idle}"
+    verb, names = ("torture", stage.torture) if stage.torture else ("prepare", stage.prepare)
+    done = {run.cell: run.workload for run in plan.runs if run.stage == stage.name and run.workload}
+    parts = [f"{name} ({_io(workload)})" for name in names or () if (workload := done[name])]
+    return f"{verb}: {', '.join(parts)}"
+
+
+def _cell(cell: Cell) -> str:
+    return f"{cell.label}: {_io(cell.workload)}; {', '.join(cell.metrics)}; {_count(cell.blocks, 'block')}"
+
+
+def _io(workload: Workload) -> str:
+    title = next(
+        named.title
+        for named in WORKLOADS.values()
+        if (named.pattern, named.read_percent) == (workload.pattern, workload.read_percent)
+    )
+    limits = []
+    if workload.stop.bytes is not None:
+        limits.append(format_bytes(workload.stop.bytes))
+    if workload.stop.operations is not None:
+        limits.append(f"{workload.stop.operations} operations")
+    if workload.stop.time_ns is not None:
+        limits.append(f"{workload.stop.time_ns / 1e9:g} s")
+    outstanding = f", depth {workload.depth}" if workload.depth > 1 else ""
+    threads = f"{_count(workload.threads, 'thread')}{outstanding}"
+    return f"{title}, {format_bytes(workload.record_bytes)}, {threads}, {' or '.join(limits)}"
+
+
+def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
+    yield "cells", str(cost.cells)
+    roles = ", ".join(f"{number} {role}" for role, number in cost.runs_by_role.items())
+    yield "runs", f"{cost.runs} ({roles})"
+    yield "estimated time", f"about {duration(cost.time_s)}; assumes {cost.assumption}"
+    yield (
+        "bytes to write",
+        f"{format_bytes(cost.bytes_written)} at most; {format_bytes(cost.bytes_read)} to read",
+    )
+    area = f"; {cost.work_area_writes:.2f} times the work file" if uses_file(plan.facts) else ""
+    yield "drive writes", f"{cost.drive_writes:.2f} times the capacity{area}"
+    if cost.rated_share is None:
+        yield "rated endurance", "not known, so the share of it is not known"
+    else:
+        yield (
+            "rated endurance",
+            f"{cost.rated_share:.2%} of {format_bytes(plan.facts.rated_write_bytes or 0)}",
+        )
+
+
+def _permission(plan: Plan) -> Iterator[tuple[str, str]]:
+    yield "privileged steps", "none"
+    if not plan.refusals:
+        yield "refused", "nothing"
+    for refusal in plan.refusals:
+        yield "refused", refusal
+
+
+def duration(time_s: float) -> str:
+    """A time in words: "12 s", "4 min", "3.5 h". `time_s` is in seconds, not negative."""
+    if time_s < 99.5:
+        return f"{max(time_s, 1):.0f} s"
+    if time_s < 99.5 * 60:
+        return f"{time_s / 60:.0f} min"
+    return f"{time_s / 3600:.1f} h"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _row(name: str, text: str, width: int) -> list[str]:
+    room = max(width, 40)
+    head = f"{name:<{_INDENT - 1}} "
+    return textwrap.wrap(
+        text,
+        room,
+        initial_indent=head,
+        subsequent_indent=" " * _INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,125 @@
+"""What a plan will cost, before anything is touched.
+
+What it models: bytes and time of each run from its stop rule and from assumed rates, which
+`Estimate.assumption` states. Bytes are upper bounds, except for runs that only time ends, where they follow
+from the assumed rate.
+What it refuses: knowing better. The journal of a study says what it really took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from mileage.plan.planned import Plan, PlannedRun, Role
+from mileage.plan.workload import Workload
+
+ASSUMED_RATE_BYTES_PER_S: Final = 150_000_000
+ASSUMED_OPS_PER_S: Final = 5_000
+SIMULATED_PAGES_PER_S: Final = 4_000_000
+"""Pages of 4 KiB that a simulated drive takes per second of the user's time."""
+PAGE_BYTES: Final = 4096
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """What a plan will cost."""
+
+    cells: int
+    runs: int
+    runs_by_role: dict[Role, int]
+    """Number of runs of each role that occurs."""
+    bytes_written: int
+    """Bytes that the host writes, at most."""
+    bytes_read: int
+    """Bytes that the host reads, at most."""
+    drive_writes: float
+    """Bytes written as a multiple of the target's capacity."""
+    work_area_writes: float
+    """Bytes written as a multiple of the work area."""
+    rated_share: float | None
+    """Bytes written as a share of the rated endurance, 1.0 is all of it; None when the rating is not
+    known."""
+    time_s: float
+    """Time that the user waits, in seconds, for I/O and pauses; preparing the target is not counted."""
+    assumption: str
+    """What the time rests on."""
+
+
+def estimate(plan: Plan) -> Estimate:
+    """The cost of a plan."""
+    facts = plan.facts
+    written = bytes_written(plan.runs)
+    by_role: dict[Role, int] = {}
+    for run in plan.runs:
+        by_role[run.role] = by_role.get(run.role, 0) + 1
+    return Estimate(
+        cells=len(plan.cells),
+        runs=len(plan.runs),
+        runs_by_role=by_role,
+        bytes_written=written,
+        bytes_read=sum(_bytes(run.workload, reads=True) for run in plan.runs if run.workload),
+        drive_writes=written / facts.capacity_bytes if facts.capacity_bytes else 0.0,
+        work_area_writes=written / plan.work_bytes,
+        rated_share=written / facts.rated_write_bytes if facts.rated_write_bytes else None,
+        time_s=sum(run_times_s(plan.runs, virtual=facts.virtual)),
+        assumption=_assumption(facts.virtual),
+    )
+
+
+def bytes_written(runs: Iterable[PlannedRun]) -> int:
+    """Bytes that the runs write, at most."""
+    return sum(_bytes(run.workload, reads=False) for run in runs if run.workload)
+
+
+def run_times_s(runs: Sequence[PlannedRun], *, virtual: bool) -> list[float]:
+    """The user's time for each run, in seconds, by index. Pauses of a virtual drive take none."""
+    times: list[float] = []
+    for run in runs:
+        if run.workload is not None:
+            times.append(_simulated_s(run.workload) if virtual else _real_s(run.workload))
+        elif virtual:
+            times.append(0.0)
+        elif run.mirrors is not None:
+            times.append(times[run.mirrors])
+        else:
+            times.append((run.idle_ns or 0) / 1e9)
+    return times
+
+
+def _bytes(workload: Workload, *, reads: bool) -> int:
+    percent = workload.read_percent if reads else 100 - workload.read_percent
+    return _operations(workload) * workload.record_bytes * percent // 100
+
+
+def _operations(workload: Workload) -> int:
+    """Operations of a run: its limit, or what the assumed rate does in its time."""
+    limit = workload.operations
+    if limit is not None:
+        return limit
+    time_s = (workload.stop.time_ns or 0) / 1e9
+    return int(time_s * _ops_per_s(workload))
+
+
+def _ops_per_s(workload: Workload) -> float:
+    by_bytes = ASSUMED_RATE_BYTES_PER_S / workload.record_bytes
+    return by_bytes if workload.pattern == "sequential" else min(by_bytes, ASSUMED_OPS_PER_S)
+
+
+def _real_s(workload: Workload) -> float:
+    time_s = _operations(workload) / _ops_per_s(workload)
+    return time_s if workload.stop.time_ns is None else min(time_s, workload.stop.time_ns / 1e9)
+
+
+def _simulated_s(workload: Workload) -> float:
+    pages = -(-workload.record_bytes // PAGE_BYTES)
+    return _operations(workload) * pages / SIMULATED_PAGES_PER_S
+
+
+def _assumption(virtual: bool) -> str:
+    if virtual:
+        millions = SIMULATED_PAGES_PER_S / 1e6
+        return f"{millions:.0f} million simulated 4 KiB pages per second; idling takes no time"
+    rate, operations = ASSUMED_RATE_BYTES_PER_S / 1e6, ASSUMED_OPS_PER_S
+    return f"{rate:.0f} MB/s sequential, {operations} operations/s elsewhere, whatever the device"

@@ -1,0 +1,43 @@
+"""What a plan must know of a target, as a value.
+
+What it models: the facts that decide whether a study fits and how its files are sized.
+What it refuses: handles, paths to open, anything that touches the target. Planning stays pure.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class TargetFacts(msgspec.Struct, frozen=True):
+    """The facts of one target at the moment it was opened. Sizes are in bytes and not negative."""
+
+    kind: str
+    """The scheme of the target: "dir", "file", "block" or "virtual"."""
+
+    name: str
+    """The path, or the name of the virtual drive, as the user wrote it."""
+
+    capacity_bytes: int
+    """Size of the file system or drive."""
+
+    free_bytes: int
+    """Bytes that a study may occupy: free to an ordinary user on a file system, all of a virtual drive."""
+
+    memory_bytes: int
+    """Memory that can cache the target: the machine's, or its cgroup limit; 0 for a bare virtual drive."""
+
+    block_bytes: int
+    """Logical block size; offsets and sizes of direct I/O are multiples of it."""
+
+    virtual: bool
+    """True when time is simulated."""
+
+    direct_supported: bool
+    """True when the page cache can be bypassed (O_DIRECT), or when there is none."""
+
+    rated_write_bytes: int | None
+    """Bytes the maker rates the device to accept in its life; None when not known."""
+
+    host_layer: bool
+    """True when a file system and a page cache are above the device."""

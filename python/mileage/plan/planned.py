@@ -1,0 +1,129 @@
+"""What a resolved study comes to: the runs in the order in which they are done.
+
+What it models: the plan as a value, with the hash that names it. Two plans with the same hash do the same
+I/O.
+What it refuses: nothing; `resolve` makes plans and refuses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final, Literal
+
+import msgspec
+
+from mileage.plan.facts import TargetFacts
+from mileage.plan.study import Study
+from mileage.plan.workload import Workload
+from mileage.plan.workloads import Metric
+from mileage.plan.writing import plan_to_toml
+
+PLAN_VERSION: Final = 1
+"""Version of the form of a plan; it is part of the hash."""
+
+Arm = Literal["torture", "sham"]
+Role = Literal["measure", "torture", "prepare", "idle"]
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One combination of levels of a [measure.NAME] table."""
+
+    label: str
+    """Unique in the study: "throughput.write 1 MiB"."""
+    table: str
+    """NAME of the table."""
+    kind: Literal["throughput", "iops"]
+    """Which relevance margin its rates are judged by."""
+    metrics: tuple[Metric, ...]
+    """What is recorded: words of `workloads.METRICS`."""
+    blocks: int
+    """How often it is measured in each stage of each cycle and arm."""
+    workload: Workload
+    """The I/O, with seed 0; every run has a seed of its own."""
+
+
+class PlannedRun(msgspec.Struct, frozen=True):
+    """One execution of one cell, one torture, or one pause."""
+
+    index: int
+    """Place in the canonical order, from 0."""
+    key: str
+    """Unique text: "cycle 1/torture/before/block 2/iops.random_read 4 KiB"."""
+    cycle: int
+    """From 1."""
+    arm: Arm
+    """The sham arm comes second in its cycle, because it idles for as long as the torture took."""
+    stage: str
+    role: Role
+    block: int
+    """Repetition within the stage, from 1; 1 for everything that is not measured."""
+    measure: str
+    """For role "measure" the kind, "throughput" or "iops"; "" for others."""
+    cell: str
+    """Label of the cell; NAME of the [torture.NAME] table for torture, prepare and the sham's idling."""
+    metrics: tuple[Metric, ...]
+    """What is recorded; empty for everything that is not measured."""
+    workload: Workload | None
+    """The I/O, with this run's seed; None for role "idle"."""
+    seed: int
+    """The seed of the workload, the same for the runs of a pair; 0 for role "idle"."""
+    idle_ns: int | None = None
+    """Length of a pause, in nanoseconds; None when there is none, or when `mirrors` says how long."""
+    mirrors: int | None = None
+    """For the sham's idling: index of the torture run whose duration is waited, from first submission to the
+    end of the final sync; None for others."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A study resolved for one target. Make one with `resolve`."""
+
+    study: Study
+    """As resolved: target, seed and families of workloads filled in. Resolving it again gives this plan."""
+    facts: TargetFacts
+    work_bytes: int
+    """Size of the work area: the work file, or the drive rounded down to whole records."""
+    cells: tuple[Cell, ...]
+    runs: tuple[PlannedRun, ...]
+    refusals: tuple[str, ...]
+    """Why it may not be started; empty unless `resolve` was told not to raise."""
+    hash: str
+    """SHA-256 in 64 hexadecimal digits over everything that decides what is done."""
+
+    @property
+    def hash_short(self) -> str:
+        """The first 16 digits, for people."""
+        return self.hash[:16]
+
+    @property
+    def target(self) -> str:
+        """The target as the user wrote it."""
+        return self.study.target
+
+    def to_json(self) -> str:
+        """The whole plan, runs included, as JSON."""
+        return msgspec.json.encode(self).decode()
+
+    def to_toml(self) -> str:
+        """The text of plan.toml: a study file that resolves to this plan, with its hash in a comment."""
+        identity = f"{self.target}, {self.facts.capacity_bytes} bytes; work area {self.work_bytes} bytes"
+        return plan_to_toml(self.study, self.hash, identity, len(self.runs))
+
+
+def hash_of(study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]) -> str:
+    """SHA-256 over the study, the target's identity and the runs, as canonical JSON. Free space does not
+    count."""
+    target = {
+        "kind": facts.kind,
+        "name": facts.name,
+        "capacity_bytes": facts.capacity_bytes,
+        "block_bytes": facts.block_bytes,
+        "virtual": facts.virtual,
+    }
+    everything = {
+        "version": PLAN_VERSION,
+        "study": study,
+        "target": target,
+        "work_bytes": work_bytes,
+        "runs": runs,
+    }
+    return hashlib.sha256(msgspec.json.encode(everything, order="sorted")).hexdigest()

@@ -1,0 +1,126 @@
+"""A small version of a study, for a first look.
+
+What it models: the same stages, cells and comparison with one cycle, no sham arm, five blocks at most, short
+runs and, on a file, a small work file. On a real target every measured run ends after half a second and the
+tortures together after 20 seconds, so that a slow disk takes about a minute; preparation is never cut short,
+because what is read must have been written. The result is a study like any other: it says what will be done.
+What it refuses: nothing. Its result is descriptive; a judgement needs the full study.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import msgspec
+
+from mileage.plan import sizes
+from mileage.plan.area import common_multiple, uses_file, work_area_bytes
+from mileage.plan.checking import blocks_of
+from mileage.plan.facts import TargetFacts
+from mileage.plan.study import Measure, Size, Stage, StopRule, Study, Torture
+
+FILE_BYTES_MAX: Final = 256 << 20
+FREE_SHARE: Final = 4
+"""The work file takes at most one part in four of what is free."""
+BLOCKS_MAX: Final = 5
+RUN_BYTES_MAX: Final = 64 << 20
+RUN_OPERATIONS_MAX: Final = 2000
+"""Enough for a 99th percentile: ten operations lie above it at 1000."""
+RUN_TIME_NS_MAX: Final = 500_000_000
+TORTURE_TIME_NS_MAX: Final = 20_000_000_000
+TORTURE_MULTIPLE_MAX: Final = 4
+"""Tortures together write at most this many times the work area; they keep their proportions."""
+IDLE_NS_MAX: Final = 1_000_000_000
+
+
+def quicken(study: Study, facts: TargetFacts) -> Study:
+    """The small version of a checked study on a target."""
+    study = msgspec.structs.replace(study, cycles=1, sham=False)
+    if uses_file(facts):
+        state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(_file_bytes(study, facts)))
+        study = msgspec.structs.replace(study, state=state)
+    work_bytes = work_area_bytes(study, facts)
+    return msgspec.structs.replace(
+        study,
+        stage=tuple(_stage(stage) for stage in study.stage),
+        measure={name: _measure(measure, work_bytes, facts) for name, measure in study.measure.items()},
+        torture=_tortures(study, work_bytes, facts),
+    )
+
+
+def _file_bytes(study: Study, facts: TargetFacts) -> int:
+    multiple = common_multiple(study)
+    limits = [FILE_BYTES_MAX, facts.free_bytes // FREE_SHARE]
+    if facts.memory_bytes or not str(study.state.file).endswith("memory"):
+        limits.append(sizes.file_bytes(study.state.file, memory_bytes=facts.memory_bytes))
+    return max(min(limits) // multiple, 1) * multiple
+
+
+def _stage(stage: Stage) -> Stage:
+    if stage.idle is None or sizes.parse_time_ns(stage.idle) <= IDLE_NS_MAX:
+        return stage
+    return msgspec.structs.replace(stage, idle=sizes.exact_time(IDLE_NS_MAX))
+
+
+def _measure(measure: Measure, work_bytes: int, facts: TargetFacts) -> Measure:
+    return msgspec.structs.replace(
+        measure,
+        repeat=min(blocks_of(measure.repeat), BLOCKS_MAX),
+        span=_span(measure.span, work_bytes),
+        stop=_stop(measure, work_bytes, facts),
+    )
+
+
+def _span(span: Size, work_bytes: int) -> Size:
+    """A span that is larger than the small work area becomes all of it."""
+    return "file" if sizes.area_bytes(span, work_bytes=work_bytes, multiple_bytes=1) > work_bytes else span
+
+
+def _stop(measure: Measure, work_bytes: int, facts: TargetFacts) -> StopRule:
+    rule = measure.stop
+    records = measure.record if isinstance(measure.record, tuple) else (measure.record,)
+    multiple = math.lcm(*(sizes.size_bytes(record) for record in records))
+    threads = max(measure.threads) if isinstance(measure.threads, tuple) else measure.threads
+    limit: Size | None = rule.bytes
+    if limit is not None and sizes.area_bytes(limit, work_bytes=work_bytes, multiple_bytes=1) > RUN_BYTES_MAX:
+        limit = sizes.exact_bytes(max(RUN_BYTES_MAX // multiple, threads) * multiple)
+    operations = None if rule.operations is None else min(rule.operations, max(RUN_OPERATIONS_MAX, threads))
+    return StopRule(limit, operations, rule.time if facts.virtual else _sooner(rule.time, RUN_TIME_NS_MAX))
+
+
+def _tortures(study: Study, work_bytes: int, facts: TargetFacts) -> dict[str, Torture]:
+    """Smaller and shorter tortures; those that also prepare stay whole."""
+    preparing = {name for stage in study.stage for name in stage.prepare or ()}
+    done = [name for stage in study.stage for name in stage.torture or ()]
+    cut = [name for name in done if name not in preparing]
+    amounts = {name: _amount_bytes(study.torture[name], work_bytes) for name in done}
+    total = sum(amounts[name] for name in done)
+    most = TORTURE_MULTIPLE_MAX * work_bytes
+    tortures = dict(study.torture)
+    for name in dict.fromkeys(cut):
+        table = study.torture[name]
+        if total > most:
+            share = sizes.size_bytes(table.record) * table.threads
+            table = msgspec.structs.replace(
+                table, amount=max(amounts[name] * most // total // share, 1) * share
+            )
+        if not facts.virtual:
+            table = msgspec.structs.replace(table, time=_sooner(table.time, TORTURE_TIME_NS_MAX // len(cut)))
+        tortures[name] = table
+    return {
+        name: msgspec.structs.replace(table, span=_span(table.span, work_bytes))
+        for name, table in tortures.items()
+    }
+
+
+def _amount_bytes(table: Torture, work_bytes: int) -> int:
+    record = sizes.size_bytes(table.record)
+    return sizes.area_bytes(table.amount, work_bytes=work_bytes, multiple_bytes=record)
+
+
+def _sooner(time: str | None, limit_ns: int) -> str:
+    """The shorter of a time and a limit."""
+    if time is not None and sizes.parse_time_ns(time) <= limit_ns:
+        return time
+    return sizes.exact_time(limit_ns)

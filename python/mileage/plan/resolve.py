@@ -1,0 +1,223 @@
+"""From a study and the facts of a target to a plan.
+
+What it models: the order of everything. In each cycle comes the torture arm, then the sham arm, which idles
+for as long as the torture of its own cycle took and therefore cannot come first; in each arm the stages; in a
+stage that measures, randomised blocks that hold each cell once (a cell with fewer repetitions is missing from
+the last ones).
+What it refuses: studies that do not fit, that would write more than a stated share of the rated endurance of
+a real device, that have too many runs, or that the target cannot honour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.plan import sizes
+from mileage.plan.area import cells_of, torture_workload, uses_file, work_area_bytes
+from mileage.plan.checking import blocks_of, check_study, listed
+from mileage.plan.estimate import bytes_written
+from mileage.plan.facts import TargetFacts
+from mileage.plan.order import block_order, measure_seed, torture_seed
+from mileage.plan.planned import Arm, Cell, Plan, PlannedRun, Role, hash_of
+from mileage.plan.quick import quicken
+from mileage.plan.study import Measure, Stage, Study
+from mileage.plan.workload import Workload
+from mileage.plan.workloads import find_workloads
+
+WEAR_SHARE_MAX: Final = 0.10
+"""Share of a real device's rated endurance that a study may write unless told that it may."""
+
+RUNS_MAX: Final = 100_000
+"""Runs in a plan at most."""
+
+
+def resolve(
+    study: Study,
+    facts: TargetFacts,
+    *,
+    quick: bool = False,
+    target: str | None = None,
+    seed: int | None = None,
+    allow_wear: bool = False,
+    refuse: bool = True,
+) -> Plan:
+    """The plan of a study on a target whose facts are given.
+
+    `quick` makes it small (see `quick`). `target` and `seed` replace those of the study. `allow_wear` lifts
+    the limit on the share of the rated endurance. With `refuse` false, a study that does not fit, wears too
+    much or cannot bypass the cache is planned all the same, with the reasons in `Plan.refusals`. Raises
+    Refused otherwise. `Plan.study` is the study with everything filled in: resolving it again without
+    options, for the same target, gives an equal plan.
+    """
+    study = _settled(study, target, seed, allow_wear)
+    check_study(study, study.name)
+    if quick:
+        study = quicken(study, facts)
+    work_bytes = work_area_bytes(study, facts)
+    if uses_file(facts) and str(study.state.file).endswith("memory"):
+        state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(work_bytes))
+        study = msgspec.structs.replace(study, state=state)
+    _check_count(study)
+    cells = cells_of(study, facts, work_bytes)
+    runs = tuple(_Expansion(study, facts, work_bytes, cells).runs())
+    refusals = tuple(_refusals(study, facts, work_bytes, runs))
+    if refuse and refusals:
+        raise Refused(refusals[0])
+    return Plan(study, facts, work_bytes, cells, runs, refusals, hash_of(study, facts, work_bytes, runs))
+
+
+def _settled(study: Study, target: str | None, seed: int | None, allow_wear: bool) -> Study:
+    study = msgspec.structs.replace(
+        study,
+        target=study.target if target is None else target,
+        seed=study.seed if seed is None else seed,
+        allow_wear=study.allow_wear or allow_wear,
+    )
+    measures = {name: _with_names(study, name, measure) for name, measure in study.measure.items()}
+    return msgspec.structs.replace(study, measure=measures)
+
+
+def _with_names(study: Study, name: str, measure: Measure) -> Measure:
+    """The measure with families of workloads ("iops.*") replaced by their members."""
+    where = f"{study.name}: measure.{name}.workload"
+    words = listed(measure.workload)
+    names = tuple(named.name for word in words for named in find_workloads(word, study.target, where))
+    if len(set(names)) != len(names):
+        raise Refused(f"{where}: a workload is named twice among {', '.join(words)}")
+    return measure if names == words else msgspec.structs.replace(measure, workload=names)
+
+
+def _check_count(study: Study) -> None:
+    """Refuse a study with too many runs, before they are made."""
+    each = 0
+    for stage in study.stage:
+        for name in study.measures_of(stage):
+            measure = study.measure[name]
+            levels = (measure.workload, measure.record, measure.threads, measure.depth)
+            cells = 1
+            for level in levels:
+                cells *= len(level) if isinstance(level, tuple) else 1
+            each += cells * blocks_of(measure.repeat)
+        each += len(stage.torture or ()) + len(stage.prepare or ()) + (stage.idle is not None)
+    runs = each * study.cycles * (2 if study.sham else 1)
+    if runs > RUNS_MAX:
+        raise Refused(
+            f"{study.name}: {runs} runs; expected at most {RUNS_MAX}; use fewer cells, blocks or cycles"
+        )
+
+
+class _Expansion:
+    """Makes the runs in canonical order."""
+
+    def __init__(self, study: Study, facts: TargetFacts, work_bytes: int, cells: tuple[Cell, ...]) -> None:
+        self._study = study
+        self._cells = cells
+        self._tortures = {name: torture_workload(study, facts, work_bytes, name) for name in study.torture}
+        self._tortured: dict[tuple[int, str, str], int] = {}
+        self._made = 0
+
+    def runs(self) -> Iterator[PlannedRun]:
+        arms: tuple[Arm, ...] = ("torture", "sham") if self._study.sham else ("torture",)
+        for cycle in range(1, self._study.cycles + 1):
+            for arm in arms:
+                for stage in self._study.stage:
+                    yield from self._stage(cycle, arm, stage)
+
+    def _stage(self, cycle: int, arm: Arm, stage: Stage) -> Iterator[PlannedRun]:
+        if stage.measure is not None:
+            yield from self._measuring(cycle, arm, stage)
+        for name in stage.prepare or ():
+            yield self._writing(cycle, arm, stage, "prepare", name)
+        for name in stage.torture or ():
+            if arm == "sham":
+                mirrors = self._tortured[cycle, stage.name, name]
+                yield self._run(cycle, arm, stage, "idle", name, mirrors=mirrors)
+            else:
+                self._tortured[cycle, stage.name, name] = self._made
+                yield self._writing(cycle, arm, stage, "torture", name)
+        if stage.idle is not None:
+            yield self._run(cycle, arm, stage, "idle", "idle", idle_ns=sizes.parse_time_ns(stage.idle))
+
+    def _measuring(self, cycle: int, arm: Arm, stage: Stage) -> Iterator[PlannedRun]:
+        tables = self._study.measures_of(stage)
+        cells = {cell.label: cell for cell in self._cells if cell.table in tables}
+        seed = self._study.seed
+        for block in range(1, max(cell.blocks for cell in cells.values()) + 1):
+            present = [label for label, cell in cells.items() if cell.blocks >= block]
+            for label in block_order(seed, cycle, block, present):
+                workload = _seeded(cells[label].workload, measure_seed(seed, cycle, block, label))
+                yield self._run(
+                    cycle, arm, stage, "measure", label, block=block, measured=cells[label], workload=workload
+                )
+
+    def _writing(self, cycle: int, arm: Arm, stage: Stage, role: Role, name: str) -> PlannedRun:
+        seed = torture_seed(self._study.seed, cycle, stage.name, name)
+        return self._run(cycle, arm, stage, role, name, workload=_seeded(self._tortures[name], seed))
+
+    def _run(
+        self,
+        cycle: int,
+        arm: Arm,
+        stage: Stage,
+        role: Role,
+        cell: str,
+        *,
+        block: int = 1,
+        measured: Cell | None = None,
+        workload: Workload | None = None,
+        idle_ns: int | None = None,
+        mirrors: int | None = None,
+    ) -> PlannedRun:
+        index = self._made
+        self._made += 1
+        return PlannedRun(
+            index=index,
+            key=f"cycle {cycle}/{arm}/{stage.name}/block {block}/{cell}",
+            cycle=cycle,
+            arm=arm,
+            stage=stage.name,
+            role=role,
+            block=block,
+            measure=measured.kind if measured else "",
+            cell=cell,
+            metrics=measured.metrics if measured else (),
+            workload=workload,
+            seed=workload.seed if workload else 0,
+            idle_ns=idle_ns,
+            mirrors=mirrors,
+        )
+
+
+def _seeded(workload: Workload, seed: int) -> Workload:
+    return msgspec.structs.replace(workload, seed=seed)
+
+
+def _refusals(
+    study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
+) -> Iterator[str]:
+    """Why a plan may not be started on this target, one line each."""
+    if uses_file(facts) and work_bytes > facts.free_bytes:
+        yield (
+            f"{study.name}: state.file: the work file needs {sizes.format_bytes(work_bytes)} and "
+            f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}; "
+            "free some space, give a smaller state.file, or use --quick"
+        )
+    if not facts.direct_supported:
+        yield (
+            f'{study.name}: state.cache: "direct" cannot be honoured: the file system of {study.target} does '
+            "not bypass the page cache; choose a target on another file system"
+        )
+    if facts.virtual or study.allow_wear or facts.rated_write_bytes is None:
+        return
+    written = bytes_written(runs)
+    if written > WEAR_SHARE_MAX * facts.rated_write_bytes:
+        share = f"{written / facts.rated_write_bytes:.1%}" if facts.rated_write_bytes else "all"
+        yield (
+            f"{study.name}: {sizes.format_bytes(written)} to write are {share} of the rated endurance of "
+            f"{study.target}; expected at most {WEAR_SHARE_MAX:.0%}; make the study smaller, or accept the "
+            "wear with allow_wear = true"
+        )

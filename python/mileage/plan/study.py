@@ -1,0 +1,189 @@
+"""A study file as a value: what is asked, of which target, in which stages.
+
+What it models: the TOML of a study, field for field, as it is written; sizes and times stay texts until a
+target is known. `reading.parse_study` makes one from text and checks it; `writing.to_toml` gives the text
+back.
+What it refuses: keys it does not know, so that a misspelt one is never ignored.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from mileage.plan.workload import Content, Sync
+
+Size = int | str
+"""Bytes as a whole number, or a text: "4KiB", and where an area is meant "25%", "2.2x" or "file"."""
+
+
+class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The state that every cycle starts from."""
+
+    start: str = "purged"
+    """How a cycle begins; this version knows "purged"."""
+    cache: str = "direct"
+    """What the page cache may do; this version knows "direct" (bypassed)."""
+    file: Size = "8GiB"
+    """Size of the work file on a dir: or file: target, or "2x memory". A drive is used whole."""
+
+
+class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a study with one device state. Exactly one of the last four is given."""
+
+    name: str
+    """Unique in the study; letters, digits, "-" and "_"."""
+    measure: str | tuple[str, ...] | None = None
+    """Names of [measure.*] tables, or the name of an earlier stage, whose measures are done again."""
+    torture: tuple[str, ...] | None = None
+    """Names of [torture.*] tables, done in this order; the sham arm idles instead."""
+    prepare: tuple[str, ...] | None = None
+    """Names of [torture.*] tables, done in this order in both arms, to give the target its content."""
+    idle: str | None = None
+    """A pause such as "10 s"."""
+
+
+class StopRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a run ends: at the first limit reached. Bytes and operations are totals over all threads."""
+
+    bytes: Size | None = None
+    """Bytes moved, or a share of the work area."""
+    operations: int | None = None
+    """Operations issued."""
+    time: str | None = None
+    """Time since the first operation, such as "10 s"."""
+
+
+class Repeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often each cell is measured in each stage of each cycle: in as many randomised blocks."""
+
+    min: int
+    """Blocks, 1..10000."""
+    max: int | None = None
+    """Refused in this version, which does not add repetitions while it runs."""
+    precision: float | None = None
+    """Refused in this version, which does not add repetitions while it runs."""
+
+
+class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A [measure.NAME] table: its cells are all combinations of workload, record, threads and depth."""
+
+    workload: str | tuple[str, ...]
+    """Named workloads, or all of a family: "throughput.*"."""
+    record: Size | tuple[Size, ...]
+    """Size of one operation."""
+    stop: StopRule
+    """When each run ends."""
+    span: Size = "file"
+    """The part of the work area that is visited, from its start; "file" is all of it."""
+    threads: int | tuple[int, ...] = 1
+    """Threads, 1..1024."""
+    depth: int | tuple[int, ...] = 1
+    """Operations outstanding per thread, 1..4096; a real target does one at a time in this version."""
+    repeat: int | Repeat = 5
+    """How often."""
+    sync: Sync = "fdatasync"
+    """How writes are made durable after the last one; that time counts. Runs that only read never sync."""
+    content: Content = "incompressible"
+    """What is written."""
+    metric: str | tuple[str, ...] | None = None
+    """"throughput", "iops", "p99"; None means those of the workload."""
+
+
+class Torture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A [torture.NAME] table: one workload that writes, used to prepare or to wear."""
+
+    workload: str
+    """A named workload that writes."""
+    record: Size
+    """Size of one operation."""
+    amount: Size
+    """How much is written: a size, or a multiple of the work area such as "2.2x"."""
+    span: Size = "file"
+    """The part of the work area that is written, from its start."""
+    threads: int = 1
+    """Threads, 1..1024."""
+    depth: int = 1
+    """Operations outstanding per thread, 1..4096."""
+    time: str | None = None
+    """Ends it sooner, such as "20 s"; None for never."""
+    sync: Sync = "fdatasync"
+    """How writes are made durable after the last one."""
+    content: Content = "incompressible"
+    """What is written."""
+
+
+class Relevance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Smallest relative change that matters, above 0 and below 1 (0.02 is 2 %)."""
+
+    throughput: float = 0.02
+    iops: float = 0.05
+    p99: float = 0.10
+
+
+class Compare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is compared with what."""
+
+    arms: str = "stage"
+    """This version compares stages of one study."""
+    baseline: str | None = None
+    """A measuring stage; None means the first."""
+    candidate: str | None = None
+    """A measuring stage; None means the last."""
+    relevance: Relevance = Relevance()
+    """Changes below these are not worth a word."""
+
+
+class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole study file."""
+
+    name: str
+    """Letters, digits, ".", "-" and "_"; names the study folder."""
+    target: str
+    """dir:PATH, file:PATH or virtual:NAME."""
+    stage: tuple[Stage, ...]
+    """The stages of a cycle, in order."""
+    question: str = ""
+    """What the study answers, one line."""
+    seed: int = 1
+    """Source of every random choice, 0..2^63-1."""
+    cycles: int = 1
+    """How often everything is done from the start state, 1..1000; with one, the result is only
+    descriptive."""
+    sham: bool = False
+    """Whether each cycle is done a second time with idling in place of torture."""
+    allow_wear: bool = False
+    """Whether more than the usual share of the rated endurance may be written."""
+    state: State = State()
+    measure: dict[str, Measure] = {}
+    torture: dict[str, Torture] = {}
+    compare: Compare = Compare()
+
+    def stage_named(self, name: str) -> Stage:
+        """The stage of that name. Raises KeyError."""
+        for stage in self.stage:
+            if stage.name == name:
+                return stage
+        raise KeyError(name)
+
+    def measures_of(self, stage: Stage) -> tuple[str, ...]:
+        """Names of the measures of a stage, following a reference to an earlier stage; empty when none."""
+        if isinstance(stage.measure, str):
+            return self.measures_of(self.stage_named(stage.measure))
+        return stage.measure or ()
+
+    @property
+    def measuring_stages(self) -> tuple[str, ...]:
+        """Names of the stages that measure, in order."""
+        return tuple(stage.name for stage in self.stage if stage.measure is not None)
+
+    @property
+    def baseline(self) -> str | None:
+        """Name of the stage that the others are compared with; None when fewer than two stages measure."""
+        stages = self.measuring_stages
+        return (self.compare.baseline or stages[0]) if len(stages) > 1 else None
+
+    @property
+    def candidate(self) -> str | None:
+        """Name of the stage that is judged; None when fewer than two stages measure."""
+        stages = self.measuring_stages
+        return (self.compare.candidate or stages[-1]) if len(stages) > 1 else None

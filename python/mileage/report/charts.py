@@ -1,0 +1,61 @@
+"""The study's charts, drawn: which cells go into which picture, with its words for those who do not see it.
+
+One definition gives the page's inline SVG, the SVG file and the PNG. Refuses empty pictures: what has nothing
+to show is None, and the page says so in words.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from mileage.judge import CellVerdict
+from mileage.report.drawing import to_svg
+from mileage.report.forest import forest_chart
+from mileage.report.stages import before_after_chart
+from mileage.report.torture import torture_chart
+from mileage.report.view import StudyView
+from mileage.report.wording import interval, most_telling, percent, plain, row_name
+
+MOST_PANELS: Final = 10
+
+
+def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> str | None:
+    """The forest plot of some of the study's cells."""
+    low, high = view.comparison.baseline, view.comparison.candidate
+    chart = forest_chart(cells, baseline=low, candidate=high)
+    if chart is None:
+        return None
+    rows = "; ".join(
+        f"{row_name(c)}: {percent(c.ratio)}, 95 % interval {interval(c.ci95)}, {c.verdict}" for c in cells
+    )
+    return to_svg(chart, name=name, title=f"Change from {low} to {high}, per cell", description=plain(rows))
+
+
+def before_after_svg(view: StudyView, *, name: str) -> str | None:
+    """Bars of the headline cells that changed most."""
+    low, high = view.comparison.baseline, view.comparison.candidate
+    cells = most_telling(view.headline, MOST_PANELS)
+    chart = before_after_chart(cells, baseline=low, candidate=high)
+    if chart is None:
+        return None
+    about = f"Bars of the mean of all runs in {low} and {high}, one panel per cell; the figures are in the table."
+    return to_svg(chart, name=name, title=f"Measured in {low} and {high}", description=about)
+
+
+def torture_svg(view: StudyView, *, name: str) -> str | None:
+    """Rate and write amplification over the bytes written."""
+    chart = torture_chart(view.torture, capacity_bytes=view.capacity_bytes)
+    if chart is None:
+        return None
+    return to_svg(chart, name=name, title="Torture: rate over bytes written", description=torture_words(view))
+
+
+def torture_words(view: StudyView) -> str:
+    """What the trace shows, in words: the rate at the start and at the end of each cycle, in MiB/s."""
+    told = []
+    for trace in view.torture:
+        rates = trace.rate_bytes_per_s
+        tenth = max(1, len(rates) // 10)
+        if rates:
+            first, last = (sum(part) / len(part) / 2**20 for part in (rates[:tenth], rates[-tenth:]))
+            told.append(f"cycle {trace.cycle}: {first:,.0f} MiB/s in its first tenth, {last:,.0f} in its last")
+    return "; ".join(told)

@@ -1,0 +1,248 @@
+"""The forest plot: one row per cell, its ratio with interval, and the word that follows from both.
+
+Models a log axis of ratios with percent labels, so that halving and doubling are equally far from no change.
+Left is always slower and right always faster: metrics where less is better get a panel of their own whose axis
+runs the other way, with their true figures on it. The relevance of each row is shaded. Refuses to let one wide
+interval squeeze all others: what leaves the axis is cut and ends in an arrow.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from mileage.judge import CellVerdict
+from mileage.report.ink import FAINT, INK, MUTED, PAGE_WIDTH, marks, texts
+from mileage.report.wording import VERDICT_COLOURS, by_effect, interval, percent, row_name, shortened, verdict_words
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_WIDEST_NAME: Final = 300
+_LETTER_WIDTH: Final = 7.2
+_MOST_LETTERS: Final = 40
+_NAME_GAP: Final = 14
+_CHANGE_RIGHT: Final = 84
+_INTERVAL_RIGHT: Final = 236
+_VERDICT_LEFT: Final = 256
+_COLUMNS_WIDTH: Final = 400
+_ROW_HEIGHT: Final = 25
+_TALL_ROW_HEIGHT: Final = 32
+_FEW_ROWS: Final = 7
+_HEADING_ROW: Final = -1.0
+_DOTS_BELOW: Final = 0.27
+_TICK_GAP: Final = 62
+_STEPS_PERCENT: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 25, 50)
+_LOWEST_STEPPED_PERCENT: Final = -90
+_FEWEST_STEPPED_TICKS: Final = 4
+_WIDE_TICKS: Final = (
+    *(1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    *(1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10, 20, 50, 100, 1e3, 1e4),
+)
+_SMALLEST_REACH: Final = 0.005
+_PERCENT_LABEL: Final = (
+    "abs(datum.value - 1) < 1e-9 ? 'no change' : datum.value >= 3 ? format(datum.value, '~r') + ' times' : "
+    "format(datum.value * 100 - 100, '+.3~r') + ' %'"
+)
+
+
+class _Panel(msgspec.Struct, frozen=True):
+    """Rows that share a direction: the range of ratios on the axis, its ticks, and which way it runs."""
+
+    cells: list[CellVerdict]
+    low: float
+    high: float
+    ticks: list[float]
+    reverse: bool
+    title: str
+    width: int
+
+    def held(self, ratio: float) -> float:
+        return min(max(ratio, self.low), self.high)
+
+    def x(self, field: str) -> "alt.X":
+        import altair as alt
+
+        scale = alt.Scale(type="log", domain=[self.low, self.high], reverse=self.reverse, nice=False)
+        axis = alt.Axis(
+            values=self.ticks, labelExpr=_PERCENT_LABEL, title=self.title, labelFlush=False
+        )
+        return alt.X(f"{field}:Q", scale=scale, axis=axis)
+
+    def y(self, field: str = "row") -> "alt.Y":
+        import altair as alt
+
+        rows = [len(self.cells) - 0.5, _HEADING_ROW - 0.5]
+        return alt.Y(f"{field}:Q", scale=alt.Scale(domain=rows, nice=False, zero=False), axis=None)
+
+
+def forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str) -> "alt.VConcatChart | None":
+    """The plot of `cells`, worst first; None where there is no cell to draw."""
+    import altair as alt
+
+    title = f"change from {baseline} to {candidate}"
+    turned = f"{title}; less is better, so the axis runs the other way"
+    rates = by_effect([c for c in cells if c.higher_is_better])
+    costs = by_effect([c for c in cells if not c.higher_is_better])
+    longest = max((len(row_name(c)) for c in cells), default=0)
+    width = PAGE_WIDTH - _COLUMNS_WIDTH - round(min(longest * _LETTER_WIDTH, _WIDEST_NAME))
+    panels = [
+        _drawn(_panel(group, words, width, reverse=reverse))
+        for group, words, reverse in ((rates, title, False), (costs, turned, True))
+        if group
+    ]
+    return alt.vconcat(*panels, spacing=26) if panels else None
+
+
+def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool) -> _Panel:
+    low, high = _range(cells)
+    ticks = _ticks(low, high, width)
+    return _Panel(cells, math.exp(low), math.exp(high), ticks, reverse, title, width)
+
+
+def _drawn(panel: _Panel) -> "alt.LayerChart":
+    import altair as alt
+
+    row_height = _TALL_ROW_HEIGHT if len(panel.cells) <= _FEW_ROWS else _ROW_HEIGHT
+    rows = [_row(i, cell, panel) for i, cell in enumerate(panel.cells)]
+    layers = [*_ground(rows, panel), *_evidence(rows, panel), *_columns(rows, panel), *_headings(panel)]
+    return alt.layer(*layers).properties(width=panel.width, height=(len(rows) + 1) * row_height)
+
+
+def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
+    low, high = cell.ci95 or (None, None)
+    name = row_name(cell)
+    change, range_told = percent(cell.ratio), interval(cell.ci95)
+    return {
+        "row": position,
+        "top": position - 0.5,
+        "bottom": position + 0.5,
+        "name": shortened(name, _MOST_LETTERS),
+        "ratio": None if cell.ratio is None else panel.held(cell.ratio),
+        "low": None if low is None else panel.held(low),
+        "high": None if high is None else panel.held(high),
+        "cut_low": low is not None and low < panel.low,
+        "cut_high": high is not None and high > panel.high,
+        "band_low": panel.held(1 / (1 + cell.relevance)),
+        "band_high": panel.held(1 + cell.relevance),
+        "dots": [panel.held(ratio) for ratio in cell.unit_ratios],
+        "change": change,
+        "interval": range_told,
+        "verdict": verdict_words(cell),
+        "colour": VERDICT_COLOURS[cell.verdict],
+        "told": f"{name}: {change} (95 % CI {range_told}), {cell.verdict}",
+    }
+
+
+def _ground(rows: list[dict[str, Any]], panel: _Panel) -> "list[alt.Chart]":
+    band = marks(rows).mark_rect(color=FAINT, aria=False)
+    no_change = marks([{"ratio": 1.0, "row": -0.5, "bottom": len(rows) - 0.5}])
+    return [
+        band.encode(x=panel.x("band_low"), x2="band_high:Q", y=panel.y("top"), y2="bottom:Q"),
+        no_change.mark_rule(color=INK, aria=False).encode(x=panel.x("ratio"), y=panel.y(), y2="bottom:Q"),
+    ]
+
+
+def _evidence(rows: list[dict[str, Any]], panel: _Panel) -> "list[alt.Chart]":
+    import altair as alt
+
+    colour = alt.Color("colour:N", scale=None)
+    measured = [r for r in rows if r["ratio"] is not None]
+    sure = [r for r in rows if r["low"] is not None]
+    dots = [{"row": r["row"] + _DOTS_BELOW, "ratio": ratio} for r in rows for ratio in r["dots"]]
+    cuts = [
+        {**r, "ratio": r[end], "angle": 90 if (end == "high") != panel.reverse else -90}
+        for r in sure
+        for end in ("low", "high")
+        if r[f"cut_{end}"]
+    ]
+    whiskers = marks(sure).mark_rule(strokeWidth=2.5, aria=False)
+    arrows = marks(cuts).mark_point(shape="triangle-up", filled=True, size=70, opacity=1, aria=False)
+    repeats = marks(dots).mark_point(size=22, color=MUTED, strokeWidth=1.1, aria=False)
+    estimates = marks(measured).mark_point(shape="diamond", filled=True, size=120, opacity=1)
+    x, y = panel.x("ratio"), panel.y()
+    return [
+        whiskers.encode(x=panel.x("low"), x2="high:Q", y=y, color=colour),
+        arrows.encode(x=x, y=y, color=colour, angle=alt.Angle("angle:Q", scale=None)),
+        repeats.encode(x=x, y=y),
+        estimates.encode(x=x, y=y, color=colour, description="told:N"),
+    ]
+
+
+def _columns(rows: list[dict[str, Any]], panel: _Panel) -> "list[alt.Chart]":
+    import altair as alt
+
+    names = texts(rows, align="right", limit=_WIDEST_NAME, color=INK)
+    changes = texts(rows, align="right", color=INK)
+    intervals = texts(rows, align="right", color=MUTED)
+    verdicts = texts(rows, align="left", fontWeight="bold")
+    y = panel.y()
+    return [
+        names.encode(y=y, x=alt.value(-_NAME_GAP), text="name:N"),
+        changes.encode(y=y, x=alt.value(panel.width + _CHANGE_RIGHT), text="change:N"),
+        intervals.encode(y=y, x=alt.value(panel.width + _INTERVAL_RIGHT), text="interval:N"),
+        verdicts.encode(
+            y=y,
+            x=alt.value(panel.width + _VERDICT_LEFT),
+            text="verdict:N",
+            color=alt.Color("colour:N", scale=None),
+        ),
+    ]
+
+
+def _headings(panel: _Panel) -> "list[alt.Chart]":
+    import altair as alt
+
+    headings = (
+        ("◀ slower", 2, "left"),
+        ("faster ▶", panel.width - 2, "right"),
+        ("change", panel.width + _CHANGE_RIGHT, "right"),
+        ("95 % interval", panel.width + _INTERVAL_RIGHT, "right"),
+        ("verdict", panel.width + _VERDICT_LEFT, "left"),
+    )
+    return [
+        texts([{"row": _HEADING_ROW, "words": words}], align=align, fontWeight="bold", color=INK).encode(
+            y=panel.y(), x=alt.value(at), text="words:N"
+        )
+        for words, at, align in headings
+    ]
+
+
+def _range(cells: Sequence[CellVerdict]) -> tuple[float, float]:
+    """Log ratios from the left end to the right: every estimate and repetition, intervals up to a limit."""
+    points = [math.log(r) for c in cells for r in (c.ratio, *c.unit_ratios) if r is not None]
+    widest_band = max([*(math.log1p(c.relevance) for c in cells), _SMALLEST_REACH])
+    reach = 1.6 * max([*(abs(p) for p in points), widest_band])
+    ends = [math.log(end) for c in cells for end in c.ci95 or ()]
+    shown = [*points, *(min(max(end, -reach), reach) for end in ends)]
+    low, high = min([*shown, -1.4 * widest_band]), max([*shown, 1.4 * widest_band])
+    pad = 0.04 * (high - low)
+    return low - pad, high + pad
+
+
+def _ticks(low: float, high: float, width: int) -> list[float]:
+    """Round changes inside a range of log ratios, as many as leave room for their labels."""
+    per_unit = width / (high - low)
+    for step in _STEPS_PERCENT:
+        first = max(math.ceil(math.expm1(low) * 100 / step), math.ceil(_LOWEST_STEPPED_PERCENT / step))
+        last = math.floor(math.expm1(high) * 100 / step)
+        if last - first > 3 * width / _TICK_GAP:
+            continue
+        ticks = [round(1 + k * step / 100, 9) for k in range(first, last + 1)]
+        gaps = [math.log(b / a) * per_unit for a, b in zip(ticks, ticks[1:], strict=False)]
+        if len(ticks) >= _FEWEST_STEPPED_TICKS and min(gaps) >= _TICK_GAP:
+            return ticks
+    return _spread([tick for tick in _WIDE_TICKS if low <= math.log(tick) <= high], per_unit)
+
+
+def _spread(candidates: Sequence[float], per_unit: float) -> list[float]:
+    """No change, and outwards from it every candidate that is far enough from the one before."""
+    kept = [1.0]
+    for outwards in (sorted(c for c in candidates if c > 1), sorted((c for c in candidates if c < 1), reverse=True)):
+        last = 1.0
+        for candidate in outwards:
+            if abs(math.log(candidate / last)) * per_unit >= _TICK_GAP:
+                kept.append(candidate)
+                last = candidate
+    return sorted(kept)

@@ -1,0 +1,59 @@
+"""The look that all charts share: colours, letters, and the marks with their data.
+
+Models one quiet style: dark ink on white at a contrast of 4.5:1 or more for anything that is read. The letters
+are of Arial's widths, which every system has in some form, so that what was measured here fits there.
+Refuses expressions made of names: what a stranger wrote travels only as data.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import altair as alt
+
+INK: Final = "#1b2430"
+MUTED: Final = "#4b5563"
+GRID: Final = "#e6e9ee"
+FAINT: Final = "#e3e8f0"
+BASELINE: Final = "#9aa5b4"
+CANDIDATE: Final = "#3f74b5"
+MEDIAN: Final = "#8fb6e3"
+FONT: Final = "Arial, 'Liberation Sans', Helvetica, sans-serif"
+FONT_SIZE: Final = 13
+SMALL_FONT_SIZE: Final = 12
+PAGE_WIDTH: Final = 1126
+
+STYLE: Final[dict[str, Any]] = {
+    "font": FONT,
+    "background": "white",
+    "padding": 3,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": MUTED,
+        "titleColor": MUTED,
+        "labelFontSize": SMALL_FONT_SIZE,
+        "titleFontSize": SMALL_FONT_SIZE,
+        "titleFontWeight": "normal",
+        "domainColor": MUTED,
+        "tickColor": MUTED,
+        "gridColor": GRID,
+    },
+    "title": {"color": INK, "fontSize": SMALL_FONT_SIZE, "fontWeight": "bold", "anchor": "start"},
+}
+"""Vega-Lite's configuration for every chart, added when it is drawn."""
+
+
+def marks(rows: Sequence[dict[str, Any]]) -> "alt.Chart":
+    """A chart on these rows, yet without a mark.
+
+    The rows go in as a tuple, which altair shares between the copies that it makes; a list it would copy deeply.
+    """
+    import altair as alt
+
+    return alt.Chart({"values": tuple(rows)})  # type: ignore[arg-type]
+
+
+def texts(rows: Sequence[dict[str, Any]], **style: Any) -> "alt.Chart":
+    """Words at the rows' places, in the shared letters unless `style` says otherwise."""
+    style = {"fontSize": FONT_SIZE, "baseline": "middle", **style}
+    return marks(rows).mark_text(aria=False, **style)

@@ -1,0 +1,134 @@
+"""Before and after: for each cell two bars in its own unit, with the runs they are made of.
+
+Models the raw measurement beside the judged ratio: a bar is the geometric mean of the runs, its whisker one
+standard deviation of their logarithms (n - 1), each dot one run. Every panel starts at zero. Refuses to draw a
+whisker for fewer than two runs; the whisker shows spread and decides nothing.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from mileage.judge import CellVerdict
+from mileage.report.ink import BASELINE, CANDIDATE, INK, MUTED, PAGE_WIDTH, SMALL_FONT_SIZE, marks, texts
+from mileage.report.wording import Scale, digits, quantity, row_name, scale_of, shortened
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_MOST_COLUMNS: Final = 6
+_FEWEST_COLUMNS: Final = 4
+_AXIS_WIDTH: Final = 62
+_COLUMN_GAP: Final = 6
+_HEIGHT: Final = 140
+_BAR: Final = 0.36
+_JITTER: Final = 0.22
+_LETTER_WIDTH: Final = 7.0
+_MOST_DOTS: Final = 60
+
+
+def before_after_chart(
+    cells: Sequence[CellVerdict], *, baseline: str, candidate: str
+) -> "alt.ConcatChart | None":
+    """One small panel per cell, in the order given; None where no cell has a run."""
+    import altair as alt
+
+    shown = [c for c in cells if c.values_baseline or c.values_candidate]
+    if not shown:
+        return None
+    rows = -(-len(shown) // _MOST_COLUMNS)
+    columns = max(_FEWEST_COLUMNS, -(-len(shown) // rows))
+    width = PAGE_WIDTH // columns - _AXIS_WIDTH - _COLUMN_GAP
+    panels = [_drawn(cell, (baseline, candidate), width) for cell in shown]
+    return alt.concat(*panels, columns=columns, spacing={"row": 20, "column": _COLUMN_GAP})
+
+
+def _drawn(cell: CellVerdict, stages: tuple[str, str], width: int) -> "alt.LayerChart":
+    import altair as alt
+
+    scale = scale_of(cell.metric, [*cell.values_baseline, *cell.values_candidate])
+    sides = (cell.values_baseline, cell.values_candidate)
+    bars = [
+        _bar(position, stage, cell.metric, values, scale)
+        for position, (stage, values) in enumerate(zip(stages, sides, strict=True))
+        if values
+    ]
+    dots = [dot for position, values in enumerate(sides) for dot in _dots(position, values, scale)]
+    highest = max([*(b["top"] for b in bars), *(d["value"] for d in dots)])
+    x = alt.X("x:Q", scale=alt.Scale(domain=[-0.55, 1.55], nice=False, zero=False), axis=None)
+    y = alt.Y(
+        "value:Q",
+        scale=alt.Scale(domain=[0, 1.06 * highest or 1.0], nice=False),
+        axis=alt.Axis(title=scale.unit, tickCount=4, format=",.4~r", minExtent=40),
+    )
+    bar = marks(bars).mark_rect().encode(
+        x=alt.X("left:Q", scale=alt.Scale(domain=[-0.55, 1.55], nice=False, zero=False), axis=None),
+        x2="right:Q", y=y, y2="zero:Q", color=alt.Color("colour:N", scale=None), description="told:N",
+    )
+    spread = [b for b in bars if b["spread"]]
+    return alt.layer(
+        bar,
+        marks(dots).mark_point(size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False).encode(x=x, y=y),
+        *_whiskers(spread, x, y),
+        texts(bars, color=INK, fontSize=SMALL_FONT_SIZE, limit=width / 2 - 4).encode(
+            x=x, y=alt.value(_HEIGHT + 11), text="stage:N"
+        ),
+        texts(bars, color=MUTED, fontSize=SMALL_FONT_SIZE).encode(x=x, y=alt.value(_HEIGHT + 27), text="mean:N"),
+    ).properties(
+        width=width,
+        height=_HEIGHT,
+        title=alt.TitleParams(text=_wrapped(row_name(cell), round((width + _AXIS_WIDTH) / _LETTER_WIDTH))),
+    )
+
+
+def _whiskers(bars: list[dict[str, Any]], x: "alt.X", y: "alt.Y") -> "list[alt.Chart]":
+    caps = [{"x": b["x"], "value": b[end]} for b in bars for end in ("bottom", "top")]
+    stems = [{"x": b["x"], "value": b["bottom"], "top": b["top"]} for b in bars]
+    return [
+        marks(stems).mark_rule(color=INK, strokeWidth=2, aria=False).encode(x=x, y=y, y2="top:Q"),
+        marks(caps).mark_tick(color=INK, thickness=2, size=14, orient="horizontal", aria=False).encode(x=x, y=y),
+    ]
+
+
+def _bar(position: int, stage: str, metric: str, values: Sequence[float], scale: Scale) -> dict[str, Any]:
+    logs = [math.log(v) for v in values if v > 0]
+    centre = sum(logs) / len(logs) if logs else -math.inf
+    deviation = math.sqrt(sum((x - centre) ** 2 for x in logs) / (len(logs) - 1)) if len(logs) > 1 else 0.0
+    mean = math.exp(centre)
+    return {
+        "x": position,
+        "left": position - _BAR,
+        "right": position + _BAR,
+        "zero": 0,
+        "value": mean / scale.per_unit,
+        "bottom": math.exp(centre - deviation) / scale.per_unit,
+        "top": math.exp(centre + deviation) / scale.per_unit,
+        "spread": deviation > 0,
+        "colour": (BASELINE, CANDIDATE)[position],
+        "stage": stage,
+        "mean": digits(mean / scale.per_unit),
+        "told": f"{stage}: {quantity(metric, mean)}, {len(values)} runs",
+    }
+
+
+def _dots(position: int, values: Sequence[float], scale: Scale) -> list[dict[str, float]]:
+    """The runs in their order from left to right across the bar, thinned evenly when there are too many."""
+    stride = -(-len(values) // _MOST_DOTS)
+    shown = list(values[:: stride or 1])
+    step = 2 * _JITTER / max(len(shown) - 1, 1)
+    start = position - (_JITTER if len(shown) > 1 else 0)
+    return [{"x": start + i * step, "value": v / scale.per_unit} for i, v in enumerate(shown)]
+
+
+def _wrapped(text: str, letters: int) -> list[str]:
+    """Two lines; what does not fit is left out of the middle of a line."""
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > letters:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    if len(lines) > 2:
+        lines = [lines[0], " ".join(lines[1:])]
+    short = [shortened(line, letters) for line in lines]
+    return [*short, ""] if len(short) == 1 else short

@@ -1,0 +1,89 @@
+"""The same summary for a terminal: verdict, trust, cells, repetition. Plain lines, no colour, no escape codes.
+
+Models a page that can be pasted into a letter: nothing is wider than asked. Refuses widths under 60 columns,
+where the table would lose its columns.
+"""
+
+import textwrap
+from typing import Final
+
+from mileage.judge import verdict_sentence
+from mileage.report.view import StudyView, cleaned
+from mileage.report.wording import LAMP_GLYPHS, by_effect, interval, percent, plain, row_name, verdict_words
+
+NARROWEST: Final = 60
+_CHANGE: Final = 9
+_INTERVAL: Final = 18
+_VERDICT: Final = 21
+
+
+def render_text(view: StudyView, width: int = 80) -> str:
+    """The summary in lines of at most `width` columns (60 or more, else ValueError), ending in a line feed."""
+    if width < NARROWEST:
+        raise ValueError(f"width is {width} columns; expected {NARROWEST} or more")
+    view = cleaned(view)
+    comparison = view.comparison
+    failed = f"{view.runs_failed:,}" if view.runs_failed else "none"
+    runs = f"{view.runs_total:,} run{'' if view.runs_total == 1 else 's'}, {failed} failed"
+    parts = [
+        _wrapped(f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width),
+        _wrapped(f"{view.question} {comparison.design[:1].upper()}{comparison.design[1:]}; {runs}.", width),
+        [],
+        _wrapped(verdict_sentence(comparison), width),
+        [],
+        *([[*_lamps(view, width), ""]] if view.trust else []),
+        _table(view, width),
+        [],
+        *([_changes(view, width)] if view.environment_changes else []),
+        _wrapped("Repeat it:", width),
+        _wrapped(view.command, width, indent="  "),
+    ]
+    return "\n".join(line.rstrip() for part in parts for line in part or [""]) + "\n"
+
+
+def _lamps(view: StudyView, width: int) -> list[str]:
+    name_width = min(20, max(len(lamp.name) for lamp in view.trust))
+    lines: list[str] = []
+    for lamp in view.trust:
+        head = f"[{plain(LAMP_GLYPHS[lamp.state])}] {_cut(lamp.name, name_width):<{name_width}}  "
+        lines += _wrapped(lamp.text, width, first=head, indent=" " * len(head))
+    return lines
+
+
+def _table(view: StudyView, width: int) -> list[str]:
+    comparison = view.comparison
+    if not comparison.cells:
+        return _wrapped(
+            f"No cell was measured in both {comparison.baseline} and {comparison.candidate}.", width
+        )
+    name_width = width - _CHANGE - _INTERVAL - _VERDICT - 3
+    lines = [f"{'cell':<{name_width}} {'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}"]
+    lines.append("-" * width)
+    for group in (view.headline, view.beyond_headline):
+        for cell in by_effect(group):
+            names = textwrap.wrap(row_name(cell), name_width) or ["-"]
+            told = f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95)):>{_INTERVAL}}"
+            lines.append(f"{names[0]:<{name_width}} {told} {verdict_words(cell)}")
+            lines += [f"  {_cut(rest, name_width - 2)}" for rest in names[1:]]
+    return lines
+
+
+def _changes(view: StudyView, width: int) -> list[str]:
+    lines = ["Changed during the study:"]
+    for change in view.environment_changes:
+        lines += _wrapped(change, width, first="  ", indent="    ")
+    return [*lines, ""]
+
+
+def _wrapped(text: str, width: int, *, first: str | None = None, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        " ".join(text.split()),
+        width,
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    ) or [(first or "").rstrip()]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -1,0 +1,118 @@
+"""The torture trace: how fast the target took the writes, over the bytes written so far.
+
+Models two stacked panels on one axis of bytes (and drive writes where the capacity is known): the rate above,
+write amplification below. Each cycle is thin, their median thick. Refuses two scales in one panel, which would
+invite crossings that mean nothing.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from mileage.report.ink import INK, MEDIAN, PAGE_WIDTH, marks
+from mileage.report.view import TortureTrace
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_WIDTH: Final = PAGE_WIDTH - 76
+_HEIGHT: Final = 140
+_X_TICKS: Final = 10
+_BYTES: Final = ",.4~r"
+_MOST_POINTS: Final = 400
+_GIB: Final = 2**30
+_MIB: Final = 2**20
+
+_Line = list[tuple[float, float]]
+
+
+def torture_chart(traces: Sequence[TortureTrace], *, capacity_bytes: int | None) -> "alt.VConcatChart | None":
+    """Rate and, where counted, write amplification; None where no trace has a point."""
+    import altair as alt
+
+    rates = [line for t in traces if (line := _thinned(t.bytes_written, t.rate_bytes_per_s, _MIB))]
+    amplifications = [
+        line for t in traces if t.write_amplification and (line := _thinned(t.bytes_written, t.write_amplification, 1))
+    ]
+    if not rates:
+        return None
+    end = max(line[-1][0] for line in [*rates, *amplifications]) or 1.0
+    below = bool(amplifications)
+    panels = [_panel(rates, "rate, MiB/s", end, None if below else capacity_bytes, axis=not below, zero=True)]
+    if below:
+        panels.append(
+            _panel(amplifications, "write amplification", end, capacity_bytes, axis=True, zero=False)
+        )
+    return alt.vconcat(*panels, spacing=10)
+
+
+def _panel(
+    lines: list[_Line], title: str, end: float, capacity_bytes: int | None, *, axis: bool, zero: bool
+) -> "alt.LayerChart":
+    import altair as alt
+
+    values = [v for line in lines for _, v in line]
+    top = 1.05 * max(values) or 1.0
+    bottom = 0.0 if zero else min(1.0, *values)
+    x = alt.X(
+        "gib:Q",
+        scale=alt.Scale(domain=[0, end], nice=False),
+        axis=_bytes_axis(capacity_bytes)
+        if axis
+        else alt.Axis(labels=False, title=None, ticks=False, tickCount=_X_TICKS),
+    )
+    y = alt.Y(
+        "value:Q",
+        scale=alt.Scale(domain=[bottom, max(top, bottom + 0.1)], nice=False, zero=zero),
+        axis=alt.Axis(title=title, tickCount=5, minExtent=44),
+    )
+    several = len(lines) > 1
+    median = marks(_points(_median(lines))).mark_line(color=MEDIAN, strokeWidth=6, strokeCap="round", aria=False)
+    cycles = [
+        marks(_points(line)).mark_line(color=INK, strokeWidth=0.8 if several else 1.8, aria=False) for line in lines
+    ]
+    drawn = [line.encode(x=x, y=y) for line in ([median, *cycles] if several else cycles)]
+    return alt.layer(*drawn).properties(width=_WIDTH, height=_HEIGHT)
+
+
+def _bytes_axis(capacity_bytes: int | None) -> "alt.Axis":
+    import altair as alt
+
+    if not capacity_bytes:
+        return alt.Axis(title="written since the torture began, GiB", format=_BYTES, tickCount=_X_TICKS)
+    per_gib = _GIB / capacity_bytes
+    return alt.Axis(
+        title="written since the torture began, GiB; below: how many times the drive's capacity",
+        tickCount=_X_TICKS,
+        labelExpr=f"[format(datum.value, '{_BYTES}') + ' GiB', format(datum.value * {per_gib!r}, '.2~f') + ' ×']",
+    )
+
+
+def _points(line: _Line) -> list[dict[str, Any]]:
+    return [{"gib": x, "value": y} for x, y in line]
+
+
+def _thinned(bytes_written: Sequence[float], values: Sequence[float], per_unit: float) -> _Line:
+    """At most 400 points: means of equally many consecutive intervals, at the bytes where the last one ends.
+
+    The intervals last equally long, so the mean of their rates is the rate over all of them.
+    """
+    count = min(len(bytes_written), len(values))
+    group = max(1, -(-count // _MOST_POINTS))
+    line: _Line = []
+    for start in range(0, count, group):
+        end = min(start + group, count)
+        mean = sum(values[start:end]) / (end - start)
+        line.append((bytes_written[end - 1] / _GIB, mean / per_unit))
+    return line
+
+
+def _median(lines: list[_Line]) -> _Line:
+    """The median of the cycles at equal bytes written, as far as the shortest cycle went."""
+    if len(lines) == 1:
+        return lines[0]
+    import numpy as np
+
+    start, end = max(line[0][0] for line in lines), min(line[-1][0] for line in lines)
+    grid = np.linspace(start, max(start, end), _MOST_POINTS // 2)
+    across = [np.interp(grid, *zip(*line, strict=True)) for line in lines]
+    return list(zip(grid.tolist(), np.median(across, axis=0).tolist(), strict=True))

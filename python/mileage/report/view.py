@@ -1,0 +1,101 @@
+"""What a report is told: one study as a value, complete, with nothing left to look up.
+
+Models the page's content, not its form: whoever holds a study folder builds a `StudyView`, and the page, the
+terminal text and the figures are three ways to show it. Refuses control characters and direction marks in
+names, which come from strangers: `cleaned` replaces them, so that no name can steer a terminal or break a page.
+"""
+
+import re
+from typing import Any, Final, Literal
+
+import msgspec
+
+from mileage.judge import CellVerdict, Comparison
+
+LampState = Literal["ok", "warn", "bad", "unknown"]
+
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+_STEERING: Final = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+
+
+class TrustLamp(msgspec.Struct, frozen=True):
+    """One audit of the study: what was audited, how it stands, and the number behind it in a few words."""
+
+    name: str
+    state: LampState
+    text: str
+
+
+class TortureTrace(msgspec.Struct, frozen=True):
+    """The torture of one cycle, one value per interval of equal duration.
+
+    `bytes_written` is cumulative since the torture began, at the interval's end, in bytes and never falling;
+    `rate_bytes_per_s` and `write_amplification` (flash pages programmed per host page written, 1 or more unless
+    the drive compresses; None where the target has no such counter) belong to the interval that ends there.
+    Lists of unequal length are cut to the shortest.
+    """
+
+    cycle: int
+    bytes_written: list[float]
+    rate_bytes_per_s: list[float]
+    write_amplification: list[float] | None = None
+
+
+class StudyView(msgspec.Struct, frozen=True, kw_only=True):
+    """One study, ready to be shown.
+
+    `identity` says what was measured and with what (device, kernel, file system, version, plan hash, seed,
+    date), in the order to be shown. `command` repeats the study. `environments` has one (stage, facts) pair
+    per snapshot, `environment_changes` a line for each change that matters. `method` is plain text; an empty
+    line separates paragraphs. `capacity_bytes`, where known, adds drive writes to the torture's axis.
+    """
+
+    name: str
+    question: str
+    target: str
+    identity: dict[str, str]
+    command: str
+    comparison: Comparison
+    torture: list[TortureTrace]
+    environments: list[tuple[str, dict[str, str]]]
+    environment_changes: list[str]
+    trust: list[TrustLamp]
+    runs_total: int
+    runs_failed: int
+    method: str
+    capacity_bytes: int | None = None
+
+    @property
+    def headline(self) -> tuple[CellVerdict, ...]:
+        """The cells the verdict sentence speaks of: the headline, or every cell where none is declared."""
+        return self.comparison.headline or self.comparison.cells
+
+    @property
+    def beyond_headline(self) -> tuple[CellVerdict, ...]:
+        """The judged cells outside the headline, such as latencies."""
+        return tuple(c for c in self.comparison.cells if c not in self.headline)
+
+
+def cleaned(view: StudyView) -> StudyView:
+    """The same view with every control character, direction mark and lone surrogate in its texts replaced.
+
+    Line feeds stay; tabs become spaces.
+    """
+    twin = msgspec.convert(_clean(msgspec.to_builtins(view)), StudyView)
+    cells = twin.comparison.cells
+    headline = tuple(cells[view.comparison.cells.index(cell)] for cell in view.comparison.headline)
+    return msgspec.structs.replace(twin, comparison=msgspec.structs.replace(twin.comparison, headline=headline))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return _STEERING.sub(_REPLACEMENT, value.replace("\r\n", "\n").replace("\t", " "))
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        if value and isinstance(value[0], float):
+            return value
+        return [_clean(item) for item in value]
+    return value

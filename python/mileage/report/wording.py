@@ -1,0 +1,179 @@
+"""How verdicts, ratios and quantities are written, the same in every picture, table and line of text.
+
+Models the sign that goes with each verdict, so that none rests on colour alone, and the units a reader meets:
+stored are bytes, seconds and nanoseconds; shown are MiB/s with MB/s beside it, operations per second, and the
+time unit that fits. Refuses to show more digits than are worth reading.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from mileage.judge import CellVerdict, Verdict
+from mileage.report.view import LampState
+
+NOT_AVAILABLE: Final = "n/a"
+
+VERDICT_GLYPHS: Final[dict[Verdict, str]] = {
+    "faster": "▲",
+    "slower": "▼",
+    "real but irrelevant": "≈",
+    "same": "=",
+    "undecided": "?",
+}
+VERDICT_COLOURS: Final[dict[Verdict, str]] = {
+    "faster": "#0b5394",
+    "slower": "#a93a00",
+    "real but irrelevant": "#4b5563",
+    "same": "#4b5563",
+    "undecided": "#6b3fa0",
+}
+LAMP_GLYPHS: Final[dict[LampState, str]] = {"ok": "✓", "warn": "!", "bad": "✕", "unknown": "–"}
+LAMP_WORDS: Final[dict[LampState, str]] = {"ok": "good", "warn": "look", "bad": "bad", "unknown": "not known"}
+
+METRIC_NAMES: Final = {
+    "rate_bytes_per_s": "rate",
+    "ops_per_s": "operations per second",
+    "latency_p99_ns": "99th percentile latency",
+}
+_SHORT_METRICS: Final = {"latency_p99_ns": "p99 latency"}
+_HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s")
+
+_TOLD_AS_MULTIPLE: Final = 3.0
+_NARROW: Final = 0.001
+_MIB: Final = 2**20
+_MB: Final = 10**6
+_LATENCY_UNITS: Final = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
+_PLAIN: Final = str.maketrans({"−": "-", "\N{NO-BREAK SPACE}": " "})
+
+
+class Scale(NamedTuple):
+    """A unit to show values in: divide the stored value by `per_unit`."""
+
+    unit: str
+    per_unit: float
+
+
+def plain(text: str) -> str:
+    """The same text with an ASCII minus and ordinary spaces."""
+    return text.translate(_PLAIN)
+
+
+def percent(ratio: float | None) -> str:
+    """A ratio as a signed change: 0.937 is "−6.3 %"; 3 or more is told as a multiple, "3.4 times"."""
+    if ratio is None:
+        return NOT_AVAILABLE
+    if ratio >= _TOLD_AS_MULTIPLE:
+        return f"{digits(ratio)}\N{NO-BREAK SPACE}times"
+    return f"{_signed(ratio, 1)}\N{NO-BREAK SPACE}%"
+
+
+def interval(ends: tuple[float, float] | None) -> str:
+    """An interval of ratios as changes: "−8.4 to −4.1 %"."""
+    if ends is None:
+        return "no interval"
+    if max(ends) >= _TOLD_AS_MULTIPLE:
+        return f"{percent(ends[0])} to {percent(ends[1])}"
+    places = 1 if max(abs(end - 1) for end in ends) >= _NARROW else 2
+    return f"{_signed(ends[0], places)} to {_signed(ends[1], places)}\N{NO-BREAK SPACE}%"
+
+
+def _signed(ratio: float, places: int) -> str:
+    change = (ratio - 1) * 100
+    written = f"{abs(change):.{places}f}"
+    if float(written) == 0:
+        return written
+    return f"{'+' if change > 0 else '−'}{written}"
+
+
+def p_value(p: float | None) -> str:
+    """A probability with two digits; below 0.0001 only the bound."""
+    if p is None:
+        return NOT_AVAILABLE
+    if p < 1e-4:
+        return "< 0.0001"
+    return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
+
+
+def ratio(value: float | None) -> str:
+    """A bare ratio with three digits behind the point, fewer when it is large, more when it is tiny."""
+    if value is None:
+        return NOT_AVAILABLE
+    return f"{value:.3f}" if 0.01 <= value < 10 else digits(value)
+
+
+def digits(value: float) -> str:
+    """Three or four digits worth reading, thousands separated."""
+    size = abs(value)
+    if size >= 1e7:
+        return f"{value:.3g}"
+    if size >= 100:
+        return f"{value:,.0f}"
+    if size >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if size >= 1 else f"{value:.3g}"
+
+
+def scale_of(metric: str, values: Sequence[float]) -> Scale:
+    """The unit that fits the largest of some values of a metric; an unknown metric keeps its own name."""
+    if metric == "rate_bytes_per_s":
+        return Scale("MiB/s", _MIB)
+    if metric == "ops_per_s":
+        return Scale("IOPS", 1.0)
+    if metric.startswith("latency"):
+        largest = max(values, default=0.0)
+        per_unit, unit = max((u for u in _LATENCY_UNITS if u[0] <= largest), default=_LATENCY_UNITS[0])
+        return Scale(unit, per_unit)
+    return Scale(metric.replace("_", " "), 1.0)
+
+
+def quantity(metric: str, value: float | None) -> str:
+    """A value in its reading unit: "241 MiB/s", "12,300 IOPS", "1.24 ms"."""
+    if value is None or not math.isfinite(value):
+        return NOT_AVAILABLE
+    scale = scale_of(metric, [value])
+    return f"{digits(value / scale.per_unit)}\N{NO-BREAK SPACE}{scale.unit}"
+
+
+def second_quantity(metric: str, value: float | None) -> str:
+    """The same value in the other usual unit (MB/s for rates), or nothing where there is only one."""
+    if value is None or metric != "rate_bytes_per_s" or not math.isfinite(value):
+        return ""
+    return f"{digits(value / _MB)}\N{NO-BREAK SPACE}MB/s"
+
+
+def row_name(cell: CellVerdict) -> str:
+    """The cell's label, with the metric where it is not the rate that the label implies."""
+    if cell.metric in _HEADLINE_METRICS:
+        return cell.cell
+    return f"{cell.cell}, {_SHORT_METRICS.get(cell.metric, METRIC_NAMES.get(cell.metric, cell.metric))}"
+
+
+def shortened(text: str, most: int) -> str:
+    """At most this many letters: what is left out is left out of the middle, since labels differ at the end."""
+    if len(text) <= most:
+        return text
+    tail = most // 3
+    return f"{text[: most - tail - 1]}…{text[-tail:]}"
+
+
+def verdict_words(cell: CellVerdict) -> str:
+    """Glyph and word: "▼ slower"."""
+    return f"{VERDICT_GLYPHS[cell.verdict]} {cell.verdict}"
+
+
+def by_effect(cells: Sequence[CellVerdict]) -> list[CellVerdict]:
+    """Worst first: the cell that lost most, by its log ratio, on top; cells without a ratio last."""
+
+    def gain(cell: CellVerdict) -> float:
+        if cell.ratio is None:
+            return math.inf
+        return math.log(cell.ratio) * (1 if cell.higher_is_better else -1)
+
+    return sorted(cells, key=gain)
+
+
+def most_telling(cells: Sequence[CellVerdict], limit: int) -> list[CellVerdict]:
+    """At most `limit` cells, those furthest from no change, worst first."""
+    kept = sorted(cells, key=lambda c: -abs(math.log(c.ratio)) if c.ratio else 0.0)[:limit]
+    return by_effect(kept)

@@ -1,0 +1,15 @@
+"""Open, guard, prepare and purge what is measured; one class per kind of target.
+
+spec        the text that names a target          guard       what must never be written to
+opening     from the text to an open target       mounts      the kernel's tables
+base        what every target can do              filesystem  what a path stands on
+directory   dir:PATH                              workfile    the file that is filled
+file        file:PATH                             profiles    where virtual drives come from
+virtual     virtual:NAME
+"""
+
+from mileage.target.base import Target
+from mileage.target.opening import guard_target, open_target
+from mileage.target.spec import TargetSpec, parse_target
+
+__all__ = ["Target", "TargetSpec", "guard_target", "open_target", "parse_target"]

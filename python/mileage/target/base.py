@@ -1,0 +1,73 @@
+"""What every kind of target can do.
+
+What it models: the life of a target: opened (the guards have passed, nothing is written), prepared (it holds
+a work area of known size), purged as often as the study asks, cleaned up.
+What it refuses: doing the load. Execute turns a workload on `path`, or on the drive of a virtual target.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mileage.plan.facts import TargetFacts
+from mileage.target.spec import TargetSpec
+
+
+class Target(ABC):
+    """An open target. As a context manager it cleans up on the way out, whatever the way was."""
+
+    def __init__(self, spec: TargetSpec) -> None:
+        self.spec = spec
+
+    @property
+    def is_virtual(self) -> bool:
+        """True when time is simulated and there is no path."""
+        return self.path is None
+
+    @property
+    @abstractmethod
+    def path(self) -> Path | None:
+        """The file that the engine reads and writes; None for a virtual drive. It exists once prepared."""
+
+    @property
+    @abstractmethod
+    def place(self) -> Path | None:
+        """The existing directory whose environment belongs to the target; None for a virtual drive."""
+
+    @abstractmethod
+    def facts(self) -> TargetFacts:
+        """What a plan must know. Raises RunFailed when the target is no longer there."""
+
+    @abstractmethod
+    def prepare(self, work_bytes: int) -> str:
+        """Make the work area hold at least `work_bytes` (> 0) and say in words what was done.
+
+        Its content is undefined afterwards. Raises Refused when it does not fit, and RunFailed (cause: the
+        errno name, or "vanished") when the system fails.
+        """
+
+    @abstractmethod
+    def purge(self) -> str:
+        """Bring the prepared target back to its start state; says in words how, and how far that goes.
+
+        Raises RunFailed as `prepare` does.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the target and leave the work area to a study that goes on later. May be repeated."""
+
+    @abstractmethod
+    def cleanup(self) -> None:
+        """Remove everything Mileage put there and let go. May be called twice, and before `prepare`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.cleanup()

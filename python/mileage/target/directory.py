@@ -1,0 +1,121 @@
+"""`dir:PATH`: a work file of Mileage's own in a directory of the user's.
+
+What it models: a file target whose file Mileage makes, names and removes. Other files in the directory are
+neither read nor touched, so the directory need not be empty.
+What it refuses: a directory that is missing, not a directory, or read-only by mount or by mode (for root
+too); a name that is taken by something that is not its own; `--destroy`, since nothing is destroyed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from mileage.errors import Refused, RunFailed
+from mileage.plan.facts import TargetFacts
+from mileage.target.base import Target
+from mileage.target.filesystem import look_at, memory_bytes, probe_direct
+from mileage.target.guard import ROOT, kind_of, refuse_file_in_use
+from mileage.target.spec import TargetSpec
+from mileage.target.workfile import WorkFile
+
+PURGED_FILE = "fresh file only: a file target cannot purge the device below it"
+
+
+def work_file_name(plan_hash: str) -> str:
+    """The name of the work file of a plan: `.mileage-<8 hex digits of the plan's hash>.dat`."""
+    return f".mileage-{plan_hash[:8]}.dat"
+
+
+class DirectoryTarget(Target):
+    """A work file in a directory. `plan_hash` is hexadecimal; its first eight digits name the file."""
+
+    def __init__(self, spec: TargetSpec, plan_hash: str, *, root: Path = ROOT) -> None:
+        super().__init__(spec)
+        self._root = root
+        directory = Path(spec.name)
+        refuse_unwritable_directory(str(spec), directory)
+        self._directory = directory.resolve()
+        path = self._directory / work_file_name(plan_hash)
+        self._file = WorkFile(str(spec), path, plan_hash=plan_hash)
+        if os.path.lexists(path):
+            refuse_file_in_use(str(spec), path, root=root)
+            self._file.claim()
+        self._direct_supported = probe_direct(self._directory)
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    @property
+    def place(self) -> Path:
+        return self._directory
+
+    def facts(self) -> TargetFacts:
+        return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
+
+    def prepare(self, work_bytes: int) -> str:
+        return self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
+
+    def purge(self) -> str:
+        self._file.renew()
+        return f"removed and made {self.path} again; {PURGED_FILE}"
+
+    def close(self) -> None:
+        self._file.close()
+
+    def cleanup(self) -> None:
+        self._file.discard()
+
+
+def refuse_unwritable_directory(text: str, directory: Path) -> None:
+    """Refuse a path that is not a directory in which a file can be made. Touches nothing."""
+    try:
+        status = directory.stat()
+    except FileNotFoundError:
+        hint = "; a ~ is not expanded here, write the path in full" if str(directory).startswith("~") else ""
+        raise Refused(f"{text}: the directory {directory} does not exist{hint}; make it first") from None
+    except OSError as error:
+        raise Refused(f"{text}: {directory} cannot be looked at: {error.strerror}") from error
+    if not stat.S_ISDIR(status.st_mode):
+        raise Refused(
+            f"{text}: {directory} is {kind_of(status.st_mode)}, not a directory; use file: for a file"
+        )
+    if os.statvfs(directory).f_flag & os.ST_RDONLY:
+        raise Refused(f"{text}: {directory} is on a file system mounted read-only; mount it writable")
+    if not status.st_mode & 0o222:
+        raise Refused(
+            f"{text}: {directory} is read-only (mode {stat.S_IMODE(status.st_mode):04o}); chmod u+w it"
+        )
+    if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
+        raise Refused(
+            f"{text}: no permission to write in {directory}; choose another or change its owner or mode"
+        )
+
+
+def file_facts(spec: TargetSpec, file: WorkFile, *, direct_supported: bool, root: Path) -> TargetFacts:
+    """The facts of a target that is one work file. Space that the file itself occupies counts as free."""
+    try:
+        ground = look_at(file.path.parent, root=root)
+    except OSError as error:
+        failure = RunFailed.from_os_error(f"{spec}: {file.path.parent} cannot be looked at", error)
+        failure.cause = "vanished"
+        raise failure from error
+    return TargetFacts(
+        kind=spec.scheme,
+        name=spec.name,
+        capacity_bytes=ground.capacity_bytes,
+        free_bytes=ground.free_bytes + file.allocated_bytes,
+        memory_bytes=memory_bytes(root),
+        block_bytes=ground.block_bytes,
+        virtual=False,
+        direct_supported=direct_supported,
+        rated_write_bytes=None,
+        host_layer=True,
+    )
+
+
+def _free_bytes(file: WorkFile, spec: TargetSpec, root: Path) -> int:
+    file.check_place()
+    return look_at(file.path.parent, root=root).free_bytes

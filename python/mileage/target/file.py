@@ -1,0 +1,103 @@
+"""`file:PATH`: one file that the user names.
+
+What it models: a file target where the user chose. A missing file is made and removed at the end;
+a file that is there is taken over in place (keeping owner, mode, attributes) and left empty at the end.
+What it refuses: a file with content, unless `--destroy PATH` names it exactly or the same plan left it there;
+symbolic links, devices, pipes and directories by name; files that are swap, back a loop device or are mounted
+over; places where no file can be made.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from mileage.errors import Refused
+from mileage.plan.facts import TargetFacts
+from mileage.target.base import Target
+from mileage.target.directory import PURGED_FILE, file_facts, refuse_unwritable_directory
+from mileage.target.filesystem import look_at, probe_direct
+from mileage.target.guard import ROOT, block_device_refusal, kind_of, refuse_file_in_use
+from mileage.target.spec import TargetSpec
+from mileage.target.workfile import Origin, WorkFile, read_mark
+
+
+class FileTarget(Target):
+    """One named file. `destroy` is the path whose content the user gave up, exactly as in the target."""
+
+    def __init__(
+        self, spec: TargetSpec, plan_hash: str, *, destroy: str | None = None, root: Path = ROOT
+    ) -> None:
+        super().__init__(spec)
+        self._root = root
+        named = Path(spec.name)
+        status = guard_file(spec, destroy=destroy, plan_hash=plan_hash, root=root)
+        path = named.parent.resolve() / named.name
+        origin: Origin = "made"
+        if status is not None:
+            origin = read_mark(path, plan_hash) or "taken"
+        self._file = WorkFile(str(spec), path, plan_hash=plan_hash, origin=origin)
+        if status is not None:
+            self._file.claim()
+        self._direct_supported = probe_direct(path.parent)
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    @property
+    def place(self) -> Path:
+        return self._file.path.parent
+
+    def facts(self) -> TargetFacts:
+        return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
+
+    def prepare(self, work_bytes: int) -> str:
+        self._file.check_place()
+        return self._file.prepare(work_bytes, look_at(self.place, root=self._root).free_bytes)
+
+    def purge(self) -> str:
+        self._file.renew()
+        return f"gave {self.path} fresh blocks; {PURGED_FILE}"
+
+    def close(self) -> None:
+        self._file.close()
+
+    def cleanup(self) -> None:
+        self._file.discard()
+
+
+def guard_file(
+    spec: TargetSpec, *, destroy: str | None, plan_hash: str | None, root: Path = ROOT
+) -> os.stat_result | None:
+    """Refuse a path that must not be written. Returns the status of the file, None when there is none."""
+    path = Path(spec.name)
+    try:
+        status = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        refuse_unwritable_directory(str(spec), path.parent)
+        return None
+    except OSError as error:
+        raise Refused(f"{spec}: cannot be looked at: {error.strerror}") from error
+    if path.is_block_device():
+        raise block_device_refusal(str(spec), path, root=root)
+    if stat.S_ISLNK(status.st_mode):
+        raise Refused(f"{spec}: a symbolic link to {os.path.realpath(path)}; name that file itself")
+    if not stat.S_ISREG(status.st_mode):
+        hint = "; use dir: for it" if stat.S_ISDIR(status.st_mode) else ""
+        raise Refused(f"{spec}: {kind_of(status.st_mode)}, not a regular file{hint}")
+    refuse_file_in_use(str(spec), path, root=root)
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        raise Refused(f"{spec}: on a file system mounted read-only; mount it writable")
+    if not status.st_mode & 0o222 or not os.access(path, os.W_OK, effective_ids=True):
+        raise Refused(
+            f"{spec}: the file is read-only (mode {stat.S_IMODE(status.st_mode):04o}); chmod u+w it"
+        )
+    left_by_this_plan = plan_hash is not None and read_mark(path, plan_hash) is not None
+    if status.st_size > 0 and destroy != spec.name and not left_by_this_plan:
+        raise Refused(
+            f"{spec}: the file holds {status.st_size} bytes, which would be lost; to give them up say "
+            f"--destroy {spec.name}"
+        )
+    return status

@@ -1,0 +1,73 @@
+"""From the text that names a target to an open one.
+
+What it models: the one place that knows which class serves which scheme.
+What it refuses: `--destroy` that does not name the file of a `file:` target exactly, and a plan hash that is
+not hexadecimal. Every guard runs here, before anything is written.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mileage.errors import Refused
+from mileage.target.base import Target
+from mileage.target.directory import DirectoryTarget, refuse_unwritable_directory
+from mileage.target.file import FileTarget, guard_file
+from mileage.target.guard import ROOT, block_device_refusal
+from mileage.target.profiles import load_profile
+from mileage.target.spec import TargetSpec, parse_target
+from mileage.target.virtual import VirtualTarget
+
+_HASH = re.compile(r"[0-9a-f]{8,}")
+
+
+def open_target(
+    target: str | TargetSpec, *, plan_hash: str, destroy: str | None = None, root: Path = ROOT
+) -> Target:
+    """Open a target after all guards have passed; nothing is written yet.
+
+    `plan_hash`: at least 8 lower-case hexadecimal digits; a study that goes on finds its work file by it.
+    `destroy`: the path whose content may be lost, exactly as in `file:PATH`.
+    `root` is where /proc and /sys are looked for. Raises Refused.
+    """
+    spec = parse_target(target) if isinstance(target, str) else target
+    if not _HASH.fullmatch(plan_hash):
+        raise ValueError(f"plan hash {plan_hash!r}: expected at least 8 lower-case hexadecimal digits")
+    check_destroy(spec, destroy)
+    if spec.scheme == "virtual":
+        return VirtualTarget(spec)
+    if spec.scheme == "dir":
+        return DirectoryTarget(spec, plan_hash, root=root)
+    if spec.scheme == "file":
+        return FileTarget(spec, plan_hash, destroy=destroy, root=root)
+    raise block_device_refusal(str(spec), Path(spec.name), root=root)
+
+
+def guard_target(spec: TargetSpec, *, destroy: str | None = None, root: Path = ROOT) -> Path | None:
+    """Run the guards of a target without opening it. Raises Refused; writes nothing.
+
+    Returns the existing directory that the target lives in, or None for a virtual drive.
+    """
+    check_destroy(spec, destroy)
+    path = Path(spec.name)
+    if spec.scheme == "virtual":
+        load_profile(spec.name)
+        return None
+    if spec.scheme == "dir":
+        refuse_unwritable_directory(str(spec), path)
+        return path.resolve()
+    if spec.scheme == "file":
+        guard_file(spec, destroy=destroy, plan_hash=None, root=root)
+        return path.parent.resolve()
+    raise block_device_refusal(str(spec), path, root=root)
+
+
+def check_destroy(spec: TargetSpec, destroy: str | None) -> None:
+    """Refuse a `--destroy` that names anything but the file or device of this target."""
+    if destroy is None:
+        return
+    if spec.scheme in ("dir", "virtual"):
+        raise Refused(f"--destroy {destroy}: {spec} destroys nothing; leave --destroy out")
+    if destroy != spec.name:
+        raise Refused(f"--destroy {destroy} does not name the target exactly; expected --destroy {spec.name}")

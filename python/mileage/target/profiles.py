@@ -1,0 +1,91 @@
+"""Where the profiles of virtual drives are found, and their text.
+
+What it models: one TOML file per drive, named as the drive, shipped in the package as `mileage/drives`; a
+checkout that is not installed is read from its `drives` folder.
+What it refuses: judging a profile. The drive itself parses it and names what is wrong; here only the rated
+endurance is looked up, because a plan must know it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from mileage.errors import Refused
+
+PROFILE_SUFFIX = ".toml"
+PROFILE_BYTES_MAX = 1 << 20
+
+
+def profile_folder() -> Traversable | None:
+    """The folder that holds the shipped profiles; None when neither package nor checkout has one."""
+    packaged = resources.files("mileage").joinpath("drives")
+    if packaged.is_dir():
+        return packaged
+    checkout = Path(__file__).resolve().parents[3] / "drives"
+    return checkout if checkout.is_dir() else None
+
+
+def drive_names(folder: Traversable | None = None) -> tuple[str, ...]:
+    """The names of the shipped virtual drives, sorted."""
+    place = folder or profile_folder()
+    if place is None:
+        return ()
+    names = (entry.name for entry in place.iterdir())
+    return tuple(sorted(name.removesuffix(PROFILE_SUFFIX) for name in names if name.endswith(PROFILE_SUFFIX)))
+
+
+def is_profile_path(name: str) -> bool:
+    """True when `name` is the path of a user's own profile rather than the name of a shipped drive."""
+    return name.endswith(PROFILE_SUFFIX)
+
+
+def load_profile(name: str, folder: Traversable | None = None) -> str:
+    """The TOML text of a shipped drive, or of the user's own profile when `name` ends in .toml.
+
+    Raises Refused when there is no such drive, or when the file is missing, unreadable or over 1 MiB.
+    """
+    if is_profile_path(name):
+        return _load_own(Path(name))
+    place = folder or profile_folder()
+    known = drive_names(place)
+    if place is None or name not in known:
+        raise Refused(unknown_drive(name, known))
+    return place.joinpath(name + PROFILE_SUFFIX).read_text(encoding="utf-8")
+
+
+def rated_write_bytes(profile: str) -> int | None:
+    """Bytes that the maker rates the drive to accept in its life; None where the profile does not say.
+
+    `profile` is a text that the drive has accepted. A figure is a number, or a table with a `value`.
+    """
+    figure = tomllib.loads(profile).get("rated_endurance_bytes")
+    value = figure.get("value") if isinstance(figure, dict) else figure
+    return value if isinstance(value, int) else None
+
+
+def _load_own(path: Path) -> str:
+    if not path.is_file():
+        raise Refused(f"virtual:{path}: no such profile file; expected the path of a TOML drive profile")
+    try:
+        if path.stat().st_size > PROFILE_BYTES_MAX:
+            raise Refused(
+                f"virtual:{path}: larger than {PROFILE_BYTES_MAX} bytes; this is not a drive profile"
+            )
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"virtual:{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise Refused(f"virtual:{path}: not UTF-8 text; expected a TOML drive profile") from None
+
+
+def unknown_drive(name: str, known: Sequence[str]) -> str:
+    """The line that refuses an unknown drive: what is known, and what was probably meant."""
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean virtual:{close[0]}?" if close else "."
+    listing = ", ".join(known) if known else "none are installed"
+    return f"virtual:{name}: no virtual drive has this name{hint} Known drives: {listing}"

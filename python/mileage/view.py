@@ -1,0 +1,124 @@
+"""From a study folder to the value that the report draws: identity, trust lamps, torture traces, method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mileage.judge import Comparison
+from mileage.plan import Plan, describe
+from mileage.record import StudyFolder
+from mileage.record.environment import diff
+from mileage.report import StudyView, TortureTrace, TrustLamp
+
+
+def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> StudyView:
+    """Collect what the report shows of a study folder."""
+    content = folder.content()
+    runs = sorted(content.of_kind("run"), key=lambda entry: int(entry["run"]))
+    failed = content.of_kind("failed")
+    environments = folder.environments()
+    changes = [
+        f"{name}: {change}"
+        for name, later in environments[1:]
+        for change in diff(environments[0][1], later)
+    ]
+    head = content.of_kind("study")
+    return StudyView(
+        name=plan.study.name,
+        question=plan.study.question,
+        target=plan.study.target,
+        identity=_identity(plan, head[0] if head else {}, environments),
+        command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
+        comparison=comparison,
+        torture=_traces(runs),
+        environments=environments,
+        environment_changes=list(dict.fromkeys(changes)),
+        trust=_trust(plan, runs, len(failed), changes, comparison),
+        runs_total=len(plan.runs),
+        runs_failed=len(failed),
+        method=describe(plan),
+        capacity_bytes=plan.facts.capacity_bytes if plan.facts.virtual else None,
+    )
+
+
+def _identity(plan: Plan, head: dict[str, Any], environments: list[tuple[str, dict[str, str]]]) -> dict[str, str]:
+    first = environments[0][1] if environments else {}
+    size = f"{plan.facts.capacity_bytes / 1e9:.1f} GB"
+    known = {
+        "target": plan.study.target,
+        "size": size,
+        "devices": "1",
+        "kernel": first.get("kernel.release", "unknown"),
+        "mileage": str(head.get("mileage", "unknown")),
+        "plan": plan.hash[:16],
+        "seed": str(plan.study.seed),
+        "date": str(head.get("started", "unknown")),
+    }
+    return known
+
+
+def _traces(runs: list[dict[str, Any]]) -> list[TortureTrace]:
+    """Rate and write amplification per interval over the bytes written, one trace per cycle."""
+    traces: dict[int, TortureTrace] = {}
+    for entry in runs:
+        if entry["role"] != "torture":
+            continue
+        cycle = int(entry["cycle"])
+        trace = traces.setdefault(cycle, TortureTrace(cycle, [], [], []))
+        _extend(trace, entry["record"]["series"])
+    return [
+        trace if trace.write_amplification else TortureTrace(trace.cycle, trace.bytes_written, trace.rate_bytes_per_s)
+        for trace in traces.values()
+    ]
+
+
+def _extend(trace: TortureTrace, series: dict[str, Any]) -> None:
+    host = series["counters"].get("host_pages_written")
+    flash = series["counters"].get("flash_pages_programmed")
+    offset = trace.bytes_written[-1] if trace.bytes_written else 0.0
+    interval_s = series["interval_ns"] / 1e9
+    total = 0
+    # The last interval is cut short by the end of the run; its rate would be wrong.
+    for at in range(len(series["bytes_written"]) - 1):
+        written = series["bytes_written"][at]
+        total += written
+        if written == 0:
+            continue
+        if host is not None and flash is not None and trace.write_amplification is not None:
+            before_host, before_flash = (host[at - 1], flash[at - 1]) if at else (0, 0)
+            if host[at] == before_host:
+                continue
+            trace.write_amplification.append((flash[at] - before_flash) / (host[at] - before_host))
+        trace.bytes_written.append(offset + total)
+        trace.rate_bytes_per_s.append(written / interval_s)
+
+
+def _trust(
+    plan: Plan, runs: list[dict[str, Any]], failed: int, changes: list[str], comparison: Comparison
+) -> list[TrustLamp]:
+    missing = len(plan.runs) - len(runs)
+    repeated = plan.study.cycles >= 3
+    lamps = [
+        TrustLamp("design", "ok" if repeated else "warn", comparison.design),
+        TrustLamp(
+            "runs",
+            "ok" if not (missing or failed) else "bad" if missing else "warn",
+            f"{len(runs)} of {len(plan.runs)} finished" + (f", {failed} failed and repeated" if failed else ""),
+        ),
+        TrustLamp(
+            "sham arm",
+            "ok" if plan.study.sham else "warn",
+            "same time without torture, subtracted" if plan.study.sham else "none",
+        ),
+    ]
+    if plan.facts.virtual:
+        lamps.append(TrustLamp("cache", "ok", "simulated drive: nothing is served from memory"))
+        lamps.append(TrustLamp("interference", "ok", "virtual time: the host cannot disturb it"))
+    else:
+        direct = plan.study.state.cache == "direct" and plan.facts.direct_supported
+        lamps.append(TrustLamp("cache", "ok" if direct else "warn", "O_DIRECT" if direct else "page cache in use"))
+        lamps.append(TrustLamp("interference", "unknown", "foreign I/O is not audited in this version"))
+    state = "bad" if changes else "ok"
+    lamps.append(TrustLamp("environment", state, f"{len(changes)} changes" if changes else "unchanged"))
+    lamps.append(TrustLamp("steady state", "unknown", "not judged in this version"))
+    return lamps

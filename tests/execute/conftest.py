@@ -1,0 +1,100 @@
+"""A study that takes a second or two: a small drive, three cycles with a sham, torture of three drive writes."""
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mileage.record import StudyFolder
+from mileage.target.profiles import load_profile
+
+STUDY = """
+name = "small"
+question = "Does writing make this small drive slower?"
+target = "TARGET"
+seed = 7
+cycles = CYCLES
+sham = SHAM
+[state]
+file = "32MiB"
+[[stage]]
+name = "prepare"
+prepare = ["fill"]
+[[stage]]
+name = "before"
+measure = ["throughput", "iops"]
+[[stage]]
+name = "torture"
+torture = ["churn"]
+[[stage]]
+name = "after"
+measure = "before"
+[measure.throughput]
+workload = ["throughput.write", "throughput.read"]
+record = "128KiB"
+stop = { bytes = "8MiB" }
+repeat = 2
+[measure.iops]
+workload = ["iops.random_write", "iops.random_read"]
+record = "4KiB"
+threads = 4
+stop = { operations = 2000 }
+repeat = 2
+[torture.fill]
+workload = "throughput.write"
+record = "1MiB"
+amount = "1x"
+[torture.churn]
+workload = "iops.random_write"
+record = "4KiB"
+threads = 4
+amount = "3x"
+"""
+
+
+def small_profile(blocks_per_plane: int) -> str:
+    """The plain drive with fewer blocks and 15 % over-provisioning."""
+    text = load_profile("plain-64gib")
+    capacity_bytes = int(32 * blocks_per_plane * (1 << 20) / 1.15) >> 20 << 20
+    text = re.sub(r"(?m)^(blocks_per_plane = \{ value = )[0-9_]+", rf"\g<1>{blocks_per_plane}", text)
+    return re.sub(r"(?m)^(capacity_bytes = \{ value = )[0-9_]+", rf"\g<1>{capacity_bytes}", text)
+
+
+def run_mileage(*args: str, timeout_s: float = 300.0) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    command = [sys.executable, "-m", "mileage", *args]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+
+def run_keys(folder: Path) -> list[int]:
+    """Numbers of the finished runs, in the journal's order."""
+    return [int(entry["run"]) for entry in StudyFolder(folder).content().of_kind("run")]
+
+
+@dataclass
+class Small:
+    """Writes small studies into a temporary folder."""
+
+    folder: Path
+
+    def virtual(self, *, seed: int = 7, blocks_per_plane: int = 8, cycles: int = 3) -> list[str]:
+        """Arguments of `mileage run` for a small virtual drive."""
+        profile = self.folder / "small-drive.toml"
+        profile.write_text(small_profile(blocks_per_plane))
+        return [str(self.study(f"virtual:{profile}", cycles=cycles, sham=True)), "--seed", str(seed)]
+
+    def study(self, target: str, *, cycles: int = 1, sham: bool = False) -> Path:
+        """A study file on a target."""
+        path = self.folder / "small.toml"
+        text = STUDY.replace("TARGET", target).replace("CYCLES", str(cycles)).replace("SHAM", str(sham).lower())
+        path.write_text(text)
+        return path
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    """A maker of small studies."""
+    return Small(tmp_path)

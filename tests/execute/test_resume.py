@@ -1,0 +1,123 @@
+"""A killed study goes on, every run exactly once, and a virtual one ends as if nothing had happened."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from mileage.record import StudyFolder
+from tests.execute.conftest import Small, run_keys, run_mileage
+
+
+def kill_after(args: list[str], delay_s: float) -> bool:
+    """Start `mileage run`, SIGKILL it after a while; true when it was still running."""
+    command = [sys.executable, "-m", "mileage", "run", *args]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            process.wait(timeout=delay_s)
+            return False
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            return True
+
+
+def assert_every_run_once(folder: Path) -> None:
+    runs = run_keys(folder)
+    planned = [run["index"] for run in StudyFolder(folder).plan()["runs"]]
+    assert sorted(runs) == planned
+
+
+def table(folder: Path) -> bytes:
+    return (folder / "samples.parquet").read_bytes()
+
+
+def test_one_seed_gives_one_table_killed_or_not_and_another_seed_another(small: Small, tmp_path: Path) -> None:
+    args = small.virtual()
+    whole, cut, other = tmp_path / "whole", tmp_path / "cut", tmp_path / "other"
+    started = time.monotonic()
+    result = run_mileage("run", *args, "--out", str(whole))
+    assert result.returncode == 0, result.stderr
+    duration_s = time.monotonic() - started
+    for share in (0.5, 0.75):
+        kill_after([*args, "--out", str(cut)], share * duration_s)
+    assert run_mileage("run", *args, "--out", str(cut)).returncode == 0
+    assert table(cut) == table(whole)
+    for name in ("series", "latency", "counters"):
+        assert (cut / f"{name}.parquet").read_bytes() == (whole / f"{name}.parquet").read_bytes(), name
+    assert list((whole / "state").iterdir()) == []
+    args[-1] = "8"
+    assert run_mileage("run", *args, "--out", str(other)).returncode == 0
+    assert table(other) != table(whole)
+
+
+def test_twenty_kills_at_uniform_times(small: Small, tmp_path: Path) -> None:
+    seed = int(os.environ.get("MILEAGE_SEED", "20101121"))
+    print(f"MILEAGE_SEED={seed}")
+    rng = random.Random(seed)
+    args = small.virtual(blocks_per_plane=24)
+    reference = tmp_path / "reference"
+    started = time.monotonic()
+    assert run_mileage("run", *args, "--out", str(reference)).returncode == 0
+    duration_s = time.monotonic() - started
+    kills = 0
+    study = 0
+    while kills < 20:
+        folder = tmp_path / f"study-{study}"
+        study += 1
+        for _ in range(5):
+            kills += kill_after([*args, "--out", str(folder)], rng.uniform(0.0, duration_s))
+        result = run_mileage("run", *args, "--out", str(folder))
+        assert result.returncode == 0, result.stderr
+        assert_every_run_once(folder)
+        assert table(folder) == table(reference)
+
+
+def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_path: Path) -> None:
+    from mileage import lab
+
+    folder = tmp_path / "study"
+    args = small.virtual(blocks_per_plane=3, cycles=2)
+    assert run_mileage("run", *args, "--out", str(folder)).returncode == 0
+    journal = folder / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    # Cut so that the last two lines are runs: what the `end` and `stage` lines add is tried by the same loop.
+    last_run = max(at for at, line in enumerate(lines) if line.startswith(b'{"kind":"run"'))
+    for end in (last_run + 1, len(lines)):
+        kept, last_two = b"".join(lines[: end - 2]), b"".join(lines[end - 2 : end])
+        step = max(1, len(last_two) // 60)
+        starts = (0, len(lines[end - 2]) - 1, len(lines[end - 2]), len(last_two) - 1)
+        for cut in sorted({*range(0, len(last_two), step), *starts}):
+            journal.write_bytes(kept + last_two[:cut])
+            lab.run(str(folder))
+            assert_every_run_once(folder)
+
+
+def test_ctrl_c_ends_in_a_second_and_keeps_what_finished(small: Small, tmp_path: Path) -> None:
+    args = small.virtual(blocks_per_plane=200)
+    folder = tmp_path / "study"
+    command = [sys.executable, "-m", "mileage", "run", *args, "--out", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not (folder / "journal.jsonl").exists() or not run_keys(folder):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        _, errors = process.communicate(timeout=30)
+        assert time.monotonic() - asked < 10  # a second and the way out; the loose bound is for a busy machine
+    assert process.returncode == 3, errors
+    assert "to go on: mileage run" in errors
+
+
+def test_a_saved_state_that_was_tampered_with_is_not_used(small: Small, tmp_path: Path) -> None:
+    args = small.virtual(cycles=2)
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    started = time.monotonic()
+    assert run_mileage("run", *args, "--out", str(whole)).returncode == 0
+    kill_after([*args, "--out", str(cut)], 0.6 * (time.monotonic() - started))
+    for state in (cut / "state").iterdir():
+        state.write_bytes(b"stale")
+    assert run_mileage("run", *args, "--out", str(cut)).returncode == 0
+    assert table(cut) == table(whole)

@@ -1,0 +1,75 @@
+"""The Python value has the Rust one's fields, JSON and rules."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mileage.plan import Stop, Workload
+
+VALID = Workload(
+    pattern="random",
+    read_percent=0,
+    record_bytes=4096,
+    span_start_bytes=0,
+    span_bytes=1 << 20,
+    depth=1,
+    threads=2,
+    stop=Stop(bytes=8192),
+    seed=2**64 - 1,
+)
+
+
+def test_the_json_is_what_the_rust_side_reads() -> None:
+    assert VALID.to_json() == (
+        '{"pattern":"random","read_percent":0,"record_bytes":4096,"span_start_bytes":0,"span_bytes":1048576,'
+        '"depth":1,"threads":2,"stop":{"bytes":8192,"operations":null,"time_ns":null},'
+        '"seed":18446744073709551615,"content":"incompressible","sync":"none","sync_timed":false}'
+    )
+    assert msgspec.json.decode(VALID.to_json(), type=Workload) == VALID
+    assert VALID.problem() is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"record_bytes": 0}, ("record_bytes", "0: expected 512 to 1073741824")),
+        ({"record_bytes": 1000}, ("record_bytes", "1000 bytes is not a multiple of 512 bytes")),
+        ({"record_bytes": 1 << 31}, ("record_bytes", "2147483648: expected 512 to 1073741824")),
+        ({"read_percent": 101}, ("read_percent", "101: expected 0 to 100")),
+        ({"depth": 0}, ("depth", "0: expected 1 to 4096")),
+        ({"threads": 1025}, ("threads", "1025: expected 1 to 1024")),
+        ({"threads": 257}, ("span_bytes", "256 records in the span: expected 257 (threads) to 4294967295")),
+        ({"seed": 2**64}, ("seed", "18446744073709551616: expected 0 to 18446744073709551615")),
+        ({"seed": -1}, ("seed", "-1: expected 0 to 18446744073709551615")),
+        ({"span_start_bytes": 512}, ("span_start_bytes", "512 bytes is not a multiple of 4096 bytes")),
+        ({"span_start_bytes": -4096}, ("span_start_bytes", "-4096: expected 0 to 18446744073709551615")),
+        ({"span_bytes": 5000}, ("span_bytes", "5000 bytes is not a multiple of 4096 bytes")),
+        (
+            {"span_start_bytes": 2**64 - 4096, "span_bytes": 8192},
+            ("span_bytes", "8192: expected 0 to 4095"),
+        ),
+        ({"stop": Stop()}, ("stop", "no limit: expected bytes, operations or time")),
+        ({"stop": Stop(bytes=8193)}, ("stop.bytes", "8193 bytes is not a multiple of 4096 bytes")),
+        ({"stop": Stop(bytes=4096)}, ("stop.bytes", "4096: expected 8192 to 18446744073709551615")),
+        ({"stop": Stop(operations=1)}, ("stop.operations", "1: expected 2 to 18446744073709551615")),
+        ({"stop": Stop(time_ns=0)}, ("stop.time_ns", "0: expected 1 to 9223372036854775807")),
+    ],
+    ids=str,
+)
+def test_every_rule_is_named_when_broken(changes: dict[str, object], problem: tuple[str, str]) -> None:
+    assert msgspec.structs.replace(VALID, **changes).problem() == problem
+
+
+@pytest.mark.parametrize(
+    ("stop", "operations"),
+    [
+        (Stop(bytes=8192), 2),
+        (Stop(operations=7), 7),
+        (Stop(bytes=40960, operations=7), 7),
+        (Stop(bytes=8192, operations=7, time_ns=5), 2),
+        (Stop(time_ns=5), None),
+    ],
+)
+def test_the_first_limit_counts(stop: Stop, operations: int | None) -> None:
+    assert msgspec.structs.replace(VALID, stop=stop).operations == operations

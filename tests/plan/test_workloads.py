@@ -1,0 +1,51 @@
+"""Named workloads and families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mileage.plan import METRICS, WORKLOADS
+from mileage.plan.workloads import find_workloads
+
+
+@pytest.mark.parametrize(
+    ("name", "members"),
+    [
+        ("throughput.*", ["throughput.write", "throughput.read"]),
+        (
+            "iops.*",
+            ["iops.random_write", "iops.random_read", "iops.shuffled_write", "iops.shuffled_read"],
+        ),
+        ("iops.random_read", ["iops.random_read"]),
+    ],
+)
+def test_a_family_stands_for_its_members(name: str, members: list[str]) -> None:
+    assert [found.name for found in find_workloads(name, "virtual:x", "here")] == members
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_workload_says_what_it_does_and_what_is_recorded(name: str) -> None:
+    workload = WORKLOADS[name]
+    assert workload.title
+    assert workload.kind == name.partition(".")[0]
+    assert workload.writes == name.endswith("write")
+    assert workload.metrics
+    assert set(workload.metrics) <= set(METRICS)
+
+
+@pytest.mark.parametrize(
+    ("name", "close"),
+    [("throughput.wrte", "throughput.write"), ("iop.*", "iops.*"), ("IOPS.random_read", "iops.random_read")],
+)
+def test_a_misspelt_name_is_answered_with_the_closest(
+    refusal: Callable[..., str], name: str, close: str
+) -> None:
+    line = refusal(lambda: find_workloads(name, "virtual:x", "here"))
+    assert line.startswith(f"here: {name!r} is not a workload; did you mean {close}? Known are ")
+
+
+def test_a_host_in_the_target_is_not_taken_for_a_part_of_the_drive(refusal: Callable[..., str]) -> None:
+    line = refusal(lambda: find_workloads("iozone.*", "virtual:plain@host", "here"))
+    assert line.endswith("need a directory or virtual:plain@HOST, which is not built yet")
