@@ -94,8 +94,8 @@ def test_a_mounted_block_device(refuses: Refuses) -> None:
 
 def test_a_target_without_room(refuses: Refuses, tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
-    study.write_text(STUDY.replace("[[stage]]", '[state]\nfile = "900TiB"\n[[stage]]', 1))
-    assert "900" in refuses("run", str(study), "--target", f"dir:{tmp_path}")
+    study.write_text(STUDY.replace("[[stage]]", '[state]\nfile = "9TiB"\n[[stage]]', 1))
+    assert "9 TiB" in refuses("run", str(study), "--target", f"dir:{tmp_path}")
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,9 @@ amount = "3x"
 
 
 def small_profile(blocks_per_plane: int) -> str:
-    """The plain drive with fewer blocks and 15 % over-provisioning."""
+    """The plain drive with fewer blocks; 15 % over-provisioning beyond the two blocks that each plane keeps."""
     text = load_profile("plain-64gib")
-    capacity_bytes = int(32 * blocks_per_plane * (1 << 20) / 1.15) >> 20 << 20
+    capacity_bytes = int(32 * (blocks_per_plane - 2) * (1 << 20) / 1.15) >> 20 << 20
     text = re.sub(r"(?m)^(blocks_per_plane = \{ value = )[0-9_]+", rf"\g<1>{blocks_per_plane}", text)
     return re.sub(r"(?m)^(capacity_bytes = \{ value = )[0-9_]+", rf"\g<1>{capacity_bytes}", text)
 

@@ -1,5 +1,6 @@
 """The same study on a real directory: what is journalled is what the kernel saw; what fails can be gone on with."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -113,11 +114,8 @@ def test_no_room_in_mid_run_fails_that_run_and_the_study_goes_on_later(small: Sm
     def perform(target, run, **rest):  # type: ignore[no-untyped-def]
         """Another program fills the disk and ours loses its space in the middle of the torture."""
         if run.role == "torture" and not filler.exists():
-            target.path.unlink()
-            target.path.touch()
+            os.truncate(target.path, 0)
             filler.write_bytes(bytes(40 << 20))
-            import os
-
             os.truncate(target.path, 32 << 20)
         return genuine(target, run, **rest)
 
@@ -129,8 +127,7 @@ def test_no_room_in_mid_run_fails_that_run_and_the_study_goes_on_later(small: Sm
         assert failure.value.exit_status == 3
         (failed,) = StudyFolder(folder).content().of_kind("failed")
         assert failed["cause"] == "ENOSPC"
-        filler.unlink()
-        filler.touch()
+        filler.write_bytes(b"")
         lab.run(str(folder))
     finally:
         cycle.perform = genuine
@@ -154,12 +151,12 @@ def test_a_directory_that_vanishes_fails_the_run_and_can_come_back(small: Small,
 
     cycle.perform = perform
     try:
-        with pytest.raises(RunFailed, match="") as failure:
+        with pytest.raises(RunFailed) as failure:
             lab.run(str(study), out=folder)
     finally:
         cycle.perform = genuine
     assert failure.value.exit_status == 3
-    assert StudyFolder(folder).content().of_kind("failed")[0]["cause"] in ("vanished", "ENOENT")
+    assert StudyFolder(folder).content().of_kind("failed")[0]["cause"] == "vanished"
     before = run_keys(folder)
     target.mkdir()
     result = run_mileage("run", str(folder))

@@ -358,7 +358,8 @@ def test_file_workloads_are_refused_by_name_on_a_bare_drive(
 ) -> None:
     text = small_text.replace("iops.random_read", name)
     assert refusal(lambda: parse_study(text, "s")) == (
-        f"s: measure.iops.workload: {name} is a file workload; virtual:plain is a block device without a host; "
+        f"s: measure.iops.workload: {name} is a file workload; virtual:plain is a block device "
+        "without a host; "
         "file workloads need a directory or virtual:plain@HOST, which is not built yet"
     )
 

@@ -1,4 +1,4 @@
-"""A study file that is not TOML, or not a study, is refused in one line that says where and what to do instead."""
+"""A file that is not TOML, or not a study, is refused in one line that says where and what to do instead."""
 
 from __future__ import annotations
 

@@ -2,11 +2,11 @@
 
 import math
 import random
-from collections.abc import Callable
 
 import pytest
+
 from mileage.judge import Comparison, Sample, compare_stages
-from mileage.report import StudyView, TortureTrace, TrustLamp
+from mileage.report import StudyView, TortureTrace, TrustLamp, render_html
 
 GIB = 2**30
 RELEVANCE = {"throughput": 0.02, "iops": 0.05, "p99": 0.10}
@@ -20,7 +20,7 @@ CELLS = (
 )
 
 
-def samples(*, cycles: int = 3, sham: bool = True, blocks: int = 10, seed: int = 7) -> list[Sample]:
+def samples(cycles: int = 3, sham: bool = True, blocks: int = 10, seed: int = 7) -> list[Sample]:
     rng = random.Random(seed)
     found: list[Sample] = []
     for cycle in range(1, cycles + 1):
@@ -31,7 +31,13 @@ def samples(*, cycles: int = 3, sham: bool = True, blocks: int = 10, seed: int =
                     aged = math.log(effect) + drift if (arm, stage) == ("torture", "after") else 0.0
                     for block in range(1, blocks + 1):
                         value = base * math.exp(aged + rng.gauss(0, noise))
-                        place = {"run": len(found), "cycle": cycle, "arm": arm, "stage": stage, "block": block}
+                        place = {
+                            "run": len(found),
+                            "cycle": cycle,
+                            "arm": arm,
+                            "stage": stage,
+                            "block": block,
+                        }
                         metric = "rate_bytes_per_s" if measure == "throughput" else "ops_per_s"
                         found.append(Sample(**place, measure=measure, cell=cell, metric=metric, value=value,
                                             higher_is_better=True))  # fmt: skip
@@ -41,9 +47,9 @@ def samples(*, cycles: int = 3, sham: bool = True, blocks: int = 10, seed: int =
     return found
 
 
-def comparison(vetoes: tuple[str, ...] = (), **design: int | bool) -> Comparison:
+def comparison(cycles: int = 3, sham: bool = True, vetoes: tuple[str, ...] = ()) -> Comparison:
     return compare_stages(
-        samples(**design),  # type: ignore[arg-type]
+        samples(cycles, sham),
         baseline="before",
         candidate="after",
         relevance=RELEVANCE,
@@ -51,7 +57,7 @@ def comparison(vetoes: tuple[str, ...] = (), **design: int | bool) -> Comparison
     )
 
 
-def torture(*, cycles: int = 3, amplification: bool = True) -> list[TortureTrace]:
+def torture(cycles: int = 3, amplification: bool = True) -> list[TortureTrace]:
     rng = random.Random(11)
     traces = []
     for cycle in range(1, cycles + 1):
@@ -91,7 +97,11 @@ def example(**changes: object) -> StudyView:
         "command": "mileage run degradation --target virtual:intel-x25e-64gb@phenom-8gib --seed 2010",
         "comparison": comparison(),
         "torture": torture(),
-        "environments": [("before", host), ("torture", host), ("after", {**host, "file system": "ext4, 13 % full"})],
+        "environments": [
+            ("before", host),
+            ("torture", host),
+            ("after", {**host, "file system": "ext4, 13 % full"}),
+        ],
         "environment_changes": ["file system: ext4, 12 % full (before) became ext4, 13 % full (after)"],
         "trust": [
             TrustLamp("steady state", "ok", "all headline cells steady; drift under 1 % over 20 intervals"),
@@ -104,10 +114,10 @@ def example(**changes: object) -> StudyView:
         ],
         "runs_total": 726,
         "runs_failed": 0,
-        "method": "Each of 3 cycles began with a discard of the whole drive. Six workloads were measured before "
-        "and after the torture, 10 times each, in random order within blocks (seed 2010).\n\n"
-        "A sham arm waited for the same time without writing; its change is removed from each ratio. The unit "
-        "of inference is the cycle. Headline cells are corrected by Holm, all others by Benjamini-Hochberg.",
+        "method": "Each of 3 cycles began with a discard of the whole drive. Six workloads were measured "
+        "before and after the torture, 10 times each, in random order within blocks (seed 2010).\n\n"
+        "A sham arm waited for the same time without writing; its change is removed from each ratio. The "
+        "unit of inference is the cycle. Headline: Holm; all others: Benjamini-Hochberg.",
         "capacity_bytes": 64 * 10**9,
     }
     return StudyView(**{**fields, **changes})  # type: ignore[arg-type]
@@ -119,15 +129,5 @@ def study() -> StudyView:
 
 
 @pytest.fixture(scope="session")
-def make_study() -> Callable[..., StudyView]:
-    return example
-
-
-@pytest.fixture(scope="session")
-def judged() -> Callable[..., Comparison]:
-    return comparison
-
-
-@pytest.fixture(scope="session")
-def tortured() -> Callable[..., list[TortureTrace]]:
-    return torture
+def page(study: StudyView) -> str:
+    return render_html(study)

@@ -23,18 +23,18 @@ fn cpu_s() -> f64 {
     }
 }
 
-fn workload(pattern: PatternKind, record_bytes: u32, span_bytes: u64, bytes: u64) -> Workload {
-    let stop = Stop { bytes: Some(bytes / u64::from(record_bytes) * u64::from(record_bytes)), ..Stop::default() };
+fn workload(pattern: PatternKind, seed: u64, span_bytes: u64, passes: u64) -> Workload {
+    let stop = Stop { bytes: Some(passes * span_bytes), ..Stop::default() };
     Workload {
         pattern,
         read_percent: 0,
-        record_bytes,
+        record_bytes: 4096,
         span_start_bytes: 0,
         span_bytes,
         depth: 32,
         threads: 1,
         stop,
-        seed: 2010,
+        seed,
         content: Content::Incompressible,
         sync: Sync::None,
         sync_timed: false,
@@ -61,9 +61,9 @@ fn measure(over_provisioning: f64, divisor: u64) -> String {
         let record = run(&mut drive, workload, &mut Unobserved, &mut |_, _| false).expect("the span is the drive");
         (record, cpu_s() - start_s)
     };
-    go(&workload(PatternKind::Sequential, 4096, capacity, capacity));
-    go(&workload(PatternKind::Random, 4096, capacity, 2 * capacity));
-    let (record, seconds) = go(&workload(PatternKind::Random, 4096, capacity, capacity));
+    go(&workload(PatternKind::Sequential, 1, capacity, 1));
+    go(&workload(PatternKind::Random, 2, capacity, 2));
+    let (record, seconds) = go(&workload(PatternKind::Random, 3, capacity, 1));
     let programs = record.counters["flash_pages_programmed"] as f64;
     let obtained = programs / record.counters["host_pages_written"] as f64;
     let mut line = String::new();

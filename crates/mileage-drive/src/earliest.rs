@@ -21,15 +21,10 @@ impl Earliest {
         for (index, node) in nodes[leaves..].iter_mut().enumerate() {
             *node = (if index < count { at_ns } else { NEVER }, index as u32);
         }
-        let mut tree = Self { leaves, nodes };
-        (1..leaves).rev().for_each(|node| tree.replay(node));
-        tree
-    }
-
-    #[inline]
-    fn replay(&mut self, node: usize) {
-        let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
-        self.nodes[node] = if right.0 < left.0 { right } else { left };
+        for node in (1..leaves).rev() {
+            nodes[node] = nodes[2 * node].min(nodes[2 * node + 1]);
+        }
+        Self { leaves, nodes }
     }
 
     /// The earliest instant and its index.
@@ -42,16 +37,15 @@ impl Earliest {
     #[inline]
     pub(crate) fn set(&mut self, index: u32, at_ns: u64) {
         let mut node = self.leaves + index as usize;
-        self.nodes[node].0 = at_ns;
+        let mut winner = (at_ns, index);
+        self.nodes[node] = winner;
         while node > 1 {
+            let sibling = self.nodes[node ^ 1];
+            let sooner = sibling.0 < winner.0 || (sibling.0 == winner.0 && sibling.1 < winner.1);
+            winner = if sooner { sibling } else { winner };
             node /= 2;
-            self.replay(node);
+            self.nodes[node] = winner;
         }
-    }
-
-    /// Every instant, by index; the padding is not among the first `count`.
-    pub(crate) fn instants(&self, count: usize) -> impl Iterator<Item = u64> {
-        self.nodes[self.leaves..].iter().take(count).map(|node| node.0)
     }
 }
 

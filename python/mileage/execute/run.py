@@ -32,6 +32,7 @@ def perform(target: Target, run: PlannedRun, *, direct: bool, idle_ns: int, poll
     from mileage import _core
 
     workload = run.workload.to_json()
+    _still_there(target, run)
     try:
         if target.path is None:
             text = target.drive.run(workload, poll)  # type: ignore[attr-defined]
@@ -46,9 +47,14 @@ def perform(target: Target, run: PlannedRun, *, direct: bool, idle_ns: int, poll
         raise Interrupted()
     if record["error"] is not None:
         raise RunFailed(f"{run.cell} on {target.spec}: {record['error']['message']}", cause=record["error"]["kind"])
-    if target.path is not None and not target.path.exists():
-        raise RunFailed(f"{run.cell}: {target.path} vanished during the run; bring it back and resume", cause="vanished")
+    _still_there(target, run)
     return record
+
+
+def _still_there(target: Target, run: PlannedRun) -> None:
+    """An open file outlives its name: without this look, a run would go on in a file that nobody can find."""
+    if target.path is not None and not target.path.exists():
+        raise RunFailed(f"{run.cell}: {target.path} vanished; bring it back and resume", cause="vanished")
 
 
 def _rest(target: Target, idle_ns: int, poll: Poll) -> dict[str, Any]:

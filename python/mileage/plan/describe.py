@@ -37,10 +37,10 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "target", f"{plan.target}, {format_bytes(facts.capacity_bytes)}, {kind}"
     area = "a work file" if uses_file(facts) else "the whole drive, rounded down to whole records"
     yield "work area", f"{area}: {format_bytes(plan.work_bytes)}"
-    cycles = f"{study.cycles} cycle{'s' if study.cycles > 1 else ''}"
     arms = "a torture arm, then a sham arm that idles for as long" if study.sham else "no sham arm"
     note = "; the result is descriptive" if study.cycles == 1 else ""
-    yield "design", f"{cycles} from the state {study.state.start!r}, {arms}{note}"
+    each = "each " if study.cycles > 1 else ""
+    yield "design", f"{_count(study.cycles, 'cycle')}, {each}from a {study.state.start} target: {arms}{note}"
     if study.baseline and study.candidate:
         yield "compared", f"{study.candidate} with {study.baseline}"
     yield "seed", str(study.seed)
@@ -99,14 +99,14 @@ def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
         "bytes to write",
         f"{format_bytes(cost.bytes_written)} at most; {format_bytes(cost.bytes_read)} to read",
     )
-    area = f"; {cost.work_area_writes:.2f} times the work file" if uses_file(plan.facts) else ""
-    yield "drive writes", f"{cost.drive_writes:.2f} times the capacity{area}"
+    area = f"; {_figure(cost.work_area_writes)} times the work file" if uses_file(plan.facts) else ""
+    yield "drive writes", f"{_figure(cost.drive_writes)} times the capacity{area}"
     if cost.rated_share is None:
         yield "rated endurance", "not known, so the share of it is not known"
     else:
         yield (
             "rated endurance",
-            f"{cost.rated_share:.2%} of {format_bytes(plan.facts.rated_write_bytes or 0)}",
+            f"{_figure(100 * cost.rated_share)}% of {format_bytes(plan.facts.rated_write_bytes or 0)}",
         )
 
 
@@ -125,6 +125,11 @@ def duration(time_s: float) -> str:
     if time_s < 99.5 * 60:
         return f"{time_s / 60:.0f} min"
     return f"{time_s / 3600:.1f} h"
+
+
+def _figure(number: float) -> str:
+    """Three significant digits, without an exponent."""
+    return f"{number:.0f}" if number >= 100 else f"{float(f'{number:.3g}'):f}".rstrip("0").rstrip(".")
 
 
 def _count(number: int, noun: str) -> str:

@@ -31,6 +31,5 @@ def torture_seed(seed: int, cycle: int, stage: str, table: str) -> int:
 
 
 def block_order(seed: int, cycle: int, block: int, cells: Sequence[str]) -> list[str]:
-    """The cells of a randomised block, each once; cells that two stages share come in the same order in
-    both."""
+    """The cells of a randomised block, each once; cells that two stages share have the same order in both."""
     return sorted(cells, key=lambda cell: (derive(seed, "order", cycle, block, cell), cell))

@@ -110,8 +110,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def hash_of(study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]) -> str:
-    """SHA-256 over the study, the target's identity and the runs, as canonical JSON. Free space does not
-    count."""
+    """SHA-256 over the study, the target's identity and the runs, as canonical JSON; free space left out."""
     target = {
         "kind": facts.kind,
         "name": facts.name,

@@ -108,8 +108,7 @@ def _tables(raw: dict[str, Any]) -> Iterator[tuple[str, Any, type[msgspec.Struct
 
 
 def _named(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
-    """The entries of the table of tables `key`; none when it is not a table, which `_convert` then
-    reports."""
+    """The entries of the table of tables `key`; none when it is not a table, which `_convert` reports."""
     tables = raw.get(key)
     return list(tables.items()) if isinstance(tables, dict) else []
 

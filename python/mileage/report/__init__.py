@@ -1,13 +1,22 @@
 """The report: one value, the `StudyView`, told in words, numbers and pictures.
 
-`render_html` makes one self-contained page, `render_text` the same summary for a terminal, `write_figures`
-the pictures as files. No part of the report reads a file of a study, decides anything or asks for a clock:
-who has a view has all that will be shown. The drawing libraries are imported when something is drawn.
+`render_html` makes one self-contained page, `render_text` the same summary for a terminal (`comparison_table`
+its table alone), `write_figures` the pictures as files. No part of the report reads a file of a study, decides
+anything or asks for a clock: who has a view has all that will be shown. The drawing libraries are imported when
+something is drawn.
 """
 
 from mileage.report.figures import write_figures
 from mileage.report.html import render_html
-from mileage.report.text import render_text
+from mileage.report.text import comparison_table, render_text
 from mileage.report.view import StudyView, TortureTrace, TrustLamp
 
-__all__ = ["StudyView", "TortureTrace", "TrustLamp", "render_html", "render_text", "write_figures"]
+__all__ = [
+    "StudyView",
+    "TortureTrace",
+    "TrustLamp",
+    "comparison_table",
+    "render_html",
+    "render_text",
+    "write_figures",
+]

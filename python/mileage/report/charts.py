@@ -37,7 +37,9 @@ def before_after_svg(view: StudyView, *, name: str) -> str | None:
     chart = before_after_chart(cells, baseline=low, candidate=high)
     if chart is None:
         return None
-    about = f"Bars of the mean of all runs in {low} and {high}, one panel per cell; the figures are in the table."
+    about = (
+        f"Bars of the mean of all runs in {low} and {high}, one panel per cell; the figures are in the table."
+    )
     return to_svg(chart, name=name, title=f"Measured in {low} and {high}", description=about)
 
 
@@ -57,5 +59,7 @@ def torture_words(view: StudyView) -> str:
         tenth = max(1, len(rates) // 10)
         if rates:
             first, last = (sum(part) / len(part) / 2**20 for part in (rates[:tenth], rates[-tenth:]))
-            told.append(f"cycle {trace.cycle}: {first:,.0f} MiB/s in its first tenth, {last:,.0f} in its last")
+            told.append(
+                f"cycle {trace.cycle}: {first:,.0f} MiB/s in its first tenth, {last:,.0f} in its last"
+            )
     return "; ".join(told)

@@ -70,6 +70,8 @@ def _describe(root: ET.Element, name: str, title: str, description: str) -> None
     root.set("role", "img")
     root.set("aria-labelledby", f"{name}-title {name}-description")
     for position, (tag, text) in enumerate((("title", title), ("desc", description))):
-        element = ET.Element(f"{{{_SVG}}}{tag}", {"id": f"{name}-{'title' if tag == 'title' else 'description'}"})
+        element = ET.Element(
+            f"{{{_SVG}}}{tag}", {"id": f"{name}-{'title' if tag == 'title' else 'description'}"}
+        )
         element.text = text
         root.insert(position, element)

@@ -14,9 +14,9 @@ from mileage.report.view import StudyView, cleaned
 def write_figures(view: StudyView, folder: Path) -> list[Path]:
     """Write forest, latency, before_after and torture (.svg, .png) as far as there is something to draw.
 
-    `forest` has every headline cell, `latency` the cells beyond the headline. Makes the folder if it is missing,
-    replaces older pictures of the same names, and returns what it wrote. OSError where the folder cannot be
-    written.
+    `forest` has every headline cell, `latency` the cells beyond the headline. Makes the folder if it is
+    missing, replaces older pictures of the same names, and returns what it wrote. OSError where the folder
+    cannot be written.
     """
     view = cleaned(view)
     drawings = {

@@ -1,11 +1,12 @@
 """The forest plot: one row per cell, its ratio with interval, and the word that follows from both.
 
 Models a log axis of ratios with percent labels, so that halving and doubling are equally far from no change.
-Left is always slower and right always faster: metrics where less is better get a panel of their own whose axis
-runs the other way, with their true figures on it. The relevance of each row is shaded. Refuses to let one wide
-interval squeeze all others: what leaves the axis is cut and ends in an arrow.
+Left is always slower and right always faster: metrics where less is better get a panel of their own whose
+axis runs the other way, with their true figures on it. The relevance of each row is shaded. Refuses to let
+one wide interval squeeze all others: what leaves the axis is cut and ends in an arrow.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,15 @@ import msgspec
 
 from mileage.judge import CellVerdict
 from mileage.report.ink import FAINT, INK, MUTED, PAGE_WIDTH, marks, texts
-from mileage.report.wording import VERDICT_COLOURS, by_effect, interval, percent, row_name, shortened, verdict_words
+from mileage.report.wording import (
+    VERDICT_COLOURS,
+    by_effect,
+    interval,
+    percent,
+    row_name,
+    shortened,
+    verdict_words,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -65,9 +74,7 @@ class _Panel(msgspec.Struct, frozen=True):
         import altair as alt
 
         scale = alt.Scale(type="log", domain=[self.low, self.high], reverse=self.reverse, nice=False)
-        axis = alt.Axis(
-            values=self.ticks, labelExpr=_PERCENT_LABEL, title=self.title, labelFlush=False
-        )
+        axis = alt.Axis(values=self.ticks, labelExpr=_PERCENT_LABEL, title=self.title, labelFlush=False)
         return alt.X(f"{field}:Q", scale=scale, axis=axis)
 
     def y(self, field: str = "row") -> "alt.Y":
@@ -107,7 +114,8 @@ def _drawn(panel: _Panel) -> "alt.LayerChart":
     row_height = _TALL_ROW_HEIGHT if len(panel.cells) <= _FEW_ROWS else _ROW_HEIGHT
     rows = [_row(i, cell, panel) for i, cell in enumerate(panel.cells)]
     layers = [*_ground(rows, panel), *_evidence(rows, panel), *_columns(rows, panel), *_headings(panel)]
-    return alt.layer(*layers).properties(width=panel.width, height=(len(rows) + 1) * row_height)
+    height = (len(rows) + 1) * row_height
+    return alt.LayerChart(layer=layers, width=panel.width, height=height)
 
 
 def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
@@ -230,7 +238,7 @@ def _ticks(low: float, high: float, width: int) -> list[float]:
         if last - first > 3 * width / _TICK_GAP:
             continue
         ticks = [round(1 + k * step / 100, 9) for k in range(first, last + 1)]
-        gaps = [math.log(b / a) * per_unit for a, b in zip(ticks, ticks[1:], strict=False)]
+        gaps = [math.log(b / a) * per_unit for a, b in itertools.pairwise(ticks)]
         if len(ticks) >= _FEWEST_STEPPED_TICKS and min(gaps) >= _TICK_GAP:
             return ticks
     return _spread([tick for tick in _WIDE_TICKS if low <= math.log(tick) <= high], per_unit)
@@ -239,7 +247,10 @@ def _ticks(low: float, high: float, width: int) -> list[float]:
 def _spread(candidates: Sequence[float], per_unit: float) -> list[float]:
     """No change, and outwards from it every candidate that is far enough from the one before."""
     kept = [1.0]
-    for outwards in (sorted(c for c in candidates if c > 1), sorted((c for c in candidates if c < 1), reverse=True)):
+    for outwards in (
+        sorted(c for c in candidates if c > 1),
+        sorted((c for c in candidates if c < 1), reverse=True),
+    ):
         last = 1.0
         for candidate in outwards:
             if abs(math.log(candidate / last)) * per_unit >= _TICK_GAP:

@@ -2,8 +2,8 @@
 
 Models the order in which a stranger asks: what came out, can it be trusted, how much in each cell; then the
 runs behind it, the torture, the table, the environment, the method and how to repeat it. Names come from
-strangers: every text is escaped by the template, a content policy in the page forbids all loading, and the only
-script is the one whose hash the policy names. Two renderings of one view are identical.
+strangers: every text is escaped by the template, a content policy in the page forbids all loading, and the
+only script is the one whose hash the policy names. Two renderings of one view are identical.
 """
 
 import base64
@@ -60,7 +60,7 @@ def render_html(view: StudyView) -> str:
         view=view,
         comparison=view.comparison,
         sentence=_sentence(verdict_sentence(view.comparison, _EMPHASIS)),
-        pictures={name: Markup(svg) if svg else None for name, svg in pictures.items()},  # noqa: S704
+        pictures={name: Markup(svg) if svg else None for name, svg in pictures.items()},
         shown=len(lead),
         panels=min(MOST_PANELS, len(view.headline)),
         corrections=_CORRECTIONS if view.comparison.headline else _CORRECTIONS[::-1],
@@ -73,7 +73,7 @@ def render_html(view: StudyView) -> str:
         paragraphs=[p for p in re.split(r"\n\s*\n", view.method) if p.strip()],
         lamp_glyphs=wording.LAMP_GLYPHS,
         lamp_words=wording.LAMP_WORDS,
-        script=Markup(_COPY_SCRIPT),  # noqa: S704
+        script=Markup(_COPY_SCRIPT),
         script_hash=base64.b64encode(hashlib.sha256(_COPY_SCRIPT.encode()).digest()).decode(),
     )
 
@@ -106,7 +106,9 @@ def _decided_by_correction(cell: CellVerdict) -> bool:
 
 def _bands(cells: Sequence[CellVerdict]) -> str:
     """The margins of relevance in use: "2 %" or "2 % or 5 %"."""
-    return " or ".join(f"{margin * 100:g}\N{NO-BREAK SPACE}%" for margin in sorted({c.relevance for c in cells}))
+    return " or ".join(
+        f"{margin * 100:g}\N{NO-BREAK SPACE}%" for margin in sorted({c.relevance for c in cells})
+    )
 
 
 def _table_row(cell: CellVerdict) -> dict[str, Any]:

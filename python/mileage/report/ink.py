@@ -1,7 +1,7 @@
 """The look that all charts share: colours, letters, and the marks with their data.
 
-Models one quiet style: dark ink on white at a contrast of 4.5:1 or more for anything that is read. The letters
-are of Arial's widths, which every system has in some form, so that what was measured here fits there.
+Models one quiet style: dark ink on white at a contrast of 4.5:1 or more for anything that is read. The
+letters are of Arial's widths, which every system has in some form, so that what was measured here fits there.
 Refuses expressions made of names: what a stranger wrote travels only as data.
 """
 
@@ -46,14 +46,15 @@ STYLE: Final[dict[str, Any]] = {
 def marks(rows: Sequence[dict[str, Any]]) -> "alt.Chart":
     """A chart on these rows, yet without a mark.
 
-    The rows go in as a tuple, which altair shares between the copies that it makes; a list it would copy deeply.
+    The rows go in as a tuple, which altair shares between the copies that it makes; lists it copies deeply.
     """
     import altair as alt
 
-    return alt.Chart({"values": tuple(rows)})  # type: ignore[arg-type]
+    return alt.Chart({"values": tuple(rows)})
 
 
 def texts(rows: Sequence[dict[str, Any]], **style: Any) -> "alt.Chart":
     """Words at the rows' places, in the shared letters unless `style` says otherwise."""
     style = {"fontSize": FONT_SIZE, "baseline": "middle", **style}
-    return marks(rows).mark_text(aria=False, **style)
+    words: alt.Chart = marks(rows).mark_text(aria=False, **style)
+    return words

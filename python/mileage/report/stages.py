@@ -1,8 +1,8 @@
 """Before and after: for each cell two bars in its own unit, with the runs they are made of.
 
 Models the raw measurement beside the judged ratio: a bar is the geometric mean of the runs, its whisker one
-standard deviation of their logarithms (n - 1), each dot one run. Every panel starts at zero. Refuses to draw a
-whisker for fewer than two runs; the whisker shows spread and decides nothing.
+standard deviation of their logarithms (n - 1), each dot one run. Every panel starts at zero. Refuses to draw
+a whisker for fewer than two runs; the whisker shows spread and decides nothing.
 """
 
 import math
@@ -20,6 +20,7 @@ _MOST_COLUMNS: Final = 6
 _FEWEST_COLUMNS: Final = 4
 _AXIS_WIDTH: Final = 62
 _COLUMN_GAP: Final = 6
+_ROW_GAP: Final = 80
 _HEIGHT: Final = 140
 _BAR: Final = 0.36
 _JITTER: Final = 0.22
@@ -40,7 +41,8 @@ def before_after_chart(
     columns = max(_FEWEST_COLUMNS, -(-len(shown) // rows))
     width = PAGE_WIDTH // columns - _AXIS_WIDTH - _COLUMN_GAP
     panels = [_drawn(cell, (baseline, candidate), width) for cell in shown]
-    return alt.concat(*panels, columns=columns, spacing={"row": 20, "column": _COLUMN_GAP})
+    spacing = {"row": _ROW_GAP, "column": _AXIS_WIDTH + _COLUMN_GAP}
+    return alt.concat(*panels, columns=columns, spacing=spacing, bounds="flush")
 
 
 def _drawn(cell: CellVerdict, stages: tuple[str, str], width: int) -> "alt.LayerChart":
@@ -61,24 +63,30 @@ def _drawn(cell: CellVerdict, stages: tuple[str, str], width: int) -> "alt.Layer
         scale=alt.Scale(domain=[0, 1.06 * highest or 1.0], nice=False),
         axis=alt.Axis(title=scale.unit, tickCount=4, format=",.4~r", minExtent=40),
     )
-    bar = marks(bars).mark_rect().encode(
-        x=alt.X("left:Q", scale=alt.Scale(domain=[-0.55, 1.55], nice=False, zero=False), axis=None),
-        x2="right:Q", y=y, y2="zero:Q", color=alt.Color("colour:N", scale=None), description="told:N",
+    bar = (
+        marks(bars)
+        .mark_rect()
+        .encode(
+            x=alt.X("left:Q", scale=alt.Scale(domain=[-0.55, 1.55], nice=False, zero=False), axis=None),
+            x2="right:Q",
+            y=y,
+            y2="zero:Q",
+            color=alt.Color("colour:N", scale=None),
+            description="told:N",
+        )
     )
-    spread = [b for b in bars if b["spread"]]
-    return alt.layer(
+    runs = marks(dots).mark_point(size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False)
+    names = texts(bars, color=INK, fontSize=SMALL_FONT_SIZE, limit=width / 2 - 4)
+    means = texts(bars, color=MUTED, fontSize=SMALL_FONT_SIZE)
+    layers = [
         bar,
-        marks(dots).mark_point(size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False).encode(x=x, y=y),
-        *_whiskers(spread, x, y),
-        texts(bars, color=INK, fontSize=SMALL_FONT_SIZE, limit=width / 2 - 4).encode(
-            x=x, y=alt.value(_HEIGHT + 11), text="stage:N"
-        ),
-        texts(bars, color=MUTED, fontSize=SMALL_FONT_SIZE).encode(x=x, y=alt.value(_HEIGHT + 27), text="mean:N"),
-    ).properties(
-        width=width,
-        height=_HEIGHT,
-        title=alt.TitleParams(text=_wrapped(row_name(cell), round((width + _AXIS_WIDTH) / _LETTER_WIDTH))),
-    )
+        runs.encode(x=x, y=y),
+        *_whiskers([b for b in bars if b["spread"]], x, y),
+        names.encode(x=x, y=alt.value(_HEIGHT + 11), text="stage:N"),
+        means.encode(x=x, y=alt.value(_HEIGHT + 27), text="mean:N"),
+    ]
+    title = alt.TitleParams(text=_wrapped(row_name(cell), round((width + _AXIS_WIDTH) / _LETTER_WIDTH)))
+    return alt.LayerChart(layer=layers, width=width, height=_HEIGHT, title=title)
 
 
 def _whiskers(bars: list[dict[str, Any]], x: "alt.X", y: "alt.Y") -> "list[alt.Chart]":
@@ -86,7 +94,9 @@ def _whiskers(bars: list[dict[str, Any]], x: "alt.X", y: "alt.Y") -> "list[alt.C
     stems = [{"x": b["x"], "value": b["bottom"], "top": b["top"]} for b in bars]
     return [
         marks(stems).mark_rule(color=INK, strokeWidth=2, aria=False).encode(x=x, y=y, y2="top:Q"),
-        marks(caps).mark_tick(color=INK, thickness=2, size=14, orient="horizontal", aria=False).encode(x=x, y=y),
+        marks(caps)
+        .mark_tick(color=INK, thickness=2, size=14, orient="horizontal", aria=False)
+        .encode(x=x, y=y),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The same summary for a terminal: verdict, trust, cells, repetition. Plain lines, no colour, no escape codes.
+"""The same summary for a terminal: verdict, trust, cells, repetition. Plain lines, no escape codes.
 
 Models a page that can be pasted into a letter: nothing is wider than asked. Refuses widths under 60 columns,
 where the table would lose its columns.
@@ -7,8 +7,8 @@ where the table would lose its columns.
 import textwrap
 from typing import Final
 
-from mileage.judge import verdict_sentence
-from mileage.report.view import StudyView, cleaned
+from mileage.judge import Comparison, verdict_sentence
+from mileage.report.view import StudyView, beyond_headline_of, cleaned, cleaned_comparison, headline_of
 from mileage.report.wording import LAMP_GLYPHS, by_effect, interval, percent, plain, row_name, verdict_words
 
 NARROWEST: Final = 60
@@ -18,27 +18,41 @@ _VERDICT: Final = 21
 
 
 def render_text(view: StudyView, width: int = 80) -> str:
-    """The summary in lines of at most `width` columns (60 or more, else ValueError), ending in a line feed."""
-    if width < NARROWEST:
-        raise ValueError(f"width is {width} columns; expected {NARROWEST} or more")
+    """The summary in lines of at most `width` columns, ending in a line feed. ValueError under 60."""
+    _check_width(width)
     view = cleaned(view)
     comparison = view.comparison
     failed = f"{view.runs_failed:,}" if view.runs_failed else "none"
     runs = f"{view.runs_total:,} run{'' if view.runs_total == 1 else 's'}, {failed} failed"
     parts = [
-        _wrapped(f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width),
+        _wrapped(
+            f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width
+        ),
         _wrapped(f"{view.question} {comparison.design[:1].upper()}{comparison.design[1:]}; {runs}.", width),
         [],
         _wrapped(verdict_sentence(comparison), width),
         [],
         *([[*_lamps(view, width), ""]] if view.trust else []),
-        _table(view, width),
+        _table(comparison, width),
         [],
         *([_changes(view, width)] if view.environment_changes else []),
         _wrapped("Repeat it:", width),
         _wrapped(view.command, width, indent="  "),
+        *([[]] if view.identity else []),
+        *(
+            [_wrapped("; ".join(f"{k}: {v}" for k, v in view.identity.items()), width)]
+            if view.identity
+            else []
+        ),
     ]
-    return "\n".join(line.rstrip() for part in parts for line in part or [""]) + "\n"
+    told = "\n".join(line.rstrip() for part in parts for line in part or [""])
+    return told.rstrip("\n") + "\n"
+
+
+def comparison_table(comparison: Comparison, width: int = 80) -> str:
+    """The table of a comparison's cells, worst first, as in the summary. ValueError under 60 columns."""
+    _check_width(width)
+    return "\n".join(line.rstrip() for line in _table(cleaned_comparison(comparison), width))
 
 
 def _lamps(view: StudyView, width: int) -> list[str]:
@@ -50,16 +64,22 @@ def _lamps(view: StudyView, width: int) -> list[str]:
     return lines
 
 
-def _table(view: StudyView, width: int) -> list[str]:
-    comparison = view.comparison
+def _check_width(width: int) -> None:
+    if width < NARROWEST:
+        raise ValueError(f"width is {width} columns; expected {NARROWEST} or more")
+
+
+def _table(comparison: Comparison, width: int) -> list[str]:
     if not comparison.cells:
         return _wrapped(
             f"No cell was measured in both {comparison.baseline} and {comparison.candidate}.", width
         )
     name_width = width - _CHANGE - _INTERVAL - _VERDICT - 3
-    lines = [f"{'cell':<{name_width}} {'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}"]
+    lines = [
+        f"{'cell':<{name_width}} {'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}"
+    ]
     lines.append("-" * width)
-    for group in (view.headline, view.beyond_headline):
+    for group in (headline_of(comparison), beyond_headline_of(comparison)):
         for cell in by_effect(group):
             names = textwrap.wrap(row_name(cell), name_width) or ["-"]
             told = f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95)):>{_INTERVAL}}"

@@ -1,8 +1,8 @@
 """The torture trace: how fast the target took the writes, over the bytes written so far.
 
 Models two stacked panels on one axis of bytes (and drive writes where the capacity is known): the rate above,
-write amplification below. Each cycle is thin, their median thick. Refuses two scales in one panel, which would
-invite crossings that mean nothing.
+write amplification below. Each cycle is thin, their median thick. Refuses two scales in one panel, which
+would invite crossings that mean nothing.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _WIDTH: Final = PAGE_WIDTH - 76
 _HEIGHT: Final = 140
 _X_TICKS: Final = 10
 _BYTES: Final = ",.4~r"
-_MOST_POINTS: Final = 400
+_MOST_POINTS: Final = 300
 _GIB: Final = 2**30
 _MIB: Final = 2**20
 
@@ -31,7 +31,9 @@ def torture_chart(traces: Sequence[TortureTrace], *, capacity_bytes: int | None)
 
     rates = [line for t in traces if (line := _thinned(t.bytes_written, t.rate_bytes_per_s, _MIB))]
     amplifications = [
-        line for t in traces if t.write_amplification and (line := _thinned(t.bytes_written, t.write_amplification, 1))
+        line
+        for t in traces
+        if t.write_amplification and (line := _thinned(t.bytes_written, t.write_amplification, 1))
     ]
     if not rates:
         return None
@@ -66,12 +68,15 @@ def _panel(
         axis=alt.Axis(title=title, tickCount=5, minExtent=44),
     )
     several = len(lines) > 1
-    median = marks(_points(_median(lines))).mark_line(color=MEDIAN, strokeWidth=6, strokeCap="round", aria=False)
+    median = marks(_points(_median(lines))).mark_line(
+        color=MEDIAN, strokeWidth=6, strokeCap="round", aria=False
+    )
     cycles = [
-        marks(_points(line)).mark_line(color=INK, strokeWidth=0.8 if several else 1.8, aria=False) for line in lines
+        marks(_points(line)).mark_line(color=INK, strokeWidth=0.8 if several else 1.8, aria=False)
+        for line in lines
     ]
     drawn = [line.encode(x=x, y=y) for line in ([median, *cycles] if several else cycles)]
-    return alt.layer(*drawn).properties(width=_WIDTH, height=_HEIGHT)
+    return alt.LayerChart(layer=drawn, width=_WIDTH, height=_HEIGHT)
 
 
 def _bytes_axis(capacity_bytes: int | None) -> "alt.Axis":
@@ -83,7 +88,8 @@ def _bytes_axis(capacity_bytes: int | None) -> "alt.Axis":
     return alt.Axis(
         title="written since the torture began, GiB; below: how many times the drive's capacity",
         tickCount=_X_TICKS,
-        labelExpr=f"[format(datum.value, '{_BYTES}') + ' GiB', format(datum.value * {per_gib!r}, '.2~f') + ' ×']",
+        labelExpr=f"[format(datum.value, '{_BYTES}') + ' GiB', "
+        f"format(datum.value * {per_gib!r}, '.2~f') + ' ×']",
     )
 
 
@@ -92,7 +98,7 @@ def _points(line: _Line) -> list[dict[str, Any]]:
 
 
 def _thinned(bytes_written: Sequence[float], values: Sequence[float], per_unit: float) -> _Line:
-    """At most 400 points: means of equally many consecutive intervals, at the bytes where the last one ends.
+    """At most 300 points: means of equally many consecutive intervals, at the bytes where the last one ends.
 
     The intervals last equally long, so the mean of their rates is the rate over all of them.
     """
@@ -114,5 +120,5 @@ def _median(lines: list[_Line]) -> _Line:
 
     start, end = max(line[0][0] for line in lines), min(line[-1][0] for line in lines)
     grid = np.linspace(start, max(start, end), _MOST_POINTS // 2)
-    across = [np.interp(grid, *zip(*line, strict=True)) for line in lines]
+    across = [np.interp(grid, [x for x, _ in line], [y for _, y in line]) for line in lines]
     return list(zip(grid.tolist(), np.median(across, axis=0).tolist(), strict=True))

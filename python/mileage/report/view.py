@@ -2,7 +2,7 @@
 
 Models the page's content, not its form: whoever holds a study folder builds a `StudyView`, and the page, the
 terminal text and the figures are three ways to show it. Refuses control characters and direction marks in
-names, which come from strangers: `cleaned` replaces them, so that no name can steer a terminal or break a page.
+names, which come from strangers: `cleaned` replaces them, so that no name can steer a terminal or a page.
 """
 
 import re
@@ -32,8 +32,9 @@ class TortureTrace(msgspec.Struct, frozen=True):
     """The torture of one cycle, one value per interval of equal duration.
 
     `bytes_written` is cumulative since the torture began, at the interval's end, in bytes and never falling;
-    `rate_bytes_per_s` and `write_amplification` (flash pages programmed per host page written, 1 or more unless
-    the drive compresses; None where the target has no such counter) belong to the interval that ends there.
+    `rate_bytes_per_s` and `write_amplification` (flash pages programmed per host page written, 1 or more
+    unless the drive compresses; None where the target has no such counter) belong to the interval that ends
+    there.
     Lists of unequal length are cut to the shortest.
     """
 
@@ -69,13 +70,23 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> tuple[CellVerdict, ...]:
-        """The cells the verdict sentence speaks of: the headline, or every cell where none is declared."""
-        return self.comparison.headline or self.comparison.cells
+        """As `headline_of` the comparison."""
+        return headline_of(self.comparison)
 
     @property
     def beyond_headline(self) -> tuple[CellVerdict, ...]:
-        """The judged cells outside the headline, such as latencies."""
-        return tuple(c for c in self.comparison.cells if c not in self.headline)
+        """As `beyond_headline_of` the comparison."""
+        return beyond_headline_of(self.comparison)
+
+
+def headline_of(comparison: Comparison) -> tuple[CellVerdict, ...]:
+    """The cells the verdict sentence speaks of: the headline, or every cell where none is declared."""
+    return comparison.headline or comparison.cells
+
+
+def beyond_headline_of(comparison: Comparison) -> tuple[CellVerdict, ...]:
+    """The judged cells outside the headline, such as latencies."""
+    return tuple(c for c in comparison.cells if c not in headline_of(comparison))
 
 
 def cleaned(view: StudyView) -> StudyView:
@@ -84,9 +95,14 @@ def cleaned(view: StudyView) -> StudyView:
     Line feeds stay; tabs become spaces.
     """
     twin = msgspec.convert(_clean(msgspec.to_builtins(view)), StudyView)
-    cells = twin.comparison.cells
-    headline = tuple(cells[view.comparison.cells.index(cell)] for cell in view.comparison.headline)
-    return msgspec.structs.replace(twin, comparison=msgspec.structs.replace(twin.comparison, headline=headline))
+    return msgspec.structs.replace(twin, comparison=cleaned_comparison(view.comparison))
+
+
+def cleaned_comparison(comparison: Comparison) -> Comparison:
+    """A comparison with its texts replaced as in `cleaned`; the headline's cells stay those of the table."""
+    twin = msgspec.convert(_clean(msgspec.to_builtins(comparison)), Comparison)
+    headline = tuple(twin.cells[comparison.cells.index(cell)] for cell in comparison.headline)
+    return msgspec.structs.replace(twin, headline=headline)
 
 
 def _clean(value: Any) -> Any:

@@ -150,7 +150,7 @@ def row_name(cell: CellVerdict) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most this many letters: what is left out is left out of the middle, since labels differ at the end."""
+    """At most this many letters; what is left out is from the middle, since labels differ at the end."""
     if len(text) <= most:
         return text
     tail = most // 3

@@ -169,18 +169,19 @@ impl Map {
         (page != NOWHERE).then(|| self.by_stride.divide(self.block_of(page)))
     }
 
-    /// Bring the entries that a write of these pages needs into the cache; the sum keeps the loads from being dropped.
+    /// Bring the entries that a write of these pages (the first 64) needs into the cache: first all places, so that their loads
+    /// overlap, then the marks and counts of what is there. The sum keeps the loads from being dropped.
     #[inline]
-    pub(crate) fn touch(&self, logical: impl Iterator<Item = u32>) -> u64 {
-        let mut sum = 0;
-        for page in logical {
-            let at = self.forward.get(page as usize).copied().unwrap_or(NOWHERE);
-            if at != NOWHERE {
-                let block = self.block_of(at);
-                sum += self.stale[self.word_of(at, block).0] + self.stale_count[block as usize] as u64;
-            }
+    pub(crate) fn touch(&self, logical: &[u32]) -> u64 {
+        let mut places = [NOWHERE; 64];
+        for (place, page) in places.iter_mut().zip(logical) {
+            *place = self.forward.get(*page as usize).copied().unwrap_or(NOWHERE);
         }
-        sum
+        let mapped = places.iter().filter(|place| **place != NOWHERE);
+        mapped.fold(0, |sum, place| {
+            let block = self.block_of(*place);
+            sum ^ self.stale[self.word_of(*place, block).0] ^ self.stale_count[block as usize] as u64
+        })
     }
 
     /// Word and bit of a page's stale mark.
@@ -328,14 +329,16 @@ impl Map {
         let (source, target) = (from * pages, to * pages);
         let mut moved = 0;
         for word in 0..self.geometry.words() {
-            let live = !self.stale[(from * self.geometry.words() + word) as usize];
-            for bit in 0..64.min(pages - 64 * word) {
-                let logical = self.reverse[(source + 64 * word + bit) as usize];
-                if live >> bit & 1 == 1 {
-                    self.reverse[(target + moved) as usize] = logical;
-                    self.forward[logical as usize] = target + moved;
-                    moved += 1;
-                }
+            let mut live = !self.stale[(from * self.geometry.words() + word) as usize];
+            if pages - 64 * word < 64 {
+                live &= (1 << (pages - 64 * word)) - 1;
+            }
+            while live != 0 {
+                let logical = self.reverse[(source + 64 * word + live.trailing_zeros()) as usize];
+                live &= live - 1;
+                self.reverse[(target + moved) as usize] = logical;
+                self.forward[logical as usize] = target + moved;
+                moved += 1;
             }
         }
         moved

@@ -17,7 +17,7 @@ pub use state::StateError;
 use crate::device::{BlockDevice, Completion, Request, RequestKind, Status, check};
 use crate::profile::Profile;
 use map::{Geometry, Map};
-use mileage_workload::{Op, OpKind};
+use mileage_workload::Op;
 use timing::Clocks;
 
 const SECTOR_BYTES: u32 = 512;
@@ -66,8 +66,6 @@ pub struct FlashDrive {
     map: Map,
     clocks: Clocks,
     counters: Counters,
-    /// Sum of the entries looked at ahead; it is read by nobody.
-    touched: u64,
 }
 
 /// The part of a page that a request covers.
@@ -91,7 +89,6 @@ impl FlashDrive {
             map: Map::new(geometry),
             clocks: Clocks::new(&profile),
             counters: Counters::default(),
-            touched: 0,
             profile,
         }
     }
@@ -218,7 +215,7 @@ impl FlashDrive {
         if let Err(refusal) = check(request, self.profile.capacity_bytes, SECTOR_BYTES) {
             return Completion { complete_ns: request.submit_ns, status: Status::Refused(refusal) };
         }
-        let (ready_ns, place) = self.clocks.begin(request.submit_ns);
+        let ready_ns = self.clocks.begin(request.submit_ns);
         let complete_ns = match request.kind {
             RequestKind::Read => self.read(request, ready_ns),
             RequestKind::Write => self.write(request, ready_ns),
@@ -228,7 +225,7 @@ impl FlashDrive {
                 ready_ns
             }
         };
-        self.clocks.end(place, complete_ns);
+        self.clocks.end(complete_ns);
         Completion { complete_ns, status: Status::Done }
     }
 }
@@ -263,9 +260,13 @@ impl BlockDevice for FlashDrive {
 
     #[inline]
     fn prefetch(&mut self, upcoming: &[Op]) {
-        let pages =
-            upcoming.iter().filter(|op| op.kind != OpKind::Sync).map(|op| (op.offset_bytes >> self.page_shift) as u32);
-        self.touched = self.touched.wrapping_add(std::hint::black_box(self.map.touch(pages)));
+        let mut pages = [0; 64];
+        for ops in upcoming.chunks(pages.len()) {
+            for (page, op) in pages.iter_mut().zip(ops) {
+                *page = (op.offset_bytes >> self.page_shift) as u32;
+            }
+            std::hint::black_box(self.map.touch(&pages[..ops.len()]));
+        }
     }
 
     fn counter_names(&self) -> &'static [&'static str] {

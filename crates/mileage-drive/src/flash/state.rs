@@ -112,7 +112,8 @@ pub(super) fn save(drive: &FlashDrive) -> Vec<u8> {
     clocks.channels.iter().for_each(|lane| out.lane(lane));
     out.words(clocks.units.iter().copied());
     out.words(clocks.buffer.iter().copied());
-    out.words(clocks.queue.instants(profile.queue_depth_max as usize));
+    out.word(clocks.queue.taken.len() as u64);
+    out.words(clocks.queue.taken.iter().copied());
     out.words([u64::from(map.turn), map.opened, u64::from(map.gain)]);
     for frontier in &map.frontiers {
         [frontier.open, frontier.left, frontier.fresh, frontier.spare].into_iter().for_each(|value| out.half(value));
@@ -213,7 +214,13 @@ fn clocks(reader: &mut Reader, clocks: &mut Clocks) -> Result<(), StateError> {
     for instant in clocks.units.iter_mut().chain(&mut clocks.buffer) {
         *instant = reader.instant()?;
     }
-    clocks.restore_queue(|| reader.instant())
+    let places = clocks.queue.free;
+    let taken = reader.below(u64::from(places) + 1, "more commands than the drive takes")?;
+    clocks.queue.free = places - taken as u32;
+    for _ in 0..taken {
+        clocks.queue.taken.push(reader.instant()?);
+    }
+    Ok(())
 }
 
 fn map(reader: &mut Reader, map: &mut Map) -> Result<(), StateError> {

@@ -17,7 +17,6 @@
 //! Commands on the channel, suspension of programs and erases, copy-back inside a die, spread of cell times.
 
 use crate::Profile;
-use crate::earliest::Earliest;
 
 /// Something that carries one transfer at a time, in order of request except that one gap is remembered and filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +54,47 @@ impl Lane {
     }
 }
 
+/// The places for commands. When no place is known to be free, the taken ones are looked through once; a queue that
+/// is seldom full costs next to nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    /// Places known to be free.
+    pub free: u32,
+    /// When each of the others becomes free, in no order.
+    pub taken: Vec<u64>,
+}
+
+impl Queue {
+    fn new(places: u32) -> Self {
+        Self { free: places, taken: Vec::with_capacity(places as usize) }
+    }
+
+    /// Take a place; the instant from which it is there, `now_ns` or later.
+    #[inline]
+    fn enter(&mut self, now_ns: u64) -> u64 {
+        if self.free > 0 {
+            self.free -= 1;
+            return now_ns;
+        }
+        self.wait(now_ns)
+    }
+
+    #[inline(never)]
+    fn wait(&mut self, now_ns: u64) -> u64 {
+        let places = self.taken.len();
+        self.taken.retain(|free_ns| *free_ns > now_ns);
+        let freed = places - self.taken.len();
+        if freed > 0 {
+            self.free = freed as u32 - 1;
+            return now_ns;
+        }
+        let (first, free_ns) =
+            self.taken.iter().copied().enumerate().min_by_key(|(_, free_ns)| *free_ns).unwrap_or((0, now_ns));
+        self.taken.swap_remove(first);
+        free_ns
+    }
+}
+
 /// How long things take, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
@@ -87,9 +127,7 @@ pub(crate) struct Clocks {
     channel_of: Vec<u32>,
     /// The latest instant that the drive was told of.
     pub(super) now_ns: u64,
-    queue_depth: u32,
-    /// When each place in the command queue becomes free.
-    pub(super) queue: Earliest,
+    pub(super) queue: Queue,
     pub(super) controller_ns: u64,
     pub(super) link: Lane,
     pub(super) channels: Vec<Lane>,
@@ -118,8 +156,7 @@ impl Clocks {
             },
             channel_of: (0..profile.planes() as u32).map(|unit| unit % profile.channels).collect(),
             now_ns: 0,
-            queue_depth: profile.queue_depth_max,
-            queue: Earliest::new(profile.queue_depth_max as usize, 0),
+            queue: Queue::new(profile.queue_depth_max),
             controller_ns: 0,
             link: Lane::default(),
             channels: vec![Lane::default(); profile.channels as usize],
@@ -130,19 +167,19 @@ impl Clocks {
         }
     }
 
-    /// A command arrives; when the controller has taken it, and its place in the queue.
+    /// A command arrives; when the controller has taken it.
     #[inline]
-    pub(crate) fn begin(&mut self, submit_ns: u64) -> (u64, u32) {
+    pub(crate) fn begin(&mut self, submit_ns: u64) -> u64 {
         self.now_ns = self.now_ns.max(submit_ns);
-        let (free_ns, place) = self.queue.first();
-        self.controller_ns = self.controller_ns.max(self.now_ns.max(free_ns)) + self.costs.controller;
-        (self.controller_ns, place)
+        let entered_ns = self.queue.enter(self.now_ns);
+        self.controller_ns = self.controller_ns.max(entered_ns) + self.costs.controller;
+        self.controller_ns
     }
 
-    /// The command in that place is complete then.
+    /// The command that began last is complete then.
     #[inline]
-    pub(crate) fn end(&mut self, place: u32, complete_ns: u64) {
-        self.queue.set(place, complete_ns);
+    pub(crate) fn end(&mut self, complete_ns: u64) {
+        self.queue.taken.push(complete_ns);
     }
 
     #[inline]
@@ -204,14 +241,6 @@ impl Clocks {
     #[inline]
     pub(crate) fn buffered(&self) -> bool {
         !self.buffer.is_empty()
-    }
-
-    /// Read the instants of the command queue, in the order of its places.
-    pub(super) fn restore_queue<E>(&mut self, mut next: impl FnMut() -> Result<u64, E>) -> Result<(), E> {
-        for place in 0..self.queue_depth {
-            self.queue.set(place, next()?);
-        }
-        Ok(())
     }
 
     /// Erase this many blocks of every plane, all planes at the same time, after what is under way.

@@ -1,0 +1,46 @@
+"""Drive profiles: no figure without where it comes from and how sure that is."""
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mileage.target.profiles import drive_names
+from tests.house.repository import ROOT, files
+
+PROFILES = tuple(path for path in files(".toml") if path.is_relative_to(ROOT / "drives"))
+FACTS = {"name", "title", "kind"}
+CONFIDENCE = {"defined", "source", "inferred", "fitted", "memory", "seed"}
+
+
+def figures(path: Path) -> dict[str, Any]:
+    profile = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {key: value for key, value in profile.items() if key not in FACTS}
+
+
+def test_there_are_profiles() -> None:
+    assert PROFILES
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_every_figure_has_source_and_confidence(path: Path) -> None:
+    for name, figure in figures(path).items():
+        assert isinstance(figure, dict), f"{path.name}: {name} is a bare value"
+        assert "value" in figure, f"{path.name}: {name} has no value"
+        assert str(figure.get("source", "")).strip(), f"{path.name}: {name} has no source"
+        assert figure.get("confidence") in CONFIDENCE, f"{path.name}: {name}: one of {sorted(CONFIDENCE)}"
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_a_profile_is_named_as_its_file(path: Path) -> None:
+    profile = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert profile["name"] == path.stem
+    assert profile["title"]
+
+
+def test_every_profile_is_installed_with_the_package() -> None:
+    packed = resources.files("mileage").joinpath("drives")
+    assert {entry.name for entry in packed.iterdir()} == {path.name for path in PROFILES}
+    assert set(drive_names()) == {path.stem for path in PROFILES}

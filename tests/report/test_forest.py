@@ -1,0 +1,43 @@
+"""The forest plot's axis: round ticks with room for their labels, and no interval that squeezes the others."""
+
+import itertools
+import math
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mileage.report.forest import _range, _ticks, forest_chart
+from mileage.report.wording import by_effect
+from tests.report.conftest import comparison
+
+CELL = comparison().headline[0]
+
+
+@given(st.floats(-6, -0.002), st.floats(0.002, 6))
+def test_ticks_are_inside_the_range_with_room_between(low: float, high: float) -> None:
+    ticks = _ticks(low, high, 500)
+    assert 1.0 in ticks
+    assert ticks == sorted(ticks)
+    assert all(math.exp(low) * 0.999 <= t <= math.exp(high) * 1.001 for t in ticks)
+    gaps = [math.log(b / a) * 500 / (high - low) for a, b in itertools.pairwise(ticks)]
+    assert all(gap >= 61 for gap in gaps)
+
+
+def test_a_hopeless_interval_does_not_set_the_axis() -> None:
+    wild = msgspec.structs.replace(CELL, ci95=(1e-9, 1e9))
+    low, high = _range([CELL, wild])
+    assert high - low < 3
+
+
+@pytest.mark.parametrize("ratio", [1e-300, 1e-6, 1.0, 40.0, 1e300])
+def test_any_ratio_can_be_drawn(ratio: float) -> None:
+    cell = msgspec.structs.replace(CELL, ratio=ratio, ci95=(ratio, ratio), unit_ratios=(ratio,))
+    assert forest_chart([cell], baseline="a", candidate="b") is not None
+
+
+def test_worst_is_first_whichever_direction_is_better() -> None:
+    cells = by_effect(comparison().cells)
+    assert {c.metric for c in cells[:2]} == {"ops_per_s", "latency_p99_ns"}
+    assert {c.cell for c in cells[:2]} == {"iops.random_write 4 KiB"}

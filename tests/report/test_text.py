@@ -1,0 +1,52 @@
+"""The terminal's summary: as wide as asked, the same words as the page, nothing that steers a terminal."""
+
+import unicodedata
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mileage.judge import compare_stages
+from mileage.report import StudyView, comparison_table, render_text
+from tests.report.conftest import comparison, example, samples
+
+SNAPSHOT = Path(__file__).with_name("summary.txt")
+
+
+def columns(line: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in line)
+
+
+def test_the_summary_is_what_was_agreed(study: StudyView) -> None:
+    assert render_text(study) == SNAPSHOT.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [60, 80, 132])
+def test_no_line_is_wider_than_asked(width: int) -> None:
+    long = [msgspec.structs.replace(s, cell=f"{s.cell} {'x' * 90} 16 MiB") for s in samples()]
+    judged = compare_stages(long, baseline="before", candidate="after", relevance={}, vetoes=("z" * 200,))
+    text = render_text(example(comparison=judged, target="t" * 300, command="c" * 300), width)
+    assert max(map(columns, text.splitlines())) <= width
+
+
+def test_escape_codes_in_names_do_not_reach_the_terminal() -> None:
+    text = render_text(example(name="\x1b]0;owned\x07", question="a\rb\u202ec", command="x\x9by"))
+    assert not set(text) & set("\x1b\x07\r\u202e\x9b")
+
+
+def test_a_narrow_terminal_is_refused_by_name(study: StudyView) -> None:
+    with pytest.raises(ValueError, match="40 columns; expected 60 or more"):
+        render_text(study, 40)
+
+
+def test_a_study_without_cells_says_so() -> None:
+    nothing = compare_stages([], baseline="before", candidate="after", relevance={})
+    assert "No cell was measured in both before and after." in render_text(example(comparison=nothing))
+
+
+def test_the_table_alone_has_every_cell_and_no_trailing_line() -> None:
+    judged = comparison()
+    table = comparison_table(judged)
+    assert all(cell.cell in table for cell in judged.headline)
+    assert not table.endswith("\n")
+    assert table in render_text(example(comparison=judged))

@@ -1,0 +1,65 @@
+"""How changes and quantities are written."""
+
+import pytest
+
+from mileage.report.wording import interval, p_value, percent, plain, quantity, second_quantity, shortened
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [
+        (0.937, "-6.3 %"),
+        (1.0, "0.0 %"),
+        (1.00049, "0.0 %"),
+        (0.99951, "0.0 %"),
+        (1.052, "+5.2 %"),
+        (2.5, "+150.0 %"),
+        (3.4, "3.40 times"),
+        (0.01, "-99.0 %"),
+        (None, "n/a"),
+    ],
+)
+def test_a_ratio_is_told_as_a_change(ratio: float | None, told: str) -> None:
+    assert plain(percent(ratio)) == told
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        ((0.916, 0.959), "-8.4 to -4.1 %"),
+        ((0.9998, 1.0003), "-0.02 to +0.03 %"),
+        ((0.5, 40.0), "-50.0 % to 40.0 times"),
+        (None, "no interval"),
+    ],
+)
+def test_an_interval_is_told_as_changes(ends: tuple[float, float] | None, told: str) -> None:
+    assert plain(interval(ends)) == told
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "told"),
+    [
+        ("rate_bytes_per_s", 252706816.0, "241 MiB/s"),
+        ("ops_per_s", 12345.6, "12,346 IOPS"),
+        ("latency_p99_ns", 0.5, "0.5 ns"),
+        ("latency_p99_ns", 1_240_000.0, "1.24 ms"),
+        ("latency_p99_ns", 87_000.0, "87.0 µs"),
+        ("ops_per_s", None, "n/a"),
+    ],
+)
+def test_a_quantity_has_the_unit_that_fits(metric: str, value: float | None, told: str) -> None:
+    assert plain(quantity(metric, value)) == told
+
+
+def test_only_rates_have_a_second_unit() -> None:
+    assert plain(second_quantity("rate_bytes_per_s", 252706816.0)) == "253 MB/s"
+    assert second_quantity("ops_per_s", 1.0) == ""
+
+
+def test_p_values_have_two_digits_and_a_floor() -> None:
+    assert [p_value(p) for p in (None, 1e-9, 0.00123, 0.5)] == ["n/a", "< 0.0001", "0.0012", "0.50"]
+
+
+def test_shortened_names_keep_their_ends() -> None:
+    assert shortened("throughput.random_write 16 MiB", 20) == "throughput.ra…16 MiB"
+    assert shortened("short", 20) == "short"
