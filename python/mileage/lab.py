@@ -15,7 +15,16 @@ import msgspec
 from mileage.errors import MileageError, Refused
 from mileage.execute import Progress, Silent, execute_study
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
-from mileage.plan import WORKLOADS, Plan, Study, TargetFacts, builtin_names, builtin_text, parse_study, resolve
+from mileage.plan import (
+    WORKLOADS,
+    Plan,
+    Study,
+    TargetFacts,
+    builtin_names,
+    builtin_text,
+    parse_study,
+    resolve,
+)
 from mileage.record import StudyFolder, sample_rows, write_tables
 from mileage.report import StudyView
 from mileage.target import Target, open_target
@@ -31,7 +40,9 @@ def _read_study(name: str) -> Study:
     path = Path(name)
     if not path.is_file():
         known = ", ".join(builtin_names())
-        raise Refused(f"{name} is neither a built-in study ({known}) nor a study file; see `mileage list studies`")
+        raise Refused(
+            f"{name} is neither a built-in study ({known}) nor a study file; see `mileage list studies`"
+        )
     try:
         return parse_study(path.read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError) as cause:
@@ -113,12 +124,25 @@ def run(
 
 def _command(study: str | None, resolved: Plan, quick: bool) -> str:
     """The command that repeats a new study."""
-    parts = ["mileage", "run", study or DEFAULT_STUDY, "--target", resolved.target, "--seed", str(resolved.study.seed)]
+    parts = [
+        "mileage",
+        "run",
+        study or DEFAULT_STUDY,
+        "--target",
+        resolved.target,
+        "--seed",
+        str(resolved.study.seed),
+    ]
     return shlex.join(parts + (["--quick"] if quick else []))
 
 
 def _folder_and_plan(
-    study: str | None, target: str | None, quick: bool, out: Path | str | None, seed: int | None, destroy: str | None
+    study: str | None,
+    target: str | None,
+    quick: bool,
+    out: Path | str | None,
+    seed: int | None,
+    destroy: str | None,
 ) -> tuple[StudyFolder, Plan]:
     """The folder to work in and its plan: an unfinished study's own, or a new one."""
     given = Path(out) if out is not None else None
@@ -132,7 +156,9 @@ def _folder_and_plan(
     folder = StudyFolder.open(Path(unfinished))
     resolved = _load_plan(folder)
     asked = {"target": target, "seed": seed, "quick": quick or None}
-    if any(value is not None for value in asked.values()) or (study and study != unfinished and given is not None):
+    if any(value is not None for value in asked.values()) or (
+        study and study != unfinished and given is not None
+    ):
         again = plan(study or resolved.study.name, target=target, quick=quick, seed=seed, destroy=destroy)
         if again.hash != resolved.hash:
             raise Refused(
@@ -146,7 +172,9 @@ def _load_plan(folder: StudyFolder) -> Plan:
     try:
         return msgspec.json.decode(folder.plan_json.read_bytes(), type=Plan)
     except (msgspec.DecodeError, OSError) as cause:
-        raise Refused(f"{folder.plan_json} is damaged ({cause}); start the study anew in another folder") from cause
+        raise Refused(
+            f"{folder.plan_json} is damaged ({cause}); start the study anew in another folder"
+        ) from cause
 
 
 def _fresh_path(name: str) -> Path:
@@ -223,8 +251,12 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     relevance = msgspec.structs.asdict(first.plan.study.compare.relevance)
     if first.folder.path.resolve() == second.folder.path.resolve():
         if first_stage == second_stage:
-            raise Refused(f"{a} and {b} are the same stage; name two stages, such as {a}:before and {a}:after")
-        return compare_stages(first.samples(), baseline=first_stage, candidate=second_stage, relevance=relevance)
+            raise Refused(
+                f"{a} and {b} are the same stage; name two stages, such as {a}:before and {a}:after"
+            )
+        return compare_stages(
+            first.samples(), baseline=first_stage, candidate=second_stage, relevance=relevance
+        )
     left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
     right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]
     common = {s.cell for s in left} & {s.cell for s in right}

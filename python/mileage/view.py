@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from mileage.execute import stage_name
 from mileage.judge import Comparison
 from mileage.plan import Plan, describe
 from mileage.record import StudyFolder
 from mileage.record.environment import diff
 from mileage.report import StudyView, TortureTrace, TrustLamp
+from mileage.report.view import LampState
 
 
 def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> StudyView:
@@ -16,11 +18,11 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> Study
     content = folder.content()
     runs = sorted(content.of_kind("run"), key=lambda entry: int(entry["run"]))
     failed = content.of_kind("failed")
-    environments = folder.environments()
+    saved = dict(folder.environments())
+    order = dict.fromkeys(stage_name(run) for run in plan.runs)
+    environments = [(name, saved[name]) for name in order if name in saved]
     changes = [
-        f"{name}: {change}"
-        for name, later in environments[1:]
-        for change in diff(environments[0][1], later)
+        f"{name}: {change}" for name, later in environments[1:] for change in diff(environments[0][1], later)
     ]
     head = content.of_kind("study")
     return StudyView(
@@ -41,7 +43,9 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> Study
     )
 
 
-def _identity(plan: Plan, head: dict[str, Any], environments: list[tuple[str, dict[str, str]]]) -> dict[str, str]:
+def _identity(
+    plan: Plan, head: dict[str, Any], environments: list[tuple[str, dict[str, str]]]
+) -> dict[str, str]:
     first = environments[0][1] if environments else {}
     size = f"{plan.facts.capacity_bytes / 1e9:.1f} GB"
     known = {
@@ -67,7 +71,9 @@ def _traces(runs: list[dict[str, Any]]) -> list[TortureTrace]:
         trace = traces.setdefault(cycle, TortureTrace(cycle, [], [], []))
         _extend(trace, entry["record"]["series"])
     return [
-        trace if trace.write_amplification else TortureTrace(trace.cycle, trace.bytes_written, trace.rate_bytes_per_s)
+        trace
+        if trace.write_amplification
+        else TortureTrace(trace.cycle, trace.bytes_written, trace.rate_bytes_per_s)
         for trace in traces.values()
     ]
 
@@ -103,7 +109,8 @@ def _trust(
         TrustLamp(
             "runs",
             "ok" if not (missing or failed) else "bad" if missing else "warn",
-            f"{len(runs)} of {len(plan.runs)} finished" + (f", {failed} failed and repeated" if failed else ""),
+            f"{len(runs)} of {len(plan.runs)} finished"
+            + (f", {failed} failed and repeated" if failed else ""),
         ),
         TrustLamp(
             "sham arm",
@@ -116,9 +123,11 @@ def _trust(
         lamps.append(TrustLamp("interference", "ok", "virtual time: the host cannot disturb it"))
     else:
         direct = plan.study.state.cache == "direct" and plan.facts.direct_supported
-        lamps.append(TrustLamp("cache", "ok" if direct else "warn", "O_DIRECT" if direct else "page cache in use"))
+        lamps.append(
+            TrustLamp("cache", "ok" if direct else "warn", "O_DIRECT" if direct else "page cache in use")
+        )
         lamps.append(TrustLamp("interference", "unknown", "foreign I/O is not audited in this version"))
-    state = "bad" if changes else "ok"
+    state: LampState = "bad" if changes else "ok"
     lamps.append(TrustLamp("environment", state, f"{len(changes)} changes" if changes else "unchanged"))
     lamps.append(TrustLamp("steady state", "unknown", "not judged in this version"))
     return lamps

@@ -106,7 +106,11 @@ def test_a_target_without_room(refuses: Refuses, tmp_path: Path) -> None:
         ('record = "4KiB"\nrepeat', "record = 0\nrepeat", "record"),
         ('record = "4KiB"\nrepeat', 'record = "3KiB"\nspan = "1MiB"\nrepeat', "record"),
         ('record = "4KiB"\nrepeat', 'record = "4K"\nrepeat', "4K"),
-        ('workload = "iops.random_write"\nrecord = "4KiB"\nrepeat', 'workload = "iozone.*"\nrecord = "4KiB"\nrepeat', "iozone"),
+        (
+            'workload = "iops.random_write"\nrecord = "4KiB"\nrepeat',
+            'workload = "iozone.*"\nrecord = "4KiB"\nrepeat',
+            "iozone",
+        ),
         ("[[stage]]", "[[stage]", "study.toml"),
         ('"virtual:plain-64gib"', "7", "target"),
     ],
@@ -120,7 +124,8 @@ def test_study_files(refuses: Refuses, tmp_path: Path, old: str, new: str, words
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("channels", "0"), ("pages_per_block", "0"), ("page_bytes", "3000"), ("capacity_bytes", "1e30")]
+    ("key", "value"),
+    [("channels", "0"), ("pages_per_block", "0"), ("page_bytes", "3000"), ("capacity_bytes", "1e30")],
 )
 def test_a_drive_with_impossible_geometry(refuses: Refuses, tmp_path: Path, key: str, value: str) -> None:
     import re

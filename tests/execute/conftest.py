@@ -89,7 +89,9 @@ class Small:
     def study(self, target: str, *, cycles: int = 1, sham: bool = False) -> Path:
         """A study file on a target."""
         path = self.folder / "small.toml"
-        text = STUDY.replace("TARGET", target).replace("CYCLES", str(cycles)).replace("SHAM", str(sham).lower())
+        text = (
+            STUDY.replace("TARGET", target).replace("CYCLES", str(cycles)).replace("SHAM", str(sham).lower())
+        )
         path.write_text(text)
         return path
 

@@ -60,7 +60,11 @@ def test_the_journal_agrees_with_strace(small: Small, tmp_path: Path) -> None:
     calls = "trace=pread64,pwrite64,preadv,pwritev,preadv2,pwritev2,read,write"
     command = ["strace", "-f", "-y", "-o", str(trace), "-e", calls, sys.executable, "-m", "mileage"]
     result = subprocess.run(
-        [*command, "run", str(study), "--out", str(folder)], capture_output=True, text=True, check=False, timeout=300
+        [*command, "run", str(study), "--out", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert result.returncode == 0, result.stderr
     seen: Counter[int] = Counter()
@@ -88,7 +92,7 @@ def test_the_journal_agrees_with_strace(small: Small, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def tiny_file_system(tmp_path: Path):  # noqa: ANN201 - a generator fixture
+def tiny_file_system(tmp_path: Path):
     """A tmpfs of 48 MiB, where root."""
     place = tmp_path / "tiny"
     place.mkdir()
@@ -101,7 +105,9 @@ def tiny_file_system(tmp_path: Path):  # noqa: ANN201 - a generator fixture
     subprocess.run(["umount", "-l", str(place)], check=False)
 
 
-def test_no_room_in_mid_run_fails_that_run_and_the_study_goes_on_later(small: Small, tmp_path: Path, tiny_file_system: Path) -> None:
+def test_no_room_in_mid_run_fails_that_run_and_the_study_goes_on_later(
+    small: Small, tmp_path: Path, tiny_file_system: Path
+) -> None:
     from mileage import lab
     from mileage.errors import RunFailed
     from mileage.execute import cycle

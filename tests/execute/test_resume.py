@@ -34,7 +34,9 @@ def table(folder: Path) -> bytes:
     return (folder / "samples.parquet").read_bytes()
 
 
-def test_one_seed_gives_one_table_killed_or_not_and_another_seed_another(small: Small, tmp_path: Path) -> None:
+def test_one_seed_gives_one_table_killed_or_not_and_another_seed_another(
+    small: Small, tmp_path: Path
+) -> None:
     args = small.virtual()
     whole, cut, other = tmp_path / "whole", tmp_path / "cut", tmp_path / "other"
     started = time.monotonic()
@@ -77,22 +79,40 @@ def test_twenty_kills_at_uniform_times(small: Small, tmp_path: Path) -> None:
 
 def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_path: Path) -> None:
     from mileage import lab
+    from mileage.execute import Silent, execute_study
+    from mileage.target import open_target
 
     folder = tmp_path / "study"
-    args = small.virtual(blocks_per_plane=3, cycles=2)
+    args = small.virtual(blocks_per_plane=4, cycles=2)
     assert run_mileage("run", *args, "--out", str(folder)).returncode == 0
     journal = folder / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
-    # Cut so that the last two lines are runs: what the `end` and `stage` lines add is tried by the same loop.
+    plan = lab.load(folder).plan
+
+    def finish(data: bytes) -> None:
+        journal.write_bytes(data)
+        execute_study(
+            plan,
+            StudyFolder(folder),
+            lambda: open_target(plan.target, plan_hash=plan.hash),
+            Silent(),
+            command="",
+        )
+        assert_every_run_once(folder)
+
+    # The study's own end: short lines, so every byte is tried from end to end.
+    last_two = b"".join(lines[-2:])
+    for cut in range(len(last_two)):
+        finish(b"".join(lines[:-2]) + last_two[:cut])
+    # The last two runs: long lines. What a cut does depends on the whole lines alone, so every byte is tried on the
+    # reading, and the study is finished from cuts around each line's ends and inside.
     last_run = max(at for at, line in enumerate(lines) if line.startswith(b'{"kind":"run"'))
-    for end in (last_run + 1, len(lines)):
-        kept, last_two = b"".join(lines[: end - 2]), b"".join(lines[end - 2 : end])
-        step = max(1, len(last_two) // 60)
-        starts = (0, len(lines[end - 2]) - 1, len(lines[end - 2]), len(last_two) - 1)
-        for cut in sorted({*range(0, len(last_two), step), *starts}):
-            journal.write_bytes(kept + last_two[:cut])
-            lab.run(str(folder))
-            assert_every_run_once(folder)
+    kept, first, second = b"".join(lines[: last_run - 1]), lines[last_run - 1], lines[last_run]
+    for cut in range(len(first) + len(second)):
+        journal.write_bytes(kept + (first + second)[:cut])
+        assert len(StudyFolder(folder).content().entries) == last_run - 1 + (cut >= len(first))
+    for cut in (0, 1, len(first) - 1, len(first), len(first) + 1, len(first) + len(second) - 1):
+        finish(kept + (first + second)[:cut])
 
 
 def test_ctrl_c_ends_in_a_second_and_keeps_what_finished(small: Small, tmp_path: Path) -> None:
@@ -106,7 +126,9 @@ def test_ctrl_c_ends_in_a_second_and_keeps_what_finished(small: Small, tmp_path:
         process.send_signal(signal.SIGINT)
         asked = time.monotonic()
         _, errors = process.communicate(timeout=30)
-        assert time.monotonic() - asked < 10  # a second and the way out; the loose bound is for a busy machine
+        assert (
+            time.monotonic() - asked < 10
+        )  # a second and the way out; the loose bound is for a busy machine
     assert process.returncode == 3, errors
     assert "to go on: mileage run" in errors
 

@@ -330,9 +330,9 @@ def grid(arm: Make) -> tuple[list[Sample], list[Sample]]:
         measure, metric = ("throughput", "rate_bytes_per_s") if index % 2 else ("iops", "ops_per_s")
         for side, shift in zip(arms, (0.0, 0.004 * index), strict=True):
             labels = {"cell": f"cell {index}", "measure": measure}
-            side += arm(np.exp(rng.normal(shift, 0.02, 10)), metric=metric, **labels)
+            side.extend(arm(np.exp(rng.normal(shift, 0.02, 10)), metric=metric, **labels))
             latency = np.exp(rng.normal(shift, 0.05, 10))
-            side += arm(latency, metric="latency_p99_ns", higher_is_better=False, **labels)
+            side.extend(arm(latency, metric="latency_p99_ns", higher_is_better=False, **labels))
     return arms
 
 

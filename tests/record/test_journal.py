@@ -9,7 +9,7 @@ from mileage.record import FORMAT, Journal, read_journal
 
 ENTRIES = [
     {"kind": "study", "format": FORMAT, "plan": "ab"},
-    {"kind": "run", "run": 0, "record": {"text": "näh\n\"quoted\""}},
+    {"kind": "run", "run": 0, "record": {"text": 'näh\n"quoted"'}},
     {"kind": "run", "run": 1, "record": {"values": list(range(20))}},
 ]
 

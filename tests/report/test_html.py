@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import itertools
 import re
 from html.parser import HTMLParser
 
@@ -117,7 +118,7 @@ def test_every_tag_is_closed_and_headings_are_in_order(page: str) -> None:
     headings = [int(tag[1]) for tag, _ in seen.tags if re.fullmatch("h[1-6]", tag)]
     assert headings[0] == 1
     assert headings.count(1) == 1
-    assert all(later - earlier <= 1 for earlier, later in zip(headings, headings[1:], strict=False))
+    assert all(later - earlier <= 1 for earlier, later in itertools.pairwise(headings))
 
 
 def test_what_a_screen_reader_needs_is_there(page: str) -> None:
@@ -149,7 +150,7 @@ def luminance(colour: str) -> float:
 def test_whatever_is_read_contrasts_with_every_ground(page: str) -> None:
     style = page[page.index("<style>") : page.index("</style>")]
     inks = dict(re.findall(r"--(ink|muted|ok|warn|bad|faster|slower|undecided): (#\w{6})", style))
-    letters = {m for m in re.findall(r'<text[^>]*fill="(#\w{6})"', page)}
+    letters = set(re.findall(r'<text[^>]*fill="(#\w{6})"', page))
     assert len(inks) == 8
     assert letters
     for ink in {*inks.values(), *letters}:

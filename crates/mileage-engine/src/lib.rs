@@ -16,11 +16,14 @@
 //!   over a bare loop.
 //! * What the record says is what the kernel was asked. *Guard:* the tests compare it with the kernel's own counts
 //!   per thread (`Options::audit`) and with a trace of the system calls.
-//! * Unsafe code is confined to `memory`, which maps and unmaps the buffers.
+//! * Unsafe code is confined to `memory`, which maps and unmaps the buffers. *Guard:* `unsafe_code` is denied
+//!   everywhere else.
 //!
 //! # Refused here
 //! Depth above 1, anything that is neither a regular file nor a block device, a span beyond the target's end,
 //! records that direct I/O cannot carry, a block device that is mounted or held (when writing).
+
+#![deny(unsafe_code)]
 
 mod audit;
 mod clock;
@@ -28,6 +31,7 @@ mod errno;
 mod error;
 mod gate;
 mod handle;
+#[expect(unsafe_code, reason = "maps the buffers")]
 mod memory;
 mod merge;
 mod prepare;

@@ -5,7 +5,9 @@
 //! the run, and every write takes the next window of it: windows follow one another through the pool, and each
 //! further lap starts one sector later, so that blocks of equal alignment differ between laps. The limit: a sector
 //! repeats after one lap (8 MiB or four records, less with hundreds of threads), a 4 KiB block after eight. A target
-//! that deduplicates in units of 512 bytes would see it; compression sees nothing inside a record.
+//! that deduplicates in units of 512 bytes would see it; compression sees nothing inside a record. The cost: a pool does
+//! not fit in the processor's inner caches, so that a write that ends in the page cache copies from further away than
+//! one that repeats a single buffer (the bench `pread_loop` shows by how much).
 
 use crate::error::Error;
 use mileage_workload::{Content, Workload};

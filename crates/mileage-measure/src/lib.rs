@@ -3,6 +3,7 @@
 //! # Invariant
 //! Pure: no file, no clock, no globals; recording allocates nothing after construction and never fails.
 //! *Guard:* this crate has no dependency that could reach the host; `series` proves its bound over random input.
+#![forbid(unsafe_code)]
 
 mod histogram;
 mod record;

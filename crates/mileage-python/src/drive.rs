@@ -67,6 +67,7 @@ impl PyDrive {
     /// Do a workload (JSON) and return its record (JSON). `poll(bytes, operations)` is called now and then; when it
     /// answers true the run is interrupted. Raises `ValueError` when the drive cannot do the workload.
     #[pyo3(signature = (workload, poll = None))]
+    #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
     fn run(&mut self, py: Python<'_>, workload: &str, poll: Option<Py<PyAny>>) -> PyResult<String> {
         let workload = parse_workload(workload)?;
         let mut failure = None;

@@ -26,7 +26,14 @@ const POLL: Duration = Duration::from_millis(50);
 /// the workload cannot be used, and `OSError` when the run is void.
 #[pyfunction]
 #[pyo3(signature = (path, workload, direct, poll = None))]
-pub fn run_file(py: Python<'_>, path: PathBuf, workload: &str, direct: bool, poll: Option<Py<PyAny>>) -> PyResult<String> {
+#[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+pub fn run_file(
+    py: Python<'_>,
+    path: PathBuf,
+    workload: &str,
+    direct: bool,
+    poll: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let options = Options { direct, audit: true, ..Options::new(path) };
     let wrap = |error: mileage_engine::Error| {
         if error.is_refusal() { Refused::new_err(error.to_string()) } else { PyOSError::new_err(error.to_string()) }

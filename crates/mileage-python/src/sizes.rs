@@ -26,6 +26,7 @@ pub fn latency_quantile_ns(histogram: &str, q: f64) -> PyResult<Option<u64>> {
     }
     let data: HistogramData = serde_json::from_str(histogram)
         .map_err(|cause| PyValueError::new_err(format!("not a stored histogram: {cause}")))?;
-    let whole = Histogram::from_data(&data).ok_or_else(|| PyValueError::new_err("the histogram's parts do not agree"))?;
+    let whole =
+        Histogram::from_data(&data).ok_or_else(|| PyValueError::new_err("the histogram's parts do not agree"))?;
     Ok(whole.quantile_ns(q))
 }

@@ -5,6 +5,7 @@
 //! whole number of bytes or it is refused. *Guard:* the house test on the manifests; the round-trip property below.
 //!
 //! `GB` is 10^9 bytes and `GiB` is 2^30 bytes; a bare letter (`G`) is refused because tools disagree about it.
+#![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -20,6 +20,7 @@
 //!
 //! # Refused here
 //! Open-loop arrivals, think time, bursts and ramps: not built yet; there is no field to ask for them.
+#![forbid(unsafe_code)]
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;

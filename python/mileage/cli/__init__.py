@@ -57,7 +57,12 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Show the version."
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version.",
 )
 def _root() -> None:
     """Is this storage slower than it was, than that other one, than its data

@@ -8,8 +8,12 @@ import click
 @click.command("compare")
 @click.argument("a")
 @click.argument("b")
-@click.option("--stage", default=None, metavar="NAME", help="Stage that two studies are compared at; default: the last.")
-@click.option("--fail-if", type=click.Choice(["slower", "faster", "different"]), help="Exit with 1 if any cell is so.")
+@click.option(
+    "--stage", default=None, metavar="NAME", help="Stage that two studies are compared at; default: the last."
+)
+@click.option(
+    "--fail-if", type=click.Choice(["slower", "faster", "different"]), help="Exit with 1 if any cell is so."
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(a: str, b: str, stage: str | None, fail_if: str | None, as_json: bool) -> None:
     """Compare A with B: two study folders, or two stages written FOLDER:STAGE.
@@ -35,4 +39,6 @@ def command(a: str, b: str, stage: str | None, fail_if: str | None, as_json: boo
         wanted = {"faster", "slower"} if fail_if == "different" else {fail_if}
         found = [cell for cell in comparison.cells if cell.verdict in wanted]
         if found:
-            raise JudgedFailure(f"{len(found)} of {len(comparison.cells)} cells are {fail_if}: {found[0].cell} first")
+            raise JudgedFailure(
+                f"{len(found)} of {len(comparison.cells)} cells are {fail_if}: {found[0].cell} first"
+            )

@@ -7,11 +7,15 @@ import click
 
 @click.command("plan")
 @click.argument("study", required=False)
-@click.option("--target", "-t", metavar="T", help="dir:PATH, file:PATH or virtual:NAME; default: the study's own.")
+@click.option(
+    "--target", "-t", metavar="T", help="dir:PATH, file:PATH or virtual:NAME; default: the study's own."
+)
 @click.option("--quick", is_flag=True, help="One cycle, small and short.")
 @click.option("--seed", type=int, metavar="N", help="Another seed than the study's.")
 @click.option("--destroy", metavar="PATH", help="As for run.")
-def command(study: str | None, target: str | None, quick: bool, seed: int | None, destroy: str | None) -> None:
+def command(
+    study: str | None, target: str | None, quick: bool, seed: int | None, destroy: str | None
+) -> None:
     """Cells, runs, time, bytes to be written and drive writes of STUDY."""
     from mileage import lab
     from mileage.plan import describe

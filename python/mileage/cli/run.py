@@ -9,13 +9,22 @@ import click
 
 @click.command("run")
 @click.argument("study", required=False)
-@click.option("--target", "-t", metavar="T", help="dir:PATH, file:PATH or virtual:NAME; default: the study's own.")
+@click.option(
+    "--target", "-t", metavar="T", help="dir:PATH, file:PATH or virtual:NAME; default: the study's own."
+)
 @click.option("--quick", is_flag=True, help="One cycle, small and short; the verdict is descriptive.")
-@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Study folder; resumed if unfinished.")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Study folder; resumed if unfinished."
+)
 @click.option("--seed", type=int, metavar="N", help="Another seed than the study's.")
 @click.option("--destroy", metavar="PATH", help="Allow the loss of what is in this file or device.")
 def command(
-    study: str | None, target: str | None, quick: bool, out: Path | None, seed: int | None, destroy: str | None
+    study: str | None,
+    target: str | None,
+    quick: bool,
+    out: Path | None,
+    seed: int | None,
+    destroy: str | None,
 ) -> None:
     """Run STUDY (a built-in study, a study file, or the folder of an
     unfinished study; default: degradation) and print the verdict.

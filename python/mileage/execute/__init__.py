@@ -4,7 +4,8 @@
 `run` does one run; `progress` tells the user how far it is.
 """
 
+from mileage.execute.cycle import stage_name
 from mileage.execute.progress import Progress, Silent
 from mileage.execute.study import execute_study
 
-__all__ = ["Progress", "Silent", "execute_study"]
+__all__ = ["Progress", "Silent", "execute_study", "stage_name"]

@@ -45,6 +45,11 @@ def stage_key(run: PlannedRun) -> StageKey:
     return (run.cycle, run.arm, run.stage)
 
 
+def stage_name(run: PlannedRun) -> str:
+    """Under which name a stage's environment is kept."""
+    return f"cycle-{run.cycle}-{run.arm}-{run.stage}"
+
+
 def _owner(run: PlannedRun) -> str:
     return f"{run.cycle}-{run.arm}"
 
@@ -137,7 +142,13 @@ class Cycle:
         except RunFailed as failure:
             if not isinstance(failure, Interrupted):
                 shared.journal.append(
-                    {"kind": "failed", "run": run.index, "cause": failure.cause, "message": str(failure), "at": _now()}
+                    {
+                        "kind": "failed",
+                        "run": run.index,
+                        "cause": failure.cause,
+                        "message": str(failure),
+                        "at": _now(),
+                    }
                 )
             raise
         if known is not None:
@@ -164,14 +175,21 @@ class Cycle:
         last = number + 1 == len(stages)
         if target.is_virtual:
             state = shared.folder.save_state(owner, target.save(), keep=not last)  # type: ignore[attr-defined]
-        entry = {"kind": "stage", "cycle": key[0], "arm": key[1], "stage": key[2], "state": state, "at": _now()}
+        entry = {
+            "kind": "stage",
+            "cycle": key[0],
+            "arm": key[1],
+            "stage": key[2],
+            "state": state,
+            "at": _now(),
+        }
         shared.journal.append(entry)
         self._ended[key] = entry
         shared.folder.forget_states(owner, but=None if last else state)
 
     def _note_environment(self, target: Target, run: PlannedRun) -> None:
         shared = self._shared
-        name = f"cycle-{run.cycle}-{run.arm}-{run.stage}"
+        name = stage_name(run)
         with shared.environment:
             now = snapshot(target.place)
             shared.folder.save_environment(name, now)
@@ -194,4 +212,11 @@ def _entry(run: PlannedRun, started: str, record: dict[str, Any]) -> dict[str, A
         "metrics": run.metrics,
         "seed": run.seed,
     }
-    return {"kind": "run", "run": run.index, **identity, "started": started, "finished": _now(), "record": record}
+    return {
+        "kind": "run",
+        "run": run.index,
+        **identity,
+        "started": started,
+        "finished": _now(),
+        "record": record,
+    }

@@ -47,7 +47,13 @@ class Terminal:
     def __init__(self) -> None:
         """A bar where standard error is a terminal, lines elsewhere."""
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
         from rich.progress import Progress as Bar
 
         self._console = Console(stderr=True, highlight=False)

@@ -46,7 +46,9 @@ def perform(target: Target, run: PlannedRun, *, direct: bool, idle_ns: int, poll
     if record["interrupted"]:
         raise Interrupted()
     if record["error"] is not None:
-        raise RunFailed(f"{run.cell} on {target.spec}: {record['error']['message']}", cause=record["error"]["kind"])
+        raise RunFailed(
+            f"{run.cell} on {target.spec}: {record['error']['message']}", cause=record["error"]["kind"]
+        )
     _still_there(target, run)
     return record
 
@@ -68,9 +70,23 @@ def _rest(target: Target, idle_ns: int, poll: Poll) -> dict[str, Any]:
             if poll(0, 0):
                 raise Interrupted()
     empty = {"count": 0, "sum_ns": 0, "min_ns": 0, "max_ns": 0, "buckets": []}
-    series = {"interval_ns": 1, "bytes_read": [], "bytes_written": [], "ops": [], "latency_sum_ns": [], "counters": {}}
+    series = {
+        "interval_ns": 1,
+        "bytes_read": [],
+        "bytes_written": [],
+        "ops": [],
+        "latency_sum_ns": [],
+        "counters": {},
+    }
     zeros = dict.fromkeys(("bytes_read", "bytes_written", "ops_read", "ops_written"), 0)
     times = dict.fromkeys(("submit_ns", "durable_ns", "elapsed_ns"), idle_ns)
     latency = {"read": empty, "write": empty}
-    rest = {"latency": latency, "series": series, "counters": {}, "threads": [], "error": None, "interrupted": False}
+    rest = {
+        "latency": latency,
+        "series": series,
+        "counters": {},
+        "threads": [],
+        "error": None,
+        "interrupted": False,
+    }
     return {**zeros, **times, **rest}

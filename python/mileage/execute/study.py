@@ -55,7 +55,13 @@ def execute_study(
         try:
             if not content.entries:
                 started = datetime.now(UTC).isoformat(timespec="seconds")
-                head = {"kind": "study", "format": FORMAT, "plan": plan.hash, "mileage": mileage.__version__, "command": command}
+                head = {
+                    "kind": "study",
+                    "format": FORMAT,
+                    "plan": plan.hash,
+                    "mileage": mileage.__version__,
+                    "command": command,
+                }
                 journal.append({**head, "started": started})
             done = {int(entry["run"]) for entry in content.of_kind("run")}
             total = sum(planned_bytes(run) for run in plan.runs)

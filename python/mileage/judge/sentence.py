@@ -129,7 +129,7 @@ def _decimals(ratio: float, interval: Interval | None) -> int:
 
 
 def _counts(family: Sequence[CellVerdict]) -> str:
-    """ "slower in 3 of 6 cells, same within 2 % in 2, undecided in 1"."""
+    """How many cells have which verdict: "slower in 3 of 6 cells, same within 2 % in 2"."""
     total = f"{len(family)} cell" if len(family) == 1 else f"{len(family)} cells"
     order: tuple[Verdict, ...] = ("slower", "faster", *VERDICTS[2:])
     parts: list[str] = []

@@ -68,7 +68,9 @@ class StudyFolder:
             write_durably(folder.plan_toml, plan_toml.encode())
             write_durably(folder.plan_json, plan_json)
         except OSError as cause:
-            raise Refused(f"cannot make the study folder {path}: {cause.strerror}; name another with --out") from cause
+            raise Refused(
+                f"cannot make the study folder {path}: {cause.strerror}; name another with --out"
+            ) from cause
         return folder
 
     @classmethod
@@ -80,7 +82,9 @@ class StudyFolder:
         """
         folder = cls(path)
         if not folder.plan_json.is_file():
-            raise Refused(f"{path} is not a study folder: it has no plan.json; give a folder that `mileage run` made")
+            raise Refused(
+                f"{path} is not a study folder: it has no plan.json; give a folder that `mileage run` made"
+            )
         return folder
 
     def lock(self) -> None:
@@ -93,7 +97,9 @@ class StudyFolder:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as cause:
-            raise Refused(f"{self.path} is being run by another process; wait for it or name another --out") from cause
+            raise Refused(
+                f"{self.path} is being run by another process; wait for it or name another --out"
+            ) from cause
 
     def unlock(self) -> None:
         """Release :meth:`lock`."""
@@ -108,14 +114,16 @@ class StudyFolder:
 
     def save_environment(self, name: str, snapshot: dict[str, str]) -> None:
         """Keep one environment snapshot under a stage's name."""
-        write_durably(self.environment / f"{name}.json", msgspec.json.format(msgspec.json.encode(snapshot), indent=1))
+        write_durably(
+            self.environment / f"{name}.json", msgspec.json.format(msgspec.json.encode(snapshot), indent=1)
+        )
 
     def environments(self) -> list[tuple[str, dict[str, str]]]:
         """All snapshots, in the order of their names."""
-        found: list[tuple[str, dict[str, str]]] = []
-        for path in sorted(self.environment.glob("*.json")):
-            found.append((path.stem, msgspec.json.decode(path.read_bytes(), type=dict[str, str])))
-        return found
+        return [
+            (path.stem, msgspec.json.decode(path.read_bytes(), type=dict[str, str]))
+            for path in sorted(self.environment.glob("*.json"))
+        ]
 
     def save_state(self, owner: str, state: bytes, keep: bool) -> str:
         """Name a drive state by its SHA-256; keep it on the disk when it may be resumed from. Returns the hash.

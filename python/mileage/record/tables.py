@@ -19,7 +19,8 @@ Row = dict[str, Any]
 Measured = tuple[str, float | None, bool]
 _IDENTITY = ("run", "cycle", "arm", "stage", "role", "block", "measure", "cell")
 _IDENTITY_SQL = (
-    "run INTEGER, cycle INTEGER, arm VARCHAR, stage VARCHAR, role VARCHAR, block INTEGER, measure VARCHAR, cell VARCHAR"
+    "run INTEGER, cycle INTEGER, arm VARCHAR, stage VARCHAR, role VARCHAR, block INTEGER, "
+    "measure VARCHAR, cell VARCHAR"
 )
 _SCHEMAS = {
     "samples": f"{_IDENTITY_SQL}, metric VARCHAR, value DOUBLE, higher_is_better BOOLEAN",
@@ -77,7 +78,11 @@ def _p99(record: Row, _elapsed_s: float) -> Measured:
 
 
 #: The plan's words for metrics, and what they are in a run's record: name with its unit, value, higher is better.
-_METRICS: dict[str, Callable[[Row, float], Measured]] = {"throughput": _throughput, "iops": _iops, "p99": _p99}
+_METRICS: dict[str, Callable[[Row, float], Measured]] = {
+    "throughput": _throughput,
+    "iops": _iops,
+    "p99": _p99,
+}
 
 
 def _series_rows(content: JournalContent) -> Iterable[Row]:

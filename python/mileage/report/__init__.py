@@ -1,9 +1,9 @@
 """The report: one value, the `StudyView`, told in words, numbers and pictures.
 
-`render_html` makes one self-contained page, `render_text` the same summary for a terminal (`comparison_table`
-its table alone), `write_figures` the pictures as files. No part of the report reads a file of a study, decides
-anything or asks for a clock: who has a view has all that will be shown. The drawing libraries are imported when
-something is drawn.
+`render_html` makes one self-contained page, `render_text` the same summary for a terminal (its table alone is
+`comparison_table`), `write_figures` the pictures as files. No part of the report reads a file of a study,
+decides anything or asks for a clock: who has a view has all that will be shown. The drawing libraries are
+imported when something is drawn.
 """
 
 from mileage.report.figures import write_figures

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SVG: Final = "http://www.w3.org/2000/svg"
 _REFERENCE: Final = re.compile(r"url\(#([^)]+)\)")
-_DESCRIBED_MARKS: Final = ("point", "bar", "rect")
+_DESCRIBED_MARKS: Final = ("point", "rect mark")
 PNG_SCALE: Final = 2.0
 
 

@@ -50,6 +50,7 @@ _WIDE_TICKS: Final = (
     *(1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10, 20, 50, 100, 1e3, 1e4),
 )
 _SMALLEST_REACH: Final = 0.005
+_FURTHEST: Final = math.log(1e5)
 _PERCENT_LABEL: Final = (
     "abs(datum.value - 1) < 1e-9 ? 'no change' : datum.value >= 3 ? format(datum.value, '~r') + ' times' : "
     "format(datum.value * 100 - 100, '+.3~r') + ' %'"
@@ -218,8 +219,12 @@ def _headings(panel: _Panel) -> "list[alt.Chart]":
 
 
 def _range(cells: Sequence[CellVerdict]) -> tuple[float, float]:
-    """Log ratios from the left end to the right: every estimate and repetition, intervals up to a limit."""
-    points = [math.log(r) for c in cells for r in (c.ratio, *c.unit_ratios) if r is not None]
+    """Log ratios from the left end to the right: every estimate and repetition, intervals up to a limit.
+
+    Nothing beyond a factor of 100,000 widens the axis; it is drawn at the end.
+    """
+    logs = (math.log(r) for c in cells for r in (c.ratio, *c.unit_ratios) if r is not None)
+    points = [min(max(log, -_FURTHEST), _FURTHEST) for log in logs]
     widest_band = max([*(math.log1p(c.relevance) for c in cells), _SMALLEST_REACH])
     reach = 1.6 * max([*(abs(p) for p in points), widest_band])
     ends = [math.log(end) for c in cells for end in c.ci95 or ()]

@@ -20,7 +20,8 @@ _MOST_COLUMNS: Final = 6
 _FEWEST_COLUMNS: Final = 4
 _AXIS_WIDTH: Final = 62
 _COLUMN_GAP: Final = 6
-_ROW_GAP: Final = 80
+_ROW_GAP: Final = 84
+_TITLE_LINES: Final = (-30, -15)
 _HEIGHT: Final = 140
 _BAR: Final = 0.36
 _JITTER: Final = 0.22
@@ -51,8 +52,10 @@ def _drawn(cell: CellVerdict, stages: tuple[str, str], width: int) -> "alt.Layer
     scale = scale_of(cell.metric, [*cell.values_baseline, *cell.values_candidate])
     sides = (cell.values_baseline, cell.values_candidate)
     bars = [
-        _bar(position, stage, cell.metric, values, scale)
-        for position, (stage, values) in enumerate(zip(stages, sides, strict=True))
+        _bar(position, stage, cell.metric, values, mean, scale)
+        for position, (stage, values, mean) in enumerate(
+            zip(stages, sides, (cell.mean_baseline, cell.mean_candidate), strict=True)
+        )
         if values
     ]
     dots = [dot for position, values in enumerate(sides) for dot in _dots(position, values, scale)]
@@ -85,8 +88,11 @@ def _drawn(cell: CellVerdict, stages: tuple[str, str], width: int) -> "alt.Layer
         names.encode(x=x, y=alt.value(_HEIGHT + 11), text="stage:N"),
         means.encode(x=x, y=alt.value(_HEIGHT + 27), text="mean:N"),
     ]
-    title = alt.TitleParams(text=_wrapped(row_name(cell), round((width + _AXIS_WIDTH) / _LETTER_WIDTH)))
-    return alt.LayerChart(layer=layers, width=width, height=_HEIGHT, title=title)
+    lines = _wrapped(row_name(cell), round((width + _AXIS_WIDTH) / _LETTER_WIDTH))
+    for line, y_pixels in zip(lines, _TITLE_LINES[-len(lines) :], strict=True):
+        title = texts([{"words": line}], align="left", fontWeight="bold", color=INK, fontSize=SMALL_FONT_SIZE)
+        layers.append(title.encode(x=alt.value(-_AXIS_WIDTH + 4), y=alt.value(y_pixels), text="words:N"))
+    return alt.LayerChart(layer=layers, width=width, height=_HEIGHT)
 
 
 def _whiskers(bars: list[dict[str, Any]], x: "alt.X", y: "alt.Y") -> "list[alt.Chart]":
@@ -100,19 +106,22 @@ def _whiskers(bars: list[dict[str, Any]], x: "alt.X", y: "alt.Y") -> "list[alt.C
     ]
 
 
-def _bar(position: int, stage: str, metric: str, values: Sequence[float], scale: Scale) -> dict[str, Any]:
+def _bar(
+    position: int, stage: str, metric: str, values: Sequence[float], judged: float | None, scale: Scale
+) -> dict[str, Any]:
+    """One bar as high as the judge's mean, so that it shows what the table says; else as the runs' own."""
     logs = [math.log(v) for v in values if v > 0]
-    centre = sum(logs) / len(logs) if logs else -math.inf
-    deviation = math.sqrt(sum((x - centre) ** 2 for x in logs) / (len(logs) - 1)) if len(logs) > 1 else 0.0
-    mean = math.exp(centre)
+    average = sum(logs) / len(logs) if logs else -math.inf
+    deviation = math.sqrt(sum((x - average) ** 2 for x in logs) / (len(logs) - 1)) if len(logs) > 1 else 0.0
+    mean = judged or math.exp(average)
     return {
         "x": position,
         "left": position - _BAR,
         "right": position + _BAR,
         "zero": 0,
         "value": mean / scale.per_unit,
-        "bottom": math.exp(centre - deviation) / scale.per_unit,
-        "top": math.exp(centre + deviation) / scale.per_unit,
+        "bottom": mean * math.exp(-deviation) / scale.per_unit,
+        "top": mean * math.exp(deviation) / scale.per_unit,
         "spread": deviation > 0,
         "colour": (BASELINE, CANDIDATE)[position],
         "stage": stage,
@@ -131,7 +140,7 @@ def _dots(position: int, values: Sequence[float], scale: Scale) -> list[dict[str
 
 
 def _wrapped(text: str, letters: int) -> list[str]:
-    """Two lines; what does not fit is left out of the middle of a line."""
+    """One or two lines; what does not fit is left out of the middle of a line."""
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) > letters:
@@ -140,5 +149,4 @@ def _wrapped(text: str, letters: int) -> list[str]:
             lines[-1] = f"{lines[-1]} {word}".strip()
     if len(lines) > 2:
         lines = [lines[0], " ".join(lines[1:])]
-    short = [shortened(line, letters) for line in lines]
-    return [*short, ""] if len(short) == 1 else short
+    return [shortened(line, letters) for line in lines]

@@ -72,6 +72,8 @@ def interval(ends: tuple[float, float] | None) -> str:
     """An interval of ratios as changes: "−8.4 to −4.1 %"."""
     if ends is None:
         return "no interval"
+    if min(ends) >= _TOLD_AS_MULTIPLE:
+        return f"{digits(ends[0])} to {percent(ends[1])}"
     if max(ends) >= _TOLD_AS_MULTIPLE:
         return f"{percent(ends[0])} to {percent(ends[1])}"
     places = 1 if max(abs(end - 1) for end in ends) >= _NARROW else 2

@@ -65,7 +65,7 @@ def _parse_mount(line: str) -> Mount:
 
 
 def unescape(text: str) -> str:
-    """Undo the kernel's octal escapes: space, tab, newline and backslash are written as \\040 and so on."""
+    r"""Undo the kernel's octal escapes: space, tab, newline and backslash are written as \\040 and so on."""
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
 
 

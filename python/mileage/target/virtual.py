@@ -27,9 +27,7 @@ class VirtualTarget(Target):
     `make_drive` builds a drive from the profile's text; None means the built-in `mileage._core.Drive`.
     """
 
-    def __init__(
-        self, spec: TargetSpec, *, make_drive: Callable[[str], Any] | None = None
-    ) -> None:
+    def __init__(self, spec: TargetSpec, *, make_drive: Callable[[str], Any] | None = None) -> None:
         super().__init__(spec)
         self.profile = load_profile(spec.name)
         self._make_drive = make_drive or _core_drive()

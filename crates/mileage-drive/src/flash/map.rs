@@ -405,3 +405,7 @@ impl Map {
         self.forward.iter().filter(|page| **page != NOWHERE).count() as u64
     }
 }
+
+#[cfg(test)]
+#[path = "map_tests.rs"]
+mod tests;

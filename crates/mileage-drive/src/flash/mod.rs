@@ -13,6 +13,8 @@ mod state;
 mod timing;
 
 pub use state::StateError;
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) use state::hash as state_checksum;
 
 use crate::device::{BlockDevice, Completion, Request, RequestKind, Status, check};
 use crate::profile::Profile;

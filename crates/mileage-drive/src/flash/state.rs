@@ -52,7 +52,7 @@ fn corrupt<T>(what: &'static str) -> Result<T, StateError> {
 }
 
 /// A 64-bit hash of bytes, eight at a time; for accidents, not for attackers.
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mix = |state: u64, word: u64| (state.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let (words, rest) = bytes.as_chunks::<8>();
     let state = words.iter().fold(bytes.len() as u64, |state, word| mix(state, u64::from_le_bytes(*word)));

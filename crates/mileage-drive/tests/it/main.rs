@@ -1,1 +1,12 @@
+//! The drives against their contracts, against arithmetic by hand and against theory.
+
+mod amplification;
+mod bounds;
+mod contract;
+mod drives;
+mod endurance;
+mod profile;
+mod state;
 mod theory;
+mod timing;
+mod x25e;

@@ -1,0 +1,106 @@
+//! Write amplification against theory, at the spare that drives are sold with.
+
+use crate::drives::{Sketch, amplification, counter, do_workload, request, submit, workload};
+use crate::theory;
+use mileage_drive::{FlashDrive, RequestKind};
+use mileage_workload::PatternKind::{Random, Sequential};
+
+#[test]
+fn the_formula_gives_the_published_values() {
+    let rows = include_str!("../data/write_amplification.csv").lines().filter(|line| !line.starts_with('#')).skip(1);
+    let mut checked = 0;
+    for row in rows {
+        let fields: Vec<f64> = row.split(',').map(|field| field.parse().unwrap()).collect();
+        let [spare, pages, expected] = fields[..] else { panic!("three fields: {row}") };
+        let got = theory::greedy(1.0 - spare, pages as u32);
+        assert!((got - expected).abs() < 1e-4, "spare {spare}, {pages} pages: {got} against {expected}");
+        checked += 1;
+    }
+    assert_eq!(checked, 40);
+    // The usual ways to sell spare, without the drive's own reserve.
+    for (over_provisioning, expected) in [(0.07, 7.597), (0.15, 3.960), (0.28, 2.461)] {
+        let got = theory::greedy(1.0 / (1.0 + over_provisioning), 256);
+        assert!((got - expected).abs() < 1e-3, "{over_provisioning}: {got} against {expected}");
+    }
+}
+
+/// Fill, overwrite at random three times, measure three more.
+fn check(sketch: &Sketch, tolerance: f64) {
+    let mut drive = sketch.drive();
+    let predicted = theory::of_drive(drive.profile());
+    let capacity = sketch.capacity_bytes;
+    do_workload(&mut drive, &workload(Sequential, 0, capacity, 1.0, 1));
+    do_workload(&mut drive, &workload(Random, 0, capacity, 3.0, 2));
+    let got = amplification(&do_workload(&mut drive, &workload(Random, 0, capacity, 3.0, 3)));
+    let off = got / predicted - 1.0;
+    assert!(off.abs() < tolerance, "{got:.4} against {predicted:.4}, {:+.2} %: {sketch:?}", 100.0 * off);
+}
+
+#[test]
+fn random_writes_amplify_as_theory_says() {
+    for (channels, dies, blocks, pages) in [(2, 2, 256, 256), (1, 1, 4096, 64), (4, 2, 1024, 32)] {
+        let shape = Sketch { channels, dies, blocks, pages, ..Sketch::tiny() };
+        for over_provisioning in [0.07, 0.15, 0.28] {
+            check(&shape.clone().with_spare(over_provisioning), 0.01);
+        }
+    }
+}
+
+#[test]
+fn odd_geometry_amplifies_as_theory_says() {
+    let odd = Sketch { channels: 3, dies: 1, blocks: 700, pages: 100, ..Sketch::tiny() };
+    check(&odd.with_spare(0.2), 0.01);
+}
+
+#[test]
+fn sequential_overwrites_move_nothing() {
+    for (channels, dies) in [(1, 1), (2, 2), (3, 5)] {
+        let sketch = Sketch { channels, dies, blocks: 40, pages: 32, ..Sketch::tiny() }.with_spare(0.15);
+        let mut drive = sketch.drive();
+        for pass in 0..5 {
+            let record = do_workload(&mut drive, &workload(Sequential, 0, sketch.capacity_bytes, 1.0, pass));
+            assert_eq!(record.counters["gc_pages_moved"], 0, "{channels} x {dies}, pass {pass}");
+            assert_eq!(record.counters["flash_pages_programmed"], record.counters["host_pages_written"]);
+        }
+    }
+}
+
+/// Writes that spare some planes' pages for ever must not fill those planes up.
+#[test]
+fn a_stride_amplifies_no_more_than_a_third_above_the_best() {
+    let sketch = Sketch { channels: 4, dies: 1, blocks: 128, pages: 64, ..Sketch::tiny() }.with_spare(0.15);
+    let mut drive = sketch.drive();
+    do_workload(&mut drive, &workload(Sequential, 0, sketch.capacity_bytes, 1.0, 1));
+    let pages = sketch.capacity_bytes / 4096;
+    let mut before = 0;
+    for pass in 0..20_u64 {
+        for page in (0..pages).filter(|page| page % 4 < 2) {
+            let offset_bytes = page * 4096;
+            submit(&mut drive, request(RequestKind::Write, offset_bytes, 4096, 0));
+        }
+        let programmed = counter(&drive, "flash_pages_programmed");
+        let pass_amplification = (programmed - before) as f64 / (pages / 2) as f64;
+        before = programmed;
+        assert!(pass == 0 || pass_amplification < 2.0, "pass {pass}: {pass_amplification}");
+    }
+}
+
+#[test]
+fn discarding_makes_room() {
+    let sketch = Sketch { channels: 2, dies: 2, blocks: 128, pages: 64, ..Sketch::tiny() }.with_spare(0.07);
+    let (mut plain, mut trimmed) = (sketch.drive(), sketch.drive());
+    let capacity = sketch.capacity_bytes;
+    for drive in [&mut plain, &mut trimmed] {
+        do_workload(drive, &workload(Sequential, 0, capacity, 1.0, 1));
+    }
+    let half = capacity / 8192 * 4096;
+    let discard = request(RequestKind::Discard, half, capacity - half, 0);
+    submit(&mut trimmed, discard);
+    assert_eq!(counter(&trimmed, "trimmed_pages"), (capacity - half) / 4096);
+    assert_eq!(trimmed.mapped_pages(), half / 4096);
+    let random =
+        |drive: &mut FlashDrive, seed| amplification(&do_workload(drive, &workload(Random, 0, half, 6.0, seed)));
+    random(&mut plain, 2);
+    random(&mut trimmed, 2);
+    assert!(random(&mut trimmed, 3) < 1.6 && random(&mut plain, 3) > 2.5);
+}

@@ -1,0 +1,112 @@
+//! Profiles: the shipped ones are valid and sourced, impossible ones are refused in one line that names the figure.
+
+use crate::drives::{PLAIN, Sketch, X25E, do_workload, workload};
+use mileage_drive::profile::Confidence;
+use mileage_drive::{FlashDrive, Profile};
+use mileage_workload::PatternKind::Random;
+
+#[test]
+fn shipped_profiles_are_valid_and_every_figure_has_a_source() {
+    for (text, name, capacity_bytes, raw_bytes) in
+        [(X25E, "intel-x25e-64gb", 64_000_000_000, 80 << 30), (PLAIN, "plain-64gib", 59_756_064_768, 64 << 30)]
+    {
+        let profile = Profile::parse(text).unwrap();
+        assert_eq!(
+            (profile.name.as_str(), profile.capacity_bytes, profile.raw_bytes()),
+            (name, capacity_bytes, raw_bytes)
+        );
+        for figure in profile.describe() {
+            assert!(figure.source.len() >= 5, "{name}: {}", figure.name);
+        }
+    }
+    let x25e = Profile::parse(X25E).unwrap();
+    assert_eq!(x25e.rated_write_bytes(), Some(2_000_000_000_000_000));
+    assert!((x25e.over_provisioning() - 0.342).abs() < 0.001);
+    let channels = x25e.describe().iter().find(|figure| figure.name == "channels").unwrap();
+    assert_eq!((channels.value.as_str(), channels.confidence), ("10", Confidence::Source));
+}
+
+#[test]
+fn what_no_drive_can_be_is_refused_by_name() {
+    let tiny = Sketch::tiny();
+    for (sketch, key, found) in [
+        (Sketch { channels: 0, ..tiny.clone() }, "channels", "0"),
+        (Sketch { dies: 0, ..tiny.clone() }, "dies_per_channel", "0"),
+        (Sketch { pages: 0, ..tiny.clone() }, "pages_per_block", "0"),
+        (Sketch { pages: 1, ..tiny.clone() }, "pages_per_block", "1"),
+        (Sketch { pages: 9000, ..tiny.clone() }, "pages_per_block", "9000"),
+        (Sketch { blocks: 2, ..tiny.clone() }, "blocks_per_plane", "2"),
+        (Sketch { page_bytes: 3000, ..tiny.clone() }, "page_bytes", "3000"),
+        (Sketch { page_bytes: 256, ..tiny.clone() }, "page_bytes", "256"),
+        (Sketch { capacity_bytes: 0, ..tiny.clone() }, "capacity_bytes", "0"),
+        (Sketch { capacity_bytes: 5000, ..tiny.clone() }, "capacity_bytes", "5000"),
+        (Sketch { capacity_bytes: 97 * 4096, ..tiny.clone() }, "capacity_bytes", "397312"),
+        (Sketch { blocks: 1 << 30, ..tiny.clone() }, "blocks_per_plane", "1073741824"),
+        (Sketch { read_us: 0.0, ..tiny.clone() }, "read_us", "0"),
+        (Sketch { program_us: f64::NAN, ..tiny.clone() }, "program_us", "NaN"),
+        (Sketch { erase_us: -5.0, ..tiny.clone() }, "erase_us", "-5"),
+        (Sketch { link_mb_per_s: 0.0, ..tiny.clone() }, "link_mb_per_s", "0"),
+        (Sketch { channel_mb_per_s: f64::INFINITY, ..tiny.clone() }, "channel_mb_per_s", "inf"),
+        (Sketch { queue: 0, ..tiny.clone() }, "queue_depth_max", "0"),
+    ] {
+        let text = sketch.text().replace("NaN", "nan");
+        let error = Profile::parse(&text).unwrap_err().to_string();
+        assert!(error.contains(key) && error.contains(found) && error.contains("expected"), "{error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+    // All that is allowed still has room to collect.
+    assert!(Profile::parse(&Sketch { capacity_bytes: 96 * 4096, ..tiny }.text()).is_ok());
+}
+
+#[test]
+fn mistakes_in_the_text_name_the_line() {
+    let text = Sketch::tiny().text();
+    for (from, to, expected) in [
+        ("channels = {", "chanels = {", "chanels"),
+        ("kind = \"flash\"", "kind = \"disk\"", "disk"),
+        ("page_bytes = { value = 4096", "page_bytes = { value = \"4k\"", "page_bytes"),
+        ("page_bytes = { value = 4096, source", "page_bytes = { value = 4096, sauce", "sauce"),
+        ("confidence = \"defined\"", "confidence = \"certain\"", "certain"),
+        ("queue_depth_max = { value = 32", "queue_depth_max = { value = -1", "queue_depth_max"),
+        ("read_us = { value = 50.0, ", "read_us = { ", "missing field `value`"),
+        ("read_us", "# read_us", "missing field `read_us`"),
+        ("title = \"Sketch\"", "title = ", "title"),
+        ("name = \"sketch\"", "name = \"Sk etch\"", "Sk etch"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = Profile::parse(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{expected}: {error}");
+        assert!(!error.contains('\n') && error.starts_with("drive profile"), "{error}");
+    }
+}
+
+/// No figure is decoration: changing it changes what a drive does.
+#[test]
+fn every_figure_has_an_effect() {
+    let base = Sketch { channels: 2, dies: 2, blocks: 16, pages: 8, buffer: 2, queue: 16, ..Sketch::tiny() };
+    let record = |text: &str| {
+        let mut drive = FlashDrive::new(Profile::parse(text).unwrap());
+        do_workload(&mut drive, &workload(Random, 20, 64 * 4096, 60.0, 3)).latency
+    };
+    let text = base.text();
+    let before = record(&text);
+    for (from, to) in [
+        ("pages_per_block = { value = 8", "pages_per_block = { value = 10"),
+        ("blocks_per_plane = { value = 16", "blocks_per_plane = { value = 20"),
+        ("planes_per_die = { value = 1", "planes_per_die = { value = 2"),
+        ("dies_per_channel = { value = 2", "dies_per_channel = { value = 3"),
+        ("channels = { value = 2", "channels = { value = 3"),
+        ("read_us = { value = 50.0", "read_us = { value = 55.0"),
+        ("program_us = { value = 200.0", "program_us = { value = 210.0"),
+        ("erase_us = { value = 1000.0", "erase_us = { value = 1100.0"),
+        ("controller_us = { value = 1.0", "controller_us = { value = 2.0"),
+        ("channel_mb_per_s = { value = 204.8", "channel_mb_per_s = { value = 100.0"),
+        ("link_mb_per_s = { value = 409.6", "link_mb_per_s = { value = 100.0"),
+        ("queue_depth_max = { value = 16", "queue_depth_max = { value = 4"),
+        ("write_buffer_pages = { value = 2", "write_buffer_pages = { value = 9"),
+        ("page_bytes = { value = 4096", "page_bytes = { value = 8192"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        assert_ne!(record(&text.replacen(from, to, 1)), before, "{to}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Save and restore: what continues, what is refused, and what it costs.
+
+use crate::drives::{PLAIN, Sketch, X25E, do_workload, workload};
+use mileage_drive::conformance::{Requests, completions};
+use mileage_drive::{BlockDevice, FlashDrive, Profile, StateError};
+use mileage_workload::PatternKind::Random;
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn a_restored_drive_continues_byte_for_byte(
+        seed in any::<u64>(), before in 0_usize..600, after in 1_usize..300, channels in 1_u32..4, buffer in 0_u32..9, queue in 1_u32..40
+    ) {
+        let sketch = Sketch { channels, dies: 1, blocks: 12, buffer, queue, ..Sketch::tiny() }.with_spare(0.6);
+        let mut drive = sketch.drive();
+        let mut requests = Requests::new(seed, &drive);
+        completions(&mut drive, &requests.take(before));
+        let mut other = FlashDrive::restored(sketch.profile(), &drive.save()).unwrap();
+        let next = requests.take(after);
+        prop_assert_eq!(completions(&mut drive, &next), completions(&mut other, &next));
+        prop_assert_eq!(drive.save(), other.save());
+        prop_assert_eq!(drive.named_counters(), other.named_counters());
+    }
+
+    /// Bytes changed at random with the checksum made right again: refused or taken, but never a panic, and what
+    /// was taken still works.
+    #[test]
+    fn a_forged_state_never_panics(seed in any::<u64>(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+        let sketch = Sketch::tiny();
+        let mut drive = sketch.drive();
+        let mut requests = Requests::new(seed, &drive);
+        completions(&mut drive, &requests.take(200));
+        let mut state = drive.save();
+        let body = state.len() - 32;
+        for (at, value) in changes {
+            state[32 + at.index(body)] = value;
+        }
+        let checksum = mileage_drive::conformance::state_checksum(&state[32..]);
+        state[24..32].copy_from_slice(&checksum.to_le_bytes());
+        if let Ok(mut forged) = FlashDrive::restored(sketch.profile(), &state) {
+            let mut requests = Requests::new(seed, &forged);
+            completions(&mut forged, &requests.take(50));
+        }
+    }
+
+    #[test]
+    fn random_bytes_are_no_state(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert!(Sketch::tiny().drive().restore(&bytes).is_err());
+    }
+}
+
+#[test]
+fn every_refusal_says_what_is_wrong() {
+    let mut drive = Sketch::tiny().drive();
+    do_workload(&mut drive, &workload(Random, 0, 64 * 4096, 3.0, 1));
+    let state = drive.save();
+    let changed = |at: usize, value: u8| {
+        let mut state = state.clone();
+        state[at] = value;
+        state
+    };
+    let refused = |bytes: &[u8]| Sketch::tiny().drive().restore(bytes).unwrap_err();
+    assert_eq!(refused(b""), StateError::NotAState);
+    assert_eq!(refused(&changed(0, b'X')), StateError::NotAState);
+    assert_eq!(refused(&changed(8, 9)), StateError::OtherVersion { found: 9 });
+    assert!(matches!(refused(&state[..20]), StateError::Truncated { found: 20 }));
+    assert!(matches!(refused(&state[..state.len() - 1]), StateError::Corrupt { .. }));
+    assert!(matches!(refused(&changed(state.len() - 3, 0xEE)), StateError::Corrupt { .. }));
+    let other = Sketch { program_us: 201.0, ..Sketch::tiny() };
+    let error = other.drive().restore(&state).unwrap_err();
+    assert_eq!(error, StateError::OtherProfile { name: "sketch".to_owned() });
+    for error in [refused(b""), refused(&state[..20]), refused(&changed(8, 9)), error] {
+        let text = error.to_string();
+        assert!(text.len() > 20 && !text.contains('\n'), "{text}");
+    }
+}
+
+#[test]
+fn a_new_drive_is_a_small_state() {
+    for text in [PLAIN, X25E] {
+        let mut drive = FlashDrive::new(Profile::parse(text).unwrap());
+        assert!(drive.save().len() < 10_000, "{}", drive.save().len());
+        // A hundredth written: a small state still.
+        let span_bytes = drive.capacity_bytes();
+        do_workload(&mut drive, &workload(Random, 0, span_bytes, 0.01, 1));
+        let bytes = drive.save().len() as u64;
+        assert!(bytes < 16 * drive.mapped_pages() + 10_000, "{bytes}");
+    }
+}

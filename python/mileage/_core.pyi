@@ -1,0 +1,104 @@
+"""
+The compiled core of Mileage: sizes, the load engine and virtual drives.
+"""
+
+from os import PathLike
+from typing import Any, Final, SupportsFloat, SupportsIndex, final
+
+__all__ = ["BUILD_PROFILE", "Drive", "drive_title", "format_bytes", "latency_quantile_ns", "parse_bytes", "run_file"]
+
+BUILD_PROFILE: Final[str]
+"""
+`release` or `debug`: measuring with a debug build is refused by `mileage run`.
+"""
+
+@final
+class Drive:
+    """
+    A virtual drive in virtual time, built from a profile (TOML).
+
+    `Drive(profile)` takes the text of a profile, or the name of a drive that ships with Mileage. The drive has no
+    randomness of its own: equal operations give equal times.
+    """
+    def __new__(cls, /, profile: str) -> Drive:
+        """
+        A factory-fresh drive. Raises `mileage.errors.Refused` for an unknown name or an impossible profile.
+        """
+    @property
+    def capacity_bytes(self, /) -> int:
+        """
+        Bytes that the host can address.
+        """
+    def counters(self, /) -> list[tuple[str, int]]:
+        """
+        What explains the drive's speed: name and value since power-on.
+        """
+    def discard_all(self, /) -> None:
+        """
+        Discard the whole capacity, as `blkdiscard` does.
+        """
+    def idle(self, /, nanoseconds: SupportsIndex) -> None:
+        """
+        Let virtual time pass without I/O, in nanoseconds.
+        """
+    @property
+    def name(self, /) -> str:
+        """
+        Short name.
+        """
+    @property
+    def now_ns(self, /) -> int:
+        """
+        Virtual time since power-on, in nanoseconds.
+        """
+    @property
+    def rated_write_bytes(self, /) -> int | None:
+        """
+        Bytes the maker warrants to be written, or `None`.
+        """
+    @staticmethod
+    def restore(profile: str, state: bytes) -> Drive:
+        """
+        The drive that goes on where a saved one of the same profile stopped. Raises `ValueError` when the state is
+        damaged or belongs to another profile.
+        """
+    def run(self, /, workload: str, poll: Any | None = None) -> str:
+        """
+        Do a workload (JSON) and return its record (JSON). `poll(bytes, operations)` is called now and then; when it
+        answers true the run is interrupted. Raises `ValueError` when the drive cannot do the workload.
+        """
+    def save(self, /) -> bytes:
+        """
+        The whole state, to be given to `restore`.
+        """
+
+def drive_title(profile: str) -> str:
+    """
+    The title of a drive profile (TOML). Raises `mileage.errors.Refused` when it is none.
+    """
+
+def format_bytes(byte_count: "int") -> "str":
+    """
+    Bytes in words, such as `4 KiB`.
+    """
+
+def latency_quantile_ns(histogram: str, q: SupportsFloat | SupportsIndex) -> int | None:
+    """
+    Nearest-rank quantile in nanoseconds of a stored histogram (JSON), `q` in 0..=1; `None` when it is empty.
+    Raises `ValueError` when the text is no histogram or `q` is out of range.
+    """
+
+def parse_bytes(text: str) -> int:
+    """
+    Bytes named by a text such as `4096`, `4KiB` or `64GB`. Raises `ValueError` for anything else.
+    """
+
+def run_file(path: str | PathLike[str], workload: str, direct: bool, poll: Any | None = None) -> str:
+    """
+    Do a workload (JSON) on the existing file at `path` and return its record (JSON).
+
+    `direct` opens it with `O_DIRECT`. `poll(bytes, operations)` is called twenty times a second; when it answers
+    true the run is interrupted. An I/O error stands in the record. `audit` beside it has the kernel's own count of
+    bytes and calls for each worker thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when the file or
+    the workload cannot be used, and `OSError` when the run is void.
+    """
