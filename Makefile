@@ -36,6 +36,7 @@ test: lint test-rust test-python ## everything that must hold: lints, types, stu
 
 test-rust: need-rust ## Rust tests (the binding crate has no logic; Python tests it)
 	cargo test --locked --workspace --exclude mileage-python
+	cargo test --locked --workspace --exclude mileage-python --bench '*'
 
 test-python: $(STAMPS)/dev packages ## Python tests, on the installed package
 	$(BIN)/pytest
