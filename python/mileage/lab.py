@@ -223,11 +223,14 @@ class StudyResult:
     def write_report(self) -> None:
         """Write the tables, the figures and the page into the study folder."""
         from mileage.report import render_html, write_figures
+        from mileage.report.tables import write_tables as write_csv
 
         write_tables(self.folder.content(), self.folder.path)
         view = self.view()
         self.folder.figures.mkdir(exist_ok=True)
         write_figures(view, self.folder.figures)
+        self.folder.tables.mkdir(exist_ok=True)
+        write_csv(view.comparison, self.folder.tables)
         self.folder.report.write_text(render_html(view), encoding="utf-8")
 
 

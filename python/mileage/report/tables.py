@@ -1,0 +1,32 @@
+"""The judged cells as CSV: one row per cell and metric, full precision, units in the column names."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from mileage.judge import Comparison
+
+_COLUMNS = (
+    *("cell", "measure", "metric", "verdict", "ratio", "ci95_low", "ci95_high", "p_raw", "p_adjusted"),
+    *("relevance", "mean_baseline", "mean_candidate", "n_baseline", "n_candidate", "note"),
+)
+
+
+def cells_csv(comparison: Comparison) -> str:
+    """CSV text with a header; `ratio` is candidate over baseline, means are in the metric's unit, empty: unknown."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for cell in comparison.cells:
+        low, high = cell.ci95 or (None, None)
+        head = (cell.cell, cell.measure, cell.metric, cell.verdict, cell.ratio, low, high, cell.p_raw)
+        means = (cell.mean_baseline, cell.mean_candidate, cell.n_baseline, cell.n_candidate)
+        writer.writerow((*head, cell.p_adjusted, cell.relevance, *means, cell.note))
+    return text.getvalue()
+
+
+def write_tables(comparison: Comparison, folder: Path) -> None:
+    """Write `cells.csv` into an existing folder."""
+    (folder / "cells.csv").write_text(cells_csv(comparison), encoding="utf-8")
