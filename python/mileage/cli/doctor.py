@@ -272,3 +272,6 @@ def _number(text: str) -> float | None:
 
 def _gib(size_bytes: int) -> str:
     return f"{size_bytes / 2**30:.1f} GiB"
+
+
+command = doctor

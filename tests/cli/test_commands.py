@@ -1,0 +1,59 @@
+"""Every command answers: its help, its tables, its exit status."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mileage.cli import _COMMANDS
+from tests.execute.conftest import Small, run_mileage
+
+
+@pytest.mark.parametrize("command", sorted(_COMMANDS))
+def test_every_command_has_its_help(command: str) -> None:
+    result = run_mileage(command, "--help")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("Usage: ")
+
+
+def test_the_help_loads_none_of_the_heavy_libraries() -> None:
+    code = "import sys; sys.argv = ['mileage', '--help']\n" + (
+        "from mileage.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'scipy', 'duckdb', 'altair', 'rich', 'msgspec', 'mileage._core'} & set(sys.modules)\n"
+        "sys.exit(repr(heavy) if heavy else 0)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_doctor_looks_at_a_directory(tmp_path: Path) -> None:
+    result = run_mileage("doctor", f"dir:{tmp_path}", "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("what", ["studies", "workloads", "drives"])
+def test_lists_name_what_exists(what: str) -> None:
+    rows = json.loads(run_mileage("list", what, "--json").stdout)
+    assert all(row["name"] and row["title"] for row in rows)
+    expected = {"studies": "degradation", "workloads": "iops.random_write", "drives": "intel-x25e-64gb"}
+    assert expected[what] in {row["name"] for row in rows}
+
+
+def test_a_study_is_compared_and_the_exit_status_tells(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    assert run_mileage("run", *Small(tmp_path).virtual(), "--out", str(folder)).returncode == 0
+    stages = (f"{folder}:before", f"{folder}:after")
+    told = run_mileage("compare", *stages, "--json")
+    assert told.returncode == 0, told.stderr
+    verdicts = {cell["verdict"] for cell in json.loads(told.stdout)["cells"]}
+    assert "slower" in verdicts
+    assert run_mileage("compare", *stages, "--fail-if", "slower").returncode == 1
+    assert run_mileage("compare", *reversed(stages), "--fail-if", "slower").returncode == 0
+    assert run_mileage("compare", stages[0], stages[0]).returncode == 2
+    assert run_mileage("report", str(folder)).returncode == 0
+    assert run_mileage("report", str(tmp_path / "none")).returncode == 2
