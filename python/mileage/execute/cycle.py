@@ -16,7 +16,7 @@ from typing import Any
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.progress import Progress, stage_text
-from mileage.execute.run import perform
+from mileage.execute.run import Poll, perform
 from mileage.plan import Plan, PlannedRun
 from mileage.record import Journal, StudyFolder
 from mileage.record.environment import diff, snapshot
@@ -100,9 +100,13 @@ class Cycle:
         while finished < len(stages) and stage_key(stages[finished][0]) in self._ended:
             finished += 1
         if not target.is_virtual:
+            kept = target.path is not None and target.path.exists()
             target.prepare(self._shared.plan.work_bytes)
-            if not any(run.index in self._done for stage in stages for run in stage):
+            done = [run for stage in stages for run in stage if run.index in self._done]
+            if not done:
                 target.purge()
+            elif not kept:
+                self._write_again(target, done)
             return finished
         target.purge()
         for number in range(finished, 0, -1):
@@ -112,6 +116,17 @@ class Cycle:
                 target.restore(state)  # type: ignore[attr-defined]
                 return number
         return 0
+
+    def _write_again(self, target: Target, done: list[PlannedRun]) -> None:
+        """The work file is gone, and with it what was written: prepare and torture are done again, unjournalled."""
+        self._shared.progress.note(f"{target.path} is gone; writing its content again")
+        for run in done:
+            if run.role in ("prepare", "torture"):
+                self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
+
+    def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> dict[str, Any]:
+        direct = self._shared.plan.study.state.cache == "direct"
+        return perform(target, run, direct=direct, idle_ns=self._idle_ns(run), poll=poll)
 
     def _idle_ns(self, run: PlannedRun) -> int:
         """How long an idle run rests: as planned, or as long as the torture run that it mirrors lasted."""
@@ -137,8 +152,7 @@ class Cycle:
             raise Interrupted()
         started = _now()
         try:
-            direct = shared.plan.study.state.cache == "direct"
-            record = perform(target, run, direct=direct, idle_ns=self._idle_ns(run), poll=poll)
+            record = self._perform(target, run, poll)
         except RunFailed as failure:
             if not isinstance(failure, Interrupted):
                 shared.journal.append(
