@@ -83,36 +83,29 @@ def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_pat
     from mileage.target import open_target
 
     folder = tmp_path / "study"
-    args = small.virtual(blocks_per_plane=4, cycles=2)
-    assert run_mileage("run", *args, "--out", str(folder)).returncode == 0
+    study, *rest = small.virtual(blocks_per_plane=3, cycles=2)
+    short = (
+        Path(study).read_text().replace('"8MiB"', '"256KiB"').replace("2000", "4").replace('"3x"', '"1MiB"')
+    )
+    Path(study).write_text(short)
+    assert run_mileage("run", study, *rest, "--out", str(folder)).returncode == 0
     journal = folder / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     plan = lab.load(folder).plan
-
-    def finish(data: bytes) -> None:
-        journal.write_bytes(data)
-        execute_study(
-            plan,
-            StudyFolder(folder),
-            lambda: open_target(plan.target, plan_hash=plan.hash),
-            Silent(),
-            command="",
-        )
-        assert_every_run_once(folder)
-
-    # The study's own end: short lines, so every byte is tried from end to end.
-    last_two = b"".join(lines[-2:])
-    for cut in range(len(last_two)):
-        finish(b"".join(lines[:-2]) + last_two[:cut])
-    # The last two runs: long lines. What a cut does depends on the whole lines alone, so every byte is tried on the
-    # reading, and the study is finished from cuts around each line's ends and inside.
     last_run = max(at for at, line in enumerate(lines) if line.startswith(b'{"kind":"run"'))
-    kept, first, second = b"".join(lines[: last_run - 1]), lines[last_run - 1], lines[last_run]
-    for cut in range(len(first) + len(second)):
-        journal.write_bytes(kept + (first + second)[:cut])
-        assert len(StudyFolder(folder).content().entries) == last_run - 1 + (cut >= len(first))
-    for cut in (0, 1, len(first) - 1, len(first), len(first) + 1, len(first) + len(second) - 1):
-        finish(kept + (first + second)[:cut])
+    # The last two lines of the finished journal, and the last two runs, as a kill in mid-study would leave them.
+    for end in (len(lines), last_run + 1):
+        kept, last_two = b"".join(lines[: end - 2]), b"".join(lines[end - 2 : end])
+        for cut in range(len(last_two) + 1):
+            journal.write_bytes(kept + last_two[:cut])
+            execute_study(
+                plan,
+                StudyFolder(folder),
+                lambda: open_target(plan.target, plan_hash=plan.hash),
+                Silent(),
+                command="",
+            )
+            assert_every_run_once(folder)
 
 
 def test_ctrl_c_ends_in_a_second_and_keeps_what_finished(small: Small, tmp_path: Path) -> None:
