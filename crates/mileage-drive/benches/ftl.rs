@@ -23,6 +23,13 @@ fn cpu_s() -> f64 {
     }
 }
 
+/// Memory that this process holds now, in KiB.
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
 fn workload(pattern: PatternKind, seed: u64, span_bytes: u64, passes: u64) -> Workload {
     let stop = Stop { bytes: Some(passes * span_bytes), ..Stop::default() };
     Workload {
@@ -75,6 +82,8 @@ fn measure(over_provisioning: f64, divisor: u64) -> String {
         record.ops_written as f64 / seconds / 1e6,
         record.elapsed_ns as f64 / 1e9,
     );
+    let bytes_per_kib = resident_kib() as f64 * 1024.0 / (drive.profile().raw_bytes() / 1024) as f64;
+    let _ = write!(line, "  {bytes_per_kib:.2} B/KiB");
     let start_s = cpu_s();
     let state = drive.save();
     let saved_s = cpu_s() - start_s;

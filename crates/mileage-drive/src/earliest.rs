@@ -3,7 +3,7 @@
 //! Changing one instant replays log2(n) matches; ties go to the lower index, so the order is deterministic.
 
 /// An instant that never comes.
-pub(crate) const NEVER: u64 = u64::MAX / 2;
+pub(crate) const NEVER: u64 = u64::MAX;
 
 /// `n` instants and who has the earliest.
 #[derive(Clone, Debug)]
@@ -41,8 +41,7 @@ impl Earliest {
         self.nodes[node] = winner;
         while node > 1 {
             let sibling = self.nodes[node ^ 1];
-            // An odd node's sibling has the lower indices and wins ties.
-            let sooner = sibling.0 < winner.0 + (node as u64 & 1);
+            let sooner = sibling.0 < winner.0 || (sibling.0 == winner.0 && sibling.1 < winner.1);
             winner = if sooner { sibling } else { winner };
             node /= 2;
             self.nodes[node] = winner;
