@@ -45,6 +45,7 @@ fn workload(pattern: PatternKind, seed: u64, span_bytes: u64, passes: u64) -> Wo
         content: Content::Incompressible,
         sync: Sync::None,
         sync_timed: false,
+        ..Workload::default()
     }
 }
 

@@ -218,6 +218,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
                 OpKind::Read => RequestKind::Read,
                 OpKind::Write => RequestKind::Write,
                 OpKind::Sync => RequestKind::Flush,
+                OpKind::Discard => RequestKind::Discard,
             },
             fua: false,
             offset_bytes: op.offset_bytes,
@@ -250,7 +251,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
     fn complete(&mut self, place: u32) -> u32 {
         let Outstanding { op, thread, submit_ns, complete_ns, refused } = self.outstanding[place as usize];
         let Thread { execution, record, .. } = &mut self.threads[thread as usize];
-        execution.complete();
+        execution.complete(complete_ns);
         if refused {
             return thread;
         }
@@ -310,12 +311,17 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             submit_ns,
             durable_ns,
             elapsed_ns: if workload.sync_timed { durable_ns } else { submit_ns },
-            latency: mileage_measure::LatencyData { read: read.to_data(), write: write.to_data() },
+            latency: mileage_measure::LatencyData {
+                read: read.to_data(),
+                write: write.to_data(),
+                ..Default::default()
+            },
             series: self.series.to_data(),
             counters: names.iter().map(|name| (*name).to_owned()).zip(self.counters_now).collect(),
             threads,
             error: self.error,
             interrupted: self.interrupted,
+            ..RunRecord::default()
         }
     }
 }

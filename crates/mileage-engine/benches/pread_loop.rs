@@ -39,6 +39,7 @@ impl Case<'_> {
             content: self.content,
             sync: Sync::None,
             sync_timed: false,
+            ..Workload::default()
         };
         let handle = start(workload, Options::new(self.path)).expect("the file is there");
         let finished = handle.wait(Duration::from_secs(3600)).expect("ends").expect("is not void");

@@ -42,4 +42,4 @@ pub use audit::ThreadIo;
 pub use error::Error;
 pub use handle::{Finished, Handle, Progress, start, start_observed};
 pub use prepare::lay_out;
-pub use target::Options;
+pub use target::{Api, Options};

@@ -81,7 +81,7 @@ impl Pool {
         let record = workload.record_bytes as usize;
         let usable = match workload.content {
             Content::Zeros => record,
-            Content::Incompressible => pool_bytes(record, workload.threads as usize),
+            _ => pool_bytes(record, workload.threads as usize),
         };
         let mut pages = Pages::new(usable)?;
         if workload.content == Content::Incompressible {
@@ -138,6 +138,7 @@ mod tests {
             content,
             sync: Sync::None,
             sync_timed: false,
+            ..Workload::default()
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
         submit_ns: last_ns - first_ns,
         durable_ns: durable_ns - first_ns,
         elapsed_ns: if workload.sync_timed { durable_ns - first_ns } else { last_ns - first_ns },
-        latency: LatencyData { read: read.to_data(), write: write.to_data() },
+        latency: LatencyData { read: read.to_data(), write: write.to_data(), ..LatencyData::default() },
         series: series.map(|series| series.to_data()).unwrap_or_default(),
         threads: parts.iter().map(|part| part.record.clone()).collect(),
         error: failure.map(|(_, error)| error),

@@ -43,6 +43,7 @@ pub fn lay_out(path: &Path, bytes: u64, seed: u64, direct: bool) -> Result<Handl
         content: Content::Incompressible,
         sync: Sync::Fdatasync,
         sync_timed: true,
+        ..Workload::default()
     };
     start(workload, Options { direct, create: true, ..Options::new(path) })
 }

@@ -156,7 +156,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             match self.execution.next(at_ns, &mut self.out) {
                 Step::Issue => {}
                 Step::Done => return None,
-                Step::AwaitCompletion => {
+                Step::AwaitCompletion | Step::WaitUntil(_) => {
                     unreachable!("at depth 1 every operation completes before the next is asked for")
                 }
             }
@@ -165,6 +165,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                 OpKind::Read => self.read(op),
                 OpKind::Write => self.write(op),
                 OpKind::Sync => self.sync(op),
+                OpKind::Discard => unreachable!("refused when the workload is checked"),
             };
             let end_ns = now_ns() - origin_ns;
             if let Err(failure) = done {
@@ -252,14 +253,14 @@ impl<'a, O: Observer> Worker<'a, O> {
                 part.write.record(latency_ns);
                 part.series.record(end_ns, 0, bytes, latency_ns);
             }
-            OpKind::Sync => part.durable_ns = Some(end_ns),
+            OpKind::Sync | OpKind::Discard => part.durable_ns = Some(end_ns),
         }
         if op.kind != OpKind::Sync {
             part.first_ns.get_or_insert(at_ns);
             part.last_ns = end_ns;
             self.ready -= 1;
         }
-        self.execution.complete();
+        self.execution.complete(end_ns);
         self.observer.completed(self.thread, &op, at_ns, end_ns);
     }
 

@@ -10,5 +10,5 @@ mod record;
 mod series;
 
 pub use histogram::{Histogram, HistogramData, SUB_BUCKETS_PER_OCTAVE};
-pub use record::{LatencyData, RunError, RunRecord, ThreadRecord};
+pub use record::{Concurrency, LatencyData, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
 pub use series::{Series, SeriesData};

@@ -9,8 +9,69 @@ use std::collections::BTreeMap;
 pub struct LatencyData {
     /// Of reads.
     pub read: HistogramData,
-    /// Of writes; the final sync is not among them.
+    /// Of writes; syncs are not among them.
     pub write: HistogramData,
+    /// Of syncs, the final one included.
+    #[serde(default)]
+    pub sync: HistogramData,
+    /// Of discards.
+    #[serde(default)]
+    pub discard: HistogramData,
+    /// Of metadata operations (create, stat, unlink, ...).
+    #[serde(default)]
+    pub metadata: HistogramData,
+    /// Of reads and writes from their intended start, waiting included; empty in the closed loop.
+    #[serde(default)]
+    pub response: HistogramData,
+}
+
+/// What a run cost the machine that did it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Processor time of the workers in user mode, in nanoseconds.
+    pub user_ns: u64,
+    /// Processor time of the workers in the kernel, in nanoseconds.
+    pub system_ns: u64,
+    /// Times a worker gave up the processor because it had to wait.
+    pub switches_voluntary: u64,
+    /// Times a worker was taken off the processor.
+    pub switches_involuntary: u64,
+    /// Time spent generating data to write, in nanoseconds; it lies outside latencies and inside the run's time.
+    pub fill_ns: u64,
+    /// Time spent comparing what was read, in nanoseconds; likewise.
+    pub verify_ns: u64,
+    /// The engine's own cost of one operation on a target that does nothing, in picoseconds.
+    pub overhead_ps: u64,
+    /// Clock that timed the run: `tsc` or `monotonic_raw`; empty in virtual time.
+    pub clock: String,
+    /// Processor time of kernel threads that worked for the run (`io_uring` worker threads), in nanoseconds.
+    pub kernel_workers_ns: u64,
+    /// The device's own counters over the run (`/sys/dev/block/.../stat`), by name; empty where there is no device.
+    pub device: BTreeMap<String, u64>,
+    /// What limited the rate: `device`, `cpu`, `rate`, `memory`; empty when not known.
+    pub limited_by: String,
+}
+
+/// A read that did not return what was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// First byte that differs.
+    pub offset_bytes: u64,
+    /// `flipped`, `stale`, `misplaced`, `torn` or `foreign`.
+    pub kind: String,
+    /// One line: what was expected there and what was found.
+    pub message: String,
+}
+
+/// Rates that a run of several threads has beside its total (IOzone's "children see" and "parent sees").
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Concurrency {
+    /// First submission of any thread to the end of the thread that was done first, in nanoseconds.
+    pub first_done_ns: u64,
+    /// Bytes that all threads had moved by then.
+    pub first_done_bytes: u64,
+    /// Operations that all threads had completed by then.
+    pub first_done_ops: u64,
 }
 
 /// What one thread did.
@@ -28,6 +89,9 @@ pub struct ThreadRecord {
     pub bytes_written: u64,
     /// Read and write system calls made; more than the operations when the kernel transferred less than asked.
     pub calls: u64,
+    /// First submission to last completion of this thread, in nanoseconds.
+    #[serde(default)]
+    pub elapsed_ns: u64,
 }
 
 /// Why a run ended before its stop rule.
@@ -50,6 +114,15 @@ pub struct RunRecord {
     pub ops_read: u64,
     /// Writes completed.
     pub ops_written: u64,
+    /// Discards completed.
+    #[serde(default)]
+    pub ops_discarded: u64,
+    /// Bytes discarded.
+    #[serde(default)]
+    pub bytes_discarded: u64,
+    /// Metadata operations completed.
+    #[serde(default)]
+    pub ops_metadata: u64,
     /// First submission to last completion without the final sync, in nanoseconds.
     pub submit_ns: u64,
     /// First submission to the end of the final sync, in nanoseconds; equal to `submit_ns` without one.
@@ -64,6 +137,15 @@ pub struct RunRecord {
     pub counters: BTreeMap<String, u64>,
     /// Each thread's part.
     pub threads: Vec<ThreadRecord>,
+    /// What the run cost the machine.
+    #[serde(default)]
+    pub usage: Usage,
+    /// What the threads together had done when the first was done; `None` with one thread.
+    #[serde(default)]
+    pub concurrency: Option<Concurrency>,
+    /// Reads that did not return what was written, the first 100.
+    #[serde(default)]
+    pub mismatches: Vec<Mismatch>,
     /// Set when the run failed; what was done before stands above.
     pub error: Option<RunError>,
     /// Set when the user interrupted the run.

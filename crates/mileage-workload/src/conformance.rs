@@ -42,7 +42,7 @@ pub fn random_workload(seed: u64, target_bytes: u64, depth_max: u32) -> Workload
     let start = draw(target_bytes / record - records + 1);
     let limit = (u64::from(threads) + draw(400)) * record;
     Workload {
-        pattern: [PatternKind::Sequential, PatternKind::Shuffled, PatternKind::Random][draw(3) as usize],
+        pattern: [PatternKind::Sequential, PatternKind::Shuffled, PatternKind::Random][draw(3) as usize].clone(),
         read_percent: [0, 30, 100][draw(3) as usize],
         record_bytes,
         span_start_bytes: start * record,
@@ -58,6 +58,7 @@ pub fn random_workload(seed: u64, target_bytes: u64, depth_max: u32) -> Workload
         content: Content::Incompressible,
         sync: [Sync::None, Sync::Fsync, Sync::Fdatasync][draw(3) as usize],
         sync_timed: draw(2) == 0,
+        ..Workload::default()
     }
 }
 
@@ -102,7 +103,7 @@ fn expected(workload: &Workload, thread: u32) -> Vec<Op> {
     let (mut all, mut out) = (Vec::new(), Vec::new());
     while execution.next(0, &mut out) != Step::Done {
         for _ in &out {
-            execution.complete();
+            execution.complete(0);
         }
         all.append(&mut out);
     }

@@ -3,11 +3,13 @@
 use crate::pattern::{Records, below, stream};
 use crate::workload::{Error, Sync, Workload};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 const LOOKAHEAD: usize = 64;
 
 /// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OpKind {
     /// Read `length_bytes` at `offset_bytes`.
     Read,
@@ -15,6 +17,8 @@ pub enum OpKind {
     Write,
     /// Make all completed writes durable; offset and length are 0.
     Sync,
+    /// Give up `length_bytes` at `offset_bytes`: TRIM on a device, a hole in a file.
+    Discard,
 }
 
 /// One operation of a thread.
@@ -35,6 +39,8 @@ pub enum Step {
     Issue,
     /// Nothing can be issued before a completion: wait for one, then ask again.
     AwaitCompletion,
+    /// Nothing can be issued before this time (or a completion, if one is outstanding): wait, then ask again.
+    WaitUntil(u64),
     /// Everything was issued and has completed.
     Done,
 }
@@ -146,12 +152,19 @@ impl Execution {
         Step::Issue
     }
 
-    /// An operation has completed.
+    /// When each operation that the last call of [`Execution::next`] appended was due, in the same order and on the
+    /// clock of its `now_ns`. Empty in the closed loop, where an operation is due when it is submitted.
+    #[inline]
+    pub fn due_ns(&self) -> &[u64] {
+        &[]
+    }
+
+    /// An operation has completed, at `now_ns`.
     ///
     /// # Panics
     /// When none was outstanding: a programmer's mistake.
     #[inline]
-    pub fn complete(&mut self) {
+    pub fn complete(&mut self, _now_ns: u64) {
         assert!(self.in_flight > 0, "a completion without an operation");
         self.in_flight -= 1;
     }

@@ -24,9 +24,14 @@
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod content;
 mod execution;
+mod load;
 mod pattern;
 mod workload;
 
+pub use content::Content;
 pub use execution::{Execution, Observer, Op, OpKind, Step, Unobserved};
-pub use workload::{Content, Error, PatternKind, Stop, Sync, Workload};
+pub use load::{Cap, Load, Open, Ramp, Spacing, Think};
+pub use pattern::{AccessLine, IorOrder, PatternKind, TraceOp};
+pub use workload::{Error, Files, Stop, Sync, Verify, Workload};

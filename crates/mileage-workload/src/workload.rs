@@ -1,31 +1,12 @@
 //! The value that says what I/O to do, and the rules that make one valid.
 
+use crate::content::Content;
+use crate::load::Load;
+use crate::pattern::PatternKind;
 use mileage_units::format_bytes;
 use serde::{Deserialize, Serialize};
 
-/// Order in which the records of the span are visited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PatternKind {
-    /// One after the other from the start; each thread has a contiguous share; wraps around at its end.
-    Sequential,
-    /// Each record of the thread's share once, in a seeded shuffle; a new shuffle for every further pass.
-    Shuffled,
-    /// Uniform over the whole span, with replacement, whatever the thread.
-    Random,
-}
-
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Content {
-    /// Seeded random bytes; no compressor saves anything on them.
-    Incompressible,
-    /// Zero bytes.
-    Zeros,
-}
-
-/// How a thread that has written makes its writes durable, once, after its last operation.
+/// How a thread makes its writes durable: after its last operation, and between writes as [`Workload::sync_every`] says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sync {
@@ -35,6 +16,33 @@ pub enum Sync {
     Fsync,
     /// Data and the metadata needed to read it back.
     Fdatasync,
+}
+
+/// Whether all threads work on one file or each on its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Files {
+    /// One file (or device) for all; patterns that visit each record once divide the span among the threads.
+    #[default]
+    Shared,
+    /// A file for each thread; each has the whole span in its own.
+    PerThread,
+}
+
+/// How many of the reads are compared with what was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verify {
+    /// None.
+    #[default]
+    Off,
+    /// One read in `one_in`, drawn by seed; 2 or more.
+    Sampled {
+        /// Reads for each one that is compared.
+        one_in: u32,
+    },
+    /// Every read.
+    All,
 }
 
 /// When a run ends: at the first limit reached. Bytes and operations are totals over all threads.
@@ -80,6 +88,25 @@ pub struct Workload {
     pub sync: Sync,
     /// Whether the final sync counts in the run's time.
     pub sync_timed: bool,
+    /// Writes of a thread after which it syncs, besides the final sync; 0 for the final one only.
+    #[serde(default)]
+    pub sync_every: u64,
+    /// Share of operations that discard (TRIM, punch a hole), 0 to 100 percent, taken before the read share is drawn.
+    #[serde(default)]
+    pub discard_percent: u8,
+    /// One file, or one for each thread.
+    #[serde(default)]
+    pub files: Files,
+    /// When operations start: as soon as one completes (the default), or by a clock.
+    #[serde(default)]
+    pub load: Load,
+    /// Which reads are compared with what was written.
+    #[serde(default)]
+    pub verify: Verify,
+    /// Number of this writing of the target, part of every block's content: what is read back tells which writing it
+    /// is from.
+    #[serde(default)]
+    pub generation: u32,
 }
 
 /// Why a workload cannot be done, with what was found and what is expected.
@@ -108,9 +135,45 @@ pub enum Error {
         /// The divisor, in bytes.
         of: u64,
     },
+    /// Asked for, known, and not possible here.
+    #[error("{what} is {found}: {expected}")]
+    Refused {
+        /// Name of the field.
+        what: &'static str,
+        /// What was given.
+        found: String,
+        /// What is possible and what to do.
+        expected: &'static str,
+    },
     /// No limit was given.
     #[error("no stop rule: give stop.bytes, stop.operations or stop.time_ns")]
     Endless,
+}
+
+impl Default for Workload {
+    /// Sequential 4 KiB reads, one at a time, on one thread; span and stop rule are still to be given.
+    fn default() -> Self {
+        Self {
+            pattern: PatternKind::Sequential,
+            read_percent: 100,
+            record_bytes: 4096,
+            span_start_bytes: 0,
+            span_bytes: 0,
+            depth: 1,
+            threads: 1,
+            stop: Stop::default(),
+            seed: 0,
+            content: Content::Incompressible,
+            sync: Sync::None,
+            sync_timed: false,
+            sync_every: 0,
+            discard_percent: 0,
+            files: Files::Shared,
+            load: Load::default(),
+            verify: Verify::Off,
+            generation: 0,
+        }
+    }
 }
 
 fn in_range(what: &'static str, found: u64, min: u64, max: u64) -> Result<(), Error> {
@@ -165,7 +228,44 @@ impl Workload {
         if let Some(time_ns) = self.stop.time_ns {
             in_range("stop.time_ns", time_ns, 1, u64::MAX / 2)?;
         }
-        if self.stop == Stop::default() { Err(Error::Endless) } else { Ok(()) }
+        if self.stop == Stop::default() {
+            return Err(Error::Endless);
+        }
+        self.check_built()
+    }
+
+    /// What has a name in the value and no code yet.
+    fn check_built(&self) -> Result<(), Error> {
+        let known = [PatternKind::Sequential, PatternKind::Shuffled, PatternKind::Random].contains(&self.pattern);
+        let refuse = |what, found: &dyn std::fmt::Debug| {
+            Err(Error::Refused { what, found: format!("{found:?}"), expected: "not built yet" })
+        };
+        if !known {
+            return refuse("pattern", &self.pattern);
+        }
+        if !matches!(self.content, Content::Incompressible | Content::Zeros) {
+            return refuse("content", &self.content);
+        }
+        let plain = Self::default();
+        if self.sync_every != 0 {
+            return refuse("sync_every", &self.sync_every);
+        }
+        if self.discard_percent != 0 {
+            return refuse("discard_percent", &self.discard_percent);
+        }
+        if self.files != plain.files {
+            return refuse("files", &self.files);
+        }
+        if self.load != plain.load {
+            return refuse("load", &self.load);
+        }
+        if self.verify != plain.verify {
+            return refuse("verify", &self.verify);
+        }
+        if self.generation != 0 {
+            return refuse("generation", &self.generation);
+        }
+        Ok(())
     }
 
     /// Records in the span.

@@ -119,6 +119,7 @@ pub fn workload(pattern: PatternKind, read_percent: u8, span_bytes: u64, passes:
         content: Content::Incompressible,
         sync: Sync::None,
         sync_timed: false,
+        ..Workload::default()
     }
 }
 

@@ -34,6 +34,7 @@ pub fn plain() -> Workload {
         content: Content::Incompressible,
         sync: Sync::None,
         sync_timed: false,
+        ..Workload::default()
     }
 }
 

@@ -22,9 +22,10 @@ fn simulate(workload: &Workload, latency_ns: impl Fn(&Op) -> u64) -> Log {
                         waiting.push(std::cmp::Reverse(complete_ns));
                     }
                 }
-                Step::AwaitCompletion => {
+                Step::WaitUntil(until_ns) if waiting.is_empty() => now_ns = until_ns,
+                Step::AwaitCompletion | Step::WaitUntil(_) => {
                     now_ns = waiting.pop().expect("something is outstanding").0;
-                    execution.complete();
+                    execution.complete(now_ns);
                 }
             }
         }
@@ -139,7 +140,7 @@ fn the_lookahead_is_what_is_issued_next() {
             break;
         }
         for _ in before..issued.len() {
-            execution.complete();
+            execution.complete(0);
         }
     }
     assert!(issued == known, "the lookahead and the issued operations differ");

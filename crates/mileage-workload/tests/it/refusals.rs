@@ -16,6 +16,7 @@ pub fn plain() -> Workload {
         content: Content::Incompressible,
         sync: Sync::None,
         sync_timed: false,
+        ..Workload::default()
     }
 }
 
