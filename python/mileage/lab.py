@@ -270,8 +270,15 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         [s for s in right if s.cell in common],
         relevance=relevance,
         paired=False,
-        labels=(f"{first.folder.path.name}:{first_stage}", f"{second.folder.path.name}:{second_stage}"),
+        labels=_labels((first.folder.path, first_stage), (second.folder.path, second_stage)),
     )
+
+
+def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
+    """`FOLDER:STAGE` for two stages, each with as few of its parent folders as tell the two apart."""
+    left, right = a[0].resolve().parts, b[0].resolve().parts
+    depth = next(n for n in range(1, max(len(left), len(right)) + 1) if left[-n:] != right[-n:])
+    return f"{Path(*left[-depth:])}:{a[1]}", f"{Path(*right[-depth:])}:{b[1]}"
 
 
 def _stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:

@@ -1,6 +1,7 @@
 """Every command answers: its help, its tables, its exit status."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -57,3 +58,9 @@ def test_a_study_is_compared_and_the_exit_status_tells(tmp_path: Path) -> None:
     assert run_mileage("compare", stages[0], stages[0]).returncode == 2
     assert run_mileage("report", str(folder)).returncode == 0
     assert run_mileage("report", str(tmp_path / "none")).returncode == 2
+    twin = tmp_path / "elsewhere" / "study"
+    shutil.copytree(folder, twin)
+    both = run_mileage("compare", f"{folder}:after", f"{twin}:after", "--json")
+    assert both.returncode == 0, both.stderr
+    assert f"{tmp_path.name}/study:after" in both.stdout
+    assert "elsewhere/study:after" in both.stdout

@@ -157,8 +157,7 @@ def _beyond_headline(comparison: Comparison) -> str:
     if not comparison.headline:
         return ""
     told: list[str] = []
-    inside = {id(c) for c in comparison.headline}
-    others = [c for c in comparison.cells if id(c) not in inside]
+    others = [c for c in comparison.cells if c not in comparison.headline]
     for metric in dict.fromkeys(c.metric for c in others):
         cells = [c for c in others if c.metric == metric]
         told.append(f"In {_METRIC_WORDS.get(metric, metric)}: {_counts(cells)}.")
