@@ -3,7 +3,7 @@
 //! takes new bytes from its pool for every write: that ratio shows what honest content costs where nothing but memory
 //! is written. `cargo bench` measures; `cargo test --benches` only tries that it runs.
 
-use mileage_engine::{Options, start};
+use mileage_engine::{Api, Options, start};
 use mileage_workload::{Content, PatternKind, Stop, Sync, Workload};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -26,6 +26,10 @@ struct Case<'a> {
 impl Case<'_> {
     /// Nanoseconds per operation of the engine.
     fn engine_ns(&self, seed: u64) -> f64 {
+        self.run_ns(seed, Options::new(self.path))
+    }
+
+    fn run_ns(&self, seed: u64, options: Options) -> f64 {
         let workload = Workload {
             pattern: PatternKind::Random,
             read_percent: self.read_percent,
@@ -41,7 +45,7 @@ impl Case<'_> {
             sync_timed: false,
             ..Workload::default()
         };
-        let handle = start(workload, Options::new(self.path)).expect("the file is there");
+        let handle = start(workload, options).expect("the file is there");
         let finished = handle.wait(Duration::from_secs(3600)).expect("ends").expect("is not void");
         assert_eq!(finished.record.error, None);
         finished.record.submit_ns as f64 / self.operations as f64
@@ -125,5 +129,15 @@ fn main() -> std::io::Result<()> {
     let case = |name, read_percent, content| Case { name, path: &path, read_percent, content, records, operations };
     case("cached 4 KiB random reads", 100, Content::Incompressible).compare(rounds)?;
     case("cached 4 KiB random rewrites, zeros", 0, Content::Zeros).compare(rounds)?;
-    case("cached 4 KiB random rewrites, incompressible", 0, Content::Incompressible).compare(rounds)
+    case("cached 4 KiB random rewrites, incompressible", 0, Content::Incompressible).compare(rounds)?;
+    no_call(&path, records, if measuring { 20_000_000 } else { 2_000 }, if measuring { 9 } else { 3 })
+}
+
+/// Nanoseconds per operation of the engine with no call at all, everything that a run records included.
+fn no_call(path: &Path, records: u64, operations: u64, rounds: u64) -> std::io::Result<()> {
+    let case = Case { name: "no call", path, read_percent: 100, content: Content::Zeros, records, operations };
+    let options = Options { api: Api::Null, ..Options::new(path) };
+    let mut costs: Vec<f64> = (0..rounds).map(|round| case.run_ns(round, options.clone())).collect();
+    let (least, median, most) = (quantile(&mut costs, 0), quantile(&mut costs, 2), quantile(&mut costs, 4));
+    writeln!(std::io::stdout(), "no call: {least:.1} ns, median {median:.1}, most {most:.1}; of {rounds} runs")
 }

@@ -4,7 +4,7 @@ use crate::audit::{Snapshot, ThreadIo};
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::merge::merge;
-use crate::target::{self, Options, Target};
+use crate::target::{self, Api, Options, Target};
 use crate::worker::{FAILED, Padded, Part, STOPPED, Shared, work};
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Unobserved, Workload};
@@ -81,22 +81,19 @@ pub fn start_observed<O: Observer + Send + 'static>(
     mut observer: impl FnMut(u32) -> O,
 ) -> Result<Handle, Error> {
     workload.check()?;
-    if workload.depth > 1 {
-        return Err(Error::Depth { found: workload.depth });
-    }
+    check_built(&workload, &options)?;
     if options.audit {
         Snapshot::take()?;
     }
     let Target { files, align_bytes } = target::open(&workload, &options)?;
     let threads = workload.threads;
     let shared = Shared {
-        path: options.path,
-        audit: options.audit,
         align_bytes,
         gate: Gate::new(threads),
         halt: Padded::default(),
         told: (0..threads).map(|_| Padded::default()).collect(),
         workload,
+        options,
     };
     let parts = (0..threads).map(|_| None).collect();
     let state = Mutex::new(State { running: threads, parts, threads: Vec::new(), outcome: None });
@@ -111,6 +108,33 @@ pub fn start_observed<O: Observer + Send + 'static>(
         }
     }
     Ok(handle)
+}
+
+/// What the options name and has no code yet, and more outstanding operations than the API keeps.
+fn check_built(workload: &Workload, options: &Options) -> Result<(), Error> {
+    let refuse = |what, found: &dyn std::fmt::Debug| {
+        let found = format!("{found:?}");
+        Err(Error::Workload(mileage_workload::Error::Refused { what, found, expected: "not built yet" }))
+    };
+    if !matches!(options.api, Api::Positioned | Api::Null) {
+        return refuse("api", &options.api);
+    }
+    if workload.depth > 1 {
+        return Err(Error::Depth { found: workload.depth });
+    }
+    if options.dsync {
+        return refuse("dsync", &options.dsync);
+    }
+    if !options.pin_cpus.is_empty() {
+        return refuse("pin_cpus", &options.pin_cpus);
+    }
+    if options.timeout_ns != 0 {
+        return refuse("timeout_ns", &options.timeout_ns);
+    }
+    if options.log.is_some() {
+        return refuse("log", &options.log);
+    }
+    Ok(())
 }
 
 fn spawn<O: Observer + Send + 'static>(

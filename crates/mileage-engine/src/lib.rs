@@ -25,8 +25,10 @@
 
 #![deny(unsafe_code)]
 
+mod api;
 mod audit;
 mod clock;
+mod data;
 mod errno;
 mod error;
 mod gate;

@@ -3,8 +3,11 @@
 use crate::audit::ThreadIo;
 use crate::handle::Finished;
 use crate::worker::Part;
-use mileage_measure::{Histogram, LatencyData, RunRecord};
+use mileage_measure::{Histogram, LatencyData, RunRecord, Usage};
 use mileage_workload::Workload;
+
+/// Mismatches that a record keeps.
+const MISMATCHES_MAX: usize = 100;
 
 /// The record of a run whose threads have all come back.
 ///
@@ -15,11 +18,11 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
     let last_ns = parts.iter().map(|part| part.last_ns).max().unwrap_or(0).max(first_ns);
     let durable_ns =
         parts.iter().filter_map(|part| part.durable_ns).max().map_or(last_ns, |end_ns| end_ns.max(last_ns));
-    let (mut read, mut write) = (Histogram::default(), Histogram::default());
-    for part in parts {
-        read.merge(&part.read);
-        write.merge(&part.write);
-    }
+    let latency = |pick: fn(&Part) -> &Histogram| {
+        let mut all = Histogram::default();
+        parts.iter().for_each(|part| all.merge(pick(part)));
+        all.to_data()
+    };
     let series = parts.iter().map(|part| part.series.clone()).reduce(|mut all, part| {
         all.merge(&part);
         all
@@ -34,9 +37,20 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
         submit_ns: last_ns - first_ns,
         durable_ns: durable_ns - first_ns,
         elapsed_ns: if workload.sync_timed { durable_ns - first_ns } else { last_ns - first_ns },
-        latency: LatencyData { read: read.to_data(), write: write.to_data(), ..LatencyData::default() },
+        ops_discarded: sum(|part| part.ops_discarded),
+        bytes_discarded: sum(|part| part.bytes_discarded),
+        latency: LatencyData {
+            read: latency(|part| &part.read),
+            write: latency(|part| &part.write),
+            sync: latency(|part| &part.sync),
+            discard: latency(|part| &part.discard),
+            response: latency(|part| &part.response),
+            ..LatencyData::default()
+        },
         series: series.map(|series| series.to_data()).unwrap_or_default(),
         threads: parts.iter().map(|part| part.record.clone()).collect(),
+        usage: Usage { fill_ns: sum(|part| part.fill_ns), verify_ns: sum(|part| part.verify_ns), ..Usage::default() },
+        mismatches: parts.iter().flat_map(|part| part.mismatches.clone()).take(MISMATCHES_MAX).collect(),
         error: failure.map(|(_, error)| error),
         interrupted: parts.iter().any(|part| part.interrupted),
         ..RunRecord::default()

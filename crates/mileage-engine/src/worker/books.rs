@@ -1,0 +1,153 @@
+//! What a thread writes down about its operations: counts, latencies, series, progress. Every loop uses it; none
+//! counts by itself.
+
+use super::Told;
+use crate::audit::ThreadIo;
+use mileage_measure::{Histogram, Mismatch, RunError, Series, ThreadRecord};
+use mileage_workload::{Op, OpKind};
+use std::sync::atomic::Ordering;
+
+/// First length of a series' intervals; it doubles by itself.
+const INTERVAL_NS: u64 = 10_000_000;
+/// How often a thread tells what it has done.
+const TELL_NS: u64 = 10_000_000;
+
+/// What a thread leaves behind. Times are in nanoseconds since the gate opened.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) record: ThreadRecord,
+    pub(crate) read: Histogram,
+    pub(crate) write: Histogram,
+    pub(crate) sync: Histogram,
+    pub(crate) discard: Histogram,
+    /// Of reads and writes from the instant they were due.
+    pub(crate) response: Histogram,
+    pub(crate) series: Series,
+    pub(crate) ops_discarded: u64,
+    pub(crate) bytes_discarded: u64,
+    /// Generating what was written.
+    pub(crate) fill_ns: u64,
+    /// Comparing what was read.
+    pub(crate) verify_ns: u64,
+    pub(crate) mismatches: Vec<Mismatch>,
+    /// First submission.
+    pub(crate) first_ns: Option<u64>,
+    /// Last completion of anything but a sync.
+    pub(crate) last_ns: u64,
+    /// End of the last sync.
+    pub(crate) durable_ns: Option<u64>,
+    pub(crate) interrupted: bool,
+    pub(crate) failure: Option<(u64, RunError)>,
+    pub(crate) io: Option<ThreadIo>,
+}
+
+/// One completed operation, on the run's clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Completed<'a> {
+    pub(crate) op: &'a Op,
+    /// When it should have been submitted; `None` in the closed loop.
+    pub(crate) due_ns: Option<u64>,
+    pub(crate) submit_ns: u64,
+    pub(crate) complete_ns: u64,
+}
+
+/// A thread's books. Nothing in them grows while operations run.
+#[derive(Debug)]
+pub(crate) struct Books<'a> {
+    pub(crate) part: Part,
+    told: &'a Told,
+    tell_ns: u64,
+}
+
+impl Part {
+    fn new() -> Self {
+        let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        Self {
+            record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
+            read: Histogram::default(),
+            write: Histogram::default(),
+            sync: Histogram::default(),
+            discard: Histogram::default(),
+            response: Histogram::default(),
+            series: Series::new(INTERVAL_NS, &[]),
+            ops_discarded: 0,
+            bytes_discarded: 0,
+            fill_ns: 0,
+            verify_ns: 0,
+            mismatches: Vec::new(),
+            first_ns: None,
+            last_ns: 0,
+            durable_ns: None,
+            interrupted: false,
+            failure: None,
+            io: None,
+        }
+    }
+}
+
+impl<'a> Books<'a> {
+    /// Empty books of the calling thread, which tells its progress in `told`.
+    pub(crate) fn new(told: &'a Told) -> Self {
+        Self { part: Part::new(), told, tell_ns: TELL_NS }
+    }
+
+    /// Book `calls` calls that moved `bytes` of an operation, whether or not it will complete.
+    #[inline]
+    pub(crate) fn moved(&mut self, kind: OpKind, bytes: usize, calls: u64) {
+        let record = &mut self.part.record;
+        record.calls += calls;
+        match kind {
+            OpKind::Read => record.bytes_read += bytes as u64,
+            OpKind::Write => record.bytes_written += bytes as u64,
+            OpKind::Sync | OpKind::Discard => {}
+        }
+    }
+
+    /// Book an operation that has completed whole.
+    #[inline]
+    pub(crate) fn completed(&mut self, done: Completed<'_>) {
+        let Completed { op, due_ns, submit_ns, complete_ns } = done;
+        let part = &mut self.part;
+        let (latency_ns, bytes) = (complete_ns - submit_ns, u64::from(op.length_bytes));
+        match op.kind {
+            OpKind::Read => {
+                part.record.ops_read += 1;
+                part.read.record(latency_ns);
+                part.series.record(complete_ns, bytes, 0, latency_ns);
+            }
+            OpKind::Write => {
+                part.record.ops_written += 1;
+                part.write.record(latency_ns);
+                part.series.record(complete_ns, 0, bytes, latency_ns);
+            }
+            OpKind::Discard => {
+                part.ops_discarded += 1;
+                part.bytes_discarded += bytes;
+                part.discard.record(latency_ns);
+                part.series.record(complete_ns, 0, 0, latency_ns);
+            }
+            OpKind::Sync => {
+                part.sync.record(latency_ns);
+                part.durable_ns = Some(complete_ns);
+                return;
+            }
+        }
+        if let Some(due_ns) = due_ns {
+            part.response.record(complete_ns.saturating_sub(due_ns));
+        }
+        part.first_ns.get_or_insert(submit_ns);
+        part.last_ns = complete_ns;
+        if complete_ns >= self.tell_ns {
+            self.tell();
+            self.tell_ns = complete_ns + TELL_NS;
+        }
+    }
+
+    /// Let progress see what has been done.
+    #[cold]
+    pub(crate) fn tell(&self) {
+        let record = &self.part.record;
+        self.told.bytes.store(record.bytes_read + record.bytes_written, Ordering::Relaxed);
+        self.told.operations.store(record.ops_read + record.ops_written, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,55 @@
+//! An operation that did not complete, in words.
+
+use crate::errno;
+use mileage_measure::RunError;
+use mileage_workload::{Op, OpKind, Sync};
+use rustix::io::Errno;
+use std::path::Path;
+
+/// Why an operation did not complete, and how far it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failure {
+    pub(crate) op: Op,
+    /// `None` when the call moved nothing and gave no reason.
+    pub(crate) errno: Option<Errno>,
+    /// Bytes that were moved before.
+    pub(crate) done: usize,
+}
+
+impl Failure {
+    /// Name and one line for the record.
+    #[cold]
+    pub(crate) fn describe(&self, path: &Path, sync: Sync) -> RunError {
+        let Self { op, errno, done } = self;
+        let path = path.display();
+        let what = match (op.kind, sync) {
+            (OpKind::Sync, Sync::Fsync) => format!("fsync of {path}"),
+            (OpKind::Sync, _) => format!("fdatasync of {path}"),
+            (kind, _) => {
+                let verb = match kind {
+                    OpKind::Read => "read",
+                    OpKind::Discard => "discard",
+                    _ => "write",
+                };
+                let (length, offset) = (op.length_bytes, op.offset_bytes);
+                format!("{verb} of {length} bytes at offset {offset} of {path} failed after {done} bytes")
+            }
+        };
+        // Direct I/O cannot go on from the middle of a sector, where a file that has become shorter ends.
+        let ended = op.kind == OpKind::Read && *done > 0 && *errno == Some(Errno::INVAL);
+        match errno {
+            None if op.kind == OpKind::Write => RunError {
+                kind: "EIO".to_owned(),
+                message: format!("{what}: the kernel took nothing and gave no reason"),
+            },
+            Some(errno) if !ended => {
+                let (kind, sentence, advice) = (errno::name(*errno), errno::sentence(*errno), errno::advice(*errno));
+                RunError { message: format!("{what}: {sentence} ({kind}){advice}"), kind }
+            }
+            _ => RunError {
+                kind: "EOF".to_owned(),
+                message: format!("{what}: the target ends there; it has become shorter since the run began"),
+            },
+        }
+    }
+}
