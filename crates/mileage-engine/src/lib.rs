@@ -6,7 +6,8 @@
 //! extents.
 //!
 //! # What is timed
-//! The clock is `CLOCK_MONOTONIC_RAW`, read once at each boundary between operations: an operation's latency is its
+//! The clock is the processor's invariant time stamp counter where the kernel keeps time by it, else
+//! `CLOCK_MONOTONIC_RAW` (the record says which), read once at each boundary between operations: an operation's latency is its
 //! system calls plus the few tens of nanoseconds in which the engine counted the one before. Choosing offsets is
 //! outside the latencies (it is done for 64 operations at a time), though inside the run's time: a shuffle of a
 //! further pass is a pause between two operations. Buffers are filled before the threads are released together.
@@ -16,7 +17,7 @@
 //!   over a bare loop.
 //! * What the record says is what the kernel was asked. *Guard:* the tests compare it with the kernel's own counts
 //!   per thread (`Options::audit`) and with a trace of the system calls.
-//! * Unsafe code is confined to `memory`, which maps and unmaps the buffers. *Guard:* `unsafe_code` is denied
+//! * Unsafe code is confined to `memory`, which maps and unmaps the buffers, and `tsc`. *Guard:* `unsafe_code` is denied
 //!   everywhere else.
 //!
 //! # Refused here
@@ -38,6 +39,9 @@ mod memory;
 mod merge;
 mod prepare;
 mod target;
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "reads the time stamp counter")]
+mod tsc;
 mod worker;
 
 pub use audit::ThreadIo;

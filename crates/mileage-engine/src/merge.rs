@@ -1,6 +1,7 @@
 //! Makes one record of the threads' parts.
 
 use crate::audit::ThreadIo;
+use crate::clock;
 use crate::handle::Finished;
 use crate::worker::Part;
 use mileage_measure::{Histogram, LatencyData, RunRecord, Usage};
@@ -49,7 +50,12 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
         },
         series: series.map(|series| series.to_data()).unwrap_or_default(),
         threads: parts.iter().map(|part| part.record.clone()).collect(),
-        usage: Usage { fill_ns: sum(|part| part.fill_ns), verify_ns: sum(|part| part.verify_ns), ..Usage::default() },
+        usage: Usage {
+            fill_ns: sum(|part| part.fill_ns),
+            verify_ns: sum(|part| part.verify_ns),
+            clock: clock::name().to_owned(),
+            ..Usage::default()
+        },
         mismatches: parts.iter().flat_map(|part| part.mismatches.clone()).take(MISMATCHES_MAX).collect(),
         error: failure.map(|(_, error)| error),
         interrupted: parts.iter().any(|part| part.interrupted),
