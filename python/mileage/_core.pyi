@@ -5,7 +5,7 @@ The compiled core of Mileage: sizes, the load engine and virtual drives.
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "drive_title", "format_bytes", "latency_quantile_ns", "parse_bytes", "run_file"]
+__all__ = ["BUILD_PROFILE", "Drive", "check_workload", "drive_title", "format_bytes", "latency_quantile_ns", "parse_bytes", "run_file"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -72,6 +72,12 @@ class Drive:
         The whole state, to be given to `restore`.
         """
 
+def check_workload(workload: str) -> str | None:
+    """
+    Why a workload (JSON) cannot be done on any target, in one line; `None` when it can. Raises `ValueError` when the
+    text is no workload at all: an unknown field, a missing one, or a number that its field cannot hold.
+    """
+
 def drive_title(profile: str) -> str:
     """
     The title of a drive profile (TOML). Raises `mileage.errors.Refused` when it is none.
@@ -93,12 +99,13 @@ def parse_bytes(text: str) -> int:
     Bytes named by a text such as `4096`, `4KiB` or `64GB`. Raises `ValueError` for anything else.
     """
 
-def run_file(path: str | PathLike[str], workload: str, direct: bool, poll: Any | None = None) -> str:
+def run_file(path: str | PathLike[str], workload: str, options: str = "{}", poll: Any | None = None) -> str:
     """
-    Do a workload (JSON) on the existing file at `path` and return its record (JSON).
+    Do a workload (JSON) on the existing file or block device at `path` and return its record (JSON).
 
-    `direct` opens it with `O_DIRECT`. `poll(bytes, operations)` is called twenty times a second; when it answers
-    true the run is interrupted. An I/O error stands in the record. `audit` beside it has the kernel's own count of
-    bytes and calls for each worker thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when the file or
-    the workload cannot be used, and `OSError` when the run is void.
+    `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `create`; what is left
+    out is off. `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted.
+    An I/O error stands in the record. `audit` beside it has the kernel's own count of bytes and calls for each worker
+    thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when the file, the workload or the
+    options cannot be used, and `OSError` when the run is void.
     """

@@ -9,8 +9,9 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// How the target is used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How the target is used. As JSON every field may be left out, which means what [`Options::new`] means.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent flag of open(2) or of the run")]
 pub struct Options {
     /// A regular file or a block device.
@@ -73,17 +74,7 @@ pub enum Api {
 impl Options {
     /// The page cache, an existing target, no audit.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self {
-            path: path.into(),
-            direct: false,
-            create: false,
-            audit: false,
-            api: Api::default(),
-            dsync: false,
-            pin_cpus: Vec::new(),
-            timeout_ns: 0,
-            log: None,
-        }
+        Self { path: path.into(), ..Self::default() }
     }
 }
 

@@ -18,23 +18,26 @@ struct Audited<'a> {
 
 const POLL: Duration = Duration::from_millis(50);
 
-/// Do a workload (JSON) on the existing file at `path` and return its record (JSON).
+/// Do a workload (JSON) on the existing file or block device at `path` and return its record (JSON).
 ///
-/// `direct` opens it with `O_DIRECT`. `poll(bytes, operations)` is called twenty times a second; when it answers
-/// true the run is interrupted. An I/O error stands in the record. `audit` beside it has the kernel's own count of
-/// bytes and calls for each worker thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when the file or
-/// the workload cannot be used, and `OSError` when the run is void.
+/// `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `create`; what is left
+/// out is off. `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted.
+/// An I/O error stands in the record. `audit` beside it has the kernel's own count of bytes and calls for each worker
+/// thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when the file, the workload or the
+/// options cannot be used, and `OSError` when the run is void.
 #[pyfunction]
-#[pyo3(signature = (path, workload, direct, poll = None))]
+#[pyo3(signature = (path, workload, options = "{}", poll = None))]
 #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
 pub fn run_file(
     py: Python<'_>,
     path: PathBuf,
     workload: &str,
-    direct: bool,
+    options: &str,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let options = Options { direct, audit: true, ..Options::new(path) };
+    let options: Options =
+        serde_json::from_str(options).map_err(|cause| Refused::new_err(format!("options: {cause}")))?;
+    let options = Options { path, audit: true, ..options };
     let wrap = |error: mileage_engine::Error| {
         if error.is_refusal() { Refused::new_err(error.to_string()) } else { PyOSError::new_err(error.to_string()) }
     };

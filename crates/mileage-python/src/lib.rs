@@ -7,6 +7,7 @@
 mod drive;
 mod file;
 mod sizes;
+mod workload;
 
 use pyo3::prelude::*;
 
@@ -21,6 +22,8 @@ mod _core {
     use crate::file::run_file;
     #[pymodule_export]
     use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes};
+    #[pymodule_export]
+    use crate::workload::check_workload;
 
     /// `release` or `debug`: measuring with a debug build is refused by `mileage run`.
     #[pymodule_export]

@@ -37,7 +37,8 @@ def perform(target: Target, run: PlannedRun, *, direct: bool, idle_ns: int, poll
         if target.path is None:
             text = target.drive.run(workload, poll)  # type: ignore[attr-defined]
         else:
-            text = _core.run_file(str(target.path), workload, direct, poll)
+            options = msgspec.json.encode({"direct": direct}).decode()
+            text = _core.run_file(str(target.path), workload, options, poll)
     except ValueError as cause:
         raise Refused(f"{run.cell}: {cause}") from cause
     except OSError as cause:
