@@ -37,6 +37,7 @@ mod handle;
 #[expect(unsafe_code, reason = "maps the buffers")]
 mod memory;
 mod merge;
+mod options;
 mod prepare;
 mod target;
 #[cfg(target_arch = "x86_64")]
@@ -47,5 +48,5 @@ mod worker;
 pub use audit::ThreadIo;
 pub use error::Error;
 pub use handle::{Finished, Handle, Progress, start, start_observed};
+pub use options::{Api, Options};
 pub use prepare::lay_out;
-pub use target::{Api, Options};

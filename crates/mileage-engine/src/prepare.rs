@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::handle::{Handle, start};
-use crate::target::{Options, write_tail};
+use crate::options::Options;
+use crate::target::write_tail;
 use mileage_workload::{Content, PatternKind, Stop, Sync, Workload};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

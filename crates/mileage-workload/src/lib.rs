@@ -25,6 +25,7 @@
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod content;
+mod demand;
 mod execution;
 mod load;
 mod pattern;

@@ -17,7 +17,7 @@ use crate::clock::RunClock;
 use crate::data::Data;
 use crate::error::Error;
 use crate::gate::Gate;
-use crate::target::{Api, Options};
+use crate::options::{Api, Options};
 use books::Books;
 use mileage_workload::{Execution, Observer, Workload};
 use rustix::fd::OwnedFd;

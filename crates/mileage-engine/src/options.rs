@@ -1,0 +1,73 @@
+//! How a run uses its target.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How the target is used. As JSON every field may be left out, which means what [`Options::new`] means.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent flag of open(2) or of the run")]
+pub struct Options {
+    /// A regular file or a block device.
+    pub path: PathBuf,
+    /// Past the page cache (`O_DIRECT`). Refused where the target cannot, or not with these sizes.
+    pub direct: bool,
+    /// A missing file is created; writing may extend a file that ends before the span, if the workload only writes.
+    /// Nothing is ever truncated.
+    pub create: bool,
+    /// Also return the kernel's account of each thread.
+    pub audit: bool,
+    /// The calls by which bytes are moved.
+    pub api: Api,
+    /// Every write is durable when it completes (`O_DSYNC`).
+    pub dsync: bool,
+    /// Processors that the threads are bound to, dealt out in turn; empty for the scheduler's choice.
+    pub pin_cpus: Vec<u32>,
+    /// An operation that has not completed after this long ends the run as failed, in nanoseconds; 0 for never.
+    pub timeout_ns: u64,
+    /// Every operation is written to this file: CSV with start, due, end, thread, kind, offset, length.
+    pub log: Option<PathBuf>,
+}
+
+/// The calls by which bytes are moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Api {
+    /// `pread`, `pwrite`.
+    #[default]
+    Positioned,
+    /// `lseek`, then `read` or `write`, as IOzone does.
+    Seek,
+    /// `preadv`, `pwritev` with the record cut into `parts`.
+    Vectored {
+        /// Buffers of a call, 1 to 1024.
+        parts: u32,
+    },
+    /// The file mapped into memory; a sync is `msync`.
+    Mmap,
+    /// C streams: `fread`, `fwrite` with a buffer of this size.
+    Stdio {
+        /// Size of the stream's buffer in bytes; 0 for the record.
+        buffer_bytes: u32,
+    },
+    /// `io_uring`.
+    Uring {
+        /// Registered files and buffers.
+        registered: bool,
+        /// Operations submitted with one call at most, and completions waited for; 0 for the engine's choice.
+        batch: u32,
+        /// A kernel thread submits.
+        sqpoll: bool,
+        /// Completions are polled for.
+        iopoll: bool,
+    },
+    /// No call at all: the engine's own cost.
+    Null,
+}
+
+impl Options {
+    /// The page cache, an existing target, no audit.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), ..Self::default() }
+    }
+}
