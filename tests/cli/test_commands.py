@@ -10,6 +10,7 @@ import pytest
 
 from mileage.cli import _COMMANDS
 from tests.execute.conftest import Small, run_mileage
+from tests.house.repository import ROOT
 
 
 @pytest.mark.parametrize("command", sorted(_COMMANDS))
@@ -64,3 +65,19 @@ def test_a_study_is_compared_and_the_exit_status_tells(tmp_path: Path) -> None:
     assert both.returncode == 0, both.stderr
     assert f"{tmp_path.name}/study:after" in both.stdout
     assert "elsewhere/study:after" in both.stdout
+
+
+def test_a_published_table_is_judged_again() -> None:
+    folder = ROOT / "examples" / "published"
+    tables = ("--table", str(folder / "sandforce_kernel_diff.csv"))
+    told = run_mileage("compare", *tables, "--against", str(folder / "sandforce_highlights.csv"))
+    assert told.returncode == 0, told.stderr
+    assert all(len(line) <= 80 for line in told.stdout.splitlines())
+    assert told.stdout.startswith(
+        "Of 414 cells, 232 differ after correction for their number (213 if only the\n"
+        "printed spread is known); 271 (269) are shown to be the same within 2 %"
+    )
+    assert "4 cells are printed differently in the second table:" in told.stdout
+    assert run_mileage("compare", *tables, "--fail-if", "slower").returncode == 1
+    for wrong in (("a", "--runs", "3"), (*tables, "--stage", "x"), (*tables, "--runs", "1"), ()):
+        assert run_mileage("compare", *wrong).returncode == 2

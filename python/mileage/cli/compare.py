@@ -1,44 +1,137 @@
-"""`mileage compare`: two stages of one study, or one stage of two studies."""
+"""`mileage compare`: two stages of one study, one stage of two studies, or a published table."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 
 @click.command("compare")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", required=False)
+@click.argument("b", required=False)
 @click.option(
     "--stage", default=None, metavar="NAME", help="Stage that two studies are compared at; default: the last."
+)
+@click.option(
+    "--table",
+    type=click.Path(path_type=Path),
+    metavar="CSV",
+    help="Judge a published table instead of A and B.",
+)
+@click.option(
+    "--against", type=click.Path(path_type=Path), metavar="CSV", help="A second print of some of its cells."
+)
+@click.option("--runs", type=int, metavar="N", help="Runs behind each of the table's cells; default: 10.")
+@click.option(
+    "--margin", type=float, metavar="PERCENT", help="Difference that counts as none, in percent; default: 2."
 )
 @click.option(
     "--fail-if", type=click.Choice(["slower", "faster", "different"]), help="Exit with 1 if any cell is so."
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(a: str, b: str, stage: str | None, fail_if: str | None, as_json: bool) -> None:
-    """Compare A with B: two study folders, or two stages written FOLDER:STAGE.
+def command(
+    a: str | None,
+    b: str | None,
+    stage: str | None,
+    table: Path | None,
+    against: Path | None,
+    runs: int | None,
+    margin: float | None,
+    fail_if: str | None,
+    as_json: bool,
+) -> None:
+    """Compare A with B: two study folders, or two stages written FOLDER:STAGE;
+    or judge a published table of differences and standard deviations again.
 
     \b
     mileage compare study-1:before study-1:after
     mileage compare study-1 study-2 --fail-if slower
+    mileage compare --table published.csv --runs 10
     """
+    if table is not None:
+        if a is not None or stage is not None:
+            raise click.UsageError("--table judges a file: leave out A, B and --stage")
+        _table(table, against, runs, margin, fail_if, as_json)
+        return
+    given = [
+        name
+        for name, value in (("against", against), ("runs", runs), ("margin", margin))
+        if value is not None
+    ]
+    if given:
+        raise click.UsageError(f"--{given[0]} belongs to --table")
+    if a is None or b is None:
+        raise click.UsageError("name two studies or stages to compare, or give --table CSV")
+    _studies(a, b, stage, fail_if, as_json)
+
+
+def _studies(a: str, b: str, stage: str | None, fail_if: str | None, as_json: bool) -> None:
     from mileage import lab
-    from mileage.errors import JudgedFailure
     from mileage.judge import verdict_sentence
     from mileage.report import comparison_table
 
     comparison = lab.compare(a, b, stage=stage)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2))
+        _print_json(comparison)
     else:
         click.echo(verdict_sentence(comparison) + "\n")
         click.echo(comparison_table(comparison, width=80))
-    if fail_if:
-        wanted = {"faster", "slower"} if fail_if == "different" else {fail_if}
-        found = [cell for cell in comparison.cells if cell.verdict in wanted]
-        if found:
-            raise JudgedFailure(
-                f"{len(found)} of {len(comparison.cells)} cells are {fail_if}: {found[0].cell} first"
-            )
+    _gate(fail_if, [(cell.cell, cell.verdict) for cell in comparison.cells])
+
+
+def _table(
+    table: Path,
+    against: Path | None,
+    runs: int | None,
+    margin: float | None,
+    fail_if: str | None,
+    as_json: bool,
+) -> None:
+    from mileage.errors import Refused
+    from mileage.formats.published import read_published
+    from mileage.judge.published import PublishedCell, reanalyse
+    from mileage.report.published import published_text
+
+    columns, cells = read_published(table)
+    other: tuple[str, ...] = columns
+    second: tuple[PublishedCell, ...] = ()
+    if against is not None:
+        other, second = read_published(against)
+    if other != columns:
+        raise Refused(f"{against} names its cells by {', '.join(other)}; {table} by {', '.join(columns)}")
+    try:
+        found = reanalyse(
+            cells,
+            columns=columns,
+            runs=10 if runs is None else runs,
+            margin_percent=2.0 if margin is None else margin,
+            against=second,
+        )
+    except ValueError as cause:
+        raise Refused(f"{table}: {cause}") from cause
+    if as_json:
+        _print_json(found)
+    else:
+        click.echo(published_text(found), nl=False)
+    names = (" ".join(cell.keys) for cell in found.cells)
+    verdicts = (cell.verdict for cell in found.assumptions[0].cells)
+    _gate(fail_if, list(zip(names, verdicts, strict=True)))
+
+
+def _print_json(value: object) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def _gate(fail_if: str | None, cells: list[tuple[str, str]]) -> None:
+    """Exit with 1 when a cell has the verdict that the user asked to be told of."""
+    from mileage.errors import JudgedFailure
+
+    if fail_if is None:
+        return
+    wanted = {"faster", "slower"} if fail_if == "different" else {fail_if}
+    found = [name for name, verdict in cells if verdict in wanted]
+    if found:
+        raise JudgedFailure(f"{len(found)} of {len(cells)} cells are {fail_if}: {found[0]} first")
