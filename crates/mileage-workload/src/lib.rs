@@ -28,11 +28,17 @@ mod content;
 mod demand;
 mod execution;
 mod load;
+mod metadata;
+mod metadata_names;
 mod pattern;
 mod workload;
 
 pub use content::Content;
 pub use execution::{Execution, Observer, Op, OpKind, Step, Unobserved};
 pub use load::{Cap, Load, Open, Ramp, Spacing, Think};
+pub use metadata::{
+    CreateCall, Directories, Items, Metadata, MetadataOp, MetadataOrder, Names, Paths, Place, SetUp, Tree,
+};
+pub use metadata_names::{MetadataLayout, MetadataPaths, MetadataVisits};
 pub use pattern::{AccessLine, IorOrder, PatternKind, TraceOp};
 pub use workload::{Error, Files, Stop, Sync, Verify, Workload};

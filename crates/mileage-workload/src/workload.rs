@@ -176,7 +176,7 @@ impl Default for Workload {
     }
 }
 
-fn in_range(what: &'static str, found: u64, min: u64, max: u64) -> Result<(), Error> {
+pub(crate) fn in_range(what: &'static str, found: u64, min: u64, max: u64) -> Result<(), Error> {
     if (min..=max).contains(&found) { Ok(()) } else { Err(Error::OutOfRange { what, found, min, max }) }
 }
 
