@@ -3,6 +3,7 @@
 use crate::audit::{Snapshot, ThreadIo};
 use crate::error::Error;
 use crate::gate::Gate;
+use crate::job::words_of;
 use crate::merge::merge;
 use crate::options::{Api, Options};
 use crate::target::{self, Target};
@@ -11,7 +12,6 @@ use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Unobserved, Workload};
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -158,11 +158,6 @@ fn spawn<O: Observer + Send + 'static>(
             run.finished.notify_all();
         }
     })
-}
-
-fn words_of(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it gave no reason").to_owned()
 }
 
 impl Run {

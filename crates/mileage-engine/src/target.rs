@@ -28,7 +28,7 @@ impl Drop for Created<'_> {
     }
 }
 
-fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -> Error + 'a {
+pub(crate) fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -> Error + 'a {
     move |error| Error::Target {
         what,
         path: path.to_owned(),

@@ -87,6 +87,9 @@ pub struct ThreadRecord {
     pub bytes_read: u64,
     /// Bytes written.
     pub bytes_written: u64,
+    /// Metadata operations completed.
+    #[serde(default)]
+    pub ops_metadata: u64,
     /// Read and write system calls made; more than the operations when the kernel transferred less than asked.
     pub calls: u64,
     /// First submission to last completion of this thread, in nanoseconds.
@@ -146,6 +149,9 @@ pub struct RunRecord {
     /// Reads that did not return what was written, the first 100.
     #[serde(default)]
     pub mismatches: Vec<Mismatch>,
+    /// What a reader of these figures should know, one line each.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// Set when the run failed; what was done before stands above.
     pub error: Option<RunError>,
     /// Set when the user interrupted the run.

@@ -302,11 +302,7 @@ impl MetadataVisits {
     /// The rule that the workload breaks.
     pub fn new(metadata: &Metadata, layout: &MetadataLayout, worker: u32) -> Result<Self, Error> {
         metadata.check()?;
-        let owner = metadata.owner_for(worker);
-        let count = match metadata.operation {
-            MetadataOp::Readdir => layout.holding(owner).len() as u64,
-            _ => metadata.items_of(owner),
-        };
+        let count = Self::of_a_pass(metadata, layout, worker);
         let shuffled = metadata.order == MetadataOrder::Shuffled;
         let shuffle = shuffled.then(|| ((0..count as u32).collect(), stream(metadata.seed, worker, PURPOSE)));
         let mut visits = Self { count, passes: metadata.passes, position: 0, shuffle };
@@ -314,9 +310,18 @@ impl MetadataVisits {
         Ok(visits)
     }
 
-    /// How many there are in all.
-    pub fn total(&self) -> u64 {
-        self.count * u64::from(self.passes)
+    /// How many there are in one pass of a worker.
+    fn of_a_pass(metadata: &Metadata, layout: &MetadataLayout, worker: u32) -> u64 {
+        let owner = metadata.owner_for(worker);
+        match metadata.operation {
+            MetadataOp::Readdir => layout.holding(owner).len() as u64,
+            _ => metadata.items_of(owner),
+        }
+    }
+
+    /// How many there are in all passes of a worker of a checked workload.
+    pub fn total_of(metadata: &Metadata, layout: &MetadataLayout, worker: u32) -> u64 {
+        Self::of_a_pass(metadata, layout, worker).saturating_mul(u64::from(metadata.passes))
     }
 
     /// The next, or `None` after the last.

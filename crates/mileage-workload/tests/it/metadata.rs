@@ -166,7 +166,7 @@ proptest! {
         for worker in 0..metadata.threads {
             let mut visits = MetadataVisits::new(&metadata, &layout, worker).unwrap();
             let count = metadata.items_of(metadata.owner_for(worker));
-            prop_assert_eq!(visits.total(), count * u64::from(metadata.passes));
+            prop_assert_eq!(MetadataVisits::total_of(&metadata, &layout, worker), count * u64::from(metadata.passes));
             let all: Vec<u64> = std::iter::from_fn(|| visits.next()).collect();
             prop_assert_eq!(all.len() as u64, count * u64::from(metadata.passes));
             for pass in all.chunks(count as usize) {

@@ -1,0 +1,96 @@
+//! Work under way that is more than one run of a workload: started, watched, stopped, finished.
+
+use crate::error::Error;
+use crate::handle::Progress;
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What a job lets others see and do while it runs.
+pub(crate) trait Control: Send + Sync {
+    /// End it; asked a second time, leave out what could be left out.
+    fn stop(&self);
+    /// How far it has come.
+    fn progress(&self) -> Progress;
+}
+
+struct Outcome<T> {
+    outcome: Mutex<Option<Result<T, Error>>>,
+    finished: Condvar,
+}
+
+/// A job under way. May be watched and stopped from any thread; dropping it stops the job without waiting for it.
+pub struct Job<T> {
+    control: Arc<dyn Control>,
+    result: Arc<Outcome<T>>,
+}
+
+impl<T> fmt::Debug for Job<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Job").finish_non_exhaustive()
+    }
+}
+
+impl<T> Outcome<T> {
+    // Written once, by code that does not panic: a poisoned lock still holds all of it or nothing.
+    fn lock(&self) -> MutexGuard<'_, Option<Result<T, Error>>> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a panic said.
+pub(crate) fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it gave no reason").to_owned()
+}
+
+impl<T: Clone + Send + 'static> Job<T> {
+    /// Do `work` on a thread of its own.
+    pub(crate) fn start(
+        control: Arc<dyn Control>,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
+        let result = Arc::new(Outcome { outcome: Mutex::new(None), finished: Condvar::new() });
+        let told = Arc::clone(&result);
+        let thread = std::thread::Builder::new().name("mileage-job".to_owned()).spawn(move || {
+            let worked = catch_unwind(AssertUnwindSafe(work));
+            let outcome = worked.unwrap_or_else(|panic| Err(Error::Broken { thread: 0, reason: words_of(&*panic) }));
+            *told.lock() = Some(outcome);
+            told.finished.notify_all();
+        });
+        match thread {
+            Ok(_) => Ok(Self { control, result }),
+            Err(error) => Err(Error::NoThread { thread: 0, threads: 1, reason: error.to_string() }),
+        }
+    }
+
+    /// Wait up to `timeout` for the end; `None` if the job is still under way. Once it has ended, every call returns the
+    /// outcome.
+    ///
+    /// # Errors
+    /// Inside: a job that is void, because a worker broke or had no memory, or a part of it that was refused. An input or
+    /// output error is not one: it stands in the record.
+    pub fn wait(&self, timeout: Duration) -> Option<Result<T, Error>> {
+        let waited = self.result.finished.wait_timeout_while(self.result.lock(), timeout, |outcome| outcome.is_none());
+        let (outcome, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        outcome.clone()
+    }
+
+    /// Interrupt the job. It still removes what it made, unless it is stopped a second time; what is left then is said.
+    pub fn stop(&self) {
+        self.control.stop();
+    }
+
+    /// How far the job has come.
+    pub fn progress(&self) -> Progress {
+        self.control.progress()
+    }
+}
+
+impl<T> Drop for Job<T> {
+    fn drop(&mut self) {
+        self.control.stop();
+    }
+}

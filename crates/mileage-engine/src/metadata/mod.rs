@@ -1,0 +1,225 @@
+//! Does a metadata workload in a real directory: names and inodes instead of bytes.
+//!
+//! [`start_metadata`] refuses what the directory cannot honour, then returns a [`Job`] at once. The run makes its
+//! directories and whatever the operation needs; its workers begin together; each operation is timed from the end of
+//! the one before, as in byte workloads; when all workers are done, each removes its own files, and then the directories
+//! go. Only the part between is in the record's times.
+//!
+//! `worker` is one worker from set-up to clean-up, `calls` its system calls, `place` the directories, `notes` what a
+//! reader of the figures should know.
+//!
+//! # Invariants
+//! * What the run made is removed, after an error and an interruption too, or its remains are counted
+//!   (`counters.files_left`) and named in a note. *Guard:* the tests look into the directory after every kind of end.
+//! * A file that was there before is never removed, unless the workload says that it works on existing files.
+//! * The timed loop allocates nothing: paths are written into buffers made before. *Guard:* the bench `metadata_loop`
+//!   holds it against a bare loop.
+//!
+//! # Refused here
+//! Hard links, symbolic links, extended attributes: no operation asks for them.
+
+mod calls;
+mod notes;
+mod place;
+mod worker;
+
+use crate::clock;
+use crate::error::Error;
+use crate::gate::Gate;
+use crate::handle::Progress;
+use crate::job::{Control, Job, words_of};
+use crate::worker::{Padded, Told};
+use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Usage};
+use mileage_workload::{Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
+use place::{Made, Place};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use worker::{Part, work};
+
+/// The user asked the run to end.
+const STOPPED: u8 = 1;
+/// A worker failed; the others have no reason to go on.
+const FAILED: u8 = 2;
+/// A worker has done all its operations.
+const FIRST_DONE: u8 = 4;
+/// The user asked again: what is there is left there.
+const ABANDONED: u8 = 8;
+
+/// What the workers of a run share.
+struct Shared {
+    metadata: Metadata,
+    layout: MetadataLayout,
+    place: Place,
+    operations_total: u64,
+    gate: Gate,
+    all_done: Gate,
+    halt: Padded<AtomicU8>,
+    told: Box<[Padded<Told>]>,
+    /// Items of each worker that the first worker made for it.
+    made: Box<[Padded<AtomicU64>]>,
+}
+
+impl Shared {
+    fn halt(&self, why: u8) {
+        self.halt.0.fetch_or(why, Ordering::Relaxed);
+    }
+
+    fn go_on(&self) -> bool {
+        self.halt.0.load(Ordering::Relaxed) & (STOPPED | FAILED) == 0
+    }
+}
+
+impl Control for Shared {
+    fn stop(&self) {
+        let before = self.halt.0.fetch_or(STOPPED, Ordering::Relaxed);
+        if before & STOPPED != 0 {
+            self.halt(ABANDONED);
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        let sum = |pick: fn(&Told) -> &AtomicU64| {
+            self.told.iter().map(|told| pick(&told.0).load(Ordering::Relaxed)).sum::<u64>()
+        };
+        Progress {
+            bytes: sum(|told| &told.bytes),
+            operations: sum(|told| &told.operations),
+            bytes_total: None,
+            operations_total: Some(self.operations_total),
+        }
+    }
+}
+
+/// Start a metadata run in the directory at `directory`. Returns at once; the job's result is the record.
+///
+/// An input or output error during the run, its set-up included, stands in the record. Dropping the job ends the run; to
+/// see its files removed, wait for it.
+///
+/// # Errors
+/// A workload that breaks a rule, or a directory that cannot be used. Nothing is left behind then.
+pub fn start_metadata(metadata: Metadata, directory: impl Into<PathBuf>) -> Result<Job<RunRecord>, Error> {
+    let layout = MetadataLayout::new(&metadata)?;
+    let visits = |worker| MetadataVisits::total_of(&metadata, &layout, worker);
+    let operations_total = (0..metadata.threads).map(visits).fold(0, u64::saturating_add);
+    let place = Place::take(&directory.into(), metadata.place == PlaceKind::Fresh)?;
+    let threads = metadata.threads;
+    let shared = Arc::new(Shared {
+        layout,
+        place,
+        operations_total,
+        gate: Gate::new(threads),
+        all_done: Gate::new(threads),
+        halt: Padded::default(),
+        told: (0..threads).map(|_| Padded::default()).collect(),
+        made: (0..threads).map(|_| Padded::default()).collect(),
+        metadata,
+    });
+    Job::start(Arc::clone(&shared) as Arc<dyn Control>, move || run(&shared))
+}
+
+/// The whole run, on the job's own thread.
+fn run(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
+    let (mut made, failure) = shared.place.make(&shared.layout, || shared.go_on());
+    if shared.metadata.set_up == SetUp::Existing {
+        made = Made::all(&shared.layout);
+    }
+    if failure.is_some() {
+        shared.halt(FAILED);
+    }
+    let parts = if shared.go_on() { work_together(shared) } else { Ok(Vec::new()) };
+    let left = if shared.metadata.keep { None } else { shared.place.remove(&made) };
+    let parts = parts?;
+    let mut record = merge(shared, &parts, failure);
+    notes::add(&mut record, shared, &parts, left);
+    Ok(record)
+}
+
+fn work_together(shared: &Arc<Shared>) -> Result<Vec<Part>, Error> {
+    let threads = shared.metadata.threads;
+    let mut started = Vec::with_capacity(threads as usize);
+    let mut refused = None;
+    for worker in 0..threads {
+        let its = Arc::clone(shared);
+        let builder = std::thread::Builder::new().name(format!("mileage-{worker}"));
+        let spawned = builder.spawn(move || {
+            let worked = catch_unwind(AssertUnwindSafe(|| work(&its, worker)));
+            let part = worked.unwrap_or_else(|panic| Err(Error::Broken { thread: worker, reason: words_of(&*panic) }));
+            if part.is_err() {
+                its.halt(FAILED);
+            }
+            part
+        });
+        match spawned {
+            Ok(thread) => started.push(thread),
+            Err(error) => {
+                shared.halt(FAILED);
+                shared.gate.open_early();
+                shared.all_done.open_early();
+                refused = Some(Error::NoThread { thread: worker, threads, reason: error.to_string() });
+                break;
+            }
+        }
+    }
+    let parts: Vec<Result<Part, Error>> = started
+        .into_iter()
+        .map(|thread| thread.join().unwrap_or_else(|panic| Err(Error::Broken { thread: 0, reason: words_of(&*panic) })))
+        .collect();
+    match refused {
+        Some(error) => Err(error),
+        None => parts.into_iter().collect(),
+    }
+}
+
+/// The record of a run whose workers have all come back.
+fn merge(shared: &Shared, parts: &[Part], made_badly: Option<RunError>) -> RunRecord {
+    let first_ns = parts.iter().filter_map(|part| part.first_ns).min().unwrap_or(0);
+    let last_ns = parts.iter().map(|part| part.last_ns).max().unwrap_or(0).max(first_ns);
+    let mut latency = Histogram::default();
+    parts.iter().for_each(|part| latency.merge(&part.latency));
+    let series = parts.iter().map(|part| part.series.clone()).reduce(|mut all, part| {
+        all.merge(&part);
+        all
+    });
+    let failure = parts.iter().filter_map(|part| part.failure.clone()).min_by_key(|(at_ns, _)| *at_ns);
+    let sum = |pick: fn(&Part) -> u64| parts.iter().map(pick).sum::<u64>();
+    let mut counters = BTreeMap::new();
+    let entries = sum(|part| part.entries);
+    if entries > 0 {
+        counters.insert("entries".to_owned(), entries);
+    }
+    RunRecord {
+        bytes_read: sum(|part| part.record.bytes_read),
+        bytes_written: sum(|part| part.record.bytes_written),
+        ops_metadata: sum(|part| part.record.ops_metadata),
+        submit_ns: last_ns - first_ns,
+        durable_ns: last_ns - first_ns,
+        elapsed_ns: last_ns - first_ns,
+        latency: LatencyData { metadata: latency.to_data(), ..LatencyData::default() },
+        series: series.map(|series| series.to_data()).unwrap_or_default(),
+        counters,
+        threads: parts.iter().map(|part| part.record.clone()).collect(),
+        usage: Usage { clock: clock::name().to_owned(), ..Usage::default() },
+        concurrency: concurrency(parts, first_ns),
+        error: made_badly.or(failure.map(|(_, error)| error)),
+        interrupted: shared.halt.0.load(Ordering::Relaxed) & STOPPED != 0,
+        ..RunRecord::default()
+    }
+}
+
+/// What all had done when the first was done; a worker that never saw it was done itself before it looked again.
+fn concurrency(parts: &[Part], first_ns: u64) -> Option<Concurrency> {
+    let first_done = parts.iter().find(|part| part.was_first_done).filter(|_| parts.len() > 1)?;
+    let done = |part: &Part| {
+        let record = &part.record;
+        let whole = (record.ops_metadata, record.bytes_read + record.bytes_written);
+        if part.was_first_done { whole } else { part.when_first_done.unwrap_or(whole) }
+    };
+    Some(Concurrency {
+        first_done_ns: first_done.last_ns.saturating_sub(first_ns),
+        first_done_ops: parts.iter().map(|part| done(part).0).sum(),
+        first_done_bytes: parts.iter().map(|part| done(part).1).sum(),
+    })
+}

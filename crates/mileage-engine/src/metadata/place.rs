@@ -1,0 +1,127 @@
+//! The directories of a metadata run: opened, made before it and removed after it.
+
+use crate::errno;
+use crate::error::Error;
+use crate::target::failed;
+use mileage_measure::RunError;
+use mileage_workload::{MetadataLayout, Paths};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// How many names are tried for a fresh directory.
+const TRIES: u32 = 1000;
+
+/// The run's directory.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    /// Ends in a slash.
+    base: Vec<u8>,
+    /// Made for this run, to be removed with it.
+    fresh: bool,
+}
+
+/// Directories that the run made, so far.
+#[derive(Debug, Default)]
+pub(super) struct Made(Vec<String>);
+
+fn open_directory(path: &Path) -> Result<OwnedFd, Error> {
+    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(failed("open the directory", path))
+}
+
+impl Place {
+    /// The given directory, or a new one in it.
+    pub(super) fn take(given: &Path, fresh: bool) -> Result<Self, Error> {
+        open_directory(given)?;
+        let path = if fresh { make_fresh(given)? } else { given.to_owned() };
+        let mut base = path.as_os_str().as_bytes().to_vec();
+        if base.last() != Some(&b'/') {
+            base.push(b'/');
+        }
+        Ok(Self { path, base, fresh })
+    }
+
+    pub(super) fn open(&self) -> Result<OwnedFd, Error> {
+        open_directory(&self.path)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What paths of calls begin with.
+    pub(super) fn base(&self, paths: Paths) -> &[u8] {
+        match paths {
+            Paths::Relative => b"",
+            Paths::Full => &self.base,
+        }
+    }
+
+    /// The whole path of what a call named.
+    pub(super) fn whole(&self, path: &CStr) -> PathBuf {
+        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+        if path.starts_with(&self.path) { path.to_owned() } else { self.path.join(path) }
+    }
+
+    /// Make the directories of the layout, parents first. One that is there already is used, and stays.
+    pub(super) fn make(&self, layout: &MetadataLayout, go_on: impl Fn() -> bool) -> (Made, Option<RunError>) {
+        let mut made = Made::default();
+        for directory in layout.to_make() {
+            if !go_on() {
+                break;
+            }
+            let path = self.path.join(directory);
+            match rustix::fs::mkdir(&path, Mode::from_raw_mode(0o755)) {
+                Ok(()) => made.0.push(directory.to_owned()),
+                Err(Errno::EXIST) if !self.fresh && path.is_dir() => {}
+                Err(errno) => {
+                    let (kind, sentence, advice) = (errno::name(errno), errno::sentence(errno), errno::advice(errno));
+                    let message = format!("set-up: mkdir of {}: {sentence} ({kind}){advice}", path.display());
+                    return (made, Some(RunError { kind, message }));
+                }
+            }
+        }
+        (made, None)
+    }
+
+    /// Remove directories, children first, and the fresh one; why one is left, if so.
+    pub(super) fn remove(&self, made: &Made) -> Option<String> {
+        let own = self.fresh.then_some("");
+        let mut left = None;
+        for directory in made.0.iter().rev().map(String::as_str).chain(own) {
+            let path = self.path.join(directory);
+            if let Err(errno) = rustix::fs::unlinkat(rustix::fs::CWD, &path, AtFlags::REMOVEDIR)
+                && errno != Errno::NOENT
+            {
+                let sentence = errno::sentence(errno);
+                left.get_or_insert_with(|| format!("clean-up: rmdir of {}: {sentence}", path.display()));
+            }
+        }
+        left
+    }
+}
+
+impl Made {
+    /// All directories of the layout, as an earlier run made them.
+    pub(super) fn all(layout: &MetadataLayout) -> Self {
+        Self(layout.to_make().map(str::to_owned).collect())
+    }
+}
+
+fn make_fresh(given: &Path) -> Result<PathBuf, Error> {
+    let process = std::process::id();
+    for number in 0..TRIES {
+        let path = given.join(format!("mileage-metadata-{process}-{number}"));
+        match rustix::fs::mkdir(&path, Mode::from_raw_mode(0o755)) {
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(failed("make a directory in", given)(errno)),
+            Ok(()) => return Ok(path),
+        }
+    }
+    Err(failed("make a directory in", given)(Errno::EXIST))
+}

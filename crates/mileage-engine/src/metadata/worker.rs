@@ -1,0 +1,313 @@
+//! One worker of a metadata run: makes what it needs, waits at the gate, does its operations, removes what is left.
+
+use super::calls::{Calls, Failure};
+use super::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
+use crate::clock::RunClock;
+use crate::error::Error;
+use crate::worker::Told;
+use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
+use mileage_workload::{MetadataOp, MetadataPaths, MetadataVisits, SetUp};
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+use std::ffi::CStr;
+use std::sync::atomic::Ordering;
+
+/// First length of a series' intervals; it doubles by itself.
+const INTERVAL_NS: u64 = 10_000_000;
+/// How often a worker tells what it has done.
+const TELL_NS: u64 = 10_000_000;
+
+/// What a worker leaves behind. Times are in nanoseconds since the gate opened.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) record: ThreadRecord,
+    pub(super) latency: Histogram,
+    pub(super) series: Series,
+    pub(super) first_ns: Option<u64>,
+    pub(super) last_ns: u64,
+    /// Operations and bytes when the first worker was done.
+    pub(super) when_first_done: Option<(u64, u64)>,
+    pub(super) was_first_done: bool,
+    pub(super) interrupted: bool,
+    pub(super) failure: Option<(u64, RunError)>,
+    /// Names found by readdir.
+    pub(super) entries: u64,
+    /// Files that could not be removed or were not, and the first reason.
+    pub(super) left: u64,
+    pub(super) left_because: Option<String>,
+}
+
+/// Everything a worker touches; nothing in it grows while operations are timed.
+struct Worker<'a> {
+    shared: &'a Shared,
+    number: u32,
+    calls: Calls<'a>,
+    /// Of whom this worker visits.
+    paths: MetadataPaths,
+    visits: MetadataVisits,
+    told: &'a Told,
+    part: Part,
+    /// Items of this worker that the set-up made, from the first.
+    made: u64,
+    /// Items that the timed part made, in the order of the visits.
+    created: u64,
+    /// Whether every operation was done.
+    complete: bool,
+}
+
+/// Do one worker's part of the run.
+pub(super) fn work(shared: &Shared, worker: u32) -> Result<Part, Error> {
+    let (start, end) = (shared.gate.seat(), shared.all_done.seat());
+    let mut worker = Worker::new(shared, worker).inspect_err(|_| shared.halt(FAILED))?;
+    worker.set_up();
+    let clock = RunClock::since(start.wait());
+    worker.turn(clock);
+    worker.tell();
+    end.wait();
+    worker.clean_up();
+    Ok(worker.part)
+}
+
+impl<'a> Worker<'a> {
+    fn new(shared: &'a Shared, worker: u32) -> Result<Self, Error> {
+        let metadata = &shared.metadata;
+        let owner = metadata.owner_for(worker);
+        let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        Ok(Self {
+            shared,
+            number: worker,
+            calls: Calls::new(metadata, &shared.place, worker)?,
+            paths: MetadataPaths::new(metadata, &shared.layout, shared.place.base(metadata.paths), owner)?,
+            visits: MetadataVisits::new(metadata, &shared.layout, worker)?,
+            told: &shared.told[worker as usize].0,
+            part: Part {
+                record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
+                latency: Histogram::default(),
+                series: Series::new(INTERVAL_NS, &[]),
+                first_ns: None,
+                last_ns: 0,
+                when_first_done: None,
+                was_first_done: false,
+                interrupted: false,
+                failure: None,
+                entries: 0,
+                left: 0,
+                left_because: None,
+            },
+            made: 0,
+            created: 0,
+            complete: false,
+        })
+    }
+
+    fn halted(&self) -> bool {
+        self.shared.halt.0.load(Ordering::Relaxed) & (STOPPED | FAILED) != 0
+    }
+
+    fn fail(&mut self, at_ns: u64, when: &str, path: &CStr, failure: &Failure) {
+        self.shared.halt(FAILED);
+        self.part.failure = Some((at_ns, failure.describe(when, &self.shared.place.whole(path))));
+    }
+
+    /// Make what the operation needs, before anything is timed.
+    fn set_up(&mut self) {
+        let metadata = &self.shared.metadata;
+        let needs = metadata.operation.needs_items();
+        match metadata.set_up {
+            SetUp::Existing => self.made = metadata.items_of(self.number),
+            SetUp::Owner if needs => self.made = self.make_items_of(self.number),
+            SetUp::First if needs && self.number == 0 => {
+                // Counted together: the other workers remove what lies in their part of it.
+                for owner in (0..metadata.threads).rev() {
+                    let made = self.make_items_of(owner);
+                    self.shared.made[owner as usize].0.store(made, Ordering::Relaxed);
+                }
+            }
+            SetUp::Owner | SetUp::First => {}
+        }
+    }
+
+    fn make_items_of(&mut self, owner: u32) -> u64 {
+        let shared = self.shared;
+        let base = shared.place.base(shared.metadata.paths);
+        let mut paths = match MetadataPaths::new(&shared.metadata, &shared.layout, base, owner) {
+            Ok(paths) => paths,
+            Err(error) => unreachable!("checked when the run was started: {error}"),
+        };
+        let directories = shared.metadata.on_directories();
+        for item in 0..shared.metadata.items_of(owner) {
+            if self.halted() {
+                return item;
+            }
+            let path = paths.path_of(item);
+            let mut exists = false;
+            let made = if directories {
+                self.calls.mkdir(path)
+            } else {
+                self.calls.create(path, (owner, item), &mut exists).map(|_| ())
+            };
+            if let Err(failure) = made {
+                self.fail(0, "set-up: ", path, &failure);
+                return item + u64::from(exists);
+            }
+        }
+        shared.metadata.items_of(owner)
+    }
+
+    /// Do the operations until all are done, the run is halted, its time is over, or one fails.
+    fn turn(&mut self, clock: RunClock) {
+        let until_ns = self.shared.metadata.time_ns.unwrap_or(u64::MAX);
+        let mut at_ns = clock.now_ns();
+        let (mut tell_ns, mut seen) = (TELL_NS, 0);
+        loop {
+            let halt = self.shared.halt.0.load(Ordering::Relaxed);
+            if halt != seen {
+                seen = halt;
+                if !self.go_on(halt) {
+                    return;
+                }
+            }
+            if at_ns >= until_ns {
+                return;
+            }
+            let Some(item) = self.visits.next() else { break };
+            let done = self.operate(item);
+            let end_ns = clock.now_ns();
+            match done {
+                Ok((read, written)) => self.count(at_ns, end_ns, read, written),
+                Err(failure) => {
+                    let path = self.path_of(item);
+                    self.fail(end_ns, "", &path, &failure);
+                    return;
+                }
+            }
+            if end_ns >= tell_ns {
+                self.tell();
+                tell_ns = end_ns + TELL_NS;
+            }
+            at_ns = end_ns;
+        }
+        self.complete = true;
+        let before = self.shared.halt.0.fetch_or(FIRST_DONE, Ordering::Relaxed);
+        self.part.was_first_done = before & FIRST_DONE == 0;
+    }
+
+    /// Something was raised: note it, and say whether to go on.
+    #[cold]
+    fn go_on(&mut self, halt: u8) -> bool {
+        let record = &self.part.record;
+        if halt & FIRST_DONE != 0 && self.part.when_first_done.is_none() {
+            self.part.when_first_done = Some((record.ops_metadata, record.bytes_read + record.bytes_written));
+        }
+        self.part.interrupted = halt & STOPPED != 0;
+        halt & (STOPPED | FAILED) == 0
+    }
+
+    /// One operation; the bytes it read and wrote.
+    #[inline]
+    fn operate(&mut self, item: u64) -> Result<(u64, u64), Failure> {
+        let metadata = &self.shared.metadata;
+        let (paths, calls) = (&mut self.paths, &mut self.calls);
+        match metadata.operation {
+            MetadataOp::Create => {
+                let mut exists = false;
+                let created = calls.create(paths.path_of(item), (self.number, item), &mut exists);
+                self.created += u64::from(exists);
+                return created.map(|written| (0, written));
+            }
+            MetadataOp::Open => calls.open(paths.path_of(item))?,
+            MetadataOp::Read => return calls.read(paths.path_of(item)).map(|read| (read, 0)),
+            MetadataOp::Stat => calls.stat(paths.path_of(item))?,
+            MetadataOp::Utime => calls.utime(paths.path_of(item))?,
+            MetadataOp::Rename => {
+                let (from, to) = paths.pair_of(item);
+                calls.rename(from, to)?;
+            }
+            MetadataOp::Unlink => calls.remove(paths.path_of(item), AtFlags::empty())?,
+            MetadataOp::Mkdir => {
+                calls.mkdir(paths.path_of(item))?;
+                self.created += 1;
+            }
+            MetadataOp::Rmdir => calls.remove(paths.path_of(item), AtFlags::REMOVEDIR)?,
+            MetadataOp::Readdir => self.part.entries += calls.list(paths.directory(item as usize))?,
+        }
+        Ok((0, 0))
+    }
+
+    #[inline]
+    fn count(&mut self, at_ns: u64, end_ns: u64, read: u64, written: u64) {
+        let part = &mut self.part;
+        let latency_ns = end_ns.saturating_sub(at_ns);
+        part.latency.record(latency_ns);
+        part.series.record(end_ns, read, written, latency_ns);
+        part.record.ops_metadata += 1;
+        part.record.bytes_read += read;
+        part.record.bytes_written += written;
+        part.first_ns.get_or_insert(at_ns);
+        part.last_ns = end_ns;
+    }
+
+    #[cold]
+    fn path_of(&mut self, item: u64) -> std::ffi::CString {
+        match self.shared.metadata.operation {
+            MetadataOp::Readdir => self.paths.directory(item as usize).to_owned(),
+            _ => self.paths.path_of(item).to_owned(),
+        }
+    }
+
+    /// Let progress see what has been done.
+    fn tell(&mut self) {
+        let record = &mut self.part.record;
+        record.calls = self.calls.transfers();
+        record.elapsed_ns = self.part.last_ns.saturating_sub(self.part.first_ns.unwrap_or(self.part.last_ns));
+        self.told.bytes.store(record.bytes_read + record.bytes_written, Ordering::Relaxed);
+        self.told.operations.store(record.ops_metadata, Ordering::Relaxed);
+    }
+
+    /// Remove this worker's own files, whoever worked on them; what was removed already is no error.
+    fn clean_up(&mut self) {
+        let shared = self.shared;
+        let metadata = &shared.metadata;
+        if metadata.keep {
+            return;
+        }
+        if metadata.set_up == SetUp::First && metadata.operation.needs_items() {
+            self.made = shared.made[self.number as usize].0.load(Ordering::Relaxed);
+        }
+        let base = shared.place.base(metadata.paths);
+        let own = MetadataPaths::new(metadata, &shared.layout, base, self.number);
+        let again = MetadataVisits::new(metadata, &shared.layout, self.number);
+        let (Ok(mut paths), Ok(mut visits)) = (own, again) else {
+            unreachable!("both were made of the same values before the run")
+        };
+        if metadata.operation.needs_items() {
+            (0..self.made).for_each(|item| self.clear(&mut paths, item));
+        } else {
+            let created = std::iter::from_fn(|| visits.next()).take(self.created as usize);
+            created.for_each(|item| self.clear(&mut paths, item));
+        }
+    }
+
+    fn clear(&mut self, paths: &mut MetadataPaths, item: u64) {
+        let operation = self.shared.metadata.operation;
+        if self.shared.halt.0.load(Ordering::Relaxed) & ABANDONED != 0 {
+            self.part.left += 1;
+            return;
+        }
+        let (path, renamed) = paths.pair_of(item);
+        let kind = if self.shared.metadata.on_directories() { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        let first = if operation == MetadataOp::Rename { renamed } else { path };
+        let mut removed = self.calls.remove(first, kind);
+        if operation == MetadataOp::Rename && matches!(removed, Err(Failure { errno: Some(Errno::NOENT), .. })) {
+            removed = self.calls.remove(path, kind);
+        }
+        match removed {
+            Ok(()) | Err(Failure { errno: Some(Errno::NOENT), .. }) => {}
+            Err(failure) => {
+                self.part.left += 1;
+                let whole = self.shared.place.whole(path);
+                self.part.left_because.get_or_insert_with(|| failure.describe("clean-up: ", &whole).message);
+            }
+        }
+    }
+}
