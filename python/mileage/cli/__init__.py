@@ -17,6 +17,10 @@ _COMMANDS = {
     "list": ("mileage.cli.listing", "List studies, workloads or drives."),
     "report": ("mileage.cli.report", "Write the report of a study folder again."),
     "compare": ("mileage.cli.compare", "Compare two stages, or two studies."),
+    "selftest": (
+        "mileage.cli.selftest",
+        "Our own false alarms, coverage and power, where the truth is known.",
+    ),
     "doctor": ("mileage.cli.doctor", "What on this machine would spoil a measurement."),
 }
 

@@ -1,0 +1,55 @@
+"""`mileage selftest`: what the judgement does when the truth is known."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("selftest")
+@click.option("--quick", is_flag=True, help="200 studies instead of 1,000.")
+@click.option("--studies", type=int, metavar="N", help="So many studies, 50 or more.")
+@click.option("--seed", type=int, default=2010, show_default=True, metavar="N", help="Source of every draw.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:
+    """Judge made-up studies whose truth is known, and print our own share of
+    false alarms, the coverage of our intervals and the cliffs that we find,
+    each with its exact binomial interval. Exit status 1 if a promise is broken.
+    """
+    from mileage.errors import JudgedFailure
+    from mileage.selftest import STUDIES, STUDIES_QUICK, Share, selftest
+
+    if quick and studies is not None:
+        raise click.UsageError("--quick is --studies 200: give one of them")
+
+    def told(share: Share) -> None:
+        low, high = share.interval
+        promised = f"{share.low:.0%} to {share.high:.0%}"
+        verdict = "" if share.kept else "  BROKEN"
+        click.echo(
+            f"{share.name:<42}{share.share:>7.1%}  {low:>6.1%} to {high:>6.1%} {promised:>13}{verdict}"
+        )
+
+    count = studies if studies is not None else STUDIES_QUICK if quick else STUDIES
+    if not as_json:
+        click.echo(f"{count} studies and as many series of each kind, seed {seed}\n")
+        click.echo(f"{'':<42}{'share':>7}  {'95 % interval':>16} {'promised':>13}")
+    found = selftest(studies=count, seed=seed, told=None if as_json else told)
+    if as_json:
+        import msgspec
+
+        rows = [
+            {
+                **msgspec.structs.asdict(share),
+                "share": share.share,
+                "interval": share.interval,
+                "kept": share.kept,
+            }
+            for share in found.shares
+        ]
+        text = msgspec.json.encode({"seed": found.seed, "studies": found.studies, "shares": rows})
+        click.echo(msgspec.json.format(text, indent=2))
+    if not found.kept:
+        broken = next(share for share in found.shares if not share.kept)
+        raise JudgedFailure(
+            f"{broken.name}: {broken.share:.1%}, promised {broken.low:.0%} to {broken.high:.0%}"
+        )
