@@ -13,10 +13,7 @@ SIZE = (
     "TiB (powers of 1024); for example 4KiB"
 )
 TIME = 'expected a number with ns, us, ms, s, min or h; for example "10 s"'
-KNOWN = (
-    "throughput.write, throughput.read, iops.random_write, iops.random_read, iops.shuffled_write, "
-    "iops.shuffled_read"
-)
+KNOWN = "throughput.*, iops.*, pattern.*, iometer.*, sqlio.*, hdparm.*, dd.*; see `mileage list workloads`"
 
 CASES = [
     (
@@ -52,22 +49,17 @@ CASES = [
     (
         'file = "64MiB"',
         'start = "aged"',
-        "small.toml: state.start: 'aged' is not built yet; this version knows \"purged\"",
-    ),
-    (
-        'file = "64MiB"',
-        'cache = "cold"',
-        "small.toml: state.cache: 'cold' is not built yet; this version knows \"direct\"",
+        'small.toml: state.start: \'aged\' is not built yet; this version knows "purged", "kept"',
     ),
     (
         'file = "64MiB"',
         'cache = "limited:2GiB"',
-        "small.toml: state.cache: 'limited:2GiB' is not built yet; this version knows \"direct\"",
+        'small.toml: state.cache: \'limited:2GiB\' is not built yet; this version knows "direct", "cold", "warm"',
     ),
     (
         'file = "64MiB"',
         'cache = "icy"',
-        "small.toml: state.cache: 'icy' is not a cache state; this version knows \"direct\"",
+        'small.toml: state.cache: \'icy\' is not a cache state; this version knows "direct", "cold", "warm"',
     ),
     (
         '"128KiB", "1MiB"',
@@ -333,7 +325,10 @@ CASES = [
     (
         'workload = "iops.random_read"',
         'workload = "iometer.mix"',
-        ("small.toml: measure.iops.workload: iometer.mix is not built yet; known are " + KNOWN),
+        (
+            "small.toml: measure.iops.workload: 'iometer.mix' is not a workload; did you mean iometer.*? "
+            "Known are " + KNOWN
+        ),
     ),
     (
         'workload = "iops.random_read"',
@@ -369,8 +364,7 @@ def test_file_workloads_are_not_built_on_a_directory_either(
 ) -> None:
     text = small_text.replace("iops.random_read", "iozone.*").replace("virtual:plain", "dir:/scratch")
     assert refusal(lambda: parse_study(text, "s")) == (
-        "s: measure.iops.workload: iozone.* is not built yet; known are throughput.write, throughput.read, "
-        "iops.random_write, iops.random_read, iops.shuffled_write, iops.shuffled_read"
+        f"s: measure.iops.workload: iozone.* is not built yet; known are {KNOWN}"
     )
 
 

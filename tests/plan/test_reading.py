@@ -85,7 +85,9 @@ CASES = [
         '[measure."\\u001b"]\nx=1',
         (
             "small.toml: measure.'\\x1b'.x: unknown key; expected one of workload, record, stop, span, "
-            "threads, depth, repeat, sync, content, metric"
+            "span_start, threads, depth, vary, repeat, metric, reads, discards, content, verify, sync, "
+            "sync_every, files, rate, spacing, ramp_to, ramp_over, cap, think, burst, warm_up, api, cache, "
+            "dsync, pin, timeout, log"
         ),
     ),
     (
@@ -126,7 +128,8 @@ CASES = [
     (
         'stop = { bytes = "8MiB" }\n',
         "",
-        "small.toml: measure.throughput.stop: missing; it must be given",
+        "small.toml: measure.throughput.stop: missing; it must be given, since throughput.write has "
+        "none of its own",
     ),
     (
         'name = "small"\n',
@@ -151,7 +154,11 @@ CASES = [
     (
         "repeat = 3",
         'repeat = 3\ncontent = "ones"',
-        ('small.toml: measure.throughput.content: found "ones", expected "incompressible" or "zeros"'),
+        (
+            "small.toml: measure.throughput.content: 'ones' is not a content: expected incompressible, zeros, "
+            "iozone_default, iozone_diagnostic, or shares in percent: compressible=50,duplicate=20 (IOzone's: "
+            "within=98,across=98,compress=98)"
+        ),
     ),
     (
         "throughput = 0.02",

@@ -24,7 +24,9 @@ def test_the_json_is_what_the_rust_side_reads() -> None:
     assert VALID.to_json() == (
         '{"pattern":"random","read_percent":0,"record_bytes":4096,"span_start_bytes":0,"span_bytes":1048576,'
         '"depth":1,"threads":2,"stop":{"bytes":8192,"operations":null,"time_ns":null},'
-        '"seed":18446744073709551615,"content":"incompressible","sync":"none","sync_timed":false}'
+        '"seed":18446744073709551615,"content":"incompressible","sync":"none","sync_timed":false,'
+        '"sync_every":0,"discard_percent":0,"files":"shared",'
+        '"load":{"open":null,"cap":null,"think":null,"warm_up_ns":0},"verify":"off","generation":0}'
     )
     assert msgspec.json.decode(VALID.to_json(), type=Workload) == VALID
     assert VALID.problem() is None

@@ -125,8 +125,7 @@ class Cycle:
                 self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
 
     def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> dict[str, Any]:
-        direct = self._shared.plan.study.state.cache == "direct"
-        return perform(target, run, direct=direct, idle_ns=self._idle_ns(run), poll=poll)
+        return perform(target, run, idle_ns=self._idle_ns(run), poll=poll)
 
     def _idle_ns(self, run: PlannedRun) -> int:
         """How long an idle run rests: as planned, or as long as the torture run that it mirrors lasted."""

@@ -10,6 +10,7 @@ import msgspec
 
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.plan import PlannedRun
+from mileage.plan.api import Reach
 from mileage.target import Target
 
 #: Called about twenty times a second with (bytes done, operations done); true means stop now.
@@ -18,10 +19,10 @@ Poll = Callable[[int, int], bool]
 _IDLE_SLICE_S = 0.1
 
 
-def perform(target: Target, run: PlannedRun, *, direct: bool, idle_ns: int, poll: Poll) -> dict[str, Any]:
+def perform(target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll) -> dict[str, Any]:
     """Do one run and return its record (the JSON of `RunRecord`, see the measure crate).
 
-    `direct`: O_DIRECT on file targets. `idle_ns`: how long an idle run rests, in nanoseconds.
+    `idle_ns`: how long an idle run rests, in nanoseconds.
 
     Raises:
         RunFailed: the target failed under the load; `cause` names the error (`ENOSPC`, `EIO`, `vanished` ...).
@@ -37,8 +38,8 @@ def perform(target: Target, run: PlannedRun, *, direct: bool, idle_ns: int, poll
         if target.path is None:
             text = target.drive.run(workload, poll)  # type: ignore[attr-defined]
         else:
-            options = msgspec.json.encode({"direct": direct}).decode()
-            text = _core.run_file(str(target.path), workload, options, poll)
+            reach = run.reach or Reach()
+            text = _core.run_file(str(target.path), workload, reach.options.to_json(), poll)
     except ValueError as cause:
         raise Refused(f"{run.cell}: {cause}") from cause
     except OSError as cause:

@@ -8,12 +8,15 @@ from mileage.plan.builtin import builtin_names, builtin_text
 from mileage.plan.describe import describe
 from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.facts import TargetFacts
+from mileage.plan.families import WORKLOADS
+from mileage.plan.own import trace_paths
+from mileage.plan.pattern import TraceFile
 from mileage.plan.planned import Cell, Plan, PlannedRun
 from mileage.plan.reading import parse_study
 from mileage.plan.resolve import resolve
 from mileage.plan.study import Study
 from mileage.plan.workload import Stop, Workload
-from mileage.plan.workloads import METRICS, WORKLOADS, NamedWorkload
+from mileage.plan.workloads import METRICS, NamedWorkload
 from mileage.plan.writing import hash_in, to_toml
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
     "Stop",
     "Study",
     "TargetFacts",
+    "TraceFile",
     "Workload",
     "builtin_names",
     "builtin_text",
@@ -36,4 +40,5 @@ __all__ = [
     "parse_study",
     "resolve",
     "to_toml",
+    "trace_paths",
 ]

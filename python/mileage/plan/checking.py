@@ -2,8 +2,7 @@
 
 What it models: names, ranges, references between tables, sizes and times that can be read.
 What it refuses: the first rule that is broken, in one line with its path; and by name what this version does
-not do: states other than "purged", caches other than "direct", repetition until precise, comparison of other
-arms.
+not do: states other than "purged" and "kept", a limited cache, repetition until precise, comparison of other arms.
 """
 
 from __future__ import annotations
@@ -15,11 +14,28 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final, NoReturn, TypeVar
 
+import msgspec
+
 from mileage.errors import Refused
 from mileage.plan import sizes
-from mileage.plan.study import Compare, Measure, Repeat, Size, Stage, State, Study, Torture
-from mileage.plan.workload import DEPTH_MAX, RECORD_BYTES_MAX, SECTOR_BYTES, THREADS_MAX
-from mileage.plan.workloads import METRICS, find_workloads
+from mileage.plan.how import HOW_KEYS, How, check_how
+from mileage.plan.own import how_in, own_workloads
+from mileage.plan.pattern import SECTOR_BYTES
+from mileage.plan.study import (
+    Compare,
+    Level,
+    Measure,
+    OwnWorkload,
+    Repeat,
+    Size,
+    Stage,
+    State,
+    StopRule,
+    Study,
+    Torture,
+)
+from mileage.plan.workload import DEPTH_MAX, RECORD_BYTES_MAX, THREADS_MAX
+from mileage.plan.workloads import METRICS, NamedWorkload, find_workloads
 
 CYCLES_MAX: Final = 1000
 BLOCKS_MAX: Final = 10_000
@@ -31,8 +47,10 @@ SEED_MAX: Final = 2**63 - 1
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _STUDY_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _ACTIONS: Final = ("measure", "torture", "prepare", "idle")
-_START: Final = "purged"
-_CACHES: Final = ("cold", "warm", "limited")
+_STARTS: Final = ("purged", "kept")
+_CACHES: Final = ("direct", "cold", "warm")
+VARIED: Final = (*(key for key in HOW_KEYS if key not in ("pin", "log")), "span", "span_start")
+"""Keys of a measure that may have levels in `vary`; record, threads, depth and workload take a list themselves."""
 
 L = TypeVar("L", int, Size)
 
@@ -66,6 +84,7 @@ class _Check:
     def __init__(self, study: Study, source: str) -> None:
         self.study = study
         self.source = source
+        self.own: dict[str, NamedWorkload] = {}
 
     def refuse(self, path: str, text: str) -> NoReturn:
         raise Refused(f"{self.source}: {path}: {text}")
@@ -85,7 +104,7 @@ class _Check:
     def tables(self) -> None:
         """Names of tables, and lists short enough to be looked at."""
         study = self.study
-        groups = (("measure", study.measure), ("torture", study.torture))
+        groups = (("workload", study.workload), ("measure", study.measure), ("torture", study.torture))
         for group, tables in groups:
             if len(tables) > LIST_MAX:
                 self.refuse(group, f"found {len(tables)} tables, expected at most {LIST_MAX}")
@@ -98,20 +117,22 @@ class _Check:
             self.refuse("stage", f"found {len(study.stage)} stages, expected at most {STAGES_MAX}")
         for index, stage in enumerate(study.stage):
             self.lists(f"stage[{index}]", stage)
+        self.own = own_workloads(study, self.source)
 
-    def lists(self, path: str, table: Measure | Torture | Stage) -> None:
+    def lists(self, path: str, table: OwnWorkload | Measure | Torture | Stage) -> None:
         for field in table.__struct_fields__:
             value = getattr(table, field)
             if isinstance(value, tuple) and len(value) > LIST_MAX:
                 self.refuse(f"{path}.{field}", f"found {len(value)} entries, expected at most {LIST_MAX}")
 
     def state(self, state: State) -> None:
-        if state.start != _START:
-            self.refuse("state.start", f'{state.start!r} is not built yet; this version knows "{_START}"')
-        if state.cache != "direct":
-            known = state.cache.partition(":")[0] in _CACHES
-            what = "is not built yet" if known else "is not a cache state"
-            self.refuse("state.cache", f'{state.cache!r} {what}; this version knows "direct"')
+        if state.start not in _STARTS:
+            known = ", ".join(f'"{start}"' for start in _STARTS)
+            self.refuse("state.start", f"{state.start!r} is not built yet; this version knows {known}")
+        if state.cache not in _CACHES:
+            what = "is not built yet" if state.cache.startswith("limited") else "is not a cache state"
+            known = ", ".join(f'"{cache}"' for cache in _CACHES)
+            self.refuse("state.cache", f"{state.cache!r} {what}; this version knows {known}")
         size = self.reads("state.file", lambda: sizes.file_bytes(state.file, memory_bytes=1 << 40))
         if size == 0:
             self.refuse("state.file", f"found {state.file!r}, expected more than 0 bytes")
@@ -122,12 +143,22 @@ class _Check:
             self.refuse(f"{path}.workload", "the list is empty; expected at least one workload")
         for index, workload in enumerate(workloads):
             at = f"{path}.workload" + (f"[{index}]" if isinstance(measure.workload, tuple) else "")
-            find_workloads(workload, self.study.target, f"{self.source}: {at}")
-        self.record(f"{path}.record", measure.record)
+            found = find_workloads(workload, self.study.target, f"{self.source}: {at}", self.own)
+            for key in ("record", "stop"):
+                missing = [named.name for named in found if getattr(named, key) is None]
+                if getattr(measure, key) is None and missing:
+                    self.refuse(
+                        f"{path}.{key}", f"missing; it must be given, since {missing[0]} has none of its own"
+                    )
+        if measure.record is not None:
+            self.record(f"{path}.record", measure.record)
+        self.how(path, how_in(measure), measure.vary)
         self.levels(f"{path}.threads", measure.threads, THREADS_MAX)
         self.levels(f"{path}.depth", measure.depth, DEPTH_MAX)
         self.area(f"{path}.span", measure.span)
-        self.stop(f"{path}.stop", measure)
+        self.start(f"{path}.span_start", measure.span_start)
+        if measure.stop is not None:
+            self.stop(f"{path}.stop", measure.stop)
         self.repeat(f"{path}.repeat", measure.repeat)
         if measure.metric == ():
             self.refuse(f"{path}.metric", "the list is empty; expected at least one metric")
@@ -136,15 +167,19 @@ class _Check:
                 self.unknown(f"{path}.metric", metric, METRICS, "metric")
 
     def torture(self, path: str, torture: Torture) -> None:
-        found = find_workloads(torture.workload, self.study.target, f"{self.source}: {path}.workload")
+        found = find_workloads(
+            torture.workload, self.study.target, f"{self.source}: {path}.workload", self.own
+        )
         if len(found) > 1:
             self.refuse(f"{path}.workload", f"found the family {torture.workload!r}, expected one workload")
+        self.how(path, how_in(torture), {})
         if not found[0].writes:
             self.refuse(f"{path}.workload", f"{torture.workload} only reads; expected a workload that writes")
         self.record(f"{path}.record", torture.record)
         self.levels(f"{path}.threads", torture.threads, THREADS_MAX)
         self.levels(f"{path}.depth", torture.depth, DEPTH_MAX)
         self.area(f"{path}.span", torture.span)
+        self.start(f"{path}.span_start", torture.span_start)
         self.area(f"{path}.amount", torture.amount)
         if torture.time is not None:
             self.time(f"{path}.time", torture.time)
@@ -169,6 +204,14 @@ class _Check:
         study = self.study
         measured = {name for stage in study.stage for name in study.measures_of(stage)}
         written = {name for stage in study.stage for name in (*(stage.torture or ()), *(stage.prepare or ()))}
+        named = {word for measure in study.measure.values() for word in listed(measure.workload)}
+        named |= {table.workload for table in study.torture.values()}
+        named |= {table.like for table in study.workload.values() if table.like is not None}
+        for name in study.workload:
+            if name not in named:
+                self.refuse(
+                    f"workload.{name}", "no table uses it; name it in a [measure.*] table or remove it"
+                )
         for group, tables, used in (
             ("measure", study.measure, measured),
             ("torture", study.torture, written),
@@ -253,8 +296,42 @@ class _Check:
             if level in levels[:index]:
                 self.refuse(f"{path}[{index}]", f"{level} is in the list twice")
 
-    def stop(self, path: str, measure: Measure) -> None:
-        stop = measure.stop
+    def how(self, path: str, how: How, vary: dict[str, tuple[Level, ...]]) -> None:
+        """The keys that say how I/O is done, with the first level of each key that varies, then with each level."""
+        for key, levels in vary.items():
+            at = f"{path}.vary.{_key(key)}"
+            if key in ("workload", "record", "threads", "depth"):
+                self.refuse(at, f"a list may be given to {key} itself: {key} = [...]")
+            if key not in VARIED:
+                self.unknown(at, key, VARIED, "key that varies")
+            if not levels:
+                self.refuse(at, "the list is empty; expected at least one level")
+            if getattr(how, key, None) is not None:
+                self.refuse(at, f"{key} is given beside vary; give it in one place")
+            for index, level in enumerate(levels):
+                if level in levels[:index]:
+                    self.refuse(f"{at}[{index}]", f"{level} is in the list twice")
+        first = {key: levels[0] for key, levels in vary.items() if key in HOW_KEYS}
+        every = [(key, level) for key in first for level in vary[key]]
+        for key, level in every:
+            given = {name: getattr(how, name) for name in HOW_KEYS if getattr(how, name) is not None}
+            try:
+                varied = msgspec.convert({**given, **first, key: level}, How)
+            except msgspec.ValidationError as error:
+                self.refuse(f"{path}.vary.{key}", f"found {level!r}: {str(error).partition(' - at')[0]}")
+            self.keys(path, varied)
+        if not first:
+            self.keys(path, how)
+
+    def keys(self, path: str, how: How) -> None:
+        for key, text in check_how(how):
+            self.refuse(f"{path}.{key}", text)
+
+    def start(self, path: str, size: Size) -> None:
+        if size != 0:
+            self.area(path, size)
+
+    def stop(self, path: str, stop: StopRule) -> None:
         if stop.bytes is None and stop.operations is None and stop.time is None:
             self.refuse(path, "no limit; expected bytes, operations or time")
         if stop.bytes is not None:
@@ -310,6 +387,10 @@ def _indexed(path: str, value: L | tuple[L, ...]) -> Iterator[tuple[str, L]]:
         yield from ((f"{path}[{index}]", member) for index, member in enumerate(value))
     else:
         yield path, value
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else repr(key)
 
 
 def _quoted(size: Size) -> str:

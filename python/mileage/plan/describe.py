@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from mileage.plan.area import uses_file
 from mileage.plan.estimate import Estimate, estimate
+from mileage.plan.families import WORKLOADS
 from mileage.plan.planned import Cell, Plan
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import Stage
 from mileage.plan.workload import Workload
-from mileage.plan.workloads import WORKLOADS
 
 _INDENT = 18
 
@@ -35,7 +35,11 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
     study, facts = plan.study, plan.facts
     kind = "simulated time" if facts.virtual else "real time"
     yield "target", f"{plan.target}, {format_bytes(facts.capacity_bytes)}, {kind}"
-    area = "a work file" if uses_file(facts) else "the whole drive, rounded down to whole records"
+    area = (
+        "a work file"
+        if uses_file(study, facts)
+        else f"the whole {'drive' if facts.virtual else 'target'}, rounded down to whole records"
+    )
     yield "work area", f"{area}: {format_bytes(plan.work_bytes)}"
     arms = "a torture arm, then a sham arm that idles for as long" if study.sham else "no sham arm"
     note = "; the result is descriptive" if study.cycles == 1 else ""
@@ -64,20 +68,27 @@ def _stage(plan: Plan, stage: Stage) -> str:
         return f"idle {stage.idle}"
     verb, names = ("torture", stage.torture) if stage.torture else ("prepare", stage.prepare)
     done = {run.cell: run.workload for run in plan.runs if run.stage == stage.name and run.workload}
-    parts = [f"{name} ({_io(workload)})" for name in names or () if (workload := done[name])]
+    parts = [
+        f"{name} ({_io(workload, _title(plan, name))})" for name in names or () if (workload := done[name])
+    ]
     return f"{verb}: {', '.join(parts)}"
 
 
+def _title(plan: Plan, torture: str) -> str:
+    """What a [torture.NAME] table's workload does; "" for one of the user's own without a title."""
+    word = plan.study.torture[torture].workload
+    for spelling in (word, f"pattern.{word}", f"pattern.{word}_read"):
+        if spelling in WORKLOADS and word not in plan.study.workload:
+            return WORKLOADS[spelling].title
+    return plan.study.workload[word].title
+
+
 def _cell(cell: Cell) -> str:
-    return f"{cell.label}: {_io(cell.workload)}; {', '.join(cell.metrics)}; {_count(cell.blocks, 'block')}"
+    return f"{cell.label}: {_io(cell.workload, cell.title)}; {', '.join(cell.metrics)}; {_count(cell.blocks, 'block')}"
 
 
-def _io(workload: Workload) -> str:
-    title = next(
-        named.title
-        for named in WORKLOADS.values()
-        if (named.pattern, named.read_percent) == (workload.pattern, workload.read_percent)
-    )
+def _io(workload: Workload, title: str = "") -> str:
+    title = title or workload.in_words
     limits = []
     if workload.stop.bytes is not None:
         limits.append(format_bytes(workload.stop.bytes))
@@ -99,7 +110,9 @@ def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
         "bytes to write",
         f"{format_bytes(cost.bytes_written)} at most; {format_bytes(cost.bytes_read)} to read",
     )
-    area = f"; {_figure(cost.work_area_writes)} times the work file" if uses_file(plan.facts) else ""
+    area = (
+        f"; {_figure(cost.work_area_writes)} times the work file" if uses_file(plan.study, plan.facts) else ""
+    )
     yield "drive writes", f"{_figure(cost.drive_writes)} times the capacity{area}"
     if cost.rated_share is None:
         yield "rated endurance", "not known, so the share of it is not known"

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from mileage.plan.pattern import is_sequential
 from mileage.plan.planned import Plan, PlannedRun, Role
 from mileage.plan.workload import Workload
 
@@ -104,7 +105,7 @@ def _operations(workload: Workload) -> int:
 
 def _ops_per_s(workload: Workload) -> float:
     by_bytes = ASSUMED_RATE_BYTES_PER_S / workload.record_bytes
-    return by_bytes if workload.pattern == "sequential" else min(by_bytes, ASSUMED_OPS_PER_S)
+    return by_bytes if is_sequential(workload.pattern) else min(by_bytes, ASSUMED_OPS_PER_S)
 
 
 def _real_s(workload: Workload) -> float:

@@ -12,13 +12,14 @@ from typing import Final, Literal
 
 import msgspec
 
+from mileage.plan.api import Reach
 from mileage.plan.facts import TargetFacts
 from mileage.plan.study import Study
 from mileage.plan.workload import Workload
 from mileage.plan.workloads import Metric
 from mileage.plan.writing import plan_to_toml
 
-PLAN_VERSION: Final = 1
+PLAN_VERSION: Final = 2
 """Version of the form of a plan; it is part of the hash."""
 
 Arm = Literal["torture", "sham"]
@@ -40,6 +41,10 @@ class Cell(msgspec.Struct, frozen=True):
     """How often it is measured in each stage of each cycle and arm."""
     workload: Workload
     """The I/O, with seed 0; every run has a seed of its own."""
+    title: str = ""
+    """What the workload does, in a few words."""
+    reach: Reach | None = None
+    """How a real target is reached; None for a virtual drive."""
 
 
 class PlannedRun(msgspec.Struct, frozen=True):
@@ -72,6 +77,8 @@ class PlannedRun(msgspec.Struct, frozen=True):
     mirrors: int | None = None
     """For the sham's idling: index of the torture run whose duration is waited, from first submission to the
     end of the final sync; None for others."""
+    reach: Reach | None = None
+    """How a real target is reached; None for a virtual drive and for pauses."""
 
 
 class Plan(msgspec.Struct, frozen=True):

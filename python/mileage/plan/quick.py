@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from mileage.plan import sizes
-from mileage.plan.area import common_multiple, uses_file, work_area_bytes
+from mileage.plan.area import Own, common_multiple, uses_file, work_area_bytes
 from mileage.plan.checking import blocks_of
 from mileage.plan.facts import TargetFacts
 from mileage.plan.study import Measure, Size, Stage, StopRule, Study, Torture
@@ -34,23 +34,27 @@ TORTURE_MULTIPLE_MAX: Final = 4
 IDLE_NS_MAX: Final = 1_000_000_000
 
 
-def quicken(study: Study, facts: TargetFacts) -> Study:
+def quicken(study: Study, facts: TargetFacts, own: Own) -> Study:
     """The small version of a checked study on a target."""
     study = msgspec.structs.replace(study, cycles=1, sham=False)
-    if uses_file(facts):
-        state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(_file_bytes(study, facts)))
+    if uses_file(study, facts):
+        size = sizes.exact_bytes(_file_bytes(study, facts, own))
+        state = msgspec.structs.replace(study.state, file=size)
         study = msgspec.structs.replace(study, state=state)
-    work_bytes = work_area_bytes(study, facts)
+    work_bytes = work_area_bytes(study, facts, own)
     return msgspec.structs.replace(
         study,
         stage=tuple(_stage(stage) for stage in study.stage),
-        measure={name: _measure(measure, work_bytes, facts) for name, measure in study.measure.items()},
+        measure={
+            name: _measure(measure, work_bytes, facts, common_multiple(study, own))
+            for name, measure in study.measure.items()
+        },
         torture=_tortures(study, work_bytes, facts),
     )
 
 
-def _file_bytes(study: Study, facts: TargetFacts) -> int:
-    multiple = common_multiple(study)
+def _file_bytes(study: Study, facts: TargetFacts, own: Own) -> int:
+    multiple = common_multiple(study, own)
     limits = [FILE_BYTES_MAX, facts.free_bytes // FREE_SHARE]
     if facts.memory_bytes or not str(study.state.file).endswith("memory"):
         limits.append(sizes.file_bytes(study.state.file, memory_bytes=facts.memory_bytes))
@@ -63,12 +67,12 @@ def _stage(stage: Stage) -> Stage:
     return msgspec.structs.replace(stage, idle=sizes.exact_time(IDLE_NS_MAX))
 
 
-def _measure(measure: Measure, work_bytes: int, facts: TargetFacts) -> Measure:
+def _measure(measure: Measure, work_bytes: int, facts: TargetFacts, multiple: int) -> Measure:
     return msgspec.structs.replace(
         measure,
         repeat=min(blocks_of(measure.repeat), BLOCKS_MAX),
         span=_span(measure.span, work_bytes),
-        stop=_stop(measure, work_bytes, facts),
+        stop=_stop(measure, work_bytes, facts, multiple),
     )
 
 
@@ -77,15 +81,18 @@ def _span(span: Size, work_bytes: int) -> Size:
     return "file" if sizes.area_bytes(span, work_bytes=work_bytes, multiple_bytes=1) > work_bytes else span
 
 
-def _stop(measure: Measure, work_bytes: int, facts: TargetFacts) -> StopRule:
-    rule = measure.stop
-    records = measure.record if isinstance(measure.record, tuple) else (measure.record,)
-    multiple = math.lcm(*(sizes.size_bytes(record) for record in records))
+def _stop(measure: Measure, work_bytes: int, facts: TargetFacts, multiple: int) -> StopRule:
+    """An earlier end. `multiple` is a number of bytes that every record of the study divides."""
     threads = max(measure.threads) if isinstance(measure.threads, tuple) else measure.threads
+    operations_max = max(RUN_OPERATIONS_MAX, threads)
+    rule = measure.stop or StopRule(operations=operations_max)
+    if measure.record is not None:
+        records = measure.record if isinstance(measure.record, tuple) else (measure.record,)
+        multiple = math.lcm(*(sizes.size_bytes(record) for record in records))
     limit: Size | None = rule.bytes
     if limit is not None and sizes.area_bytes(limit, work_bytes=work_bytes, multiple_bytes=1) > RUN_BYTES_MAX:
         limit = sizes.exact_bytes(max(RUN_BYTES_MAX // multiple, threads) * multiple)
-    operations = None if rule.operations is None else min(rule.operations, max(RUN_OPERATIONS_MAX, threads))
+    operations = None if rule.operations is None else min(rule.operations, operations_max)
     return StopRule(limit, operations, rule.time if facts.virtual else _sooner(rule.time, RUN_TIME_NS_MAX))
 
 

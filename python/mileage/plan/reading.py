@@ -18,7 +18,20 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.plan.checking import check_study
-from mileage.plan.study import Compare, Measure, Relevance, Repeat, Stage, State, StopRule, Study, Torture
+from mileage.plan.how import HOW_KEYS
+from mileage.plan.study import (
+    AccessRow,
+    Compare,
+    Measure,
+    OwnWorkload,
+    Relevance,
+    Repeat,
+    Stage,
+    State,
+    StopRule,
+    Study,
+    Torture,
+)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -63,9 +76,13 @@ def parse_study(text: str, source: str) -> Study:
         name: _convert(source, join("torture", _key(name)), table, Torture)
         for name, table in _named(raw, "torture")
     }
+    workloads = {
+        name: _convert(source, join("workload", _key(name)), table, OwnWorkload)
+        for name, table in _named(raw, "workload")
+    }
     rest = {key: value for key, value in raw.items() if key not in _dropped(raw)}
     study = _convert(source, "", rest, Study)
-    study = msgspec.structs.replace(study, measure=measures, torture=tortures)
+    study = msgspec.structs.replace(study, workload=workloads, measure=measures, torture=tortures)
     check_study(study, source)
     return study
 
@@ -93,6 +110,12 @@ def _tables(raw: dict[str, Any]) -> Iterator[tuple[str, Any, type[msgspec.Struct
     stages = raw.get("stage")
     for index, stage in enumerate(stages if isinstance(stages, list) else []):
         yield f"stage[{index}]", stage, Stage
+    for name, table in _named(raw, "workload"):
+        path = join("workload", _key(name))
+        yield path, table, OwnWorkload
+        rows = table.get("access") if isinstance(table, dict) else None
+        for index, row in enumerate(rows if isinstance(rows, list) else []):
+            yield f"{path}.access[{index}]", row, AccessRow
     for name, table in _named(raw, "measure"):
         path = join("measure", _key(name))
         yield path, table, Measure
@@ -114,13 +137,14 @@ def _named(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
 
 
 def _dropped(raw: dict[str, Any]) -> set[str]:
-    return {key for key in ("measure", "torture") if isinstance(raw.get(key), dict)}
+    return {key for key in ("workload", "measure", "torture") if isinstance(raw.get(key), dict)}
 
 
 def _check_keys(source: str, path: str, table: Any, struct: type[msgspec.Struct]) -> None:
     if not isinstance(table, dict):
         return
-    known = struct.__struct_fields__
+    fields = struct.__struct_fields__
+    known = sorted(fields, key=lambda key: key in HOW_KEYS)
     for key in table:
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)
@@ -153,8 +177,13 @@ def _said(where: str, what: str, found: Any) -> str:
 
 
 def _choices(where: str) -> str:
-    choices = {"sync": '"none", "fsync" or "fdatasync"', "content": '"incompressible" or "zeros"'}
-    return choices[where.rpartition(".")[2]]
+    choices = {
+        "sync": '"none", "fsync" or "fdatasync"',
+        "cache": '"direct", "cold" or "warm"',
+        "files": '"shared" or "per_thread"',
+        "spacing": '"constant" or "poisson"',
+    }
+    return choices.get(where.rpartition(".")[2], "another word")
 
 
 def _found(value: Any, path: str) -> Any:

@@ -17,11 +17,14 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.plan import sizes
-from mileage.plan.area import cells_of, torture_workload, uses_file, work_area_bytes
+from mileage.plan.api import Reach
+from mileage.plan.area import Own, uses_file, work_area_bytes
+from mileage.plan.cells import cells_of, torture_of
 from mileage.plan.checking import blocks_of, check_study, listed
 from mileage.plan.estimate import bytes_written
 from mileage.plan.facts import TargetFacts
 from mileage.plan.order import block_order, measure_seed, torture_seed
+from mileage.plan.own import Traces, own_workloads
 from mileage.plan.planned import Arm, Cell, Plan, PlannedRun, Role, hash_of
 from mileage.plan.quick import quicken
 from mileage.plan.study import Measure, Stage, Study
@@ -44,48 +47,51 @@ def resolve(
     seed: int | None = None,
     allow_wear: bool = False,
     refuse: bool = True,
+    traces: Traces | None = None,
 ) -> Plan:
     """The plan of a study on a target whose facts are given.
 
     `quick` makes it small (see `quick`). `target` and `seed` replace those of the study. `allow_wear` lifts
-    the limit on the share of the rated endurance. With `refuse` false, a study that does not fit, wears too
+    the limit on the share of the rated endurance. `traces` tells what must be known of each trace that the study
+    names. With `refuse` false, a study that does not fit, wears too
     much or cannot bypass the cache is planned all the same, with the reasons in `Plan.refusals`. Raises
     Refused otherwise. `Plan.study` is the study with everything filled in: resolving it again without
     options, for the same target, gives an equal plan.
     """
-    study = _settled(study, target, seed, allow_wear)
-    check_study(study, study.name)
-    if quick:
-        study = quicken(study, facts)
-    work_bytes = work_area_bytes(study, facts)
-    if uses_file(facts) and str(study.state.file).endswith("memory"):
-        state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(work_bytes))
-        study = msgspec.structs.replace(study, state=state)
-    _check_count(study)
-    cells = cells_of(study, facts, work_bytes)
-    runs = tuple(_Expansion(study, facts, work_bytes, cells).runs())
-    refusals = tuple(_refusals(study, facts, work_bytes, runs))
-    if refuse and refusals:
-        raise Refused(refusals[0])
-    return Plan(study, facts, work_bytes, cells, runs, refusals, hash_of(study, facts, work_bytes, runs))
-
-
-def _settled(study: Study, target: str | None, seed: int | None, allow_wear: bool) -> Study:
     study = msgspec.structs.replace(
         study,
         target=study.target if target is None else target,
         seed=study.seed if seed is None else seed,
         allow_wear=study.allow_wear or allow_wear,
     )
-    measures = {name: _with_names(study, name, measure) for name, measure in study.measure.items()}
+    own = own_workloads(study, study.name, traces or {})
+    study = _settled(study, own)
+    check_study(study, study.name)
+    if quick:
+        study = quicken(study, facts, own)
+    work_bytes = work_area_bytes(study, facts, own)
+    if uses_file(study, facts) and str(study.state.file).endswith("memory"):
+        state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(work_bytes))
+        study = msgspec.structs.replace(study, state=state)
+    _check_count(study)
+    cells = cells_of(study, facts, work_bytes, own)
+    runs = tuple(_Expansion(study, facts, work_bytes, cells, own).runs())
+    refusals = tuple(_refusals(study, facts, work_bytes, runs))
+    if refuse and refusals:
+        raise Refused(refusals[0])
+    return Plan(study, facts, work_bytes, cells, runs, refusals, hash_of(study, facts, work_bytes, runs))
+
+
+def _settled(study: Study, own: Own) -> Study:
+    measures = {name: _with_names(study, name, measure, own) for name, measure in study.measure.items()}
     return msgspec.structs.replace(study, measure=measures)
 
 
-def _with_names(study: Study, name: str, measure: Measure) -> Measure:
-    """The measure with families of workloads ("iops.*") replaced by their members."""
+def _with_names(study: Study, name: str, measure: Measure, own: Own) -> Measure:
+    """The measure with families ("iops.*") and short names of workloads replaced by full names."""
     where = f"{study.name}: measure.{name}.workload"
     words = listed(measure.workload)
-    names = tuple(named.name for word in words for named in find_workloads(word, study.target, where))
+    names = tuple(named.name for word in words for named in find_workloads(word, study.target, where, own))
     if len(set(names)) != len(names):
         raise Refused(f"{where}: a workload is named twice among {', '.join(words)}")
     return measure if names == words else msgspec.structs.replace(measure, workload=names)
@@ -97,7 +103,13 @@ def _check_count(study: Study) -> None:
     for stage in study.stage:
         for name in study.measures_of(stage):
             measure = study.measure[name]
-            levels = (measure.workload, measure.record, measure.threads, measure.depth)
+            levels = (
+                measure.workload,
+                measure.record,
+                measure.threads,
+                measure.depth,
+                *measure.vary.values(),
+            )
             cells = 1
             for level in levels:
                 cells *= len(level) if isinstance(level, tuple) else 1
@@ -113,10 +125,12 @@ def _check_count(study: Study) -> None:
 class _Expansion:
     """Makes the runs in canonical order."""
 
-    def __init__(self, study: Study, facts: TargetFacts, work_bytes: int, cells: tuple[Cell, ...]) -> None:
+    def __init__(
+        self, study: Study, facts: TargetFacts, work_bytes: int, cells: tuple[Cell, ...], own: Own
+    ) -> None:
         self._study = study
         self._cells = cells
-        self._tortures = {name: torture_workload(study, facts, work_bytes, name) for name in study.torture}
+        self._tortures = {name: torture_of(study, facts, work_bytes, own, name) for name in study.torture}
         self._tortured: dict[tuple[int, str, str], int] = {}
         self._made = 0
 
@@ -151,12 +165,17 @@ class _Expansion:
             for label in block_order(seed, cycle, block, present):
                 workload = _seeded(cells[label].workload, measure_seed(seed, cycle, block, label))
                 yield self._run(
-                    cycle, arm, stage, "measure", label, block=block, measured=cells[label], workload=workload
+                    *(cycle, arm, stage, "measure", label),
+                    block=block,
+                    measured=cells[label],
+                    workload=workload,
+                    reach=cells[label].reach,
                 )
 
     def _writing(self, cycle: int, arm: Arm, stage: Stage, role: Role, name: str) -> PlannedRun:
         seed = torture_seed(self._study.seed, cycle, stage.name, name)
-        return self._run(cycle, arm, stage, role, name, workload=_seeded(self._tortures[name], seed))
+        workload, reach = self._tortures[name]
+        return self._run(cycle, arm, stage, role, name, workload=_seeded(workload, seed), reach=reach)
 
     def _run(
         self,
@@ -171,6 +190,7 @@ class _Expansion:
         workload: Workload | None = None,
         idle_ns: int | None = None,
         mirrors: int | None = None,
+        reach: Reach | None = None,
     ) -> PlannedRun:
         index = self._made
         self._made += 1
@@ -189,6 +209,7 @@ class _Expansion:
             seed=workload.seed if workload else 0,
             idle_ns=idle_ns,
             mirrors=mirrors,
+            reach=reach,
         )
 
 
@@ -200,16 +221,16 @@ def _refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
 ) -> Iterator[str]:
     """Why a plan may not be started on this target, one line each."""
-    if uses_file(facts) and work_bytes > facts.free_bytes:
+    if uses_file(study, facts) and work_bytes > facts.free_bytes:
         yield (
             f"{study.name}: state.file: the work file needs {sizes.format_bytes(work_bytes)} and "
             f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}; "
             "free some space, give a smaller state.file, or use --quick"
         )
-    if not facts.direct_supported:
+    if not facts.direct_supported and any(run.reach and run.reach.options.direct for run in runs):
         yield (
             f'{study.name}: state.cache: "direct" cannot be honoured: the file system of {study.target} does '
-            "not bypass the page cache; choose a target on another file system"
+            'not bypass the page cache; choose a target on another file system, or cache = "warm"'
         )
     if facts.virtual or study.allow_wear or facts.rated_write_bytes is None:
         return

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import msgspec
 
-from mileage.plan.workload import Content, Sync
+from mileage.plan.how import How
+from mileage.plan.pattern import PatternTable
+
+Level = int | str | bool
+"""A value of a key that varies."""
 
 Size = int | str
 """Bytes as a whole number, or a text: "4KiB", and where an area is meant "25%", "2.2x" or "file"."""
@@ -20,11 +24,13 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The state that every cycle starts from."""
 
     start: str = "purged"
-    """How a cycle begins; this version knows "purged"."""
+    """How a cycle begins: "purged", or "kept" (the content of the target is left as it is)."""
     cache: str = "direct"
-    """What the page cache may do; this version knows "direct" (bypassed)."""
+    """What the page cache may do: "direct" (bypassed), "cold" (emptied of the target before each measured run)
+    or "warm" (as the runs before left it)."""
     file: Size = "8GiB"
-    """Size of the work file on a dir: or file: target, or "2x memory". A drive is used whole."""
+    """Size of the work file on a dir: or file: target, or "2x memory". A drive, a device and a file that is kept
+    are used whole."""
 
 
 class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,32 +70,68 @@ class Repeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Refused in this version, which does not add repetitions while it runs."""
 
 
-class Measure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A [measure.NAME] table: its cells are all combinations of workload, record, threads and depth."""
+class AccessRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of an IOMeter access specification, in the words of a study file."""
+
+    size: Size
+    """Size of a transfer, a multiple of 512 bytes."""
+    share: int = 100
+    """Share of the specification, 1..100 percent; the lines add up to 100."""
+    reads: int = 100
+    """Share of reads, 0..100 percent."""
+    random: int = 0
+    """Share of random places, 0..100 percent."""
+    delay: str | None = None
+    """Pause before each burst, in whole milliseconds such as "10 ms"."""
+    burst: int = 1
+    """Operations in a burst, 1 or more."""
+    align: Size = 0
+    """Random places are multiples of this; 0 for the sector."""
+
+
+class OwnWorkload(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A [workload.NAME] table: a workload of the user's own. Exactly one of the first four is given."""
+
+    like: str | None = None
+    """A named workload whose pattern and keys this one starts from."""
+    pattern: str | PatternTable | None = None
+    """Order of the offsets: a word, or a table such as { stride = { step_records = 17 } }."""
+    access: tuple[AccessRow, ...] | None = None
+    """The lines of an IOMeter access specification."""
+    trace: str | None = None
+    """Path of a trace to replay, from the study file's own folder: CSV, or a fio iolog."""
+    timed: bool | None = None
+    """With `trace`: whether operations wait for their recorded times."""
+    title: str = ""
+    """What it does, in a few words."""
+
+
+class Measure(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A [measure.NAME] table: its cells are all combinations of workload, record, threads, depth and `vary`."""
 
     workload: str | tuple[str, ...]
     """Named workloads, or all of a family: "throughput.*"."""
-    record: Size | tuple[Size, ...]
-    """Size of one operation."""
-    stop: StopRule
-    """When each run ends."""
+    record: Size | tuple[Size, ...] | None = None
+    """Size of one operation; None where the workload has its own."""
+    stop: StopRule | None = None
+    """When each run ends; None where the workload has its own."""
     span: Size = "file"
-    """The part of the work area that is visited, from its start; "file" is all of it."""
+    """The part of the work area that is visited; "file" is all of it."""
+    span_start: Size = 0
+    """Where that part begins."""
     threads: int | tuple[int, ...] = 1
     """Threads, 1..1024."""
     depth: int | tuple[int, ...] = 1
-    """Operations outstanding per thread, 1..4096; a real target does one at a time in this version."""
+    """Operations outstanding per thread, 1..4096."""
+    vary: dict[str, tuple[Level, ...]] = msgspec.field(default_factory=dict)
+    """Levels of other keys of this table: { rate = [1000, 2000], api = ["pread", "uring"] }."""
     repeat: int | Repeat = 5
     """How often."""
-    sync: Sync = "fdatasync"
-    """How writes are made durable after the last one; that time counts. Runs that only read never sync."""
-    content: Content = "incompressible"
-    """What is written."""
     metric: str | tuple[str, ...] | None = None
     """"throughput", "iops", "p99"; None means those of the workload."""
 
 
-class Torture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Torture(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A [torture.NAME] table: one workload that writes, used to prepare or to wear."""
 
     workload: str
@@ -99,17 +141,15 @@ class Torture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     amount: Size
     """How much is written: a size, or a multiple of the work area such as "2.2x"."""
     span: Size = "file"
-    """The part of the work area that is written, from its start."""
+    """The part of the work area that is written."""
+    span_start: Size = 0
+    """Where that part begins."""
     threads: int = 1
     """Threads, 1..1024."""
     depth: int = 1
     """Operations outstanding per thread, 1..4096."""
     time: str | None = None
     """Ends it sooner, such as "20 s"; None for never."""
-    sync: Sync = "fdatasync"
-    """How writes are made durable after the last one."""
-    content: Content = "incompressible"
-    """What is written."""
 
 
 class Relevance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,7 +179,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     """Letters, digits, ".", "-" and "_"; names the study folder."""
     target: str
-    """dir:PATH, file:PATH or virtual:NAME."""
+    """dir:PATH, file:PATH, block:PATH or virtual:NAME."""
     stage: tuple[Stage, ...]
     """The stages of a cycle, in order."""
     question: str = ""
@@ -154,6 +194,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_wear: bool = False
     """Whether more than the usual share of the rated endurance may be written."""
     state: State = State()
+    workload: dict[str, OwnWorkload] = {}
     measure: dict[str, Measure] = {}
     torture: dict[str, Torture] = {}
     compare: Compare = Compare()

@@ -12,16 +12,18 @@ from typing import Final, Literal
 
 import msgspec
 
-Pattern = Literal["sequential", "shuffled", "random"]
-Content = Literal["incompressible", "zeros"]
-Sync = Literal["none", "fsync", "fdatasync"]
+from mileage.plan.content import Content, Verify, content_problem, verify_problem
+from mileage.plan.load import Load, load_problem
+from mileage.plan.pattern import SECTOR_BYTES, Pattern, pattern_problem, pattern_word
+from mileage.plan.rules import U32_MAX, U64_MAX, Multiple, Problem, Range, first_problem
 
-SECTOR_BYTES: Final = 512
+Sync = Literal["none", "fsync", "fdatasync"]
+Files = Literal["shared", "per_thread"]
+
 RECORD_BYTES_MAX: Final = 1 << 30
 DEPTH_MAX: Final = 4096
 THREADS_MAX: Final = 1024
 RECORDS_MAX: Final = 2**32 - 1
-U64_MAX: Final = 2**64 - 1
 
 
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,7 +41,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What I/O to do. Valid when `problem()` is None."""
 
     pattern: Pattern
-    """Order of the offsets: sequential wraps around, shuffled visits each record once, random is uniform."""
+    """Order of the offsets."""
     read_percent: int
     """Share of operations that read, 0..100 percent; the others write."""
     record_bytes: int
@@ -62,6 +64,18 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How writes are made durable, once, after the last one."""
     sync_timed: bool = False
     """Whether that final sync counts in the run's time."""
+    sync_every: int = 0
+    """Writes of a thread after which it syncs, besides the final sync; 0 for the final one only."""
+    discard_percent: int = 0
+    """Share of operations that discard, 0..100 percent, taken before the read share is drawn."""
+    files: Files = "shared"
+    """One file, or one for each thread."""
+    load: Load = Load()
+    """When operations start."""
+    verify: Verify = "off"
+    """Which reads are compared with what was written."""
+    generation: int = 0
+    """Number of this writing of the target, part of every block's content, 0..2^32-1."""
 
     def to_json(self) -> str:
         """The JSON text that the Rust side reads."""
@@ -74,25 +88,46 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         limits.append(None if self.stop.bytes is None else self.stop.bytes // self.record_bytes)
         return min((limit for limit in limits if limit is not None), default=None)
 
-    def problem(self) -> tuple[str, str] | None:
+    @property
+    def in_words(self) -> str:
+        """What it does, without sizes: "sequential writes", "random, 70 % reads"."""
+        pattern = pattern_word(self.pattern).replace("_", " ")
+        if self.discard_percent == 100:
+            return f"{pattern} discards"
+        word = {0: "writes", 100: "reads"}.get(self.read_percent)
+        shares = f"{pattern} {word}" if word else f"{pattern}, {self.read_percent} % reads"
+        return shares + (f", {self.discard_percent} % discards" if self.discard_percent else "")
+
+    def problem(self) -> Problem | None:
         """The first rule that the workload breaks, as (name of the field, what is wrong); None when valid."""
         ranges = (
             ("record_bytes", self.record_bytes, SECTOR_BYTES, RECORD_BYTES_MAX),
             ("read_percent", self.read_percent, 0, 100),
+            ("discard_percent", self.discard_percent, 0, 100),
             ("depth", self.depth, 1, DEPTH_MAX),
             ("threads", self.threads, 1, THREADS_MAX),
             ("seed", self.seed, 0, U64_MAX),
             ("span_start_bytes", self.span_start_bytes, 0, U64_MAX),
             ("span_bytes", self.span_bytes, 0, U64_MAX - max(self.span_start_bytes, 0)),
+            ("sync_every", self.sync_every, 0, U64_MAX),
+            ("generation", self.generation, 0, U32_MAX),
         )
         multiples = (
             ("record_bytes", self.record_bytes, SECTOR_BYTES),
             ("span_start_bytes", self.span_start_bytes, self.record_bytes),
             ("span_bytes", self.span_bytes, self.record_bytes),
         )
-        return _first(ranges, multiples) or self._span_problem() or self._stop_problem()
+        return (
+            first_problem(ranges, multiples)
+            or self._span_problem()
+            or self._stop_problem()
+            or pattern_problem(self.pattern, self.record_bytes)
+            or content_problem(self.content)
+            or load_problem(self.load)
+            or verify_problem(self.verify)
+        )
 
-    def _span_problem(self) -> tuple[str, str] | None:
+    def _span_problem(self) -> Problem | None:
         records = self.span_bytes // self.record_bytes
         if self.threads <= records <= RECORDS_MAX:
             return None
@@ -101,12 +136,12 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             f"{records} records in the span: expected {self.threads} (threads) to {RECORDS_MAX}",
         )
 
-    def _stop_problem(self) -> tuple[str, str] | None:
+    def _stop_problem(self) -> Problem | None:
         stop = self.stop
         if stop == Stop():
             return "stop", "no limit: expected bytes, operations or time"
-        ranges: list[tuple[str, int, int, int]] = []
-        multiples: list[tuple[str, int, int]] = []
+        ranges: list[Range] = []
+        multiples: list[Multiple] = []
         if stop.bytes is not None:
             multiples.append(("stop.bytes", stop.bytes, self.record_bytes))
             ranges.append(("stop.bytes", stop.bytes, self.record_bytes * self.threads, U64_MAX))
@@ -114,17 +149,4 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ranges.append(("stop.operations", stop.operations, self.threads, U64_MAX))
         if stop.time_ns is not None:
             ranges.append(("stop.time_ns", stop.time_ns, 1, U64_MAX // 2))
-        return _first(ranges, multiples)
-
-
-def _first(
-    ranges: tuple[tuple[str, int, int, int], ...] | list[tuple[str, int, int, int]],
-    multiples: tuple[tuple[str, int, int], ...] | list[tuple[str, int, int]],
-) -> tuple[str, str] | None:
-    for field, found, low, high in ranges:
-        if not low <= found <= high:
-            return field, f"{found}: expected {low} to {high}"
-    for field, found, divisor in multiples:
-        if found % divisor:
-            return field, f"{found} bytes is not a multiple of {divisor} bytes"
-    return None
+        return first_problem(ranges, multiples)

@@ -1,20 +1,25 @@
-"""The workloads that have a name.
+"""The workloads that have a name, and a user's own.
 
-What it models: `throughput.*` (sequential) and `iops.*` (random and shuffled), with what each is measured by.
+What it models: a workload without its sizes: pattern, shares, and how it is done. `families` holds those that ship
+with Mileage; a study's [workload.NAME] tables add their own.
 What it refuses: names that are planned and not built yet, by name; all others, with the closest known one.
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
 
 from mileage.errors import Refused
-from mileage.plan.workload import Pattern
+from mileage.plan.how import How, merged
+from mileage.plan.pattern import Pattern, is_sequential
+from mileage.plan.study import StopRule
 
 Metric = Literal["throughput", "iops", "p99"]
+Kind = Literal["throughput", "iops"]
 
 METRICS: Final[dict[Metric, str]] = {
     "throughput": "rate_bytes_per_s",
@@ -22,6 +27,9 @@ METRICS: Final[dict[Metric, str]] = {
     "p99": "latency_p99_ns",
 }
 """The words of a study file, and the names that samples carry; the unit is last."""
+
+METRICS_OF: Final[dict[Kind, tuple[Metric, ...]]] = {"throughput": ("throughput",), "iops": ("iops", "p99")}
+"""What is recorded of a workload of each kind unless a study says otherwise."""
 
 
 class NamedWorkload(msgspec.Struct, frozen=True):
@@ -34,70 +42,78 @@ class NamedWorkload(msgspec.Struct, frozen=True):
     pattern: Pattern
     read_percent: int
     """0..100 percent of the operations."""
-    kind: Literal["throughput", "iops"]
+    kind: Kind
     """Which relevance margin it is judged by."""
     metrics: tuple[Metric, ...]
     """What is recorded of it unless a study says otherwise."""
+    how: How = How()
+    """The keys that it sets; `reads` is in `read_percent`."""
+    record: str | None = None
+    """Its own record, where a study gives none."""
+    stop: StopRule | None = None
+    """Its own end, where a study gives none."""
+    once: bool = False
+    """Whether it ends at the end of its span at the latest."""
 
     @property
     def writes(self) -> bool:
-        """Whether it writes at all."""
-        return self.read_percent < 100
+        """Whether it writes or discards at all."""
+        return self.read_percent < 100 or bool(self.how.discards)
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads at all."""
+        return self.read_percent > 0 and (self.how.discards or 0) < 100
 
 
-def _throughput(name: str, title: str, read_percent: int) -> NamedWorkload:
-    return NamedWorkload(name, title, "sequential", read_percent, "throughput", ("throughput",))
+def as_done(named: NamedWorkload, how: How) -> NamedWorkload:
+    """The workload with the keys of a study's table, which count more than its own."""
+    together = merged(named.how, how)
+    reads = named.read_percent if together.reads is None else together.reads
+    return msgspec.structs.replace(named, read_percent=reads, how=together)
 
 
-def _iops(name: str, title: str, pattern: Pattern, read_percent: int) -> NamedWorkload:
-    return NamedWorkload(name, title, pattern, read_percent, "iops", ("iops", "p99"))
+def of_pattern(
+    name: str, title: str, pattern: Pattern, read_percent: int, how: How | None = None
+) -> NamedWorkload:
+    """A workload whose kind and metrics follow from its pattern."""
+    kind: Kind = "throughput" if is_sequential(pattern) else "iops"
+    return NamedWorkload(name, title, pattern, read_percent, kind, METRICS_OF[kind], how or How())
 
-
-WORKLOADS: Final = {
-    workload.name: workload
-    for workload in (
-        _throughput("throughput.write", "sequential writes", 0),
-        _throughput("throughput.read", "sequential reads", 100),
-        _iops("iops.random_write", "writes at uniformly random places", "random", 0),
-        _iops("iops.random_read", "reads at uniformly random places", "random", 100),
-        _iops("iops.shuffled_write", "writes to every record once, in random order", "shuffled", 0),
-        _iops("iops.shuffled_read", "reads of every record once, in random order", "shuffled", 100),
-    )
-}
-"""Every workload that this version can do, by name, in the order in which they are listed."""
 
 FILE_FAMILIES: Final = ("iozone", "metarates", "ior", "mdtest")
 """Families of file workloads: they need a file system. Not built yet."""
 
-LATER_FAMILIES: Final = ("iometer", "hdparm", "dd")
-"""Families that do not need a file system. Not built yet."""
 
-_FAMILIES: Final = tuple(dict.fromkeys(name.partition(".")[0] for name in WORKLOADS))
+def find_workloads(
+    name: str, target: str, where: str, own: Mapping[str, NamedWorkload] | None = None
+) -> tuple[NamedWorkload, ...]:
+    """The workloads that a name, a short name ("random_read") or a family ("iops.*") stands for.
 
-
-def find_workloads(name: str, target: str, where: str) -> tuple[NamedWorkload, ...]:
-    """The workloads that a name or a family ("iops.*") stands for.
-
-    `target` is the target as the user wrote it, `where` the place of the name, for the message.
-    Raises Refused for names that are not built yet and for unknown ones.
+    `own` are the user's, which come first. `target` is the target as the user wrote it, `where` the place of the
+    name, for the message. Raises Refused for names that are not built yet and for unknown ones.
     """
-    family, _, member = name.partition(".")
-    if name in WORKLOADS:
-        return (WORKLOADS[name],)
-    if family in _FAMILIES and member == "*":
+    from mileage.plan.families import WORKLOADS
+
+    known = {**WORKLOADS, **(own or {})}
+    family, dot, member = name.partition(".")
+    for spelling in (name, f"pattern.{name}", f"pattern.{name}_read") if not dot else (name,):
+        if spelling in known:
+            return (known[spelling],)
+    families = dict.fromkeys(word.partition(".")[0] for word in WORKLOADS)
+    if family in families and member == "*":
         return tuple(workload for workload in WORKLOADS.values() if workload.name.startswith(f"{family}."))
     if family in FILE_FAMILIES:
-        raise Refused(f"{where}: {_no_file_workloads(name, target)}")
-    if family in LATER_FAMILIES:
-        raise Refused(f"{where}: {name} is not built yet; known are {_listing()}")
-    close = difflib.get_close_matches(name, [*WORKLOADS, *(f"{family}.*" for family in _FAMILIES)], n=1)
+        raise Refused(f"{where}: {_no_file_workloads(name, target, families)}")
+    short = () if dot else (word.removeprefix("pattern.") for word in WORKLOADS)
+    close = difflib.get_close_matches(name, [*known, *short, *(f"{word}.*" for word in families)], n=1)
     hint = f"; did you mean {close[0]}?" if close else "."
-    raise Refused(f"{where}: {name!r} is not a workload{hint} Known are {_listing()}")
+    raise Refused(f"{where}: {name!r} is not a workload{hint} Known are {_listing(families)}")
 
 
-def _no_file_workloads(name: str, target: str) -> str:
+def _no_file_workloads(name: str, target: str, families: Mapping[str, object]) -> str:
     if not target.startswith("virtual:"):
-        return f"{name} is not built yet; known are {_listing()}"
+        return f"{name} is not built yet; known are {_listing(families)}"
     drive = target.partition("@")[0]
     return (
         f"{name} is a file workload; {drive} is a block device without a host; "
@@ -105,5 +121,5 @@ def _no_file_workloads(name: str, target: str) -> str:
     )
 
 
-def _listing() -> str:
-    return ", ".join(WORKLOADS)
+def _listing(families: Mapping[str, object]) -> str:
+    return f"{', '.join(f'{family}.*' for family in families)}; see `mileage list workloads`"

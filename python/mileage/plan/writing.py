@@ -13,11 +13,12 @@ from typing import Any, Final
 
 import msgspec
 
+from mileage.plan.how import HOW_KEYS
 from mileage.plan.study import Study
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HASH_LINE: Final = re.compile(r"^# plan ([0-9a-f]{64})$", re.MULTILINE)
-_TABLES_OF_TABLES: Final = ("measure", "torture")
+_TABLES_OF_TABLES: Final = ("workload", "measure", "torture")
 
 
 def to_toml(study: Study) -> str:
@@ -28,7 +29,8 @@ def to_toml(study: Study) -> str:
     sections.append(_section("[state]", fields["state"]))
     sections += [_section("[[stage]]", stage) for stage in fields["stage"]]
     for group in _TABLES_OF_TABLES:
-        sections += [_section(f"[{group}.{_key(name)}]", table) for name, table in fields[group].items()]
+        for name, table in fields[group].items():
+            sections.append(_section(f"[{group}.{_key(name)}]", _readable(table)))
     sections.append(_section("[compare]", fields["compare"]))
     return "\n".join(sections)
 
@@ -75,6 +77,12 @@ def _value(value: Any) -> str:
 
 def _key(key: str) -> str:
     return key if _BARE_KEY.fullmatch(key) else _value(key)
+
+
+def _readable(table: dict[str, Any]) -> dict[str, Any]:
+    """The keys in the order in which people think of them: what, then how; empty tables left out."""
+    first = {key: value for key, value in table.items() if key not in HOW_KEYS and value != {}}
+    return {**first, **{key: value for key, value in table.items() if key in HOW_KEYS}}
 
 
 def _without_none(value: Any) -> Any:

@@ -1,0 +1,155 @@
+"""How a real target is reached: the calls, and what goes with them.
+
+What it models: the `Options` and the `Api` of the Rust crate `mileage-engine`, and the words for an API in study
+files and on the command line: "pread", "seek", "vectored:4", "mmap", "stdio:64KiB", "uring", "uring:batch=8".
+What it refuses: words it does not know. What an API cannot do on a target, the engine refuses.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from mileage.plan import sizes
+from mileage.plan.rules import U32_MAX
+
+ApiName = Literal["positioned", "seek", "mmap", "null"]
+
+
+class Vectored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`preadv`, `pwritev`."""
+
+    parts: int
+    """Buffers of a call, 1..1024."""
+
+
+class Stdio(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """C streams: `fread`, `fwrite`."""
+
+    buffer_bytes: int = 0
+    """Size of the stream's buffer; 0 for the record."""
+
+
+class Uring(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`io_uring`."""
+
+    registered: bool = True
+    """Registered files and buffers."""
+    batch: int = 0
+    """Operations submitted with one call at most; 0 for the engine's choice."""
+    sqpoll: bool = False
+    """A kernel thread submits."""
+    iopoll: bool = False
+    """Completions are polled for."""
+
+
+class ApiTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An API that has numbers: exactly one of these is given."""
+
+    vectored: Vectored | None = None
+    stdio: Stdio | None = None
+    uring: Uring | None = None
+
+
+Api = ApiName | ApiTable
+
+URING: Final = ApiTable(uring=Uring())
+
+
+class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the engine uses a real target. The default is `pread` and `pwrite` through the page cache."""
+
+    direct: bool = False
+    """Past the page cache (O_DIRECT)."""
+    api: Api = "positioned"
+    """The calls by which bytes are moved."""
+    dsync: bool = False
+    """Every write is durable when it completes (O_DSYNC)."""
+    pin_cpus: tuple[int, ...] = ()
+    """Processors that the threads are bound to, dealt out in turn; empty for the scheduler's choice."""
+    timeout_ns: int = 0
+    """An operation that has not completed after this long ends the run as failed; 0 for never."""
+    log: str | None = None
+    """Every operation is written to this file; execute names it, in the study folder."""
+
+    def to_json(self) -> str:
+        """The JSON text that the Rust side reads."""
+        return msgspec.json.encode(self).decode()
+
+
+class Reach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a run reaches a real target."""
+
+    options: EngineOptions = EngineOptions()
+    """What the engine is told."""
+    cold: bool = False
+    """Whether the page cache is emptied of the target before the run."""
+    log: bool = False
+    """Whether every operation is written to a file in the study folder."""
+
+
+_WORDS: Final[dict[str, ApiName]] = {
+    "pread": "positioned",
+    "positioned": "positioned",
+    "seek": "seek",
+    "mmap": "mmap",
+    "null": "null",
+}
+_FORMS: Final = (
+    "pread, seek, vectored:PARTS, mmap, stdio[:BUFFER], uring[:plain,batch=N,sqpoll,iopoll] or null"
+)
+
+
+def read_api(text: str) -> Api:
+    """The API that a text names. Raises ValueError; the message says what is expected."""
+    word, colon, rest = text.partition(":")
+    try:
+        if not colon and word in _WORDS:
+            return _WORDS[word]
+        if word == "vectored":
+            return ApiTable(vectored=Vectored(_whole(rest or "2")))
+        if word == "stdio":
+            return ApiTable(stdio=Stdio(sizes.parse_bytes(rest) if rest else 0))
+        if word == "uring":
+            return ApiTable(uring=_uring(rest))
+    except ValueError:
+        pass
+    raise ValueError(f"{text!r} is not an API: expected {_FORMS}")
+
+
+def api_word(api: Api) -> str:
+    """The name of an API for people, as `read_api` reads it: "pread", "uring"."""
+    if isinstance(api, str):
+        return "pread" if api == "positioned" else api
+    if api.vectored is not None:
+        return f"vectored:{api.vectored.parts}"
+    if api.stdio is not None:
+        return "stdio" + (f":{sizes.exact_bytes(api.stdio.buffer_bytes)}" if api.stdio.buffer_bytes else "")
+    uring = api.uring or Uring()
+    words = [] if uring.registered else ["plain"]
+    words += [f"batch={uring.batch}"] if uring.batch else []
+    words += [word for word in ("sqpoll", "iopoll") if getattr(uring, word)]
+    return "uring" + (f":{','.join(words)}" if words else "")
+
+
+def _uring(text: str) -> Uring:
+    uring = Uring()
+    for word in text.split(",") if text else []:
+        if word == "plain":
+            uring = msgspec.structs.replace(uring, registered=False)
+        elif word == "sqpoll":
+            uring = msgspec.structs.replace(uring, sqpoll=True)
+        elif word == "iopoll":
+            uring = msgspec.structs.replace(uring, iopoll=True)
+        elif word.startswith("batch="):
+            uring = msgspec.structs.replace(uring, batch=_whole(word.removeprefix("batch=")))
+        else:
+            raise ValueError(word)
+    return uring
+
+
+def _whole(text: str) -> int:
+    if not (text.isdecimal() and text.isascii() and 1 <= int(text) <= U32_MAX):
+        raise ValueError(text)
+    return int(text)

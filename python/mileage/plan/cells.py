@@ -1,0 +1,213 @@
+"""The cells of a study, and its tortures: workloads with sizes that fit into the work area.
+
+What it models: a cell for every combination of workload, record, threads, depth and the levels of `vary`.
+What it refuses: spans larger than the work area; sizes that do not divide evenly; keys that the target cannot
+honour.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from mileage.plan import sizes
+from mileage.plan.api import Reach
+from mileage.plan.area import Own, named_in, records_in, refuse, words
+from mileage.plan.checking import blocks_of, listed
+from mileage.plan.content import read_content, read_verify
+from mileage.plan.facts import TargetFacts
+from mileage.plan.how import has_no_effect, load_of, reach_of
+from mileage.plan.own import how_in
+from mileage.plan.planned import Cell
+from mileage.plan.study import Level, Measure, Size, StopRule, Study, Torture
+from mileage.plan.workload import Stop, Workload
+from mileage.plan.workloads import METRICS, Metric, NamedWorkload, as_done
+
+_FIELDS: Final = {
+    "record_bytes": "record",
+    "read_percent": "reads",
+    "discard_percent": "discards",
+    "span_bytes": "span",
+    "span_start_bytes": "span_start",
+    "stop.time_ns": "stop.time",
+    "load.open.operations_per_s": "rate",
+    "load.cap": "cap",
+}
+"""Where a field of a workload comes from in a study, when it has another name there."""
+
+Levels = dict[str, Level]
+
+
+def cells_of(study: Study, facts: TargetFacts, work_bytes: int, own: Own) -> tuple[Cell, ...]:
+    """Every cell of every [measure.NAME] table, with a label that is unique in the study. Raises Refused."""
+    making = _Making(study, facts, work_bytes, own)
+    cells = [cell for name, measure in study.measure.items() for cell in making.cells(name, measure)]
+    labels = [cell.label for cell in cells]
+    return tuple(
+        msgspec.structs.replace(cell, label=f"{cell.label} ({cell.table})")
+        if labels.count(cell.label) > 1
+        else cell
+        for cell in cells
+    )
+
+
+def torture_of(
+    study: Study, facts: TargetFacts, work_bytes: int, own: Own, name: str
+) -> tuple[Workload, Reach | None]:
+    """The I/O of a [torture.NAME] table, with seed 0, and how it reaches the target. Raises Refused."""
+    return _Making(study, facts, work_bytes, own).torture(name, study.torture[name])
+
+
+def levels_of(measure: Measure) -> list[Levels]:
+    """Every combination of the levels of a table's `vary`, the last key changing fastest."""
+    keys = list(measure.vary)
+    return [dict(zip(keys, levels, strict=True)) for levels in itertools.product(*measure.vary.values())]
+
+
+class _Making:
+    """Makes workloads for one study on one target."""
+
+    def __init__(self, study: Study, facts: TargetFacts, work_bytes: int, own: Own) -> None:
+        self._study = study
+        self._facts = facts
+        self._work_bytes = work_bytes
+        self._own = own
+
+    def cells(self, name: str, measure: Measure) -> Iterator[Cell]:
+        path = f"measure.{name}"
+        found = named_in(self._study, path, measure.workload, self._own)
+        threads, depths = _numbers(measure.threads), _numbers(measure.depth)
+        combinations = itertools.product(
+            found, records_in(measure) or (None,), threads, depths, levels_of(measure)
+        )
+        for named, record, thread, depth, levels in combinations:
+            table = msgspec.structs.replace(measure, **levels)
+            done = as_done(named, how_in(table))
+            record_bytes = sizes.size_bytes(record if record is not None else named.record or 0)
+            span = self._span(path, table, record_bytes)
+            stop = self._stop(path, table.stop or named.stop or StopRule(), record_bytes, done.once, span[1])
+            workload = self._workload(done, record_bytes, span, thread, depth, stop)
+            self._check(path, done, workload, _FIELDS)
+            parts = [f"{named.name} {words(record_bytes)}"]
+            parts += [f"{thread} threads"] if len(threads) > 1 else []
+            parts += [f"depth {depth}"] if len(depths) > 1 else []
+            parts += [level_words(key, value) for key, value in levels.items()]
+            yield Cell(
+                label=", ".join(parts),
+                table=name,
+                kind=named.kind,
+                metrics=_metrics(measure, named),
+                blocks=blocks_of(measure.repeat),
+                workload=workload,
+                title=named.title,
+                reach=self._reach(done, depth),
+            )
+
+    def torture(self, name: str, table: Torture) -> tuple[Workload, Reach | None]:
+        path = f"torture.{name}"
+        (named,) = named_in(self._study, path, table.workload, self._own)
+        done = as_done(named, how_in(table))
+        record = sizes.size_bytes(table.record)
+        amount = self._area(path, "amount", table.amount, record)
+        stop = Stop(bytes=amount, time_ns=None if table.time is None else sizes.parse_time_ns(table.time))
+        span = self._span(path, table, record)
+        workload = self._workload(done, record, span, table.threads, table.depth, stop)
+        self._check(path, done, workload, {**_FIELDS, "stop.bytes": "amount", "stop.time_ns": "time"})
+        return workload, self._reach(done, table.depth)
+
+    def _workload(
+        self,
+        done: NamedWorkload,
+        record_bytes: int,
+        span: tuple[int, int],
+        threads: int,
+        depth: int,
+        stop: Stop,
+    ) -> Workload:
+        how = done.how
+        sync = (how.sync or "fdatasync") if done.writes else "none"
+        return Workload(
+            pattern=done.pattern,
+            read_percent=done.read_percent,
+            record_bytes=record_bytes,
+            span_start_bytes=span[0],
+            span_bytes=span[1],
+            depth=depth,
+            threads=threads,
+            stop=stop,
+            seed=0,
+            content=read_content(how.content or "incompressible"),
+            sync=sync,
+            sync_timed=sync != "none",
+            sync_every=how.sync_every or 0,
+            discard_percent=how.discards or 0,
+            files=how.files or "shared",
+            load=load_of(how),
+            verify=read_verify(how.verify or "off"),
+        )
+
+    def _reach(self, done: NamedWorkload, depth: int) -> Reach | None:
+        return None if self._facts.virtual else reach_of(done.how, self._study.state.cache, depth)
+
+    def _span(self, path: str, table: Measure | Torture, record_bytes: int) -> tuple[int, int]:
+        """First byte and length of what is visited, in bytes."""
+        start = self._area(path, "span_start", table.span_start, record_bytes) if table.span_start else 0
+        room = self._work_bytes - start
+        if table.span == "file":
+            length = room - room % record_bytes
+        else:
+            length = self._area(path, "span", table.span, record_bytes)
+        if length > room or length <= 0:
+            beyond = f", which begins at {words(start)}" if start else ""
+            text = f"found {words(length)}{beyond}, more than the work area of {words(self._work_bytes)}"
+            refuse(self._study, f"{path}.span", text)
+        return start, length
+
+    def _stop(self, path: str, rule: StopRule, record_bytes: int, once: bool, span_bytes: int) -> Stop:
+        limit = None if rule.bytes is None else self._area(path, "stop.bytes", rule.bytes, record_bytes)
+        if once:
+            limit = span_bytes if limit is None else min(limit, span_bytes)
+        return Stop(
+            bytes=limit,
+            operations=rule.operations,
+            time_ns=None if rule.time is None else sizes.parse_time_ns(rule.time),
+        )
+
+    def _area(self, path: str, key: str, size: Size, record_bytes: int) -> int:
+        """Bytes of a part or a multiple of the work area that the record must divide."""
+        area = sizes.area_bytes(size, work_bytes=self._work_bytes, multiple_bytes=record_bytes)
+        if area % record_bytes:
+            text = (
+                f"found {words(area)}, which the record of {words(record_bytes)} does not divide; "
+                "choose sizes that divide evenly"
+            )
+            refuse(self._study, f"{path}.{key}", text)
+        return area
+
+    def _check(self, path: str, done: NamedWorkload, workload: Workload, fields: dict[str, str]) -> None:
+        if problem := has_no_effect(done.how, virtual=self._facts.virtual):
+            refuse(self._study, f"{path}.{problem[0]}", f"found on {self._study.target}: {problem[1]}")
+        if problem := workload.problem():
+            field, text = problem
+            refuse(self._study, f"{path}.{fields.get(field, field)}", f"found {text}")
+
+
+def level_words(key: str, value: Level) -> str:
+    """A level of a key, as a cell's label has it: "rate 1000/s", "70 % reads"."""
+    if key in ("reads", "discards"):
+        return f"{value} % {key}"
+    if key in ("rate", "cap") and isinstance(value, int):
+        return f"{key} {value}/s"
+    return f"{key} {value}"
+
+
+def _metrics(measure: Measure, named: NamedWorkload) -> tuple[Metric, ...]:
+    wanted = listed(measure.metric)
+    return tuple(metric for metric in METRICS if metric in wanted) if wanted else named.metrics
+
+
+def _numbers(levels: int | tuple[int, ...]) -> tuple[int, ...]:
+    return levels if isinstance(levels, tuple) else (levels,)

@@ -1,0 +1,121 @@
+"""What is written, and how much of what is read is compared with it, as Python holds it.
+
+What it models: `Content` and `Verify` of the Rust crate `mileage-workload`. One without numbers is a word
+("zeros", "all"); one with numbers is a table of one entry that has its name.
+What it refuses: what the Rust rules refuse; a table with no entry, or with several.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+import msgspec
+
+from mileage.plan.rules import U32_MAX, Problem, first_problem
+
+ContentName = Literal["incompressible", "zeros", "iozone_default", "iozone_diagnostic"]
+CONTENT_NAMES: Final[tuple[ContentName, ...]] = get_args(ContentName)
+
+
+class Mixed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Compressibility and duplication as two independent knobs."""
+
+    compressible_percent: int = 0
+    """Share of each 4 KiB block that a compressor saves, 0..100 percent."""
+    duplicate_percent: int = 0
+    """Share of 4 KiB blocks that another block of the same writing equals, 0..100 percent."""
+
+
+class IozoneDedup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """IOzone's own bytes with `-+w`, `-+y` and `-+C`, in percent; the shares multiply."""
+
+    within_percent: int
+    across_percent: int
+    compress_percent: int
+
+
+class ContentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A content that has numbers: exactly one of these is given."""
+
+    mixed: Mixed | None = None
+    iozone_dedup: IozoneDedup | None = None
+
+
+Content = ContentName | ContentTable
+
+
+class Sampled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One read in `one_in` is compared, drawn by seed."""
+
+    one_in: int
+    """Reads for each one that is compared, 2 or more."""
+
+
+class VerifyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A verification that has a number."""
+
+    sampled: Sampled
+
+
+Verify = Literal["off", "all"] | VerifyTable
+
+
+def content_problem(content: Content) -> Problem | None:
+    """The first rule that a content breaks; None when it breaks none."""
+    if isinstance(content, str):
+        return None
+    given = [name for name in content.__struct_fields__ if getattr(content, name) is not None]
+    if len(given) != 1:
+        return "content", f"found {' and '.join(given) or 'none'} of mixed, iozone_dedup: expected one"
+    table: Mixed | IozoneDedup | None = content.mixed or content.iozone_dedup
+    assert table is not None
+    fields = table.__struct_fields__
+    return first_problem((f"content.{given[0]}.{field}", getattr(table, field), 0, 100) for field in fields)
+
+
+def verify_problem(verify: Verify) -> Problem | None:
+    """The first rule that a verification breaks; None when it breaks none."""
+    if isinstance(verify, str):
+        return None
+    return first_problem([("verify.sampled.one_in", verify.sampled.one_in, 2, U32_MAX)])
+
+
+_CONTENT_FORMS: Final = (
+    f"{', '.join(CONTENT_NAMES)}, or shares in percent: compressible=50,duplicate=20 (IOzone's: "
+    "within=98,across=98,compress=98)"
+)
+
+
+def read_content(text: str) -> Content:
+    """The content that a text names: a word, or "compressible=50,duplicate=20" in percent. Raises ValueError."""
+    for name in CONTENT_NAMES:
+        if text == name:
+            return name
+    shares: dict[str, int] = {}
+    for part in text.split(","):
+        key, _, value = part.strip().partition("=")
+        digits = value.strip().removesuffix("%")
+        if not digits.isdecimal() or not digits.isascii() or int(digits) > 100 or key.strip() in shares:
+            raise ValueError(f"{text!r} is not a content: expected {_CONTENT_FORMS}")
+        shares[key.strip()] = int(digits)
+    if shares.keys() <= {"compressible", "duplicate"}:
+        return ContentTable(mixed=Mixed(shares.get("compressible", 0), shares.get("duplicate", 0)))
+    if shares.keys() == {"within", "across", "compress"}:
+        return ContentTable(iozone_dedup=IozoneDedup(shares["within"], shares["across"], shares["compress"]))
+    raise ValueError(f"{text!r} is not a content: expected {_CONTENT_FORMS}")
+
+
+def read_verify(text: str) -> Verify:
+    """The verification that a text names: "off", "all" or "1 in 100". Raises ValueError."""
+    if text == "off":
+        return "off"
+    if text == "all":
+        return "all"
+    words = text.split()
+    if len(words) == 3 and words[:2] == ["1", "in"] and words[2].isdecimal() and words[2].isascii():
+        one_in = int(words[2])
+        if 2 <= one_in <= U32_MAX:
+            return VerifyTable(Sampled(one_in))
+    raise ValueError(
+        f'{text!r} is not a verification: expected off, all, or a share of the reads such as "1 in 100"'
+    )

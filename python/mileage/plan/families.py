@@ -1,0 +1,187 @@
+"""The named workloads that ship with Mileage, by family.
+
+What it models: `throughput.*` and `iops.*`, which studies judge; `pattern.*`, one for each pattern of the engine,
+also found by the short name ("random_read"); and the workloads of other tools, with their sizes: `iometer.*`,
+`sqlio.*`, `hdparm.*`, `dd.*`.
+What it refuses: nothing; `find_workloads` looks names up and refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from mileage.plan.how import Cache, How
+from mileage.plan.pattern import (
+    Access,
+    AccessLine,
+    HotCold,
+    IozoneStride,
+    PartlySequential,
+    Pattern,
+    PatternName,
+    PatternTable,
+    Stride,
+    Zipf,
+)
+from mileage.plan.sizes import exact_bytes
+from mileage.plan.study import StopRule
+from mileage.plan.workloads import METRICS_OF, Kind, NamedWorkload, of_pattern
+
+_PATTERNS: Final[dict[str, tuple[Pattern, str]]] = {
+    "sequential": ("sequential", "one record after the other"),
+    "random": ("random", "uniformly random places"),
+    "shuffled": ("shuffled", "every record once, in random order"),
+    "backward": ("backward", "from the last record to the first"),
+    "stride": (PatternTable(stride=Stride(17)), "every 17th record, until each was visited once"),
+    "fixed": ("fixed", "the same record again and again"),
+    "zipf": (PatternTable(zipf=Zipf(120)), "a few records often, most seldom (Zipf, exponent 1.2)"),
+    "hot_cold": (PatternTable(hot_cold=HotCold(10, 90)), "nine in ten operations go to a tenth of the span"),
+    "partly_sequential": (
+        PatternTable(partly_sequential=PartlySequential(10)),
+        "one after the other, with a jump in one of ten",
+    ),
+    "iozone_shuffle": ("iozone_shuffle", "the order of IOzone's random tests"),
+    "iozone_stride": (PatternTable(iozone_stride=IozoneStride()), "the order of IOzone's stride test"),
+}
+
+
+def _judged() -> Iterator[NamedWorkload]:
+    for name, title, reads in (("write", "sequential writes", 0), ("read", "sequential reads", 100)):
+        yield NamedWorkload(f"throughput.{name}", title, "sequential", reads, "throughput", ("throughput",))
+    for name, title, pattern, reads in (
+        ("random_write", "writes at uniformly random places", "random", 0),
+        ("random_read", "reads at uniformly random places", "random", 100),
+        ("shuffled_write", "writes to every record once, in random order", "shuffled", 0),
+        ("shuffled_read", "reads of every record once, in random order", "shuffled", 100),
+    ):
+        chosen: Pattern = "random" if pattern == "random" else "shuffled"
+        yield NamedWorkload(f"iops.{name}", title, chosen, reads, "iops", ("iops", "p99"))
+
+
+def _patterns() -> Iterator[NamedWorkload]:
+    for name, (pattern, title) in _PATTERNS.items():
+        for verb, reads in (("read", 100), ("write", 0)):
+            yield of_pattern(f"pattern.{name}_{verb}", f"{verb}s: {title}", pattern, reads)
+    yield of_pattern("pattern.mix", "70 % reads, 30 % writes at uniformly random places", "random", 70)
+    yield of_pattern(
+        "pattern.sequential_mix", "70 % reads, 30 % writes, one record after the other", "sequential", 70
+    )
+    yield of_pattern("pattern.discard", "discards at uniformly random places", "random", 0, How(discards=100))
+
+
+_IOMETER_SIZES: Final = {"512b": 512, "4k": 4096, "16k": 16384, "32k": 32768}
+_IOMETER_LARGE: Final = {"64k": 65536, "256k": 262144}
+_FILE_SERVER: Final = {512: 10, 1024: 5, 2048: 5, 4096: 60, 8192: 2, 16384: 4, 32768: 4, 65536: 10}
+_WEB_SERVER: Final = {
+    512: 22,
+    1024: 15,
+    2048: 8,
+    4096: 23,
+    8192: 15,
+    16384: 2,
+    32768: 6,
+    65536: 7,
+    131072: 1,
+    524288: 1,
+}
+
+
+def _iometer() -> Iterator[NamedWorkload]:
+    """IOMeter's built-in access specifications, and the classic mixes that others published for it."""
+    single: dict[str, AccessLine] = {}
+    for word, size in _IOMETER_SIZES.items():
+        for reads in (100, 75, 50, 25, 0):
+            single[f"{word}_read{reads}_random0"] = AccessLine(size, 100, reads, 0)
+    for reads in (100, 50, 0):
+        single[f"4k_read{reads}_random100"] = AccessLine(4096, 100, reads, 100, align_bytes=4096)
+    for word, size in _IOMETER_LARGE.items():
+        for reads in (100, 50, 0):
+            single[f"{word}_read{reads}_random0"] = AccessLine(size, 100, reads, 0)
+    for name, line in single.items():
+        place = "random" if line.random_percent else "sequential"
+        title = f"IOMeter: {line.size_bytes} B, {line.read_percent} % reads, {place}"
+        yield _access(name, title, (line,))
+    share, rest = divmod(100, len(single))
+    shares = (share + (number < rest) for number in range(len(single)))
+    everything = tuple(
+        AccessLine(
+            line.size_bytes, part, line.read_percent, line.random_percent, align_bytes=line.align_bytes
+        )
+        for line, part in zip(single.values(), shares, strict=True)
+    )
+    yield _access("all_in_one", "IOMeter: all its built-in specifications in equal shares", everything)
+    yield _access("default", "IOMeter: 2 KiB, 67 % reads, random", (AccessLine(2048, 100, 67, 100),))
+    yield _access("database", "IOMeter: 8 KiB, 67 % reads, random", (AccessLine(8192, 100, 67, 100),))
+    yield _access("workstation", "IOMeter: 8 KiB, 80 % reads, 80 % random", (AccessLine(8192, 100, 80, 80),))
+    lines = tuple(AccessLine(size, part, 80, 100) for size, part in _FILE_SERVER.items())
+    yield _access("file_server", "IOMeter: 512 B to 64 KiB, 80 % reads, random", lines)
+    lines = tuple(AccessLine(size, part, 100, 100) for size, part in _WEB_SERVER.items())
+    yield _access("web_server", "IOMeter: 512 B to 512 KiB, reads, random", lines)
+
+
+def _access(name: str, title: str, lines: tuple[AccessLine, ...]) -> NamedWorkload:
+    pattern = PatternTable(access=Access(lines))
+    reads = round(sum(line.share_percent * line.read_percent for line in lines) / 100)
+    kind: Kind = "iops" if any(line.random_percent for line in lines) else "throughput"
+    largest = exact_bytes(max(line.size_bytes for line in lines))
+    return NamedWorkload(f"iometer.{name}", title, pattern, reads, kind, METRICS_OF[kind], record=largest)
+
+
+def _sqlio() -> Iterator[NamedWorkload]:
+    for verb, reads in (("read", 100), ("write", 0)):
+        for pattern, record in (_RANDOM_8K, _SEQUENTIAL_64K):
+            named = of_pattern(
+                f"sqlio.{pattern}_{verb}", f"SQLIO: {record} {pattern} {verb}s", pattern, reads
+            )
+            yield msgspec.structs.replace(named, record=record, stop=StopRule(time="120 s"))
+
+
+_RANDOM_8K: Final[tuple[PatternName, str]] = ("random", "8KiB")
+_SEQUENTIAL_64K: Final[tuple[PatternName, str]] = ("sequential", "64KiB")
+
+_HDPARM: Final[dict[str, tuple[PatternName, Cache, str, str]]] = {
+    "cached": ("fixed", "warm", "2 s", "-T: the first 2 MiB again and again from the page cache"),
+    "buffered": ("sequential", "cold", "3 s", "-t: sequential reads through the emptied page cache"),
+    "cached_direct": ("fixed", "direct", "2 s", "-T --direct: the first 2 MiB again and again"),
+    "buffered_direct": ("sequential", "direct", "3 s", "-t --direct: sequential reads past the page cache"),
+}
+
+
+def _hdparm() -> Iterator[NamedWorkload]:
+    """`hdparm -T` reads the first 2 MiB again and again, `-t` reads on from the start, with an emptied cache."""
+    for name, (pattern, cache, time, title) in _HDPARM.items():
+        named = NamedWorkload(
+            f"hdparm.{name}", f"hdparm {title}", pattern, 100, "throughput", ("throughput",), How(cache=cache)
+        )
+        once = pattern == "sequential"
+        yield msgspec.structs.replace(named, record="2MiB", stop=StopRule(time=time), once=once)
+
+
+_DD: Final[dict[str, tuple[int, How, str]]] = {
+    "read": (100, How(cache="warm"), "if=TARGET of=/dev/null bs=1M count=10240"),
+    "write": (
+        0,
+        How(cache="warm", content="zeros", sync="fdatasync"),
+        "if=/dev/zero of=TARGET bs=1M count=10240 conv=fdatasync",
+    ),
+}
+
+
+def _dd() -> Iterator[NamedWorkload]:
+    """`dd` of 10 GiB in 1 MiB blocks, or of the whole target if it is smaller."""
+    for name, (reads, how, title) in _DD.items():
+        named = NamedWorkload(
+            f"dd.{name}", f"dd {title}", "sequential", reads, "throughput", ("throughput",), how
+        )
+        yield msgspec.structs.replace(named, record="1MiB", stop=StopRule(bytes="10GiB"), once=True)
+
+
+WORKLOADS: Final = {
+    workload.name: workload
+    for family in (_judged, _patterns, _iometer, _sqlio, _hdparm, _dd)
+    for workload in family()
+}
+"""Every workload that this version can do, by name, in the order in which they are listed."""

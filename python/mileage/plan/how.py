@@ -1,0 +1,166 @@
+"""How I/O is done, beside what is visited: shares, load, data, durability, API.
+
+What it models: the keys that a [workload.NAME], a [measure.NAME] and a [torture.NAME] table share, as they are
+written. One that is not given means what the workload has, and then the default. `check_how` states the rules;
+the functions below turn the words into the values that a run takes.
+What it refuses: a key that would have no effect because the one that it qualifies is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, Literal
+
+import msgspec
+
+from mileage.plan import sizes
+from mileage.plan.api import URING, EngineOptions, Reach, read_api
+from mileage.plan.content import read_content, read_verify
+from mileage.plan.load import Load, Open, Ramp, Spacing, Think, read_cap
+from mileage.plan.rules import U32_MAX, U64_MAX
+from mileage.plan.workload import Files, Sync
+
+Cache = Literal["direct", "cold", "warm"]
+CPUS_MAX: Final = 4096
+
+
+class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Keys that say how I/O is done; None means as the workload has it, or the default."""
+
+    reads: int | None = None
+    """Share of operations that read, 0..100 percent; the others write."""
+    discards: int | None = None
+    """Share of operations that discard, 0..100 percent, taken before the reads."""
+    content: str | None = None
+    """What is written: "incompressible", "zeros", "compressible=50,duplicate=20" and others."""
+    verify: str | None = None
+    """How many of the reads are compared with what was written: "off", "all" or "1 in 100"."""
+    sync: Sync | None = None
+    """How writes are made durable after the last one; that time counts."""
+    sync_every: int | None = None
+    """Writes of a thread between two syncs; 0 for the final one only."""
+    files: Files | None = None
+    """One file for all threads, or one for each."""
+    rate: int | None = None
+    """Open loop: operations per second that are due, over all threads."""
+    spacing: Spacing | None = None
+    """With `rate`: even gaps, or a Poisson process."""
+    ramp_to: int | None = None
+    """With `rate` and `ramp_over`: operations per second at the end of a linear ramp."""
+    ramp_over: str | None = None
+    """With `ramp_to`: how long the ramp takes, such as "10 s"."""
+    cap: int | str | None = None
+    """Closed loop, but not faster: operations per second, or bytes such as "100MiB/s"."""
+    think: str | None = None
+    """A pause of each thread after `burst` operations, such as "10 ms"."""
+    burst: int | None = None
+    """With `think`: operations between two pauses."""
+    warm_up: str | None = None
+    """Time at the start of a run whose operations are not counted, such as "2 s"."""
+    api: str | None = None
+    """The calls: "pread", "uring", "mmap", "stdio", "vectored:4", "seek"."""
+    cache: Cache | None = None
+    """The page cache: bypassed ("direct"), emptied of the target before each run ("cold"), or as it is ("warm")."""
+    dsync: bool | None = None
+    """Whether every write is durable when it completes (O_DSYNC)."""
+    pin: tuple[int, ...] | None = None
+    """Processors that the threads are bound to."""
+    timeout: str | None = None
+    """An operation that takes longer ends the run as failed, such as "30 s"."""
+    log: bool | None = None
+    """Whether every operation is written to a file in the study folder."""
+
+
+HOW_KEYS: Final = How.__struct_fields__
+_REAL_ONLY: Final = ("api", "cache", "dsync", "pin", "timeout", "log")
+"""Keys that a virtual drive has no use for."""
+
+
+def merged(first: How, then: How) -> How:
+    """The keys of both; where both give one, that of `then` counts."""
+    given = {key: getattr(then, key) for key in HOW_KEYS if getattr(then, key) is not None}
+    kept = {key: getattr(first, key) for key in HOW_KEYS}
+    return How(**{**kept, **given})
+
+
+def check_how(how: How) -> Iterator[tuple[str, str]]:
+    """Every key that has a wrong value or no effect, as (key, what is wrong)."""
+    ranges = (
+        ("reads", how.reads, 0, 100),
+        ("discards", how.discards, 0, 100),
+        ("sync_every", how.sync_every, 0, U64_MAX),
+        ("rate", how.rate, 1, U64_MAX),
+        ("ramp_to", how.ramp_to, 1, U64_MAX),
+        ("burst", how.burst, 1, U64_MAX),
+    )
+    for key, found, low, high in ranges:
+        if found is not None and not low <= found <= high:
+            yield key, f"found {found}, expected a whole number from {low} to {high}"
+    readers: tuple[tuple[str, int | str | None, Callable[[str], object]], ...] = (
+        ("content", how.content, read_content),
+        ("verify", how.verify, read_verify),
+        ("cap", how.cap, read_cap),
+        ("api", how.api, read_api),
+        ("ramp_over", how.ramp_over, sizes.parse_time_ns),
+        ("think", how.think, sizes.parse_time_ns),
+        ("warm_up", how.warm_up, sizes.parse_time_ns),
+        ("timeout", how.timeout, sizes.parse_time_ns),
+    )
+    for key, text, read in readers:
+        if text is not None:
+            try:
+                read(str(text))
+            except ValueError as error:
+                yield key, str(error)
+    for key, cpu in (("pin", cpu) for cpu in how.pin or ()):
+        if not 0 <= cpu < min(CPUS_MAX, U32_MAX):
+            yield key, f"found processor {cpu}, expected 0 to {CPUS_MAX - 1}"
+    if how.pin == ():
+        yield "pin", "the list is empty; expected at least one processor"
+    needs = (("spacing", "rate"), ("ramp_to", "rate"), ("ramp_to", "ramp_over"), ("ramp_over", "ramp_to"))
+    for key, other in (*needs, ("burst", "think")):
+        if getattr(how, key) is not None and getattr(how, other) is None:
+            yield key, f"has no effect without {other}; give both or neither"
+    if how.rate is not None and how.cap is not None:
+        yield "cap", "has no effect beside rate, which already says how fast; give one of them"
+
+
+def has_no_effect(how: How, *, virtual: bool) -> tuple[str, str] | None:
+    """The first key that this kind of target cannot honour, with the reason; None when it can honour all."""
+    for key in _REAL_ONLY if virtual else ():
+        if getattr(how, key) not in (None, False):
+            return key, "a virtual drive is reached without calls, cache and processors; leave it out"
+    return None
+
+
+def load_of(how: How) -> Load:
+    """When operations start. `how` has passed `check_how`."""
+    opened = None
+    if how.rate is not None:
+        ramp = None
+        if how.ramp_to is not None and how.ramp_over is not None:
+            ramp = Ramp(how.ramp_to, sizes.parse_time_ns(how.ramp_over))
+        opened = Open(how.rate, how.spacing or "constant", ramp)
+    return Load(
+        open=opened,
+        cap=None if how.cap is None else read_cap(how.cap),
+        think=None if how.think is None else Think(sizes.parse_time_ns(how.think), how.burst or 1),
+        warm_up_ns=0 if how.warm_up is None else sizes.parse_time_ns(how.warm_up),
+    )
+
+
+def reach_of(how: How, cache: str, depth: int) -> Reach:
+    """How a real target is reached. `cache` is the study's own, where the table gives none.
+
+    Without an `api`, more than one operation in flight per thread means io_uring, since no other API can.
+    """
+    api = read_api(how.api) if how.api is not None else (URING if depth > 1 else "positioned")
+    cache = how.cache or cache
+    options = EngineOptions(
+        direct=cache == "direct",
+        api=api,
+        dsync=how.dsync or False,
+        pin_cpus=how.pin or (),
+        timeout_ns=0 if how.timeout is None else sizes.parse_time_ns(how.timeout),
+    )
+    return Reach(options, cold=cache == "cold", log=how.log or False)

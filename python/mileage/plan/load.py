@@ -1,0 +1,97 @@
+"""When operations start, as Python holds it.
+
+What it models: the `Load` of the Rust crate `mileage-workload`. The default is the closed loop: the next
+operation as soon as one completes. Rates are totals over all threads.
+What it refuses: what the Rust rules refuse.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from mileage.plan.rules import U64_MAX, Problem, Range, first_problem
+from mileage.plan.sizes import parse_bytes
+
+Spacing = Literal["constant", "poisson"]
+
+
+class Ramp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A linear change of the rate."""
+
+    to_operations_per_s: int
+    """At its end, 1 or more."""
+    over_ns: int
+    """How long it takes, in nanoseconds, 1 or more."""
+
+
+class Open(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Open loop: operations are due by a clock, whether earlier ones have completed or not."""
+
+    operations_per_s: int
+    """1 or more."""
+    spacing: Spacing = "constant"
+    """Even gaps, or exponential ones (a Poisson process)."""
+    ramp: Ramp | None = None
+
+
+class Cap(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A limit of the closed loop's rate: exactly one of the two."""
+
+    operations_per_s: int | None = None
+    bytes_per_s: int | None = None
+
+
+class Think(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pause after every so many operations; with more than one, a burst with a pause."""
+
+    pause_ns: int
+    """In nanoseconds, 1 or more, from the completion of the last operation before it."""
+    every_operations: int = 1
+    """Operations between two pauses, 1 or more."""
+
+
+class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When operations start."""
+
+    open: Open | None = None
+    cap: Cap | None = None
+    think: Think | None = None
+    warm_up_ns: int = 0
+    """Time at the start whose operations are done and not counted, in nanoseconds."""
+
+
+def load_problem(load: Load) -> Problem | None:
+    """The first rule that a load breaks; None when it breaks none."""
+    ranges: list[Range] = [("load.warm_up_ns", load.warm_up_ns, 0, U64_MAX)]
+    if load.open is not None:
+        ranges.append(("load.open.operations_per_s", load.open.operations_per_s, 1, U64_MAX))
+        if ramp := load.open.ramp:
+            ranges.append(("load.open.ramp.to_operations_per_s", ramp.to_operations_per_s, 1, U64_MAX))
+            ranges.append(("load.open.ramp.over_ns", ramp.over_ns, 1, U64_MAX))
+    if cap := load.cap:
+        if (cap.operations_per_s is None) == (cap.bytes_per_s is None):
+            return "load.cap", "expected either operations_per_s or bytes_per_s"
+        found = cap.operations_per_s if cap.operations_per_s is not None else cap.bytes_per_s
+        ranges.append(("load.cap", found or 0, 1, U64_MAX))
+    if think := load.think:
+        ranges.append(("load.think.pause_ns", think.pause_ns, 1, U64_MAX))
+        ranges.append(("load.think.every_operations", think.every_operations, 1, U64_MAX))
+    return first_problem(ranges)
+
+
+def read_cap(value: int | str) -> Cap:
+    """A limit of the rate: operations per second as a whole number, or bytes ("100MiB/s"). Raises ValueError."""
+    wanted = 'expected operations per second such as 5000, or bytes per second such as "100MiB/s", above 0'
+    text = str(value).strip()
+    if text.isdecimal() and text.isascii() and 0 < int(text) <= U64_MAX:
+        return Cap(operations_per_s=int(text))
+    if text.endswith("/s"):
+        try:
+            size = parse_bytes(text.removesuffix("/s"))
+        except ValueError:
+            size = 0
+        if size:
+            return Cap(bytes_per_s=size)
+    raise ValueError(f"{value!r} is not a rate: {wanted}")

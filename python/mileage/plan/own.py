@@ -1,0 +1,189 @@
+"""Workloads of the user's own: the [workload.NAME] tables of a study.
+
+What it models: a pattern with its numbers, the lines of an IOMeter access specification, or the replay of a trace,
+each with keys of its own; or another workload with some keys changed.
+What it refuses: a table that says none or several of these; a name that Mileage uses itself; keys without effect.
+A trace is read elsewhere: plan is pure, and receives what it must know of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from mileage.errors import Refused
+from mileage.plan import sizes
+from mileage.plan.families import WORKLOADS
+from mileage.plan.how import HOW_KEYS, How, check_how
+from mileage.plan.pattern import (
+    PATTERN_NAMES,
+    Access,
+    AccessLine,
+    PatternTable,
+    TraceFile,
+    pattern_problem,
+    pattern_word,
+)
+from mileage.plan.rules import U32_MAX
+from mileage.plan.study import AccessRow, Measure, OwnWorkload, StopRule, Study, Torture
+from mileage.plan.workloads import METRICS_OF, Kind, NamedWorkload, as_done, find_workloads, of_pattern
+
+_KINDS: Final = ("like", "pattern", "access", "trace")
+_TABLES: Final = ("stride", "iozone_stride", "zipf", "hot_cold", "partly_sequential", "ior")
+_UNREAD: Final = TraceFile(path="", sha256="", operations=1)
+"""Stands for a trace that nobody has read yet, when only the study itself is checked."""
+
+Traces = Mapping[str, TraceFile]
+"""What must be known of each trace, by its path as the study has it."""
+
+
+def how_in(table: OwnWorkload | Measure | Torture) -> How:
+    """The keys of a table that say how I/O is done."""
+    return How(**{key: getattr(table, key) for key in HOW_KEYS})
+
+
+def own_workloads(study: Study, source: str, traces: Traces | None = None) -> dict[str, NamedWorkload]:
+    """The user's workloads by name. `source` is for messages; without `traces`, none has been read yet.
+
+    Raises Refused for the first one that makes no sense.
+    """
+    known: dict[str, NamedWorkload] = {}
+    for name, table in study.workload.items():
+        path = f"{source}: workload.{name}"
+        for key, text in _problems(name, table):
+            raise Refused(f"{path}{'.' if key else ''}{key}: {text}")
+        if table.like is not None:
+            found = find_workloads(table.like, study.target, f"{path}.like", known)
+            if len(found) > 1:
+                raise Refused(f"{path}.like: found the family {table.like!r}, expected one workload")
+            known[name] = _like(name, table, found[0])
+        elif table.access is not None:
+            known[name] = _access(name, table, table.access, f"{path}.access")
+        elif table.trace is not None:
+            known[name] = _replay(name, table, _UNREAD if traces is None else traces[table.trace])
+        else:
+            known[name] = _pattern(name, table, path)
+    return known
+
+
+def trace_paths(study: Study) -> tuple[str, ...]:
+    """The traces that a study names, each once."""
+    return tuple(dict.fromkeys(table.trace for table in study.workload.values() if table.trace is not None))
+
+
+def _problems(name: str, table: OwnWorkload) -> Iterator[tuple[str, str]]:
+    if f"pattern.{name}" in WORKLOADS or f"pattern.{name}_read" in WORKLOADS:
+        yield "", "is the short name of a workload of Mileage; choose another name"
+    given = [key for key in _KINDS if getattr(table, key) is not None]
+    if len(given) != 1:
+        yield "", f"found {' and '.join(given) or 'none'} of {', '.join(_KINDS)}; expected exactly one"
+    yield from check_how(how_in(table))
+    if table.timed is not None and table.trace is None:
+        yield "timed", "has no effect without trace; give both or neither"
+    for key in ("reads", "discards"):
+        if getattr(table, key) is not None and (table.trace or table.access):
+            said = "the trace says" if table.trace else "the access lines say"
+            yield key, f"has no effect here: {said} what is read and written; leave it out"
+    if not table.title.isprintable():
+        yield "title", f"found {table.title!r}, expected one line without control characters"
+
+
+def _like(name: str, table: OwnWorkload, like: NamedWorkload) -> NamedWorkload:
+    done = as_done(like, how_in(table))
+    return NamedWorkload(
+        name=name,
+        title=table.title or f"as {like.name}, with other keys",
+        pattern=done.pattern,
+        read_percent=done.read_percent,
+        kind=done.kind,
+        metrics=done.metrics,
+        how=done.how,
+        record=done.record,
+        stop=done.stop,
+        once=done.once,
+    )
+
+
+def _pattern(name: str, table: OwnWorkload, path: str) -> NamedWorkload:
+    how = how_in(table)
+    reads = 100 if how.reads is None else how.reads
+    pattern = table.pattern
+    if isinstance(pattern, PatternTable):
+        if len(pattern.given) != 1 or pattern.given[0] not in _TABLES:
+            raise Refused(
+                f"{path}.pattern: found {pattern_word(pattern)}, expected one of {', '.join(_TABLES)} with its "
+                "numbers (access lines and traces have keys of their own)"
+            )
+        # A block of IOR is a multiple of the record, which is not known yet.
+        problem = None if pattern.ior else pattern_problem(pattern, 1)
+        if problem:
+            raise Refused(f"{path}.{problem[0]}: found {problem[1]}")
+        title = table.title or f"pattern {pattern_word(pattern)}"
+        return of_pattern(name, title, pattern, reads, how)
+    for word in PATTERN_NAMES:
+        if pattern == word:
+            return of_pattern(name, table.title or f"pattern {word}", word, reads, how)
+    tables = ", ".join(f"{word} = {{ ... }}" for word in _TABLES)
+    raise Refused(
+        f"{path}.pattern: {pattern!r} is not a pattern; expected one of {', '.join(PATTERN_NAMES)}, or a table "
+        f"with {tables}"
+    )
+
+
+def _access(name: str, table: OwnWorkload, rows: tuple[AccessRow, ...], path: str) -> NamedWorkload:
+    lines = tuple(_line(row, f"{path}[{number}]") for number, row in enumerate(rows))
+    pattern = PatternTable(access=Access(lines))
+    if problem := pattern_problem(pattern, 1):
+        where = problem[0].removeprefix("pattern.access.lines")
+        raise Refused(f"{path}{where}: found {problem[1]}")
+    reads = round(sum(line.share_percent * line.read_percent for line in lines) / 100)
+    kind: Kind = "iops" if any(line.random_percent for line in lines) else "throughput"
+    title = table.title or f"{len(lines)} access line{'' if len(lines) == 1 else 's'}"
+    largest = sizes.exact_bytes(max(line.size_bytes for line in lines))
+    return NamedWorkload(name, title, pattern, reads, kind, METRICS_OF[kind], how_in(table), record=largest)
+
+
+def _line(row: AccessRow, path: str) -> AccessLine:
+    def read(key: str, value: int | str) -> int:
+        try:
+            return sizes.size_bytes(value)
+        except ValueError as error:
+            raise Refused(f"{path}.{key}: {error}") from None
+
+    delay_ms = 0
+    if row.delay is not None:
+        try:
+            delay_ns = sizes.parse_time_ns(row.delay)
+        except ValueError as error:
+            raise Refused(f"{path}.delay: {error}") from None
+        delay_ms, rest = divmod(delay_ns, 1_000_000)
+        if rest or delay_ms > U32_MAX:
+            raise Refused(
+                f"{path}.delay: found {row.delay!r}, expected whole milliseconds, at most {U32_MAX}"
+            )
+    return AccessLine(
+        size_bytes=read("size", row.size),
+        share_percent=row.share,
+        read_percent=row.reads,
+        random_percent=row.random,
+        delay_ms=delay_ms,
+        burst=row.burst,
+        align_bytes=read("align", row.align),
+    )
+
+
+def _replay(name: str, table: OwnWorkload, trace: TraceFile) -> NamedWorkload:
+    trace = TraceFile(
+        **{**{key: getattr(trace, key) for key in trace.__struct_fields__}, "timed": bool(table.timed)}
+    )
+    return NamedWorkload(
+        name,
+        table.title or f"replay of {table.trace}",
+        PatternTable(trace_file=trace),
+        round(100 * trace.reads / trace.operations),
+        "iops",
+        METRICS_OF["iops"],
+        how_in(table),
+        record=sizes.exact_bytes(trace.largest_bytes),
+        stop=StopRule(operations=trace.operations),
+    )
