@@ -41,4 +41,10 @@ impl Data {
         let pages = self.incoming.as_mut().expect("a workload that reads has a read buffer");
         &mut pages.bytes_mut()[..op.length_bytes as usize]
     }
+
+    /// Put the bytes that this write carries into a buffer of its own.
+    #[inline]
+    pub(crate) fn fill(&mut self, op: &Op, into: &mut [u8]) {
+        into.copy_from_slice(self.outgoing(op));
+    }
 }

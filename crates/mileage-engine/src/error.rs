@@ -13,7 +13,7 @@ pub enum Error {
     Workload(#[from] mileage_workload::Error),
     /// More than one operation outstanding per thread.
     #[error(
-        "depth is {found}: pread keeps one operation per thread outstanding; use threads = {found} or wait for io_uring"
+        "depth is {found}: this API keeps one operation per thread outstanding; use threads = {found}, or api = uring"
     )]
     Depth {
         /// What was asked.
@@ -59,6 +59,16 @@ pub enum Error {
     NoDirect {
         /// The target.
         path: PathBuf,
+    },
+    /// The kernel's `io_uring` does not do this, or not on this target.
+    #[error("{what} for {}: {reason}", path.display())]
+    NoUring {
+        /// What cannot be done: `io_uring` itself or one of its settings.
+        what: &'static str,
+        /// The target.
+        path: PathBuf,
+        /// What was found, and what to do.
+        reason: String,
     },
     /// Direct I/O cannot carry these sizes.
     #[error("{what} is {found} bytes, O_DIRECT on {} needs a multiple of {of} bytes", path.display())]

@@ -1,6 +1,8 @@
 //! A run under way: started, watched, stopped, finished.
 
+use crate::api::uring::{self, Settings};
 use crate::audit::{Snapshot, ThreadIo};
+use crate::clock;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::job::words_of;
@@ -83,10 +85,15 @@ pub fn start_observed<O: Observer + Send + 'static>(
 ) -> Result<Handle, Error> {
     workload.check()?;
     check_built(&workload, &options)?;
+    // The first reading calibrates, which is no part of any thread's account.
+    let _ = clock::now_ns();
     if options.audit {
         Snapshot::take()?;
     }
     let Target { files, align_bytes } = target::open(&workload, &options)?;
+    if let Some(settings) = Settings::of(&options) {
+        uring::check(settings, &workload, &options, &files[0])?;
+    }
     let threads = workload.threads;
     let shared = Shared {
         align_bytes,
@@ -117,10 +124,11 @@ fn check_built(workload: &Workload, options: &Options) -> Result<(), Error> {
         let found = format!("{found:?}");
         Err(Error::Workload(mileage_workload::Error::Refused { what, found, expected: "not built yet" }))
     };
-    if !matches!(options.api, Api::Positioned | Api::Null) {
+    let ring = Settings::of(options);
+    if ring.is_none() && !matches!(options.api, Api::Positioned | Api::Null) {
         return refuse("api", &options.api);
     }
-    if workload.depth > 1 {
+    if workload.depth > 1 && ring.is_none() {
         return Err(Error::Depth { found: workload.depth });
     }
     if options.dsync {
@@ -129,7 +137,7 @@ fn check_built(workload: &Workload, options: &Options) -> Result<(), Error> {
     if !options.pin_cpus.is_empty() {
         return refuse("pin_cpus", &options.pin_cpus);
     }
-    if options.timeout_ns != 0 {
+    if options.timeout_ns != 0 && ring.is_none() {
         return refuse("timeout_ns", &options.timeout_ns);
     }
     if options.log.is_some() {
@@ -179,6 +187,10 @@ impl Run {
 
     /// The outcome, once all parts are there.
     fn conclude(&self, state: &mut State) -> Result<Finished, Error> {
+        // A thread whose operations the kernel still holds ends when it gives them up, perhaps never: nobody waits.
+        let held = |part: &Option<Result<Part, Error>>| matches!(part, Some(Ok(part)) if part.stuck > 0);
+        let mut ends = state.parts.iter().map(|part| !held(part)).collect::<Vec<_>>().into_iter();
+        state.threads.retain(|_| ends.next().unwrap_or(true));
         let parts: Result<Vec<Part>, Error> = state.parts.drain(..).flatten().collect();
         debug_assert!(parts.as_ref().map_or(true, |parts| parts.len() == self.shared.workload.threads as usize));
         parts.map(|parts| merge(&self.shared.workload, &parts))

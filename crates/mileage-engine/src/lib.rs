@@ -1,5 +1,5 @@
 //! Does a workload on real storage: positioned reads and writes (`pread`, `pwrite`), one operation outstanding per
-//! thread, on a regular file or a block device.
+//! thread, or `io_uring` with many, on a regular file or a block device.
 //!
 //! [`start`] refuses what the target cannot honour, then returns a [`Handle`] at once; every thread turns its own
 //! [`Execution`](mileage_workload::Execution) with the wall clock. [`lay_out`] fills a file so that reads hit real
@@ -17,12 +17,13 @@
 //!   over a bare loop.
 //! * What the record says is what the kernel was asked. *Guard:* the tests compare it with the kernel's own counts
 //!   per thread (`Options::audit`) and with a trace of the system calls.
-//! * Unsafe code is confined to `memory`, which maps and unmaps the buffers, and `tsc`. *Guard:* `unsafe_code` is denied
-//!   everywhere else.
+//! * Unsafe code is confined to `memory`, which maps and unmaps the buffers, `api::uring`, which lends them to the
+//!   kernel, and `tsc`. *Guard:* `unsafe_code` is denied everywhere else.
 //!
 //! # Refused here
-//! Depth above 1, anything that is neither a regular file nor a block device, a span beyond the target's end,
-//! records that direct I/O cannot carry, a block device that is mounted or held (when writing).
+//! Depth above 1 without a ring, settings of a ring that kernel or target cannot, anything that is neither a regular
+//! file nor a block device, a span beyond the target's end, records that direct I/O cannot carry, a block device that
+//! is mounted or held (when writing).
 
 #![deny(unsafe_code)]
 

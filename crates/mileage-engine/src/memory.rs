@@ -14,6 +14,7 @@ use mileage_workload::{Content, Workload};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::ops::Range;
 use std::ptr::NonNull;
 
 const PAGE_BYTES: usize = 4096;
@@ -52,6 +53,27 @@ impl Pages {
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`; the exclusive borrow of `self` is the only way to the mapping.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+
+    /// Where byte `at` lies, for calls that use the memory while no reference to it exists.
+    ///
+    /// # Panics
+    /// When there is no such byte.
+    #[inline]
+    pub(crate) fn address(&self, at: usize) -> *mut u8 {
+        assert!(at < self.length, "byte {at} of {}", self.length);
+        self.start.as_ptr().wrapping_add(at)
+    }
+
+    /// Some of the bytes, without touching the others.
+    ///
+    /// # Panics
+    /// When they are not all there.
+    #[inline]
+    pub(crate) fn part_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        assert!(range.start <= range.end && range.end <= self.length, "{range:?} of {}", self.length);
+        // SAFETY: a range of the mapping, as in `bytes_mut`.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(range.start), range.len()) }
     }
 }
 

@@ -53,6 +53,8 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
         usage: Usage {
             fill_ns: sum(|part| part.fill_ns),
             verify_ns: sum(|part| part.verify_ns),
+            kernel_workers_ns: sum(|part| part.kernel_workers_ns),
+            notes: notes(parts),
             clock: clock::name().to_owned(),
             ..Usage::default()
         },
@@ -63,4 +65,25 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
     };
     let audit: Option<Vec<ThreadIo>> = parts.iter().map(|part| part.io).collect();
     Finished { record, audit }
+}
+
+/// What else is to be known of the figures.
+fn notes(parts: &[Part]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let punting = parts.iter().filter(|part| part.punted > 0).count();
+    if punting > 0 {
+        let workers: u32 = parts.iter().map(|part| part.punted).sum();
+        notes.push(format!(
+            "io_uring: the target cannot do these operations at once; {workers} kernel threads did them for {punting} of {} \
+             threads (their processor time is kernel_workers_ns), which is slower than pread and pwrite",
+            parts.len()
+        ));
+    }
+    let stuck: u32 = parts.iter().map(|part| part.stuck).sum();
+    if stuck > 0 {
+        notes.push(format!(
+            "{stuck} operations never came back and could not be cancelled; their buffers and threads are given up"
+        ));
+    }
+    notes
 }

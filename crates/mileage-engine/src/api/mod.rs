@@ -3,6 +3,8 @@
 
 pub(crate) mod null;
 pub(crate) mod positioned;
+#[expect(unsafe_code, reason = "lends its buffers to the kernel")]
+pub(crate) mod uring;
 
 use mileage_workload::Sync;
 use rustix::io::Errno;

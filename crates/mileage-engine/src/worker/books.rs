@@ -39,6 +39,12 @@ pub(crate) struct Part {
     pub(crate) interrupted: bool,
     pub(crate) failure: Option<(u64, RunError)>,
     pub(crate) io: Option<ThreadIo>,
+    /// Kernel threads that read and wrote for this one.
+    pub(crate) punted: u32,
+    /// Processor time of all kernel threads that worked for this one.
+    pub(crate) kernel_workers_ns: u64,
+    /// Operations that never came back; the kernel may hold the thread as long as it holds them.
+    pub(crate) stuck: u32,
 }
 
 /// One completed operation, on the run's clock.
@@ -81,6 +87,9 @@ impl Part {
             interrupted: false,
             failure: None,
             io: None,
+            punted: 0,
+            kernel_workers_ns: 0,
+            stuck: 0,
         }
     }
 }

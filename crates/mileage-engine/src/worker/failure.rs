@@ -53,3 +53,14 @@ impl Failure {
         }
     }
 }
+
+/// An operation that has not come back after `after_ns`, in words.
+#[cold]
+pub(crate) fn overdue(op: &Op, after_ns: u64, path: &Path) -> RunError {
+    let (what, path) = (format!("{:?}", op.kind).to_lowercase(), path.display());
+    let (length, offset, waited_s) = (op.length_bytes, op.offset_bytes, after_ns as f64 * 1e-9);
+    let message = format!(
+        "{what} of {length} bytes at offset {offset} of {path} did not come back within {waited_s:.1} s: the target no longer answers"
+    );
+    RunError { kind: "TIMEOUT".to_owned(), message }
+}

@@ -1,25 +1,27 @@
 //! One thread of a run: prepares, waits at the gate, turns its execution with the wall clock.
 //!
 //! `books` is what every loop writes down, `failure` how an operation that did not complete is told, `sync_loop` the
-//! loop of the APIs that do one operation at a time.
+//! loop of the APIs that do one operation at a time, `ring_loop` that of `io_uring`.
 
 mod books;
 mod failure;
+mod ring_loop;
 mod sync_loop;
 
 pub(crate) use books::Part;
 
-use crate::api::Transfer;
 use crate::api::null::Null;
 use crate::api::positioned::Positioned;
+use crate::api::uring::Settings;
 use crate::audit::Snapshot;
 use crate::clock::RunClock;
-use crate::data::Data;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::options::{Api, Options};
 use books::Books;
-use mileage_workload::{Execution, Observer, Workload};
+use mileage_measure::RunError;
+use mileage_workload::{Observer, Workload};
+use ring_loop::RingLoop;
 use rustix::fd::OwnedFd;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use sync_loop::SyncLoop;
@@ -58,42 +60,37 @@ impl Shared {
     }
 }
 
+/// A loop, ready to go.
+trait Loop<'a> {
+    /// Turn the execution until it is done, the run is halted, or an operation fails; the failure and when it came.
+    fn turn(&mut self, clock: RunClock) -> Option<(u64, RunError)>;
+
+    /// What was written down.
+    fn into_books(self) -> Books<'a>;
+}
+
 /// Do one thread's part of the run.
 pub(crate) fn work<O: Observer>(shared: &Shared, thread: u32, file: OwnedFd, observer: O) -> Result<Part, Error> {
+    if let Some(settings) = Settings::of(&shared.options) {
+        return work_loop(shared, || RingLoop::new(shared, thread, file, settings, observer));
+    }
     match shared.options.api {
-        Api::Null => work_through(shared, thread, Null, observer),
-        _ => work_through(shared, thread, Positioned(file), observer),
+        Api::Null => work_loop(shared, || SyncLoop::new(shared, thread, Null, observer)),
+        _ => work_loop(shared, || SyncLoop::new(shared, thread, Positioned(file), observer)),
     }
 }
 
-/// The same through one API of one operation at a time.
-fn work_through<T: Transfer, O: Observer>(
-    shared: &Shared,
-    thread: u32,
-    transfer: T,
-    observer: O,
-) -> Result<Part, Error> {
+/// Prepare a loop, wait for the others, turn it.
+fn work_loop<'a, L: Loop<'a>>(shared: &Shared, prepare: impl FnOnce() -> Result<L, Error>) -> Result<Part, Error> {
     let seat = shared.gate.seat();
-    let prepare = || {
-        let worker = SyncLoop {
-            shared,
-            thread,
-            execution: Execution::new(&shared.workload, thread)?,
-            transfer,
-            data: Data::new(&shared.workload, thread, shared.align_bytes)?,
-            books: Books::new(&shared.told[thread as usize].0),
-            observer,
-        };
-        Ok((worker, shared.options.audit.then(Snapshot::take).transpose()?))
-    };
-    let (mut worker, before) = prepare().inspect_err(|_: &Error| shared.halt(FAILED))?;
-    let failure = worker.turn(RunClock::since(seat.wait()));
-    let mut books = worker.books;
+    let prepared = prepare().and_then(|turner| Ok((turner, shared.options.audit.then(Snapshot::take).transpose()?)));
+    let (mut turner, before) = prepared.inspect_err(|_| shared.halt(FAILED))?;
+    let failure = turner.turn(RunClock::since(seat.wait()));
+    let mut books = turner.into_books();
     if let Some(before) = before {
         books.part.io = Some(before.until(&Snapshot::take()?));
     }
-    books.part.failure =
-        failure.map(|(at_ns, failure)| (at_ns, failure.describe(&shared.options.path, shared.workload.sync)));
+    books.part.failure = failure;
     books.tell();
     Ok(books.part)
 }

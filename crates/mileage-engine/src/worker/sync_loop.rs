@@ -2,31 +2,57 @@
 
 use super::books::{Books, Completed};
 use super::failure::Failure;
-use super::{FAILED, STOPPED, Shared};
+use super::{FAILED, Loop, STOPPED, Shared};
 use crate::api::Transfer;
 use crate::clock::RunClock;
 use crate::data::Data;
+use crate::error::Error;
+use mileage_measure::RunError;
 use mileage_workload::{Execution, Observer, Op, OpKind, Step};
 use rustix::io::Errno;
 use std::sync::atomic::Ordering;
 
 /// Everything the loop touches; nothing in it grows.
 pub(super) struct SyncLoop<'a, T, O> {
-    pub(super) shared: &'a Shared,
-    pub(super) thread: u32,
-    pub(super) execution: Execution,
-    pub(super) transfer: T,
-    pub(super) data: Data,
-    pub(super) books: Books<'a>,
-    pub(super) observer: O,
+    shared: &'a Shared,
+    thread: u32,
+    execution: Execution,
+    transfer: T,
+    data: Data,
+    books: Books<'a>,
+    observer: O,
 }
 
-impl<T: Transfer, O: Observer> SyncLoop<'_, T, O> {
+impl<'a, T: Transfer, O: Observer> Loop<'a> for SyncLoop<'a, T, O> {
+    fn turn(&mut self, clock: RunClock) -> Option<(u64, RunError)> {
+        let (at_ns, failure) = self.run(clock)?;
+        Some((at_ns, failure.describe(&self.shared.options.path, self.shared.workload.sync)))
+    }
+
+    fn into_books(self) -> Books<'a> {
+        self.books
+    }
+}
+
+impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
+    /// The loop of one thread.
+    pub(super) fn new(shared: &'a Shared, thread: u32, transfer: T, observer: O) -> Result<Self, Error> {
+        Ok(Self {
+            shared,
+            thread,
+            execution: Execution::new(&shared.workload, thread)?,
+            transfer,
+            data: Data::new(&shared.workload, thread, shared.align_bytes)?,
+            books: Books::new(&shared.told[thread as usize].0),
+            observer,
+        })
+    }
+
     /// Turn the execution until it is done, the run is halted, or an operation fails; the failure and when it came.
     ///
     /// The clock is read once at each boundary between operations, and once more where something that is no part of
     /// a latency took time: choosing the next offsets, generating what is written.
-    pub(super) fn turn(&mut self, clock: RunClock) -> Option<(u64, Failure)> {
+    fn run(&mut self, clock: RunClock) -> Option<(u64, Failure)> {
         let mut out = Vec::with_capacity(1);
         // Operations that the execution has ready; at zero it must compute more.
         let mut ready = self.execution.upcoming().len();

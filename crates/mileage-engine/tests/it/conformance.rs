@@ -4,10 +4,9 @@ use crate::scratch::{file_of, finish, has_direct};
 use mileage_engine::{Options, start_observed};
 use mileage_workload::conformance::{Completion, Log, check};
 use mileage_workload::{Observer, Op, Workload};
-use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 
-const TARGET_BYTES: u64 = 4 << 20;
+pub const TARGET_BYTES: u64 = 4 << 20;
 
 struct Witness(Sender<Completion>);
 
@@ -17,9 +16,8 @@ impl Observer for Witness {
     }
 }
 
-fn drive(workload: &Workload, path: &Path, direct: bool) -> Log {
+pub fn drive(workload: &Workload, options: Options) -> Log {
     let (sender, receiver) = channel();
-    let options = Options { direct, ..Options::new(path) };
     let handle = start_observed(workload.clone(), options, |_| Witness(sender.clone())).unwrap();
     drop(sender);
     let finished = finish(&handle).unwrap();
@@ -27,7 +25,7 @@ fn drive(workload: &Workload, path: &Path, direct: bool) -> Log {
     Log(receiver.into_iter().collect())
 }
 
-fn seed() -> u64 {
+pub fn seed() -> u64 {
     let seed = std::env::var("MILEAGE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_100_101);
     eprintln!("MILEAGE_SEED={seed}");
     seed
@@ -36,7 +34,7 @@ fn seed() -> u64 {
 #[test]
 fn through_the_page_cache() {
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    check(seed(), 200, TARGET_BYTES, 1, |workload| drive(workload, &path, false));
+    check(seed(), 200, TARGET_BYTES, 1, |workload| drive(workload, Options::new(&path)));
 }
 
 #[test]
@@ -45,5 +43,5 @@ fn past_the_page_cache() {
         return;
     }
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    check(seed(), 60, TARGET_BYTES, 1, |workload| drive(workload, &path, true));
+    check(seed(), 60, TARGET_BYTES, 1, |workload| drive(workload, Options { direct: true, ..Options::new(&path) }));
 }

@@ -7,6 +7,7 @@ mod layout;
 mod metadata;
 mod metadata_calls;
 mod refusals;
+mod ring;
 mod scratch;
 mod stopping;
 mod strace;

@@ -22,7 +22,7 @@ fn depth() {
     let (_folder, path) = file_of(4 << 20);
     assert_eq!(
         refusal(Workload { depth: 8, ..plain() }, Options::new(path)),
-        "depth is 8: pread keeps one operation per thread outstanding; use threads = 8 or wait for io_uring"
+        "depth is 8: this API keeps one operation per thread outstanding; use threads = 8, or api = uring"
     );
 }
 

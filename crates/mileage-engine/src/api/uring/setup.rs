@@ -1,0 +1,209 @@
+//! Makes rings, and refuses by name what the kernel or the target cannot do.
+
+use super::ring::{discard, passing};
+use crate::errno;
+use crate::error::Error;
+use crate::options::{Api, Options};
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode};
+use mileage_workload::Workload;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long the kernel thread that submits spins before it sleeps, in milliseconds.
+const SQPOLL_IDLE_MS: u32 = 1000;
+/// How long a trial operation may take.
+const TRIAL_WAIT: Duration = Duration::from_secs(5);
+
+/// What was asked of the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) registered: bool,
+    /// Operations submitted with one call at most, and completions waited for; 0 for the loop's own rule.
+    pub(crate) batch: u32,
+    pub(crate) sqpoll: bool,
+    pub(crate) iopoll: bool,
+}
+
+impl Settings {
+    /// What the options ask for, if they ask for a ring.
+    pub(crate) fn of(options: &Options) -> Option<Self> {
+        match options.api {
+            Api::Uring { registered, batch, sqpoll, iopoll } => Some(Self { registered, batch, sqpoll, iopoll }),
+            _ => None,
+        }
+    }
+}
+
+/// Make a ring with an entry for each of `depth` operations. Where the kernel has it, only the calling thread may
+/// submit and completions are processed only when it asks for them, which spares interrupts.
+pub(super) fn build(settings: Settings, depth: u32, path: &Path) -> Result<IoUring, Error> {
+    let mut builder = IoUring::builder();
+    builder.dontfork();
+    if settings.iopoll {
+        builder.setup_iopoll();
+    }
+    let plain = builder.clone();
+    if settings.sqpoll {
+        builder.setup_sqpoll(SQPOLL_IDLE_MS);
+    } else {
+        builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
+    }
+    // A kernel thread that submits gives entries back in batches, later than their operations complete.
+    let entries = if settings.sqpoll { 2 * depth } else { depth };
+    let mut built = builder.build(entries);
+    if built.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL)) && !settings.sqpoll {
+        // Kernels before 6.1 do not know these flags.
+        built = plain.build(entries);
+    }
+    let ring = built.map_err(|error| refused(&error, settings, path))?;
+    if ring.params().is_feature_ext_arg() && ring.params().is_feature_nodrop() {
+        Ok(ring)
+    } else {
+        Err(Error::NoUring {
+            what: "io_uring",
+            path: path.to_owned(),
+            reason: "this kernel's is too old (Linux 5.11 or later is needed)".to_owned(),
+        })
+    }
+}
+
+/// Register the file and the buffers.
+pub(super) fn register(ring: &IoUring, file: &OwnedFd, buffers: &[libc::iovec], path: &Path) -> Result<(), Error> {
+    let refuse = |what, advice| {
+        move |error: std::io::Error| Error::NoUring {
+            what,
+            path: path.to_owned(),
+            reason: format!("{}{advice}", in_words(&error)),
+        }
+    };
+    ring.submitter().register_files(&[file.as_raw_fd()]).map_err(refuse("a registered file", ""))?;
+    let advice = "; a smaller depth or record, a higher `ulimit -l`, or registered = false";
+    // SAFETY: the vectors are the slots of the ring that this one becomes part of, mapped for as long as it exists.
+    let registered = unsafe { ring.submitter().register_buffers(buffers) };
+    registered.map_err(refuse("registered buffers", advice))
+}
+
+/// Refuse what a ring cannot do for this workload on this target, before anything is done.
+pub(crate) fn check(settings: Settings, workload: &Workload, options: &Options, file: &OwnedFd) -> Result<(), Error> {
+    let path = options.path.as_path();
+    let refuse = |what, reason: &str| Err(Error::NoUring { what, path: path.to_owned(), reason: reason.to_owned() });
+    if settings.batch > workload.depth {
+        let Workload { depth, .. } = workload;
+        return refuse(
+            "batch",
+            &format!("{} operations cannot be submitted together at depth {depth}", settings.batch),
+        );
+    }
+    let ring = build(settings, workload.depth, path)?;
+    if settings.iopoll {
+        if !options.direct {
+            return refuse("iopoll", "completions can be polled for with direct I/O only; use direct");
+        }
+        if workload.discard_percent > 0 {
+            return refuse("iopoll", "a ring that polls cannot discard");
+        }
+        check_polling(ring, path)
+    } else if workload.discard_percent > 0 && is_block_device(file) {
+        check_discard(ring, file, path)
+    } else {
+        Ok(())
+    }
+}
+
+/// Try one polled read.
+fn check_polling(mut ring: IoUring, path: &Path) -> Result<(), Error> {
+    let refuse = |error: &dyn std::fmt::Display| {
+        let reason = format!(
+            "the target does not poll for completions ({error}); NVMe drives do when the driver has poll queues"
+        );
+        Err(Error::NoUring { what: "iopoll", path: path.to_owned(), reason })
+    };
+    let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty());
+    // A target that cannot be read is written only; the run itself will tell.
+    let Ok(file) = opened else { return Ok(()) };
+    let stat = rustix::fs::fstat(&file);
+    if let Ok(stat) = stat {
+        let device =
+            if FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice { stat.st_rdev } else { stat.st_dev };
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        for queue in ["queue", "../queue"] {
+            let polls = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{queue}/io_poll"));
+            if polls.is_ok_and(|text| text.trim() == "0") {
+                return refuse(&format!("queue/io_poll of device {major}:{minor} is 0"));
+            }
+        }
+    }
+    let mut page = crate::memory::Pages::new(4096)?;
+    let entry = opcode::Read::new(Fd(file.as_raw_fd()), page.bytes_mut().as_mut_ptr(), 4096).build();
+    match try_one(&mut ring, &entry) {
+        Some(result) if result >= 0 => Ok(()),
+        Some(result) => refuse(&errno::name(Errno::from_raw_os_error(-result))),
+        None => {
+            // The kernel may still write there.
+            std::mem::forget((ring, page));
+            refuse(&"no answer")
+        }
+    }
+}
+
+/// Discard nothing: a device that could says that nothing is not a range, one that cannot says that it cannot.
+fn check_discard(mut ring: IoUring, file: &OwnedFd, path: &Path) -> Result<(), Error> {
+    let answer =
+        try_one(&mut ring, &discard(Fd(file.as_raw_fd()), 0, 0)).map(|result| Errno::from_raw_os_error(-result));
+    match answer {
+        Some(Errno::INVAL) => Ok(()),
+        other => {
+            let reason = other.map_or_else(|| "no answer".to_owned(), errno::name);
+            let reason =
+                format!("the kernel or the device discards nothing through a ring ({reason}); use api = positioned");
+            Err(Error::NoUring { what: "discard", path: path.to_owned(), reason })
+        }
+    }
+}
+
+/// What one operation returns, if it does.
+fn try_one(ring: &mut IoUring, entry: &io_uring::squeue::Entry) -> Option<i32> {
+    // SAFETY: the callers' buffer and file outlive the operation, or are leaked when it does not end.
+    unsafe { ring.submission().push(entry) }.ok()?;
+    let began = Instant::now();
+    let step = Timespec::from(Duration::from_millis(10));
+    let polls = ring.params().is_setup_iopoll();
+    while began.elapsed() < TRIAL_WAIT {
+        let arguments = SubmitArgs::new().timespec(&step);
+        if let Err(error) = ring.submitter().submit_with_args(usize::from(!polls), &arguments) {
+            passing(&error).ok()?;
+        }
+        if let Some(entry) = ring.completion().next() {
+            return Some(entry.result());
+        }
+    }
+    None
+}
+
+fn is_block_device(file: &OwnedFd) -> bool {
+    rustix::fs::fstat(file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice)
+}
+
+fn in_words(error: &std::io::Error) -> String {
+    let number = Errno::from_io_error(error).unwrap_or(Errno::IO);
+    format!("{} ({})", errno::sentence(number), errno::name(number))
+}
+
+fn refused(error: &std::io::Error, settings: Settings, path: &Path) -> Error {
+    let words = in_words(error);
+    let (what, reason) = match error.raw_os_error() {
+        Some(libc::ENOSYS) => ("io_uring", format!("this kernel has none: {words}")),
+        Some(libc::EPERM | libc::EACCES) => {
+            ("io_uring", format!("it is not allowed here: {words}; see `sysctl kernel.io_uring_disabled`"))
+        }
+        Some(libc::ENOMEM) => ("io_uring", format!("{words}; a smaller depth or a higher `ulimit -l`")),
+        _ if settings.sqpoll => ("sqpoll", words),
+        _ if settings.iopoll => ("iopoll", words),
+        _ => ("io_uring", words),
+    };
+    Error::NoUring { what, path: path.to_owned(), reason }
+}

@@ -1,0 +1,395 @@
+//! The loop of `io_uring`: it turns an execution with the wall clock and keeps many operations outstanding.
+//!
+//! # When operations are submitted
+//! The engine's own rule (`batch` 0): everything that may be issued goes to the kernel with one call, which waits for
+//! at least one completion and brings back all there are. On a target that answers at once (the page cache) that is a
+//! batch of the whole depth, and costs one call for all; on a device it never holds back a completion to wait for
+//! others, which would cost rate, and still gathers those that came while the thread was away. With `batch` N, N
+//! operations are submitted together and N completions waited for, or as many as are outstanding.
+//!
+//! # What is timed
+//! An operation's latency runs from the moment the execution released it (data to write is generated before that) to
+//! the moment at which the loop has its completion in hand: operations submitted together begin together, and
+//! completions found together end together. The ring does not say when in between each was done.
+
+use super::books::{Books, Completed};
+use super::failure::{Failure, overdue};
+use super::{FAILED, Loop, STOPPED, Shared};
+use crate::api::uring::workers::Workers;
+use crate::api::uring::{Call, Reaped, Ring, Settings};
+use crate::clock::RunClock;
+use crate::data::Data;
+use crate::error::Error;
+use mileage_measure::RunError;
+use mileage_workload::{Execution, Observer, Op, OpKind, Step, Sync};
+use rustix::fd::OwnedFd;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often a thread that waits looks up, to see whether it should end.
+const LOOK_NS: u64 = 20_000_000;
+/// A wait for an instant ends this long before it, and spins for the rest: a sleeping thread comes too late.
+const SPIN_NS: u64 = 60_000;
+/// Kernel threads that did more than one part in so many of the work, by processor time, are told.
+const PUNTED_SHARE: u64 = 20;
+
+/// An operation that is outstanding.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    op: Op,
+    due_ns: Option<u64>,
+    submit_ns: u64,
+    /// Bytes of it that were moved.
+    done: u32,
+}
+
+/// Everything the loop touches; nothing in it grows while operations run.
+pub(super) struct RingLoop<'a, O> {
+    shared: &'a Shared,
+    thread: u32,
+    execution: Execution,
+    ring: Ring,
+    data: Data,
+    books: Books<'a>,
+    observer: O,
+    settings: Settings,
+    flights: Box<[Option<Flight>]>,
+    free: Vec<u32>,
+    reaped: Vec<Reaped>,
+    /// How the target gives up space.
+    discard: Call,
+    /// When the loop last looked for operations that take too long.
+    looked_ns: u64,
+    workers: Workers,
+    /// Whether an operation was asked for that the kernel always hands to a thread.
+    handed_on: bool,
+    /// Processor time of the thread when it began.
+    began_cpu_ns: u64,
+}
+
+/// An operation that failed, and when.
+type Failed = (u64, RunError);
+
+impl<'a, O: Observer> RingLoop<'a, O> {
+    /// The loop of one thread; the ring is the calling thread's.
+    pub(super) fn new(
+        shared: &'a Shared,
+        thread: u32,
+        file: OwnedFd,
+        settings: Settings,
+        observer: O,
+    ) -> Result<Self, Error> {
+        let workload = &shared.workload;
+        let depth = workload.depth;
+        let block =
+            rustix::fs::fstat(&file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice);
+        Ok(Self {
+            shared,
+            thread,
+            execution: Execution::new(workload, thread)?,
+            ring: Ring::new(settings, depth, workload.record_bytes, file, &shared.options.path)?,
+            data: Data::new(workload, thread, shared.align_bytes)?,
+            books: Books::new(&shared.told[thread as usize].0),
+            observer,
+            settings,
+            flights: vec![None; depth as usize].into(),
+            free: (0..depth).rev().collect(),
+            reaped: Vec::with_capacity(depth as usize),
+            discard: if block { Call::Discard } else { Call::Punch },
+            looked_ns: 0,
+            workers: Workers::default(),
+            handed_on: false,
+            began_cpu_ns: 0,
+        })
+    }
+
+    /// Turn the execution until it is done, the run is halted, or an operation fails.
+    fn run(&mut self, clock: RunClock) -> Result<(), Failed> {
+        let mut out = Vec::with_capacity(self.flights.len());
+        // Operations that the execution has ready; at zero it must compute more.
+        let mut ready = self.execution.upcoming().len();
+        let mut at_ns = clock.now_ns();
+        loop {
+            let halt = self.shared.halt.0.load(Ordering::Relaxed);
+            if halt != 0 {
+                self.books.part.interrupted = halt & STOPPED != 0;
+                return self.drain(clock);
+            }
+            out.clear();
+            match self.execution.next(at_ns, &mut out) {
+                Step::Issue => {
+                    self.issue(&mut at_ns, &out, clock)?;
+                    ready = ready.saturating_sub(out.len());
+                    continue;
+                }
+                Step::AwaitCompletion => self.collect(self.wanted(), LOOK_NS, clock)?,
+                Step::WaitUntil(due_ns) => self.wait_until(due_ns, clock)?,
+                Step::Done => return Ok(()),
+            }
+            if ready == 0 {
+                ready = self.execution.upcoming().len();
+            }
+            at_ns = clock.now_ns();
+        }
+    }
+
+    /// Queue what was released at `at_ns`, which moves on by the time that generating data takes.
+    #[inline]
+    fn issue(&mut self, at_ns: &mut u64, out: &[Op], clock: RunClock) -> Result<(), Failed> {
+        let first = self.free.len() - out.len();
+        if self.data.fills() {
+            let began_ns = *at_ns;
+            for (op, slot) in out.iter().zip(self.free[first..].iter().rev()) {
+                fill(&mut self.ring, &mut self.data, *slot, op);
+            }
+            *at_ns = clock.now_ns();
+            self.books.part.fill_ns += *at_ns - began_ns;
+        }
+        let batch = self.settings.batch as usize;
+        for (number, op) in out.iter().enumerate() {
+            let slot = self.free.pop().expect("no more operations are released than the depth");
+            if !self.data.fills() {
+                fill(&mut self.ring, &mut self.data, slot, op);
+            }
+            if matches!(op.kind, OpKind::Sync | OpKind::Discard) && !self.handed_on {
+                self.look_for_workers();
+            }
+            let due_ns = self.execution.due_ns().get(number).copied();
+            let flight = Flight { op: *op, due_ns, submit_ns: *at_ns, done: 0 };
+            self.flights[slot as usize] = Some(flight);
+            if op.kind == OpKind::Sync && self.settings.iopoll {
+                self.sync_aside(slot, flight, clock)?;
+                continue;
+            }
+            self.queue(slot, flight);
+            if batch > 0 && (number + 1) % batch == 0 {
+                self.enter(0, 0, clock)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Queue an operation, or what is left of it.
+    #[inline]
+    fn queue(&mut self, slot: u32, flight: Flight) {
+        let Flight { op, done, .. } = flight;
+        let call = match op.kind {
+            OpKind::Read => Call::Read,
+            OpKind::Write => Call::Write,
+            OpKind::Discard => self.discard,
+            OpKind::Sync if self.shared.workload.sync == Sync::Fsync => Call::Fsync,
+            OpKind::Sync => Call::Fdatasync,
+        };
+        self.ring.queue(slot, call, op.offset_bytes + u64::from(done), done, op.length_bytes - done);
+    }
+
+    /// A ring that polls cannot sync; the call is made beside it.
+    #[cold]
+    fn sync_aside(&mut self, slot: u32, flight: Flight, clock: RunClock) -> Result<(), Failed> {
+        loop {
+            let synced = match self.shared.workload.sync {
+                Sync::Fsync => rustix::fs::fsync(self.ring.file()),
+                _ => rustix::fs::fdatasync(self.ring.file()),
+            };
+            let now_ns = clock.now_ns();
+            match synced {
+                Ok(()) => {
+                    self.finish(slot, flight, now_ns);
+                    return Ok(());
+                }
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err((now_ns, self.describe(flight, Some(errno)))),
+            }
+        }
+    }
+
+    /// Completions to wait for.
+    #[inline]
+    fn wanted(&self) -> u32 {
+        self.settings.batch.clamp(1, self.ring.outstanding().max(1))
+    }
+
+    /// Wait until `due_ns` or a completion.
+    fn wait_until(&mut self, due_ns: u64, clock: RunClock) -> Result<(), Failed> {
+        let left_ns = due_ns.saturating_sub(clock.now_ns());
+        if left_ns > 2 * SPIN_NS {
+            return self.collect(1, (left_ns - SPIN_NS).min(LOOK_NS), clock);
+        }
+        if self.ring.has_news() {
+            return self.collect(0, 0, clock);
+        }
+        std::hint::spin_loop();
+        Ok(())
+    }
+
+    #[inline]
+    fn enter(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), Failed> {
+        self.books.moved(OpKind::Sync, 0, 1);
+        self.ring.enter(want, Duration::from_nanos(wait_ns)).map_err(|errno| (clock.now_ns(), self.broken(errno)))
+    }
+
+    /// Submit what is queued, wait for `want` completions, for no longer than `wait_ns`, and book all there are.
+    #[inline]
+    fn collect(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), Failed> {
+        self.enter(want, wait_ns, clock)?;
+        let now_ns = clock.now_ns();
+        self.ring.reap(&mut self.reaped);
+        let mut outcome = Ok(());
+        for index in 0..self.reaped.len() {
+            let reaped = self.reaped[index];
+            let settled = self.settle(reaped, now_ns);
+            if settled.is_err() {
+                self.flights[reaped.slot as usize] = None;
+            }
+            outcome = outcome.and(settled);
+        }
+        self.reaped.clear();
+        outcome?;
+        if now_ns - self.looked_ns >= LOOK_NS {
+            self.looked_ns = now_ns;
+            self.look(now_ns)?;
+        }
+        Ok(())
+    }
+
+    /// Book one call that has returned, and continue its operation if that is not complete.
+    #[inline]
+    fn settle(&mut self, reaped: Reaped, now_ns: u64) -> Result<(), Failed> {
+        let Reaped { slot, result } = reaped;
+        let mut flight = self.flights[slot as usize].expect("a call returns to the operation it was made for");
+        let count = match result {
+            Ok(count) => count,
+            Err(Errno::INTR | Errno::AGAIN) => {
+                self.queue(slot, flight);
+                return Ok(());
+            }
+            Err(errno) => return Err((now_ns, self.describe(flight, Some(errno)))),
+        };
+        if matches!(flight.op.kind, OpKind::Read | OpKind::Write) {
+            self.books.moved(flight.op.kind, count as usize, 0);
+            flight.done += count;
+            if flight.done < flight.op.length_bytes {
+                if count == 0 {
+                    return Err((now_ns, self.describe(flight, None)));
+                }
+                self.flights[slot as usize] = Some(flight);
+                self.queue(slot, flight);
+                return Ok(());
+            }
+        }
+        self.finish(slot, flight, now_ns);
+        Ok(())
+    }
+
+    #[inline]
+    fn finish(&mut self, slot: u32, flight: Flight, now_ns: u64) {
+        let Flight { op, due_ns, submit_ns, .. } = flight;
+        self.books.completed(Completed { op: &op, due_ns, submit_ns, complete_ns: now_ns });
+        self.execution.complete(now_ns);
+        self.observer.completed(self.thread, &op, submit_ns, now_ns);
+        self.flights[slot as usize] = None;
+        self.free.push(slot);
+    }
+
+    /// Every so often: whether an operation takes too long.
+    #[cold]
+    fn look(&mut self, now_ns: u64) -> Result<(), Failed> {
+        let timeout_ns = self.shared.options.timeout_ns;
+        if timeout_ns == 0 {
+            return Ok(());
+        }
+        let oldest = self.flights.iter().flatten().min_by_key(|flight| flight.submit_ns);
+        match oldest {
+            Some(flight) if now_ns - flight.submit_ns > timeout_ns => {
+                Err((now_ns, overdue(&flight.op, now_ns - flight.submit_ns, &self.shared.options.path)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether reads and writes were handed to kernel threads: those that exist before anything else makes some, if
+    /// they did a part of the work that counts.
+    #[cold]
+    fn look_for_workers(&mut self) {
+        self.handed_on = true;
+        self.workers.look(tid());
+        let (theirs_ns, own_ns) = (self.workers.used_ns(), thread_cpu_ns() - self.began_cpu_ns);
+        if theirs_ns * PUNTED_SHARE > own_ns + theirs_ns {
+            self.books.part.punted = self.workers.count() as u32;
+        }
+    }
+
+    /// Book what is outstanding and issue nothing more, until it has come back or takes too long. The first failure.
+    #[cold]
+    fn drain(&mut self, clock: RunClock) -> Result<(), Failed> {
+        let mut outcome = Ok(());
+        while self.ring.outstanding() > 0 {
+            let before = self.ring.outstanding();
+            let collected = self.collect(1, LOOK_NS, clock);
+            let gives_up = collected.is_err() && self.ring.outstanding() == before;
+            outcome = outcome.and(collected);
+            if gives_up {
+                self.ring.cancel();
+                break;
+            }
+        }
+        outcome
+    }
+
+    #[cold]
+    fn describe(&self, flight: Flight, errno: Option<Errno>) -> RunError {
+        let failure = Failure { op: flight.op, errno, done: flight.done as usize };
+        failure.describe(&self.shared.options.path, self.shared.workload.sync)
+    }
+
+    /// The ring itself failed.
+    #[cold]
+    fn broken(&self, errno: Errno) -> RunError {
+        let (kind, sentence) = (crate::errno::name(errno), crate::errno::sentence(errno));
+        let message = format!("io_uring on {}: {sentence} ({kind})", self.shared.options.path.display());
+        RunError { kind, message }
+    }
+}
+
+fn thread_cpu_ns() -> u64 {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
+}
+
+fn tid() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
+}
+
+/// Put into the slot what this operation writes.
+#[inline]
+fn fill(ring: &mut Ring, data: &mut Data, slot: u32, op: &Op) {
+    if op.kind == OpKind::Write {
+        data.fill(op, ring.bytes_mut(slot, op.length_bytes as usize));
+    }
+}
+
+impl<'a, O: Observer> Loop<'a> for RingLoop<'a, O> {
+    fn turn(&mut self, clock: RunClock) -> Option<Failed> {
+        self.began_cpu_ns = thread_cpu_ns();
+        let failed = self.run(clock).err();
+        if failed.is_some() {
+            self.shared.halt(FAILED);
+            // What else fails now follows from the first.
+            let _ = self.drain(clock);
+        }
+        if !self.handed_on {
+            self.look_for_workers();
+        }
+        self.workers.look(tid());
+        self.books.part.kernel_workers_ns = self.workers.used_ns();
+        self.books.part.stuck = self.ring.outstanding();
+        failed
+    }
+
+    fn into_books(self) -> Books<'a> {
+        self.books
+    }
+}

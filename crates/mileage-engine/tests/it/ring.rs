@@ -1,0 +1,205 @@
+//! `io_uring`: the contract of execution at depth, what is refused, and what ends a run.
+
+use crate::conformance::{TARGET_BYTES, drive, seed};
+use crate::scratch::{file_of, finish, for_seconds, has_direct, plain, run};
+use mileage_engine::{Api, Options, start};
+use mileage_workload::conformance::check;
+use mileage_workload::{PatternKind, Stop, Sync, Workload};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const REGISTERED: Api = Api::Uring { registered: true, batch: 0, sqpoll: false, iopoll: false };
+const PLAIN: Api = Api::Uring { registered: false, batch: 0, sqpoll: false, iopoll: false };
+
+fn over_ring(path: &Path) -> Options {
+    Options { api: REGISTERED, ..Options::new(path) }
+}
+
+fn random_reads(depth: u32) -> Workload {
+    Workload { pattern: PatternKind::Random, read_percent: 100, depth, stop: for_seconds(1), ..plain() }
+}
+
+/// A folder in memory, where a ring is handed to kernel threads; says so by name when there is none.
+fn in_memory(test: &str) -> Option<tempfile::TempDir> {
+    let mounted = std::fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let there = mounted.lines().any(|line| line.contains(" /dev/shm tmpfs "));
+    let folder = there.then(|| tempfile::tempdir_in("/dev/shm").ok()).flatten();
+    if folder.is_none() {
+        eprintln!("skipped {test}: no tmpfs at /dev/shm");
+    }
+    folder
+}
+
+#[test]
+fn the_contract_holds_through_the_page_cache() {
+    let (_folder, path) = file_of(TARGET_BYTES as usize);
+    check(seed(), 120, TARGET_BYTES, 64, |workload| drive(workload, over_ring(&path)));
+}
+
+#[test]
+fn the_contract_holds_past_the_page_cache() {
+    if !has_direct("the_contract_holds_past_the_page_cache", 512) {
+        return;
+    }
+    let (_folder, path) = file_of(TARGET_BYTES as usize);
+    check(seed(), 60, TARGET_BYTES, 64, |workload| drive(workload, Options { direct: true, ..over_ring(&path) }));
+}
+
+#[test]
+fn the_contract_holds_without_registration_and_in_batches() {
+    let (_folder, path) = file_of(TARGET_BYTES as usize);
+    check(seed(), 40, TARGET_BYTES, 64, |workload| drive(workload, Options { api: PLAIN, ..over_ring(&path) }));
+    check(seed(), 60, TARGET_BYTES, 64, |workload| {
+        let batch = 1 + workload.seed as u32 % workload.depth;
+        let api = Api::Uring { registered: true, batch, sqpoll: false, iopoll: false };
+        drive(workload, Options { api, ..over_ring(&path) })
+    });
+}
+
+#[test]
+fn the_contract_holds_when_a_kernel_thread_submits() {
+    let (_folder, path) = file_of(TARGET_BYTES as usize);
+    let api = Api::Uring { registered: true, batch: 0, sqpoll: true, iopoll: false };
+    check(seed(), 20, TARGET_BYTES, 64, |workload| drive(workload, Options { api, ..over_ring(&path) }));
+}
+
+#[test]
+fn the_contract_holds_where_kernel_threads_do_the_work() {
+    let Some(folder) = in_memory("the_contract_holds_where_kernel_threads_do_the_work") else { return };
+    let path = folder.path().join("data");
+    std::fs::write(&path, vec![0xA5; TARGET_BYTES as usize]).unwrap();
+    check(seed(), 40, TARGET_BYTES, 64, |workload| drive(workload, over_ring(&path)));
+}
+
+#[test]
+fn one_call_submits_a_whole_depth_of_cached_reads() {
+    let (_folder, path) = file_of(4 << 20);
+    let workload = Workload { stop: Stop { operations: Some(32_000), ..Stop::default() }, ..random_reads(32) };
+    let finished = run(workload, over_ring(&path));
+    assert_eq!(finished.record.error, None);
+    assert_eq!(finished.record.ops_read, 32_000);
+    assert_eq!(finished.record.threads[0].calls, 1_000);
+    let singly = Api::Uring { registered: true, batch: 1, sqpoll: false, iopoll: false };
+    let workload = Workload { stop: Stop { operations: Some(3_200), ..Stop::default() }, ..random_reads(32) };
+    let finished = run(workload, Options { api: singly, ..over_ring(&path) });
+    assert!(finished.record.threads[0].calls >= 3_200, "one call submits one operation when the batch is 1");
+}
+
+#[test]
+fn a_target_that_needs_kernel_threads_is_noticed() {
+    let Some(folder) = in_memory("a_target_that_needs_kernel_threads_is_noticed") else { return };
+    let path = folder.path().join("data");
+    std::fs::write(&path, vec![0xA5; 4 << 20]).unwrap();
+    let usage = run(random_reads(16), over_ring(&path)).record.usage;
+    assert!(usage.kernel_workers_ns > 0, "{usage:?}");
+    assert!(usage.notes.iter().any(|note| note.contains("kernel threads")), "{usage:?}");
+    let (_folder, path) = file_of(4 << 20);
+    std::fs::read(&path).unwrap();
+    let usage = run(random_reads(16), over_ring(&path)).record.usage;
+    assert_eq!((usage.kernel_workers_ns, usage.notes), (0, vec![]), "cached reads are done at once");
+}
+
+#[test]
+fn a_sync_alone_is_no_sign_of_a_slow_target() {
+    if !has_direct("a_sync_alone_is_no_sign_of_a_slow_target", 4096) {
+        return;
+    }
+    let (_folder, path) = file_of(4 << 20);
+    // A write past a page cache that holds the same bytes cannot be done at once.
+    let file = std::fs::File::open(&path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    let workload = Workload { depth: 8, sync: Sync::Fdatasync, ..plain() };
+    let usage = run(workload, Options { direct: true, ..over_ring(&path) }).record.usage;
+    assert_eq!(usage.notes, Vec::<String>::new());
+    assert!(usage.kernel_workers_ns > 0, "a kernel thread did the sync");
+}
+
+#[test]
+fn what_a_ring_cannot_do_here_is_refused_by_name() {
+    let (_folder, path) = file_of(4 << 20);
+    let refusal = |api, direct| start(random_reads(4), Options { api, direct, ..Options::new(&path) }).unwrap_err();
+    let too_large = refusal(Api::Uring { registered: true, batch: 5, sqpoll: false, iopoll: false }, false);
+    assert!(too_large.is_refusal() && too_large.to_string().starts_with("batch for "), "{too_large}");
+    let polling = Api::Uring { registered: true, batch: 0, sqpoll: false, iopoll: true };
+    let cached = refusal(polling, false);
+    assert!(cached.is_refusal() && cached.to_string().contains("direct"), "{cached}");
+    match start(random_reads(4), Options { api: polling, direct: true, ..Options::new(&path) }) {
+        Ok(handle) => assert_eq!(finish(&handle).unwrap().record.error, None, "not refused, so it must work"),
+        Err(error) => assert!(error.is_refusal() && error.to_string().starts_with("iopoll for "), "{error}"),
+    }
+}
+
+#[test]
+fn a_file_that_becomes_shorter_ends_the_run_as_such() {
+    let (_folder, path) = file_of(4 << 20);
+    let handle = start(random_reads(32), over_ring(&path)).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 20).unwrap();
+    let record = finish(&handle).unwrap().record;
+    assert_eq!(record.error.unwrap().kind, "EOF");
+    assert_eq!(record.ops_read, record.latency.read.count);
+}
+
+#[test]
+fn a_full_file_system_ends_the_run_as_such() {
+    let Some(folder) = in_memory("a_full_file_system_ends_the_run_as_such") else { return };
+    let Some(_mount) = Mounted::of(&["-t", "tmpfs", "-o", "size=2m", "tmpfs"], folder.path()) else { return };
+    let path = folder.path().join("data");
+    let record = run(Workload { depth: 16, ..plain() }, Options { create: true, ..over_ring(&path) }).record;
+    let error = record.error.unwrap();
+    assert_eq!(error.kind, "ENOSPC", "{}", error.message);
+    assert!(record.bytes_written <= 2 << 20 && record.bytes_written >= record.ops_written * 4096);
+    let unmounted = Command::new("umount").arg(folder.path()).status().unwrap();
+    assert!(unmounted.success(), "a run that has ended holds its target no longer");
+}
+
+/// Something mounted for a test.
+struct Mounted<'a>(&'a Path);
+
+impl<'a> Mounted<'a> {
+    fn of(what: &[&str], at: &'a Path) -> Option<Self> {
+        let mounted = Command::new("mount").args(what).arg(at).status().is_ok_and(|status| status.success());
+        if !mounted {
+            eprintln!("skipped: mounting needs root");
+        }
+        mounted.then_some(Self(at))
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("-u").arg(self.0).output();
+        let _ = Command::new("umount").arg("-l").arg(self.0).output();
+    }
+}
+
+#[test]
+fn a_target_that_stops_answering_ends_the_run_in_time() {
+    let folder = crate::scratch::folder();
+    let (image, at) = (folder.path().join("image"), folder.path().join("at"));
+    std::fs::create_dir(&at).unwrap();
+    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let made = Command::new("/sbin/mkfs.ext4").args(["-q", "-F"]).arg(&image).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("skipped a_target_that_stops_answering_ends_the_run_in_time: no mkfs.ext4");
+        return;
+    }
+    let Some(_mount) = Mounted::of(&["-o", "loop", image.to_str().unwrap()], &at) else { return };
+    let path = at.join("data");
+    std::fs::write(&path, vec![1; 4 << 20]).unwrap();
+    let workload = Workload { pattern: PatternKind::Random, depth: 4, stop: for_seconds(60), ..plain() };
+    let options = Options { timeout_ns: 300_000_000, ..over_ring(&path) };
+    let handle = start(workload, options).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    // Writes into a frozen file system wait, and nothing but a thaw wakes them.
+    assert!(Command::new("fsfreeze").arg("-f").arg(&at).status().unwrap().success());
+    let frozen = Instant::now();
+    let record = finish(&handle).unwrap().record;
+    assert!(frozen.elapsed() < Duration::from_secs(5), "{:?}", frozen.elapsed());
+    let error = record.error.unwrap();
+    assert_eq!(error.kind, "TIMEOUT", "{}", error.message);
+    assert!(record.ops_written > 0, "what was done before is kept");
+    assert!(record.usage.notes.iter().any(|note| note.contains("never came back")), "{:?}", record.usage.notes);
+}
