@@ -9,7 +9,7 @@ const SUB_BITS: u32 = 7;
 /// Buckets per power of two.
 pub const SUB_BUCKETS_PER_OCTAVE: usize = 1 << SUB_BITS;
 const LINEAR: u64 = 1 << (SUB_BITS + 1);
-const BUCKETS: usize = (65 - SUB_BITS as usize) << SUB_BITS;
+pub(crate) const BUCKETS: usize = (65 - SUB_BITS as usize) << SUB_BITS;
 
 /// Counts of latencies in nanoseconds, 0 to `u64::MAX`, each known to 0.4 %.
 #[derive(Clone, Debug)]
@@ -63,6 +63,49 @@ fn bounds_of(index: usize) -> (u64, u64) {
     ((mantissa as u64) << octave, 1 << octave)
 }
 
+/// What is kept of some values beside their buckets, exactly.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "the unit is part of a name")]
+pub(crate) struct Extremes {
+    /// Saturates.
+    pub(crate) sum_ns: u64,
+    /// `u64::MAX` of no values.
+    pub(crate) min_ns: u64,
+    /// 0 of no values.
+    pub(crate) max_ns: u64,
+}
+
+impl Extremes {
+    /// Of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            sum_ns: self.sum_ns.saturating_add(other.sum_ns),
+            min_ns: self.min_ns.min(other.min_ns),
+            max_ns: self.max_ns.max(other.max_ns),
+        }
+    }
+}
+
+/// The bucket that a value falls into.
+pub(crate) fn bucket_of(value_ns: u64) -> usize {
+    index_of(value_ns)
+}
+
+/// Midpoint of the bucket that holds the value of rank ceil(q n), of `count` values in ascending buckets; `None` when
+/// the buckets hold fewer.
+pub(crate) fn quantile_ns_of(entries: impl Iterator<Item = (usize, u64)>, count: u64, q: f64) -> Option<u64> {
+    let rank = ((q * count as f64).ceil() as u64).clamp(1, count.max(1));
+    let mut seen = 0;
+    for (index, count) in entries {
+        seen += count;
+        if seen >= rank {
+            let (low, width) = bounds_of(index);
+            return Some(low + width / 2);
+        }
+    }
+    None
+}
+
 impl Histogram {
     /// Count one latency of `value_ns` nanoseconds.
     #[inline]
@@ -105,38 +148,68 @@ impl Histogram {
         if self.count == 0 {
             return None;
         }
-        let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count);
-        let mut seen = 0;
-        for (index, count) in self.counts.iter().enumerate() {
-            seen += count;
-            if seen >= rank {
-                let (low, width) = bounds_of(index);
-                return Some((low + width / 2).clamp(self.min_ns, self.max_ns));
-            }
+        let value_ns = quantile_ns_of(self.entries(), self.count, q).unwrap_or(self.max_ns);
+        Some(value_ns.clamp(self.min_ns, self.max_ns))
+    }
+
+    /// The buckets that hold something, ascending, with their counts.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, u64)> {
+        let held = if self.count == 0 { 0..0 } else { index_of(self.min_ns)..index_of(self.max_ns) + 1 };
+        let first = held.start;
+        let counts = self.counts[held].iter().enumerate();
+        counts.filter(|(_, count)| **count > 0).map(move |(index, count)| (first + index, *count))
+    }
+
+    /// Forget everything.
+    pub(crate) fn clear(&mut self) {
+        if self.count > 0 {
+            self.counts[index_of(self.min_ns)..=index_of(self.max_ns)].fill(0);
         }
-        Some(self.max_ns)
+        (self.count, self.sum_ns, self.min_ns, self.max_ns) = (0, 0, u64::MAX, 0);
+    }
+
+    /// Add what buckets are known to hold. Of the values themselves only the extremes are known.
+    pub(crate) fn add_entries(&mut self, entries: impl Iterator<Item = (usize, u64)>, extremes: Extremes) {
+        for (index, count) in entries {
+            self.counts[index] += count;
+            self.count += count;
+        }
+        self.sum_ns += u128::from(extremes.sum_ns);
+        self.min_ns = self.min_ns.min(extremes.min_ns);
+        self.max_ns = self.max_ns.max(extremes.max_ns);
+    }
+
+    /// Sum and extremes.
+    pub(crate) fn extremes(&self) -> Extremes {
+        let sum_ns = u64::try_from(self.sum_ns).unwrap_or(u64::MAX);
+        Extremes { sum_ns, min_ns: self.min_ns, max_ns: self.max_ns }
     }
 
     /// The stored form.
     pub fn to_data(&self) -> HistogramData {
-        let buckets = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         HistogramData {
             count: self.count,
             sum_ns: u64::try_from(self.sum_ns).unwrap_or(u64::MAX),
             min_ns: if self.count == 0 { 0 } else { self.min_ns },
             max_ns: self.max_ns,
-            buckets: buckets.map(|(index, count)| (index as u32, *count)).collect(),
+            buckets: self.entries().map(|(index, count)| (index as u32, count)).collect(),
         }
     }
 
-    /// A histogram from its stored form; `None` when the parts do not agree (index out of range, wrong total).
+    /// A histogram from its stored form; `None` when the parts do not agree (index out of range, wrong total, extremes
+    /// outside the buckets).
     pub fn from_data(data: &HistogramData) -> Option<Self> {
         let mut histogram = Self::default();
         for (index, count) in &data.buckets {
-            *histogram.counts.get_mut(*index as usize)? += count;
-            histogram.count += count;
+            let held = histogram.counts.get_mut(*index as usize)?;
+            *held = held.checked_add(*count)?;
+            histogram.count = histogram.count.checked_add(*count)?;
         }
         if data.count > 0 {
+            let ends = (data.buckets.iter().map(|(index, _)| *index).min(), data.buckets.iter().map(|b| b.0).max());
+            if ends != (Some(index_of(data.min_ns) as u32), Some(index_of(data.max_ns) as u32)) {
+                return None;
+            }
             (histogram.min_ns, histogram.max_ns) = (data.min_ns, data.max_ns);
         }
         histogram.sum_ns = u128::from(data.sum_ns);
@@ -176,6 +249,10 @@ mod tests {
         assert!(Histogram::from_data(&data).is_none());
         data.buckets = vec![(u32::MAX, 1)];
         assert!(Histogram::from_data(&data).is_none());
+        (data.buckets, data.min_ns, data.max_ns) = (vec![(7, 1)], 8, 7);
+        assert!(Histogram::from_data(&data).is_none());
+        data.min_ns = 7;
+        assert!(Histogram::from_data(&data).is_some());
     }
 
     fn of(values: &[u64]) -> Histogram {

@@ -8,7 +8,8 @@
 mod histogram;
 mod record;
 mod series;
+mod sparse;
 
 pub use histogram::{Histogram, HistogramData, SUB_BUCKETS_PER_OCTAVE};
-pub use record::{Concurrency, LatencyData, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
+pub use record::{Concurrency, LatencyData, LogRecord, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
 pub use series::{Series, SeriesData};

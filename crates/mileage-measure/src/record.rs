@@ -27,6 +27,7 @@ pub struct LatencyData {
 
 /// What a run cost the machine that did it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
     /// Processor time of the workers in user mode, in nanoseconds.
     pub user_ns: u64,
@@ -44,6 +45,8 @@ pub struct Usage {
     pub overhead_ps: u64,
     /// Clock that timed the run: `tsc` or `monotonic_raw`; empty in virtual time.
     pub clock: String,
+    /// Nanoseconds that this clock gained on `CLOCK_MONOTONIC_RAW` over the run (negative: lost).
+    pub clock_gained_ns: i64,
     /// Processor time of kernel threads that worked for the run (`io_uring` worker threads), in nanoseconds.
     pub kernel_workers_ns: u64,
     /// The device's own counters over the run (`/sys/dev/block/.../stat`), by name; empty where there is no device.
@@ -53,6 +56,17 @@ pub struct Usage {
     /// What else is to be known of the figures, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// What became of the log of single operations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRecord {
+    /// Operations that stand in the log.
+    pub written: u64,
+    /// Operations that do not, because memory was full or the file could not be written.
+    pub lost: u64,
+    /// Why the file could not be written, in one line; empty if it could.
+    pub failure: String,
 }
 
 /// A read that did not return what was written.
@@ -152,7 +166,11 @@ pub struct RunRecord {
     /// Reads that did not return what was written, the first 100.
     #[serde(default)]
     pub mismatches: Vec<Mismatch>,
-    /// What a reader of these figures should know, one line each.
+    /// What became of the log of single operations; `None` when none was asked for.
+    #[serde(default)]
+    pub log: Option<LogRecord>,
+    /// What a reader of this run must know beside its figures, one line each: the log lacks operations, a thread had
+    /// to be left behind, the clock strayed.
     #[serde(default)]
     pub notes: Vec<String>,
     /// Set when the run failed; what was done before stands above.

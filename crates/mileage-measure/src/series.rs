@@ -2,26 +2,50 @@
 //!
 //! The number of intervals is bounded: when the last one is full, neighbours are joined in pairs and the interval
 //! doubles. A run of a second and a run of a month take the same memory, and nothing is allocated while recording.
+//!
+//! Each interval has a latency histogram with the buckets of [`Histogram`], so that its quantiles are as exact (within
+//! 0.4 %) and all intervals together are the run's histogram. The interval under way is a whole one; finished ones
+//! are packed into half a mebibyte, and when that is full (some thousand buckets to every interval of 512), neighbours
+//! are joined as well.
 
+use crate::histogram::{Extremes, Histogram, bucket_of, quantile_ns_of};
+use crate::sparse::{Place, Sparse, joined};
 use serde::{Deserialize, Serialize};
 
 const INTERVALS_MAX: usize = 512;
 
-#[derive(Clone, Copy, Debug, Default)]
+/// An interval that is over.
+#[derive(Clone, Copy, Debug)]
 struct Interval {
     bytes_read: u64,
     bytes_written: u64,
     ops: u64,
-    latency_sum_ns: u64,
+    extremes: Extremes,
+    buckets: Place,
+}
+
+/// The interval under way.
+#[derive(Clone, Debug)]
+struct Open {
+    bytes_read: u64,
+    bytes_written: u64,
+    latency: Histogram,
 }
 
 /// Completions per interval of time since the run began, and counters as they stood at each interval's end.
 #[derive(Clone, Debug)]
 pub struct Series {
+    /// Where the open interval begins.
+    open_start_ns: u64,
+    /// How long it is; 0 before the series has begun, so that nothing falls into it.
+    open_length_ns: u64,
+    open: Open,
+    first_interval_ns: u64,
     interval_ns: u64,
-    intervals: Vec<Interval>,
+    closed: Vec<Interval>,
+    buckets: Sparse,
     counter_names: &'static [&'static str],
-    /// `counters[name][interval]`, cumulative within the run.
+    /// `counters[name][interval]`, cumulative within the run, the open interval last.
     counters: Vec<Vec<u64>>,
 }
 
@@ -38,6 +62,16 @@ pub struct SeriesData {
     pub ops: Vec<u64>,
     /// Sum of their latencies, in nanoseconds.
     pub latency_sum_ns: Vec<u64>,
+    /// Median of their latencies in nanoseconds, within 0.4 %; 0 where no operation completed. Empty, like the two
+    /// lists below, in records of before these were kept.
+    #[serde(default)]
+    pub latency_p50_ns: Vec<u64>,
+    /// 99th percentile of their latencies in nanoseconds, within 0.4 %; 0 where no operation completed.
+    #[serde(default)]
+    pub latency_p99_ns: Vec<u64>,
+    /// The largest of their latencies in nanoseconds, exact; 0 where no operation completed.
+    #[serde(default)]
+    pub latency_max_ns: Vec<u64>,
     /// Counters, cumulative since the run began, at the interval's end.
     pub counters: std::collections::BTreeMap<String, Vec<u64>>,
 }
@@ -45,9 +79,15 @@ pub struct SeriesData {
 impl Series {
     /// A series that starts with intervals of `interval_ns` nanoseconds (at least 1) and follows the named counters.
     pub fn new(interval_ns: u64, counter_names: &'static [&'static str]) -> Self {
+        let interval_ns = interval_ns.max(1);
         Self {
-            interval_ns: interval_ns.max(1),
-            intervals: Vec::with_capacity(INTERVALS_MAX),
+            open_start_ns: 0,
+            open_length_ns: 0,
+            open: Open { bytes_read: 0, bytes_written: 0, latency: Histogram::default() },
+            first_interval_ns: interval_ns,
+            interval_ns,
+            closed: Vec::with_capacity(INTERVALS_MAX),
+            buckets: Sparse::new(),
             counter_names,
             counters: counter_names.iter().map(|_| Vec::with_capacity(INTERVALS_MAX)).collect(),
         }
@@ -57,57 +97,122 @@ impl Series {
     /// A caller that follows counters calls [`Series::note_counters`] before it records past this.
     #[inline]
     pub fn interval_end_ns(&self) -> u64 {
-        self.interval_ns.saturating_mul(self.intervals.len().max(1) as u64)
+        self.open_start_ns.saturating_add(self.interval_ns)
     }
 
-    /// Count one completion, `at_ns` after the run began.
+    /// Count one completion, `at_ns` after the run began. True if that closed intervals, which takes a microsecond
+    /// or so: who times operations reads the clock again.
     #[inline]
-    pub fn record(&mut self, at_ns: u64, bytes_read: u64, bytes_written: u64, latency_ns: u64) {
-        let mut index = (at_ns / self.interval_ns) as usize;
-        if index >= self.intervals.len() {
-            index = self.extend_to(at_ns);
+    pub fn record(&mut self, at_ns: u64, bytes_read: u64, bytes_written: u64, latency_ns: u64) -> bool {
+        let elsewhere = at_ns.wrapping_sub(self.open_start_ns) >= self.open_length_ns;
+        if elsewhere && !self.turn_to(at_ns) {
+            self.record_late(at_ns, bytes_read, bytes_written, latency_ns);
+            return true;
         }
-        let interval = &mut self.intervals[index];
-        interval.bytes_read += bytes_read;
-        interval.bytes_written += bytes_written;
-        interval.ops += 1;
-        interval.latency_sum_ns += latency_ns;
+        self.open.bytes_read += bytes_read;
+        self.open.bytes_written += bytes_written;
+        self.open.latency.record(latency_ns);
+        elsewhere
     }
 
+    /// The run lasted to `at_ns`: intervals in which nothing completed are kept up to there.
+    pub fn last_to(&mut self, at_ns: u64) {
+        self.turn_to(at_ns);
+    }
+
+    /// Make the interval of `at_ns` the open one; false if it is over already.
     #[cold]
-    fn extend_to(&mut self, at_ns: u64) -> usize {
+    fn turn_to(&mut self, at_ns: u64) -> bool {
+        if self.open_length_ns == 0 {
+            self.open_length_ns = self.interval_ns;
+            self.counters.iter_mut().for_each(|values| values.push(0));
+        }
         while (at_ns / self.interval_ns) as usize >= INTERVALS_MAX {
             self.double();
         }
-        let index = (at_ns / self.interval_ns) as usize;
-        if index >= self.intervals.len() {
-            self.intervals.resize(index + 1, Interval::default());
+        while at_ns.saturating_sub(self.open_start_ns) >= self.interval_ns {
+            self.close();
         }
-        for values in &mut self.counters {
-            let last = values.last().copied().unwrap_or(0);
-            values.resize(self.intervals.len(), last);
-        }
-        index
+        at_ns >= self.open_start_ns
     }
 
+    /// Begin the next interval, or make room for it by doubling.
+    fn close(&mut self) {
+        let room = self.closed.len() + 1 < INTERVALS_MAX;
+        let Some(buckets) = room.then(|| self.buckets.append(self.open.latency.entries())).flatten() else {
+            self.double();
+            return;
+        };
+        let Open { bytes_read, bytes_written, latency } = &mut self.open;
+        let (ops, extremes) = (latency.count(), latency.extremes());
+        self.closed.push(Interval {
+            bytes_read: std::mem::take(bytes_read),
+            bytes_written: std::mem::take(bytes_written),
+            ops,
+            extremes,
+            buckets,
+        });
+        latency.clear();
+        self.open_start_ns += self.interval_ns;
+        for values in &mut self.counters {
+            values.push(values.last().copied().unwrap_or(0));
+        }
+    }
+
+    #[cold]
     fn double(&mut self) {
-        let pairs = self.intervals.len().div_ceil(2);
+        let intervals = self.closed.len() + 1;
+        if self.closed.len() % 2 == 1
+            && let Some(last) = self.closed.pop()
+        {
+            self.open.bytes_read += last.bytes_read;
+            self.open.bytes_written += last.bytes_written;
+            self.open.latency.add_entries(self.buckets.entries(last.buckets), last.extremes);
+        }
+        let pairs = self.closed.len() / 2;
+        let mut rewriting = self.buckets.rewrite();
         for pair in 0..pairs {
-            let left = self.intervals[2 * pair];
-            let right = self.intervals.get(2 * pair + 1).copied().unwrap_or_default();
-            self.intervals[pair] = Interval {
+            let (left, right) = (self.closed[2 * pair], self.closed[2 * pair + 1]);
+            self.closed[pair] = Interval {
                 bytes_read: left.bytes_read + right.bytes_read,
                 bytes_written: left.bytes_written + right.bytes_written,
                 ops: left.ops + right.ops,
-                latency_sum_ns: left.latency_sum_ns + right.latency_sum_ns,
+                extremes: left.extremes.and(right.extremes),
+                buckets: rewriting.join(left.buckets, right.buckets),
             };
-            for values in &mut self.counters {
-                values[pair] = values[(2 * pair + 1).min(values.len() - 1)];
-            }
         }
-        self.intervals.truncate(pairs);
-        self.counters.iter_mut().for_each(|values| values.truncate(pairs));
+        rewriting.finish();
+        self.closed.truncate(pairs);
+        for values in self.counters.iter_mut().filter(|values| !values.is_empty()) {
+            (0..=pairs).for_each(|pair| values[pair] = values[(2 * pair + 1).min(intervals - 1)]);
+            values.truncate(pairs + 1);
+        }
         self.interval_ns *= 2;
+        self.open_start_ns = pairs as u64 * self.interval_ns;
+        if self.open_length_ns > 0 {
+            self.open_length_ns = self.interval_ns;
+        }
+    }
+
+    /// Count a completion in an interval that is over.
+    #[cold]
+    fn record_late(&mut self, at_ns: u64, bytes_read: u64, bytes_written: u64, latency_ns: u64) {
+        let index = (at_ns / self.interval_ns) as usize;
+        let Some((buckets, longer)) = self.buckets.insert(self.closed[index].buckets, bucket_of(latency_ns)) else {
+            self.double();
+            self.record(at_ns, bytes_read, bytes_written, latency_ns);
+            return;
+        };
+        let interval = &mut self.closed[index];
+        interval.buckets = buckets;
+        interval.bytes_read += bytes_read;
+        interval.bytes_written += bytes_written;
+        interval.ops += 1;
+        let one = Extremes { sum_ns: latency_ns, min_ns: latency_ns, max_ns: latency_ns };
+        interval.extremes = interval.extremes.and(one);
+        for later in &mut self.closed[index + 1..] {
+            later.buckets = later.buckets.moved(longer);
+        }
     }
 
     /// State of the counters now, in the order of the names given to [`Series::new`], cumulative within the run.
@@ -123,48 +228,113 @@ impl Series {
         }
     }
 
-    /// Add the completions of another thread of the same run. Counters are kept from `self`.
+    /// Add the completions of another thread of the same run. Counters are kept from `self`. The result is what
+    /// recording both in one series would have given.
     ///
     /// # Panics
     /// When the starting intervals were not the same, so that no doubling makes them equal.
     pub fn merge(&mut self, other: &Self) {
+        assert_eq!(self.first_interval_ns, other.first_interval_ns, "series of one run start with one interval");
+        if other.open_length_ns == 0 {
+            return;
+        }
         let mut other = other.clone();
-        while self.interval_ns < other.interval_ns {
-            self.double();
-        }
-        while other.interval_ns < self.interval_ns {
-            other.double();
-        }
-        assert_eq!(self.interval_ns, other.interval_ns, "series of one run start with one interval");
-        if self.intervals.len() < other.intervals.len() {
-            self.extend_to((other.intervals.len() as u64 - 1) * self.interval_ns);
-        }
-        for (mine, theirs) in self.intervals.iter_mut().zip(&other.intervals) {
+        self.turn_to(other.open_start_ns);
+        let buckets = loop {
+            self.meet(&mut other);
+            match self.joined_buckets(&other) {
+                Some(buckets) => break buckets,
+                None => self.double(),
+            }
+        };
+        for (mine, theirs) in self.closed.iter_mut().zip(&other.closed) {
             mine.bytes_read += theirs.bytes_read;
             mine.bytes_written += theirs.bytes_written;
             mine.ops += theirs.ops;
-            mine.latency_sum_ns += theirs.latency_sum_ns;
+            mine.extremes = mine.extremes.and(theirs.extremes);
         }
+        let (sparse, places) = buckets;
+        self.buckets = sparse;
+        self.closed.iter_mut().zip(places).for_each(|(interval, place)| interval.buckets = place);
+        self.open.bytes_read += other.open.bytes_read;
+        self.open.bytes_written += other.open.bytes_written;
+        self.open.latency.merge(&other.open.latency);
+    }
+
+    /// Bring both to the longer interval and the later open interval.
+    fn meet(&mut self, other: &mut Self) {
+        loop {
+            match (self.interval_ns.cmp(&other.interval_ns), self.closed.len().cmp(&other.closed.len())) {
+                (std::cmp::Ordering::Less, _) => self.double(),
+                (std::cmp::Ordering::Greater, _) => other.double(),
+                (_, std::cmp::Ordering::Less) => self.close(),
+                (_, std::cmp::Ordering::Greater) => other.close(),
+                _ => return,
+            }
+        }
+    }
+
+    /// The buckets of both, interval by interval; `None` when they need more room than there is.
+    fn joined_buckets(&self, other: &Self) -> Option<(Sparse, Vec<Place>)> {
+        let mut sparse = Sparse::new();
+        let pairs = self.closed.iter().zip(&other.closed);
+        let places: Option<Vec<Place>> = pairs
+            .map(|(mine, theirs)| {
+                let (mine, theirs) = (self.buckets.entries(mine.buckets), other.buckets.entries(theirs.buckets));
+                sparse.append(joined(mine, theirs))
+            })
+            .collect();
+        Some((sparse, places?))
+    }
+
+    /// The latencies of all intervals together, in the buckets of [`Histogram`].
+    pub fn latency(&self) -> Histogram {
+        let mut all = self.open.latency.clone();
+        for interval in &self.closed {
+            all.add_entries(self.buckets.entries(interval.buckets), interval.extremes);
+        }
+        all
     }
 
     /// The stored form.
     pub fn to_data(&self) -> SeriesData {
-        let column = |pick: fn(&Interval) -> u64| self.intervals.iter().map(pick).collect();
-        let counters = self.counter_names.iter().zip(&self.counters);
-        SeriesData {
-            interval_ns: self.interval_ns,
-            bytes_read: column(|interval| interval.bytes_read),
-            bytes_written: column(|interval| interval.bytes_written),
-            ops: column(|interval| interval.ops),
-            latency_sum_ns: column(|interval| interval.latency_sum_ns),
-            counters: counters.map(|(name, values)| ((*name).to_owned(), values.clone())).collect(),
+        let mut data = SeriesData { interval_ns: self.interval_ns, ..SeriesData::default() };
+        for interval in &self.closed {
+            data.push(interval, || self.buckets.entries(interval.buckets));
         }
+        if self.open_length_ns > 0 {
+            let Open { bytes_read, bytes_written, latency } = &self.open;
+            let (ops, extremes, buckets) = (latency.count(), latency.extremes(), Place::default());
+            let open = Interval { bytes_read: *bytes_read, bytes_written: *bytes_written, ops, extremes, buckets };
+            data.push(&open, || latency.entries());
+        }
+        let counters = self.counter_names.iter().zip(&self.counters);
+        data.counters = counters.map(|(name, values)| ((*name).to_owned(), values.clone())).collect();
+        data
+    }
+}
+
+impl SeriesData {
+    fn push<E: Iterator<Item = (usize, u64)>>(&mut self, interval: &Interval, entries: impl Fn() -> E) {
+        let Interval { bytes_read, bytes_written, ops, extremes, .. } = *interval;
+        let quantile_ns = |q| {
+            let midpoint_ns = quantile_ns_of(entries(), ops, q).unwrap_or(0);
+            midpoint_ns.min(extremes.max_ns).max(if ops == 0 { 0 } else { extremes.min_ns })
+        };
+        self.bytes_read.push(bytes_read);
+        self.bytes_written.push(bytes_written);
+        self.ops.push(ops);
+        self.latency_sum_ns.push(extremes.sum_ns);
+        self.latency_p50_ns.push(quantile_ns(0.5));
+        self.latency_p99_ns.push(quantile_ns(0.99));
+        self.latency_max_ns.push(extremes.max_ns);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{INTERVALS_MAX, Series};
+    use crate::histogram::Histogram;
     use proptest::prelude::*;
 
     #[test]
@@ -178,6 +348,50 @@ mod tests {
         let data = series.to_data();
         assert_eq!(data.interval_ns, 20);
         assert_eq!(data.counters["programs"][..3], [20, 40, 60]);
+    }
+
+    #[test]
+    fn intervals_in_which_nothing_completed_are_kept() {
+        let mut series = Series::new(10, &[]);
+        assert_eq!(series.to_data().ops, [0_u64; 0], "nothing has begun");
+        series.record(5, 1, 0, 7);
+        series.record(35, 1, 0, 9);
+        series.last_to(61);
+        let data = series.to_data();
+        assert_eq!(data.ops, [1, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(data.latency_p50_ns, [7, 0, 0, 9, 0, 0, 0]);
+        assert_eq!(data.latency_max_ns, [7, 0, 0, 9, 0, 0, 0]);
+    }
+
+    #[test]
+    fn when_the_room_for_buckets_is_full_intervals_are_joined_and_nothing_is_lost() {
+        let mut series = Series::new(1 << 20, &[]);
+        // Every interval touches some 7000 buckets, so that a few dozen fill the room.
+        let mut values = 0;
+        for interval in 0..200_u64 {
+            for octave in 0..57 {
+                for step in 0..128 {
+                    series.record((interval << 20) + 1, 0, 1, (128 + step) << octave);
+                    values += 1;
+                }
+            }
+        }
+        let data = series.to_data();
+        assert!(data.interval_ns > 1 << 20 && data.ops.len() > 8, "{} of {}", data.ops.len(), data.interval_ns);
+        assert_eq!((data.ops.iter().sum::<u64>(), series.latency().count()), (values, values));
+    }
+
+    /// Completions as `(at_ns, latency_ns)` in one series of 1000 ns.
+    fn of(completions: &[(u64, u64)]) -> Series {
+        let mut series = Series::new(1000, &[]);
+        completions.iter().for_each(|(at_ns, latency_ns)| {
+            series.record(*at_ns, 1, 2, *latency_ns);
+        });
+        series
+    }
+
+    fn completions(span_ns: u64) -> impl Strategy<Value = Vec<(u64, u64)>> {
+        prop::collection::vec((0..span_ns, prop_oneof![0_u64..5000, any::<u64>()]), 1..99)
     }
 
     proptest! {
@@ -201,15 +415,39 @@ mod tests {
         }
 
         #[test]
-        fn merging_two_threads_is_recording_both(a in prop::collection::vec(0_u64..1 << 30, 1..99), b in prop::collection::vec(0_u64..1 << 34, 1..99)) {
-            let record = |times: &[u64]| {
-                let mut series = Series::new(1000, &[]);
-                times.iter().for_each(|at_ns| series.record(*at_ns, 1, 2, 3));
-                series
-            };
-            let mut merged = record(&a);
-            merged.merge(&record(&b));
-            prop_assert_eq!(merged.to_data(), record(&[a, b].concat()).to_data());
+        fn merging_threads_is_recording_all(a in completions(1 << 30), b in completions(1 << 34), c in completions(4000)) {
+            let mut merged = of(&a);
+            merged.merge(&of(&b));
+            merged.merge(&of(&c));
+            prop_assert_eq!(merged.to_data(), of(&[a, b, c].concat()).to_data());
+        }
+
+        #[test]
+        fn the_order_of_recording_does_not_matter(mut all in completions(1 << 24)) {
+            let late = of(&all).to_data();
+            all.sort_unstable();
+            prop_assert_eq!(late, of(&all).to_data());
+        }
+
+        #[test]
+        fn intervals_sum_to_the_histogram_and_their_quantiles_are_those_of_their_values(all in completions(1 << 20)) {
+            let series = of(&all);
+            let mut whole = Histogram::default();
+            all.iter().for_each(|(_, latency_ns)| whole.record(*latency_ns));
+            prop_assert_eq!(series.latency().to_data(), whole.to_data());
+            let data = series.to_data();
+            for index in 0..data.ops.len() {
+                let inside = |at_ns: u64| at_ns / data.interval_ns == index as u64;
+                let mut latencies: Vec<u64> = all.iter().filter(|(at_ns, _)| inside(*at_ns)).map(|(_, ns)| *ns).collect();
+                latencies.sort_unstable();
+                prop_assert_eq!(data.ops[index], latencies.len() as u64);
+                let Some(max_ns) = latencies.last() else { continue };
+                prop_assert_eq!(data.latency_max_ns[index], *max_ns);
+                for (q, got) in [(0.5, data.latency_p50_ns[index]), (0.99, data.latency_p99_ns[index])] {
+                    let exact = latencies[(q * latencies.len() as f64).ceil() as usize - 1] as f64;
+                    prop_assert!((got as f64 - exact).abs() <= exact * 0.004 + 0.5, "{} against {}", got, exact);
+                }
+            }
         }
     }
 }

@@ -26,7 +26,7 @@ _SCHEMAS = {
     "samples": f"{_IDENTITY_SQL}, metric VARCHAR, value DOUBLE, higher_is_better BOOLEAN",
     "series": (
         f"{_IDENTITY_SQL}, interval INTEGER, interval_ns BIGINT, bytes_read BIGINT, bytes_written BIGINT, "
-        "ops BIGINT, latency_sum_ns BIGINT"
+        "ops BIGINT, latency_sum_ns BIGINT, latency_p50_ns BIGINT, latency_p99_ns BIGINT, latency_max_ns BIGINT"
     ),
     "latency": f"{_IDENTITY_SQL}, direction VARCHAR, bucket INTEGER, count BIGINT",
     "counters": f"{_IDENTITY_SQL}, counter VARCHAR, value BIGINT",
@@ -85,12 +85,19 @@ _METRICS: dict[str, Callable[[Row, float], Measured]] = {
 }
 
 
+#: Columns of a series that every record has, and those that records of earlier versions lack.
+_SERIES = ("bytes_read", "bytes_written", "ops", "latency_sum_ns")
+_SERIES_LATER = ("latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+
+
 def _series_rows(content: JournalContent) -> Iterable[Row]:
+    """One row per run and interval. A latency is NULL where no operation completed, or where it was not kept."""
     for entry in runs_of(content):
         series = entry["record"]["series"]
         for interval in range(len(series["ops"])):
-            columns = ("bytes_read", "bytes_written", "ops", "latency_sum_ns")
-            values = {name: series[name][interval] for name in columns}
+            values = {name: series[name][interval] for name in _SERIES}
+            kept = _SERIES_LATER if series["ops"][interval] else ()
+            values |= {name: series[name][interval] for name in kept if series.get(name)}
             yield {**_identity(entry), "interval": interval, "interval_ns": series["interval_ns"], **values}
 
 

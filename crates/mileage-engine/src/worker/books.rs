@@ -112,35 +112,36 @@ impl<'a> Books<'a> {
         }
     }
 
-    /// Book an operation that has completed whole.
+    /// Book an operation that has completed whole. True when that took longer than a few nanoseconds (an interval was
+    /// closed, progress told): who times operations reads the clock again.
     #[inline]
-    pub(crate) fn completed(&mut self, done: Completed<'_>) {
+    pub(crate) fn completed(&mut self, done: Completed<'_>) -> bool {
         let Completed { op, due_ns, submit_ns, complete_ns } = done;
         let part = &mut self.part;
         let (latency_ns, bytes) = (complete_ns - submit_ns, u64::from(op.length_bytes));
-        match op.kind {
+        let closed = match op.kind {
             OpKind::Read => {
                 part.record.ops_read += 1;
                 part.read.record(latency_ns);
-                part.series.record(complete_ns, bytes, 0, latency_ns);
+                part.series.record(complete_ns, bytes, 0, latency_ns)
             }
             OpKind::Write => {
                 part.record.ops_written += 1;
                 part.write.record(latency_ns);
-                part.series.record(complete_ns, 0, bytes, latency_ns);
+                part.series.record(complete_ns, 0, bytes, latency_ns)
             }
             OpKind::Discard => {
                 part.ops_discarded += 1;
                 part.bytes_discarded += bytes;
                 part.discard.record(latency_ns);
-                part.series.record(complete_ns, 0, 0, latency_ns);
+                part.series.record(complete_ns, 0, 0, latency_ns)
             }
             OpKind::Sync => {
                 part.sync.record(latency_ns);
                 part.durable_ns = Some(complete_ns);
-                return;
+                return true;
             }
-        }
+        };
         if let Some(due_ns) = due_ns {
             part.response.record(complete_ns.saturating_sub(due_ns));
         }
@@ -149,7 +150,9 @@ impl<'a> Books<'a> {
         if complete_ns >= self.tell_ns {
             self.tell();
             self.tell_ns = complete_ns + TELL_NS;
+            return true;
         }
+        closed
     }
 
     /// Let progress see what has been done.

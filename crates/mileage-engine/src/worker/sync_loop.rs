@@ -97,11 +97,11 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 self.shared.halt(FAILED);
                 return Some((end_ns, failure));
             }
-            self.books.completed(Completed { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns });
+            let long = self.books.completed(Completed { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns });
             ready = ready.saturating_sub(1);
             self.execution.complete(end_ns);
             self.observer.completed(self.thread, &op, at_ns, end_ns);
-            at_ns = end_ns;
+            at_ns = if long { clock.now_ns() } else { end_ns };
         }
     }
 
