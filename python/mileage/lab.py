@@ -203,9 +203,14 @@ class StudyResult:
         study = self.plan.study
         if study.baseline is None or study.candidate is None:
             raise Refused(f"{study.name} measures fewer than two stages: there is nothing to compare")
+        from mileage.view import audits
+
         content = self.folder.content()
         missing = len(self.plan.runs) - len(content.of_kind("run"))
         vetoes = [f"{missing} of {len(self.plan.runs)} runs are missing"] if missing else []
+        vetoes += [
+            found.veto for found in audits(self.plan, content.of_kind("run")) if found.veto is not None
+        ]
         return compare_stages(
             self.samples(),
             baseline=study.baseline,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 from mileage.execute import stage_name
 from mileage.judge import Comparison
+from mileage.judge.audit import Audit, RunFacts, audit
+from mileage.judge.regimes import regimes
 from mileage.plan import Plan, describe
+from mileage.plan.workload import Workload
 from mileage.record import StudyFolder
 from mileage.record.environment import diff
 from mileage.report import StudyView, TortureTrace, TrustLamp
-from mileage.report.view import LampState
+from mileage.report.view import LampState, RunShape
 
 
 def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> StudyView:
@@ -36,6 +40,7 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> Study
         environments=environments,
         environment_changes=list(dict.fromkeys(changes)),
         trust=_trust(plan, runs, len(failed), changes, comparison),
+        shapes=_shapes(runs),
         runs_total=len(plan.runs),
         runs_failed=len(failed),
         method=describe(plan),
@@ -118,16 +123,64 @@ def _trust(
             "same time without torture, subtracted" if plan.study.sham else "none",
         ),
     ]
-    if plan.facts.virtual:
-        lamps.append(TrustLamp("cache", "ok", "simulated drive: nothing is served from memory"))
-        lamps.append(TrustLamp("interference", "ok", "virtual time: the host cannot disturb it"))
-    else:
-        direct = plan.study.state.cache == "direct" and plan.facts.direct_supported
-        lamps.append(
-            TrustLamp("cache", "ok" if direct else "warn", "O_DIRECT" if direct else "page cache in use")
-        )
-        lamps.append(TrustLamp("interference", "unknown", "foreign I/O is not audited in this version"))
+    lamps += [*_audit_lamps(plan, runs)]
     state: LampState = "bad" if changes else "ok"
     lamps.append(TrustLamp("environment", state, f"{len(changes)} changes" if changes else "unchanged"))
-    lamps.append(TrustLamp("steady state", "unknown", "not judged in this version"))
     return lamps
+
+
+def _audit_lamps(plan: Plan, runs: list[dict[str, Any]]) -> list[TrustLamp]:
+    found = {entry.name: TrustLamp(entry.name, entry.state, entry.text) for entry in audits(plan, runs)}
+    if plan.facts.virtual:
+        found["memory"] = TrustLamp("memory", "ok", "simulated drive: nothing is served from memory")
+        found["interference"] = TrustLamp("interference", "ok", "virtual time: the host cannot disturb it")
+    return list(found.values())
+
+
+def audits(plan: Plan, runs: list[dict[str, Any]]) -> tuple[Audit, ...]:
+    """The audits of a study's measured runs, from their journal entries."""
+    workloads = {run.index: run.workload for run in plan.runs}
+    facts = [
+        _facts(entry, workload)
+        for entry in runs
+        if entry["role"] == "measure" and (workload := workloads[int(entry["run"])]) is not None
+    ]
+    return audit(facts, direct=plan.study.state.cache == "direct" and plan.facts.direct_supported)
+
+
+def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:
+    record = entry["record"]
+    threads = record.get("audit")
+    return RunFacts(
+        cell=str(entry["cell"]),
+        latency_sum_ns=sum(record["latency"][kind]["sum_ns"] for kind in ("read", "write")),
+        elapsed_ns=record["submit_ns"],
+        outstanding=workload.depth * workload.threads,
+        bytes_read=record["bytes_read"],
+        bytes_written=record["bytes_written"],
+        fetched_bytes=sum(thread["read_bytes"] for thread in threads) if threads else None,
+    )
+
+
+def _shapes(runs: list[dict[str, Any]]) -> list[RunShape]:
+    """What happened inside each torture run, from its rate per interval."""
+    shapes = []
+    for entry in runs:
+        series = entry["record"]["series"]
+        # The last interval is cut short by the end of the run; its rate would be wrong.
+        written = series["bytes_written"][:-1]
+        if entry["role"] != "torture" or not any(written):
+            continue
+        found = regimes([count / (series["interval_ns"] / 1e9) for count in written])
+        done = list(accumulate(written, initial=0))
+        shapes.append(
+            RunShape(
+                cell=str(entry["cell"]),
+                cycle=int(entry["cycle"]),
+                kind=found.kind,
+                levels_bytes_per_s=[segment.level for segment in found.segments],
+                cut_bytes=[float(done[cut]) for cut in found.cuts],
+                cut_error_bytes=float(max(written)),
+            )
+        )
+    return shapes

@@ -204,6 +204,7 @@ def test_one_cycle_snapshot(sample: MakeOne) -> None:
         p_exact=pytest.approx(0.1),  # type: ignore[arg-type]
         depends_on_method=False,
         note="",
+        superiority=0.0,
     )
 
 

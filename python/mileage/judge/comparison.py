@@ -17,6 +17,7 @@ from mileage.judge.correction import benjamini_hochberg, holm
 from mileage.judge.evidence import Evidence, Unit, complete_cycles, of_independent, of_pairs, of_stages
 from mileage.judge.ratio import exp
 from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell
+from mileage.judge.summary import superiority
 from mileage.judge.verdict import Verdict, decide, relevance_of
 
 Interval = tuple[float, float]
@@ -33,7 +34,8 @@ class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
     (unpaired: each candidate run over the baseline's mean); their geometric mean is `ratio`. `n_*` and
     `values_*` are the raw runs of the torture arm. `p_holm` is None outside the headline. `mde` is the
     smallest relative change seen with 80 % power (0.05 = 5 %). `p_exact` is the permutation p where one can
-    be counted; `depends_on_method` says that it and `p_raw` fall on different sides of alpha.
+    be counted; `depends_on_method` says that it and `p_raw` fall on different sides of alpha. `superiority` is the
+    chance that a run of the candidate is better than one of the baseline (0.5: neither), of the torture arm.
     """
 
     cell: str
@@ -60,6 +62,7 @@ class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
     p_exact: float | None
     depends_on_method: bool
     note: str
+    superiority: float | None = None
 
     @property
     def p_adjusted(self) -> float | None:
@@ -266,7 +269,15 @@ def _cell(
         p_exact=None if found.exact is None else found.exact.p,
         depends_on_method=depends,
         note=note,
+        superiority=_superiority(found, sample.higher_is_better),
     )
+
+
+def _superiority(found: Evidence, higher_is_better: bool) -> float | None:
+    if not found.values_baseline or not found.values_candidate:
+        return None
+    larger = superiority(found.values_baseline, found.values_candidate)
+    return larger if higher_is_better else 1 - larger
 
 
 def _depends_on_method(found: Evidence, p_raw: float | None, alpha: float) -> bool:

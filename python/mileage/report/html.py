@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mileage.judge import CellVerdict, verdict_sentence
 from mileage.report import wording
 from mileage.report.charts import MOST_PANELS, before_after_svg, forest_svg, torture_svg, torture_words
+from mileage.report.shapes import shape_lines
 from mileage.report.view import StudyView, cleaned
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def render_html(view: StudyView) -> str:
         other_rows=[_table_row(c) for c in wording.by_effect(view.beyond_headline)],
         environment=_environment(view.environments),
         torture_words=wording.plain(torture_words(view)),
+        shapes=shape_lines(view.shapes),
         paragraphs=[p for p in re.split(r"\n\s*\n", view.method) if p.strip()],
         lamp_glyphs=wording.LAMP_GLYPHS,
         lamp_words=wording.LAMP_WORDS,

@@ -10,7 +10,8 @@ from mileage.judge import Comparison
 
 _COLUMNS = (
     *("cell", "measure", "metric", "verdict", "ratio", "ci95_low", "ci95_high", "p_raw", "p_adjusted"),
-    *("relevance", "mean_baseline", "mean_candidate", "n_baseline", "n_candidate", "note"),
+    *("relevance", "mean_baseline", "mean_candidate", "n_baseline", "n_candidate"),
+    *("superiority", "note"),
 )
 
 
@@ -23,7 +24,7 @@ def cells_csv(comparison: Comparison) -> str:
         low, high = cell.ci95 or (None, None)
         head = (cell.cell, cell.measure, cell.metric, cell.verdict, cell.ratio, low, high, cell.p_raw)
         means = (cell.mean_baseline, cell.mean_candidate, cell.n_baseline, cell.n_candidate)
-        writer.writerow((*head, cell.p_adjusted, cell.relevance, *means, cell.note))
+        writer.writerow((*head, cell.p_adjusted, cell.relevance, *means, cell.superiority, cell.note))
     return text.getvalue()
 
 

@@ -8,6 +8,7 @@ import textwrap
 from typing import Final
 
 from mileage.judge import Comparison, verdict_sentence
+from mileage.report.shapes import shape_lines
 from mileage.report.view import StudyView, beyond_headline_of, cleaned, cleaned_comparison, headline_of
 from mileage.report.wording import LAMP_GLYPHS, by_effect, interval, percent, plain, row_name, verdict_words
 
@@ -35,6 +36,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
         *([[*_lamps(view, width), ""]] if view.trust else []),
         _table(comparison, width),
         [],
+        *([_inside(view, width)] if view.shapes else []),
         *([_changes(view, width)] if view.environment_changes else []),
         _wrapped("Repeat it:", width),
         _wrapped(view.command, width, indent="  "),
@@ -62,6 +64,13 @@ def _lamps(view: StudyView, width: int) -> list[str]:
         head = f"[{plain(LAMP_GLYPHS[lamp.state])}] {_cut(lamp.name, name_width):<{name_width}}  "
         lines += _wrapped(lamp.text, width, first=head, indent=" " * len(head))
     return lines
+
+
+def _inside(view: StudyView, width: int) -> list[str]:
+    lines = ["Inside the torture:"]
+    for line in shape_lines(view.shapes):
+        lines += _wrapped(line, width, first="  ", indent="    ")
+    return [*lines, ""]
 
 
 def _check_width(width: int) -> None:

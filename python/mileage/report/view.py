@@ -44,13 +44,29 @@ class TortureTrace(msgspec.Struct, frozen=True):
     write_amplification: list[float] | None = None
 
 
+class RunShape(msgspec.Struct, frozen=True):
+    """What happened inside one torture run: its kind of run and its levels.
+
+    `kind` is a word of `mileage.judge.regimes`. `levels_bytes_per_s` has one rate per level, `cut_bytes` the bytes
+    written where each later level begins, known to `cut_error_bytes` (what one interval wrote).
+    """
+
+    cell: str
+    cycle: int
+    kind: str
+    levels_bytes_per_s: list[float]
+    cut_bytes: list[float]
+    cut_error_bytes: float
+
+
 class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     """One study, ready to be shown.
 
     `identity` says what was measured and with what (device, kernel, file system, version, plan hash, seed,
     date), in the order to be shown. `command` repeats the study. `environments` has one (stage, facts) pair
     per snapshot, `environment_changes` a line for each change that matters. `method` is plain text; an empty
-    line separates paragraphs. `capacity_bytes`, where known, adds drive writes to the torture's axis.
+    line separates paragraphs. `capacity_bytes`, where known, adds drive writes to the torture's axis. `shapes` has one
+    entry per torture run.
     """
 
     name: str
@@ -67,6 +83,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     runs_failed: int
     method: str
     capacity_bytes: int | None = None
+    shapes: list[RunShape] = []
 
     @property
     def headline(self) -> tuple[CellVerdict, ...]:

@@ -1,0 +1,117 @@
+"""Audits: whether a run measured what it says it measured. A failed one is a veto beside the verdicts.
+
+Models each run by a few sums that must agree with each other whatever the device: Little's law joins rate, latency
+and concurrency; bytes that no device delivered came from memory; bytes that the device moved beyond ours are
+somebody else's; time in which nothing was outstanding belongs to the client.
+Refuses nothing: what was not counted is "unknown", never "good".
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+
+State = Literal["ok", "warn", "bad", "unknown"]
+
+LITTLE_TOLERANCE: Final = 0.02
+"""More concurrency than was allowed, by more than this, cannot be: the figures contradict each other."""
+BUSY_MIN: Final = 0.90
+"""Share of the allowed concurrency below which the client, not the device, paced the run."""
+MEMORY_MAX: Final = 0.01
+"""Share of the bytes read from memory above which a run did not measure the device alone."""
+FOREIGN_MAX: Final = 0.01
+"""Share of foreign bytes on the device above which a run was disturbed."""
+
+
+class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Sums of one run. None: not counted.
+
+    `outstanding` is depth x threads of a closed loop, None in an open one. `fetched_bytes` is what storage delivered
+    to our threads, `device_bytes` what the device moved in all, both directions.
+    """
+
+    cell: str
+    latency_sum_ns: int
+    elapsed_ns: int
+    outstanding: int | None
+    bytes_read: int
+    bytes_written: int
+    fetched_bytes: int | None = None
+    device_bytes: int | None = None
+
+
+class Audit(msgspec.Struct, frozen=True):
+    """One audit over all runs: how it stands, in words with its figure, and a veto where it failed."""
+
+    name: str
+    state: State
+    text: str
+    veto: str | None = None
+
+
+def audit(runs: Sequence[RunFacts], *, direct: bool) -> tuple[Audit, ...]:
+    """All audits of a study's measured runs. `direct`: the plan promises that nothing comes from memory."""
+    return (_little(runs), _client(runs), _memory(runs, direct), _foreign(runs))
+
+
+def _little(runs: Sequence[RunFacts]) -> Audit:
+    """Latency x rate may not exceed what was outstanding (Little 1961)."""
+    known = [
+        (run, _concurrency(run) / run.outstanding) for run in runs if run.outstanding and run.elapsed_ns > 0
+    ]
+    if not known:
+        return Audit("Little's law", "unknown", "no closed-loop run to check")
+    worst, share = max(known, key=lambda pair: pair[1])
+    if share > 1 + LITTLE_TOLERANCE:
+        told = f"{worst.cell}: latency x rate is {share:.2f} of the operations outstanding"
+        return Audit("Little's law", "bad", told, f"rate and latency contradict each other in {worst.cell}")
+    return Audit("Little's law", "ok", f"latency x rate at most {share:.3f} of the operations outstanding")
+
+
+def _client(runs: Sequence[RunFacts]) -> Audit:
+    known = [
+        (run, _concurrency(run) / run.outstanding) for run in runs if run.outstanding and run.elapsed_ns > 0
+    ]
+    if not known:
+        return Audit("limited by", "unknown", "no closed-loop run to check")
+    worst, share = min(known, key=lambda pair: pair[1])
+    if share < BUSY_MIN:
+        idle = 1 - share
+        return Audit(
+            "limited by", "warn", f"{worst.cell}: {idle:.0%} of the time the client had nothing outstanding"
+        )
+    return Audit("limited by", "ok", f"the device: operations outstanding {share:.1%} of the time or more")
+
+
+def _memory(runs: Sequence[RunFacts], direct: bool) -> Audit:
+    known = [(run, max(0.0, 1 - fetched / run.bytes_read)) for run in runs for fetched in _fetched(run)]
+    if not known:
+        return Audit("memory", "unknown", "not counted: no run that read through the kernel's accounting")
+    worst, share = max(known, key=lambda pair: pair[1])
+    told = f"{share:.1%} of the bytes read came from memory at most ({worst.cell})"
+    if share <= MEMORY_MAX:
+        return Audit("memory", "ok", told)
+    if direct:
+        return Audit("memory", "bad", told, f"{share:.0%} of {worst.cell} was read from memory")
+    return Audit("memory", "warn", told)
+
+
+def _foreign(runs: Sequence[RunFacts]) -> Audit:
+    known = []
+    for run in runs:
+        own = run.bytes_written + (run.bytes_read if run.fetched_bytes is None else run.fetched_bytes)
+        if run.device_bytes is not None and own > 0:
+            known.append((run, max(0.0, run.device_bytes / own - 1)))
+    if not known:
+        return Audit("interference", "unknown", "the device's own counters were not read")
+    worst, share = max(known, key=lambda pair: pair[1])
+    told = f"foreign bytes on the device: {share:.1%} of ours at most ({worst.cell})"
+    return Audit("interference", "ok" if share <= FOREIGN_MAX else "warn", told)
+
+
+def _fetched(run: RunFacts) -> list[int]:
+    return [run.fetched_bytes] if run.fetched_bytes is not None and run.bytes_read > 0 else []
+
+
+def _concurrency(run: RunFacts) -> float:
+    return run.latency_sum_ns / run.elapsed_ns

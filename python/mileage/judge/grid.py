@@ -1,0 +1,132 @@
+"""Many cells at once: their mean ratio, their ranking, and whether they follow a trend.
+
+Models a table of cells that were measured in the same blocks. The interval of the mean ratio resamples the blocks,
+not the cells: the cells are all there are, the blocks are a sample. A ranking puts two arms on one rank unless they
+are told apart. A trend is a rank correlation with its test, never a phrase.
+Refuses cells measured in different blocks, and trends of fewer than four levels.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations, permutations
+from typing import Final
+
+import msgspec
+import numpy as np
+from scipy.special import stdtr  # type: ignore[import-untyped, unused-ignore]
+
+from mileage.judge.correction import holm
+from mileage.judge.ratio import welch
+
+RESAMPLES: Final = 2000
+EXACT_LEVELS: Final = 8
+"""Levels up to which every order is counted."""
+TREND_LEVELS_MIN: Final = 4
+
+
+class MeanRatio(msgspec.Struct, frozen=True):
+    """Geometric mean of the cells' ratios with its block-bootstrap interval (95 %), and the range of the cells."""
+
+    ratio: float
+    ci95: tuple[float, float]
+    lowest: float
+    highest: float
+    blocks: int
+
+
+class Rank(msgspec.Struct, frozen=True):
+    """One arm's place: `first` to `last` are the ranks it cannot be told from (1 is the largest value)."""
+
+    name: str
+    geometric_mean: float
+    first: int
+    last: int
+
+
+class Trend(msgspec.Struct, frozen=True):
+    """Spearman's rank correlation of level and value, with its two-sided p; `exact` when every order was counted."""
+
+    rho: float
+    p: float
+    levels: int
+    exact: bool
+
+
+def mean_ratio(log_ratios: Sequence[Sequence[float]], *, seed: int) -> MeanRatio:
+    """Mean ratio over cells; `log_ratios[cell][block]`, every cell with the same blocks, at least two of them.
+
+    Percentile interval of 2,000 resamples of whole blocks, drawn from `seed`. ValueError: unequal or too few blocks.
+    """
+    widths = {len(cell) for cell in log_ratios}
+    if len(widths) != 1 or min(widths) < 2:
+        raise ValueError(f"cells have {sorted(widths)} blocks; expected one number, 2 or more")
+    table = np.asarray(log_ratios, dtype=np.float64)
+    by_block = table.mean(axis=0)
+    rng = np.random.default_rng(seed)
+    draws = rng.integers(len(by_block), size=(RESAMPLES, len(by_block)))
+    low, high = np.quantile(by_block[draws].mean(axis=1), [0.025, 0.975])
+    cells = table.mean(axis=1)
+    return MeanRatio(
+        math.exp(float(by_block.mean())),
+        (math.exp(float(low)), math.exp(float(high))),
+        math.exp(float(cells.min())),
+        math.exp(float(cells.max())),
+        len(by_block),
+    )
+
+
+def ranking(arms: Mapping[str, Sequence[float]], *, alpha: float = 0.05) -> tuple[Rank, ...]:
+    """Arms by geometric mean, largest first, with ties.
+
+    Two arms share ranks unless Welch on logs, corrected by Holm over all pairs, tells them apart.
+    ValueError: an arm with fewer than two values, or one that is not above 0.
+    """
+    for name, values in arms.items():
+        if len(values) < 2 or not all(math.isfinite(x) and x > 0 for x in values):
+            raise ValueError(f"{name}: a ranking needs two or more values, finite and above 0")
+    logs = {name: [math.log(x) for x in values] for name, values in arms.items()}
+    means = {name: math.fsum(x) / len(x) for name, x in logs.items()}
+    pairs = list(combinations(arms, 2))
+    adjusted = holm([welch(logs[a], logs[b]).p_value() for a, b in pairs])
+    apart = {frozenset(pair) for pair, p in zip(pairs, adjusted, strict=True) if p <= alpha}
+    found = []
+    for name in sorted(arms, key=lambda name: (-means[name], name)):
+        others = [other for other in arms if frozenset((name, other)) in apart]
+        above = sum(means[other] > means[name] for other in others)
+        below = sum(means[other] < means[name] for other in others)
+        found.append(Rank(name, math.exp(means[name]), above + 1, len(arms) - below))
+    return tuple(found)
+
+
+def trend(values: Sequence[float]) -> Trend:
+    """Whether one value per level, the levels in order, goes up or down with the level.
+
+    Spearman's rho; p by counting every order up to eight levels, beyond by Student's t on n - 2.
+    ValueError: fewer than four levels, or a value that is not finite.
+    """
+    n = len(values)
+    if n < TREND_LEVELS_MIN or not all(map(math.isfinite, values)):
+        raise ValueError(f"{n} levels: a trend needs {TREND_LEVELS_MIN} or more finite values")
+    ranks = _ranks(values)
+    rho = _pearson(list(range(n)), ranks)
+    if n > EXACT_LEVELS:
+        if abs(rho) >= 1 - 1e-12:
+            return Trend(rho, 0.0, n, exact=False)
+        t = rho * math.sqrt((n - 2) / (1 - rho**2))
+        return Trend(rho, 2 * float(stdtr(n - 2, -abs(t))), n, exact=False)
+    places = np.arange(n) - (n - 1) / 2
+    orders = np.asarray(list(permutations(ranks)))
+    seen = abs(float(places @ np.asarray(ranks))) - 1e-9
+    return Trend(rho, float(np.mean(np.abs(orders @ places) >= seen)), n, exact=True)
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """Ranks from 1, ties by their mean."""
+    return [sum(x < v for x in values) + (sum(x == v for x in values) + 1) / 2 for v in values]
+
+
+def _pearson(x: Sequence[float], y: Sequence[float]) -> float:
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    a, b = a - a.mean(), b - b.mean()
+    scale = math.sqrt(float(a @ a) * float(b @ b))
+    return float(a @ b) / scale if scale > 0 else 0.0

@@ -1,0 +1,60 @@
+"""Audits: each catches what it is for, and does not call unknown good."""
+
+import msgspec
+import pytest
+
+from mileage.judge.audit import RunFacts, audit
+
+SOUND = RunFacts(
+    cell="iops.random_read 4 KiB",
+    latency_sum_ns=31_900_000_000,
+    elapsed_ns=1_000_000_000,
+    outstanding=32,
+    bytes_read=1 << 30,
+    bytes_written=0,
+    fetched_bytes=1 << 30,
+    device_bytes=1 << 30,
+)
+
+
+def states(*runs: RunFacts, direct: bool = True) -> dict[str, str]:
+    return {found.name: found.state for found in audit(runs, direct=direct)}
+
+
+def test_a_sound_run_passes_every_audit() -> None:
+    assert set(states(SOUND).values()) == {"ok"}
+    assert all(found.veto is None for found in audit([SOUND], direct=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "state", "vetoed"),
+    [
+        ("Little's law", {"latency_sum_ns": 33_000_000_000}, "bad", True),
+        ("limited by", {"latency_sum_ns": 28_000_000_000}, "warn", False),
+        ("memory", {"fetched_bytes": 1 << 29}, "bad", True),
+        ("interference", {"device_bytes": (1 << 30) + (1 << 26)}, "warn", False),
+        ("memory", {"fetched_bytes": None}, "unknown", False),
+        ("interference", {"device_bytes": None}, "unknown", False),
+        ("Little's law", {"outstanding": None}, "unknown", False),
+    ],
+)
+def test_one_bad_run_among_good_ones_is_found(
+    name: str, change: dict[str, int], state: str, vetoed: bool
+) -> None:
+    changed = msgspec.structs.replace(SOUND, cell="the odd one", **change)
+    runs = [changed] if state == "unknown" else [SOUND, changed, SOUND]
+    found = {entry.name: entry for entry in audit(runs, direct=True)}[name]
+    assert found.state == state
+    assert (found.veto is not None) == vetoed
+    if state != "unknown":
+        assert "the odd one" in found.text
+
+
+def test_memory_is_a_veto_only_where_the_plan_promised_none() -> None:
+    cached = msgspec.structs.replace(SOUND, fetched_bytes=0)
+    assert states(cached)["memory"] == "bad"
+    assert states(cached, direct=False)["memory"] == "warn"
+
+
+def test_no_run_is_unknown_throughout() -> None:
+    assert set(states().values()) == {"unknown"}
