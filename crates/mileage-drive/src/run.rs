@@ -1,13 +1,17 @@
 //! The virtual driver of the execution contract: a workload on a device, in the device's time.
 //!
 //! All threads' state machines are turned by one loop, the earliest completion first; of equal ones the one whose
-//! place was taken first. The run begins when the device's clock stands and leaves it at the last completion.
+//! place was taken first. A thread that waits for a time has a place of its own, behind those of the operations. The
+//! run begins where the device's clock stands and leaves it at the last completion.
+//!
+//! # Refused here
+//! Verification: a virtual drive keeps no content, so that there is nothing to compare.
 
-use crate::device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status};
+use crate::device::{self, BlockDevice, Refusal, Request, RequestKind, Status};
 use crate::earliest::{Earliest, NEVER};
-use mileage_measure::{Histogram, RunError, RunRecord, Series, ThreadRecord};
+use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
-use mileage_workload::{Execution, Observer, Op, OpKind, Step, Workload};
+use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step, Verify, Workload};
 
 /// First length of the series' intervals; it doubles as the run gets longer.
 const INTERVAL_NS: u64 = 1_000_000;
@@ -39,13 +43,24 @@ pub enum Error {
         /// The sector.
         sector_bytes: u32,
     },
+    /// Something that only a real target has.
+    #[error("{what} is {found}: a virtual drive {why}")]
+    NotVirtual {
+        /// Name of the field.
+        what: &'static str,
+        /// What was given.
+        found: String,
+        /// What a virtual drive lacks, and what to do.
+        why: &'static str,
+    },
 }
 
 /// Run a workload on a device from the device's present time on.
 ///
 /// `poll(bytes, operations)` is told of the progress every 65536 small operations (or as much work in larger ones)
 /// and at the end; once it answers true nothing more is issued except the final sync, and the record says
-/// `interrupted`. Counters in the record are changes over this run; they count at submission.
+/// `interrupted`. The record begins at the first submission after the warm-up: what the warm-up does is in none of its
+/// figures. Counters in the record are changes since then; they count at submission.
 ///
 /// # Errors
 /// The workload is not valid, or does not fit the device. What the device refuses during the run ends it with
@@ -65,6 +80,10 @@ pub fn run<D: BlockDevice, O: Observer>(
     if !record_bytes.is_multiple_of(sector_bytes) {
         return Err(Error::RecordNotSectors { record_bytes, sector_bytes });
     }
+    if workload.verify != Verify::Off {
+        let why = "keeps no content that could be compared: leave verify out";
+        return Err(Error::NotVirtual { what: "verify", found: format!("{:?}", workload.verify), why });
+    }
     let mut running = Running::new(device, workload, observer)?;
     running.turn(poll);
     Ok(running.finish(workload))
@@ -75,17 +94,19 @@ pub fn run<D: BlockDevice, O: Observer>(
 struct Outstanding {
     op: Op,
     thread: u32,
+    refused: bool,
+    counted: bool,
     submit_ns: u64,
     complete_ns: u64,
-    refused: bool,
 }
 
 const IDLE: Outstanding = Outstanding {
     op: Op { kind: OpKind::Sync, length_bytes: 0, offset_bytes: 0 },
     thread: 0,
+    refused: false,
+    counted: false,
     submit_ns: 0,
     complete_ns: 0,
-    refused: false,
 };
 
 /// One thread of the workload.
@@ -94,6 +115,18 @@ struct Thread {
     record: ThreadRecord,
     /// Operations to be issued that the device has already been told of.
     foretold: usize,
+    /// First counted submission.
+    first_ns: u64,
+    last_ns: u64,
+}
+
+#[derive(Default)]
+struct Latencies {
+    read: Histogram,
+    write: Histogram,
+    sync: Histogram,
+    discard: Histogram,
+    response: Histogram,
 }
 
 struct Running<'a, D, O> {
@@ -101,57 +134,75 @@ struct Running<'a, D, O> {
     observer: &'a mut O,
     threads: Vec<Thread>,
     outstanding: Vec<Outstanding>,
+    /// Due times of the outstanding operations; empty in the closed loop.
+    due_ns: Vec<u64>,
     /// Places of `outstanding` that hold nothing.
     free: Vec<u32>,
+    /// When the operation of each place completes, and then when each thread ends its waiting, if any ever waits.
     next: Earliest,
+    waits: bool,
     ops: Vec<Op>,
     requests: Vec<Request>,
-    completions: Vec<Completion>,
-    start_ns: u64,
+    completions: Vec<device::Completion>,
+    /// The first counted submission; what the record begins with.
+    origin_ns: u64,
     last_move_ns: u64,
     last_ns: u64,
-    latency: [Histogram; 2],
+    sync_timed: bool,
+    latency: Box<Latencies>,
     series: Series,
-    /// The interval that is being filled ends here, since the start.
+    /// The interval that is being filled ends here, since the origin.
     interval_end_ns: u64,
     counters_before: Vec<u64>,
     counters_now: Vec<u64>,
+    /// Discards completed, and their bytes.
+    discarded: (u64, u64),
     work: u64,
+    concurrency: Option<Concurrency>,
     error: Option<RunError>,
     interrupted: bool,
 }
 
 impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
     fn new(device: &'a mut D, workload: &Workload, observer: &'a mut O) -> Result<Self, Error> {
+        let start_ns = device.now_ns();
         let threads: Result<Vec<Thread>, mileage_workload::Error> = (0..workload.threads)
             .map(|thread| {
                 let execution = Execution::new(workload, thread)?;
-                Ok(Thread { execution, record: ThreadRecord::default(), foretold: 0 })
+                let (record, foretold) = (ThreadRecord::default(), 0);
+                Ok(Thread { execution, record, foretold, first_ns: NEVER, last_ns: start_ns })
             })
             .collect();
-        let at_once = |thread| workload.operations_of(thread).clamp(1, u64::from(workload.depth)) as usize;
+        let at_once = |thread| match workload.load.warm_up_ns {
+            0 => workload.operations_of(thread).clamp(1, u64::from(workload.depth)) as usize,
+            _ => workload.depth as usize,
+        };
         let places: usize = (0..workload.threads).map(at_once).sum();
+        let waiting = if workload.waits() { workload.threads as usize } else { 0 };
+        let due = if workload.load.open.is_some() { places } else { 0 };
         let names = device.counter_names();
-        let mut counters_before = vec![0; names.len()];
-        device.counters(&mut counters_before);
-        let start_ns = device.now_ns();
         Ok(Self {
             threads: threads?,
             outstanding: vec![IDLE; places],
+            due_ns: vec![0; due],
             free: (0..places as u32).rev().collect(),
-            next: Earliest::new(places, NEVER),
+            next: Earliest::new(places + waiting, NEVER),
+            waits: workload.waits(),
             ops: Vec::with_capacity(workload.depth as usize),
             requests: Vec::with_capacity(workload.depth as usize),
             completions: Vec::with_capacity(workload.depth as usize),
-            start_ns,
+            origin_ns: NEVER,
             last_move_ns: start_ns,
             last_ns: start_ns,
-            latency: [Histogram::default(), Histogram::default()],
+            sync_timed: workload.sync_timed,
+            latency: Box::default(),
             series: Series::new(INTERVAL_NS, names),
             interval_end_ns: 0,
-            counters_now: counters_before.clone(),
-            counters_before,
+            counters_now: vec![0; names.len()],
+            counters_before: vec![0; names.len()],
+            discarded: (0, 0),
             work: 0,
+            concurrency: None,
             error: None,
             interrupted: false,
             device,
@@ -160,14 +211,19 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
     }
 
     fn turn(&mut self, poll: &mut impl FnMut(u64, u64) -> bool) {
+        let start_ns = self.device.now_ns();
         for thread in 0..self.threads.len() as u32 {
-            self.issue(thread, self.start_ns);
+            self.issue(thread, start_ns);
         }
         let mut report_at = WORK_BETWEEN_REPORTS;
         loop {
             let (now_ns, place) = self.next.first();
             if now_ns == NEVER {
                 break;
+            }
+            if place as usize >= self.outstanding.len() {
+                self.issue(place - self.outstanding.len() as u32, now_ns);
+                continue;
             }
             let thread = self.complete(place);
             self.free.push(place);
@@ -201,6 +257,23 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
     /// Let a thread issue what it may at this time.
     #[inline]
     fn issue(&mut self, thread: u32, now_ns: u64) {
+        let mut step = self.step(thread, now_ns);
+        // A thread that never waits for a time can issue nothing more before a completion.
+        while self.waits && step == Step::Issue {
+            step = self.step(thread, now_ns);
+        }
+        if self.waits {
+            let until_ns = if let Step::WaitUntil(until_ns) = step { until_ns } else { NEVER };
+            self.next.set(self.outstanding.len() as u32 + thread, until_ns);
+        }
+        if step == Step::Done && self.concurrency.is_none() && self.threads.len() > 1 {
+            self.note_first_done(now_ns);
+        }
+    }
+
+    /// Ask a thread once, and submit what it issues.
+    #[inline]
+    fn step(&mut self, thread: u32, now_ns: u64) -> Step {
         let Thread { execution, foretold, .. } = &mut self.threads[thread as usize];
         if *foretold == 0 {
             let upcoming = execution.upcoming();
@@ -208,10 +281,15 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             *foretold = upcoming.len();
         }
         self.ops.clear();
-        if execution.next(now_ns, &mut self.ops) != Step::Issue {
-            return;
+        let step = execution.next(now_ns, &mut self.ops);
+        if step != Step::Issue {
+            return step;
         }
+        let counted = execution.counted();
         *foretold = foretold.saturating_sub(self.ops.len());
+        if counted && self.threads[thread as usize].first_ns == NEVER {
+            self.begin(thread, now_ns);
+        }
         self.requests.clear();
         self.requests.extend(self.ops.iter().map(|op| Request {
             kind: match op.kind {
@@ -228,16 +306,37 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         self.completions.clear();
         self.device.submit(&self.requests, &mut self.completions);
         for index in 0..self.completions.len() {
-            let Completion { complete_ns, status } = self.completions[index];
+            let device::Completion { complete_ns, status } = self.completions[index];
             let refused = status != Status::Done;
             if let Status::Refused(refusal) = status {
                 self.note_refusal(refusal);
             }
             let place = self.free.pop().expect("a thread has at most depth operations outstanding");
             self.outstanding[place as usize] =
-                Outstanding { op: self.ops[index], thread, submit_ns: now_ns, complete_ns, refused };
+                Outstanding { op: self.ops[index], thread, refused, counted, submit_ns: now_ns, complete_ns };
+            if !self.due_ns.is_empty() {
+                self.due_ns[place as usize] = self.threads[thread as usize].execution.due_ns()[index];
+            }
             self.next.set(place, complete_ns);
         }
+        step
+    }
+
+    /// A thread's first counted operation is about to be submitted; the first of all is where the record begins.
+    #[cold]
+    fn begin(&mut self, thread: u32, now_ns: u64) {
+        self.threads[thread as usize].first_ns = now_ns;
+        if self.origin_ns == NEVER {
+            self.origin_ns = now_ns;
+            self.device.counters(&mut self.counters_before);
+        }
+    }
+
+    #[cold]
+    fn note_first_done(&mut self, now_ns: u64) {
+        let (first_done_bytes, first_done_ops) = self.totals();
+        let first_done_ns = now_ns.saturating_sub(self.origin_ns);
+        self.concurrency = Some(Concurrency { first_done_ns, first_done_bytes, first_done_ops });
     }
 
     #[cold]
@@ -249,36 +348,59 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
     /// Record a completion; whose it was.
     #[inline]
     fn complete(&mut self, place: u32) -> u32 {
-        let Outstanding { op, thread, submit_ns, complete_ns, refused } = self.outstanding[place as usize];
-        let Thread { execution, record, .. } = &mut self.threads[thread as usize];
-        execution.complete(complete_ns);
+        let Outstanding { op, thread, refused, counted, submit_ns, complete_ns } = self.outstanding[place as usize];
+        self.threads[thread as usize].execution.complete(complete_ns);
         if refused {
             return thread;
         }
-        self.observer.completed(thread, &op, submit_ns, complete_ns);
+        let due_ns = self.due_ns.get(place as usize).copied().unwrap_or(submit_ns);
+        self.observer.completed(&Completion { thread, op, due_ns, submit_ns, complete_ns, counted });
         self.last_ns = complete_ns;
-        if op.kind == OpKind::Sync {
+        self.work += 1 + (u64::from(op.length_bytes) >> 12);
+        if !counted {
             return thread;
         }
-        let bytes = u64::from(op.length_bytes);
-        let read = op.kind == OpKind::Read;
-        if read {
-            record.ops_read += 1;
-            record.bytes_read += bytes;
-        } else {
-            record.ops_written += 1;
-            record.bytes_written += bytes;
+        let Thread { record, last_ns, .. } = &mut self.threads[thread as usize];
+        let (bytes, latency_ns) = (u64::from(op.length_bytes), complete_ns - submit_ns);
+        let (mut bytes_read, mut bytes_written) = (0, 0);
+        match op.kind {
+            OpKind::Read => {
+                record.ops_read += 1;
+                record.bytes_read += bytes;
+                bytes_read = bytes;
+                self.latency.read.record(latency_ns);
+            }
+            OpKind::Write => {
+                record.ops_written += 1;
+                record.bytes_written += bytes;
+                bytes_written = bytes;
+                self.latency.write.record(latency_ns);
+            }
+            OpKind::Discard => {
+                self.discarded.0 += 1;
+                self.discarded.1 += bytes;
+                self.latency.discard.record(latency_ns);
+            }
+            OpKind::Sync => {
+                self.latency.sync.record(latency_ns);
+                if self.sync_timed {
+                    *last_ns = complete_ns;
+                }
+                return thread;
+            }
         }
+        *last_ns = complete_ns;
         record.calls += 1;
-        self.work += 1 + (bytes >> 12);
         self.last_move_ns = complete_ns;
-        self.latency[usize::from(!read)].record(complete_ns - submit_ns);
-        let at_ns = complete_ns - self.start_ns;
+        if !self.due_ns.is_empty() && op.kind != OpKind::Discard {
+            self.latency.response.record(complete_ns - due_ns);
+        }
+        let at_ns = complete_ns - self.origin_ns;
         let crossing = at_ns >= self.interval_end_ns;
         if crossing {
             self.note_counters();
         }
-        self.series.record(at_ns, if read { bytes } else { 0 }, if read { 0 } else { bytes }, complete_ns - submit_ns);
+        self.series.record(at_ns, bytes_read, bytes_written, latency_ns);
         if crossing {
             self.interval_end_ns = self.series.interval_end_ns();
         }
@@ -296,29 +418,44 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
 
     fn finish(mut self, workload: &Workload) -> RunRecord {
         self.device.advance_to(self.last_ns);
+        if self.origin_ns == NEVER {
+            // Nothing was counted.
+            self.origin_ns = self.last_ns;
+            self.device.counters(&mut self.counters_before);
+        }
         self.note_counters();
-        let submit_ns = self.last_move_ns - self.start_ns;
-        let durable_ns = self.last_ns - self.start_ns;
+        let submit_ns = self.last_move_ns.saturating_sub(self.origin_ns);
+        let durable_ns = self.last_ns.saturating_sub(self.origin_ns);
         let names = self.device.counter_names();
-        let [read, write] = &self.latency;
-        let threads: Vec<ThreadRecord> = self.threads.into_iter().map(|thread| thread.record).collect();
+        let close = |mut thread: Thread| {
+            thread.record.elapsed_ns = thread.last_ns.saturating_sub(thread.first_ns);
+            thread.record
+        };
+        let threads: Vec<ThreadRecord> = self.threads.into_iter().map(close).collect();
         let sum = |pick: fn(&ThreadRecord) -> u64| threads.iter().map(pick).sum();
+        let Latencies { read, write, sync, discard, response } = &*self.latency;
         RunRecord {
             bytes_read: sum(|thread| thread.bytes_read),
             bytes_written: sum(|thread| thread.bytes_written),
             ops_read: sum(|thread| thread.ops_read),
             ops_written: sum(|thread| thread.ops_written),
+            ops_discarded: self.discarded.0,
+            bytes_discarded: self.discarded.1,
             submit_ns,
             durable_ns,
             elapsed_ns: if workload.sync_timed { durable_ns } else { submit_ns },
-            latency: mileage_measure::LatencyData {
+            latency: LatencyData {
                 read: read.to_data(),
                 write: write.to_data(),
-                ..Default::default()
+                sync: sync.to_data(),
+                discard: discard.to_data(),
+                response: response.to_data(),
+                ..LatencyData::default()
             },
             series: self.series.to_data(),
             counters: names.iter().map(|name| (*name).to_owned()).zip(self.counters_now).collect(),
             threads,
+            concurrency: self.concurrency,
             error: self.error,
             interrupted: self.interrupted,
             ..RunRecord::default()

@@ -131,6 +131,12 @@ fn check_built(workload: &Workload, options: &Options) -> Result<(), Error> {
     if workload.depth > 1 && ring.is_none() {
         return Err(Error::Depth { found: workload.depth });
     }
+    if ring.is_none() && workload.waits() || workload.load.warm_up_ns > 0 {
+        return refuse("load", &workload.load);
+    }
+    if ring.is_none() && workload.discards() {
+        return refuse("discard_percent", &workload.discard_percent);
+    }
     if options.dsync {
         return refuse("dsync", &options.dsync);
     }

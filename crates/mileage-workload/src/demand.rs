@@ -1,6 +1,7 @@
 //! What a workload asks of its target: which kinds of operations, how long.
 
 use crate::execution::OpKind;
+use crate::load::Load;
 use crate::pattern::PatternKind;
 use crate::workload::Workload;
 
@@ -29,6 +30,12 @@ impl Workload {
             PatternKind::Trace { operations, .. } => operations.iter().any(|op| op.kind == OpKind::Discard),
             _ => self.discard_percent > 0,
         }
+    }
+
+    /// Whether a driver may be told to wait for a time.
+    pub fn waits(&self) -> bool {
+        let Load { open, cap, think, .. } = &self.load;
+        open.is_some() || cap.is_some() || think.is_some()
     }
 
     /// Length of the longest operation, in bytes.

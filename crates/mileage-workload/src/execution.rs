@@ -1,5 +1,6 @@
 //! The execution contract's one implementation of rules: what to issue, when to wait, when it is done.
 
+use crate::gates::{Gate, Gates};
 use crate::pattern::{Records, below, stream};
 use crate::workload::{Error, Sync, Workload};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -45,10 +46,28 @@ pub enum Step {
     Done,
 }
 
-/// Sees every completion; the conformance suite's window into a driver. Nothing in production.
+/// What became of one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Thread of the workload.
+    pub thread: u32,
+    /// What was done.
+    pub op: Op,
+    /// When it was due, in the driver's nanoseconds: as [`Execution::due_ns`] says, `submit_ns` in the closed loop.
+    pub due_ns: u64,
+    /// When it was submitted, in the driver's nanoseconds.
+    pub submit_ns: u64,
+    /// When it was complete, in the driver's nanoseconds.
+    pub complete_ns: u64,
+    /// Whether it counts in the record: [`Execution::counted`] when it was issued.
+    pub counted: bool,
+}
+
+/// Sees every completion, those of the warm-up too; the conformance suite's window into a driver. Nothing in
+/// production.
 pub trait Observer {
-    /// An operation of `thread` was submitted and completed at these times, in the driver's nanoseconds.
-    fn completed(&mut self, thread: u32, op: &Op, submit_ns: u64, complete_ns: u64);
+    /// An operation has completed.
+    fn completed(&mut self, completion: &Completion);
 }
 
 /// The observer of production code: sees nothing, costs nothing.
@@ -57,7 +76,7 @@ pub struct Unobserved;
 
 impl Observer for Unobserved {
     #[inline]
-    fn completed(&mut self, _thread: u32, _op: &Op, _submit_ns: u64, _complete_ns: u64) {}
+    fn completed(&mut self, _completion: &Completion) {}
 }
 
 /// One thread of a workload under way.
@@ -66,21 +85,30 @@ pub struct Execution {
     records: Records,
     mix: Xoshiro256PlusPlus,
     read_percent: u64,
+    discard_percent: u64,
     record_bytes: u32,
     span_start_bytes: u64,
     depth: u32,
-    time_ns: Option<u64>,
+    in_flight: u32,
+    /// From this time on nothing is issued; known once the first call has told the time.
+    deadline_ns: u64,
     start_ns: Option<u64>,
+    /// How long operations are issued, warm-up included; `None` for ever.
+    duration_ns: Option<u64>,
     /// Operations not yet generated.
     remaining: u64,
     upcoming: Vec<Op>,
     cursor: usize,
-    in_flight: u32,
+    /// The last completion told.
+    last_ns: u64,
+    gates: Option<Box<Gates>>,
     sync: Sync,
-    wrote: bool,
-    synced: bool,
+    /// Something was changed since the last sync.
+    dirty: bool,
     expired: bool,
 }
+
+const SYNC: Op = Op { kind: OpKind::Sync, length_bytes: 0, offset_bytes: 0 };
 
 impl Execution {
     /// Thread number `thread` of a workload.
@@ -97,18 +125,21 @@ impl Execution {
             records: Records::new(workload, thread),
             mix: stream(workload.seed, thread, 1),
             read_percent: u64::from(workload.read_percent),
+            discard_percent: u64::from(workload.discard_percent),
             record_bytes: workload.record_bytes,
             span_start_bytes: workload.span_start_bytes,
             depth: workload.depth,
-            time_ns: workload.stop.time_ns,
+            in_flight: 0,
+            deadline_ns: u64::MAX,
             start_ns: None,
+            duration_ns: workload.stop.time_ns.map(|time_ns| time_ns + workload.load.warm_up_ns),
             remaining: workload.operations_of(thread),
             upcoming: Vec::with_capacity(LOOKAHEAD),
             cursor: 0,
-            in_flight: 0,
+            last_ns: 0,
+            gates: Gates::of(workload, thread, LOOKAHEAD).map(Box::new),
             sync: workload.sync,
-            wrote: false,
-            synced: false,
+            dirty: false,
             expired: false,
         })
     }
@@ -116,9 +147,12 @@ impl Execution {
     /// What to do at `now_ns` (any origin, never running backwards); operations to issue are appended to `out`.
     #[inline]
     pub fn next(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
-        let start_ns = *self.start_ns.get_or_insert(now_ns);
-        if let Some(time_ns) = self.time_ns {
-            self.expired |= now_ns - start_ns >= time_ns;
+        if self.start_ns.is_none() {
+            self.start(now_ns);
+        }
+        self.expired |= now_ns >= self.deadline_ns;
+        if self.gates.is_some() {
+            return self.next_gated(now_ns, out);
         }
         let before = out.len();
         while self.in_flight < self.depth && !self.expired {
@@ -127,36 +161,105 @@ impl Execution {
             }
             let op = self.upcoming[self.cursor];
             self.cursor += 1;
-            self.wrote |= op.kind == OpKind::Write;
+            self.dirty |= op.kind != OpKind::Read;
             self.in_flight += 1;
             out.push(op);
         }
-        if out.len() > before {
-            Step::Issue
-        } else if self.in_flight > 0 {
-            Step::AwaitCompletion
-        } else {
-            self.finish(out)
+        if out.len() > before { Step::Issue } else { self.idle(out) }
+    }
+
+    #[cold]
+    fn start(&mut self, now_ns: u64) {
+        self.start_ns = Some(now_ns);
+        if let Some(duration_ns) = self.duration_ns {
+            self.deadline_ns = now_ns.saturating_add(duration_ns);
         }
+    }
+
+    /// Nothing more may be issued now, and no gate is the reason: wait, sync at the end, or be done.
+    #[inline]
+    fn idle(&mut self, out: &mut Vec<Op>) -> Step {
+        if self.in_flight > 0 { Step::AwaitCompletion } else { self.finish(out) }
     }
 
     /// Everything else has completed: the final sync, if one is due.
     #[cold]
     fn finish(&mut self, out: &mut Vec<Op>) -> Step {
-        if self.synced || !self.wrote || self.sync == Sync::None {
+        if !self.dirty || self.sync == Sync::None {
             return Step::Done;
         }
-        self.synced = true;
+        self.dirty = false;
         self.in_flight += 1;
-        out.push(Op { kind: OpKind::Sync, length_bytes: 0, offset_bytes: 0 });
+        out.push(SYNC);
         Step::Issue
     }
 
+    /// As [`Execution::next`], through the gates.
+    #[inline(never)]
+    fn next_gated(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
+        let Some(mut gates) = self.gates.take() else { unreachable!("asked for only with gates") };
+        let start_ns = self.start_ns.unwrap_or(now_ns);
+        let (at_ns, last_ns) = (now_ns - start_ns, self.last_ns.saturating_sub(start_ns));
+        gates.begin(at_ns);
+        let before = out.len();
+        let held = loop {
+            if self.in_flight == self.depth || gates.alone(self.in_flight) {
+                break Step::AwaitCompletion;
+            }
+            if self.expired || (self.cursor == self.upcoming.len() && !self.refill_through(&mut gates)) {
+                break Step::Done;
+            }
+            match gates.gate(self.cursor, at_ns, last_ns, self.in_flight) {
+                Gate::Open => {}
+                Gate::Completion => break Step::AwaitCompletion,
+                Gate::Until(until_ns) => {
+                    break Step::WaitUntil(start_ns.saturating_add(until_ns).min(self.deadline_ns));
+                }
+                Gate::Sync => {
+                    gates.issue_sync(now_ns);
+                    self.dirty = false;
+                    self.in_flight += 1;
+                    out.push(SYNC);
+                    continue;
+                }
+            }
+            let op = self.upcoming[self.cursor];
+            gates.issue(self.cursor, &op, at_ns, start_ns);
+            self.cursor += 1;
+            self.dirty |= op.kind != OpKind::Read;
+            self.in_flight += 1;
+            // What the warm-up does comes on top of what the stop rule counts.
+            self.remaining = self.remaining.saturating_add(u64::from(!gates.counted()));
+            out.push(op);
+        };
+        let step = match held {
+            _ if out.len() > before => Step::Issue,
+            Step::Done => {
+                let step = self.idle(out);
+                if step == Step::Issue {
+                    gates.issue_sync(now_ns);
+                }
+                step
+            }
+            held => held,
+        };
+        self.gates = Some(gates);
+        step
+    }
+
     /// When each operation that the last call of [`Execution::next`] appended was due, in the same order and on the
-    /// clock of its `now_ns`. Empty in the closed loop, where an operation is due when it is submitted.
+    /// clock of its `now_ns`; a sync is due when it is issued. Empty in the closed loop, where an operation is due
+    /// when it is submitted.
     #[inline]
     pub fn due_ns(&self) -> &[u64] {
-        &[]
+        self.gates.as_ref().map_or(&[], |gates| gates.due_ns())
+    }
+
+    /// Whether the operations that the last call of [`Execution::next`] appended count in the record: false during
+    /// the warm-up, true from then on.
+    #[inline]
+    pub fn counted(&self) -> bool {
+        self.gates.as_ref().is_none_or(|gates| gates.counted())
     }
 
     /// An operation has completed, at `now_ns`.
@@ -164,9 +267,10 @@ impl Execution {
     /// # Panics
     /// When none was outstanding: a programmer's mistake.
     #[inline]
-    pub fn complete(&mut self, _now_ns: u64) {
+    pub fn complete(&mut self, now_ns: u64) {
         assert!(self.in_flight > 0, "a completion without an operation");
         self.in_flight -= 1;
+        self.last_ns = now_ns;
     }
 
     /// Issue nothing more except the final sync: the user interrupted the run.
@@ -174,13 +278,24 @@ impl Execution {
         self.expired = true;
     }
 
-    /// The operations that will be issued next, in order, as far as they are known; more become known only when all
-    /// of these are issued. A driver may look at them to prepare, never reorder them.
+    /// The operations that will be issued next, in order, as far as they are known, syncs on the way left out; more
+    /// become known only when all of these are issued. A driver may look at them to prepare, never reorder them.
     pub fn upcoming(&mut self) -> &[Op] {
         if self.cursor == self.upcoming.len() && !self.expired {
-            self.refill();
+            if let Some(mut gates) = self.gates.take() {
+                self.refill_through(&mut gates);
+                self.gates = Some(gates);
+            } else {
+                self.refill();
+            }
         }
         &self.upcoming[self.cursor..]
+    }
+
+    fn refill_through(&mut self, gates: &mut Gates) -> bool {
+        let more = self.refill();
+        gates.schedule(self.upcoming.len());
+        more
     }
 
     /// Generate the next chunk; false when nothing is left.
@@ -191,15 +306,27 @@ impl Execution {
         self.cursor = 0;
         self.upcoming.clear();
         for _ in 0..count {
-            let kind = match self.read_percent {
-                0 => OpKind::Write,
-                100 => OpKind::Read,
-                percent if below(&mut self.mix, 100) < percent => OpKind::Read,
-                _ => OpKind::Write,
-            };
+            let kind = self.kind();
             let offset_bytes = self.span_start_bytes + self.records.next() * u64::from(self.record_bytes);
             self.upcoming.push(Op { kind, length_bytes: self.record_bytes, offset_bytes });
         }
         count > 0
+    }
+
+    /// What the next operation does; one draw for the discards and one for the reads, as far as there is a choice.
+    #[inline]
+    fn kind(&mut self) -> OpKind {
+        let mut drawn = |percent| match percent {
+            0 => false,
+            100 => true,
+            percent => below(&mut self.mix, 100) < percent,
+        };
+        if drawn(self.discard_percent) {
+            OpKind::Discard
+        } else if drawn(self.read_percent) {
+            OpKind::Read
+        } else {
+            OpKind::Write
+        }
     }
 }

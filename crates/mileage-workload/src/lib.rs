@@ -2,24 +2,31 @@
 //!
 //! # Contract of execution
 //! A workload on one thread is a pure state machine. Given the time, [`Execution::next`] appends the operations to
-//! issue now, or says to wait for a completion, or that it is done; given a completion, it advances. Stop rules,
-//! depth and the final sync live here and nowhere else: the engine turns the machine with the wall clock, a virtual
-//! drive with virtual time, and neither adds a rule of its own.
+//! issue now, or says to wait for a completion or for a time, or that it is done; given a completion, it advances. Stop
+//! rules, depth, arrivals, pauses and syncs live here and nowhere else: the engine turns the machine with the wall
+//! clock, a virtual drive with virtual time, and neither adds a rule of its own.
 //!
-//! 1. Operations are issued in one order, which depends on the workload and the thread alone, never on time.
-//! 2. At most `depth` operations of a thread are outstanding.
-//! 3. A byte or operation limit is met exactly; a time limit stops issuing at the first call at or after it, and
-//!    what is outstanding is waited for.
-//! 4. If the workload asks for a sync and the thread has written, one [`OpKind::Sync`] follows when everything else
-//!    has completed, alone; then the machine is done.
-//! 5. Every operation lies inside the span, on a multiple of the record from the span's start.
+//! 1. **Order.** Operations are issued in one order, which depends on the workload and the thread alone, never on
+//!    time.
+//! 2. **Depth.** At most `depth` operations of a thread are outstanding.
+//! 3. **End.** A byte or operation limit is met exactly; a time limit stops issuing at the first call at or after it,
+//!    and what is outstanding is waited for. With a warm-up all limits count from its end, and
+//!    [`Execution::counted`] tells which operations belong to it: they are done, and stand in no figure.
+//! 4. **Syncs.** After every `sync_every` writes, and at the end if anything was changed since, comes one
+//!    [`OpKind::Sync`] when everything before it has completed, alone; nothing is issued until it has completed.
+//! 5. **Place.** Every operation lies inside the span.
+//! 6. **Open loop.** An operation is issued at the first call at or after its due time at which the depth has room,
+//!    in the order of the due times. [`Execution::due_ns`] tells them; a response time runs from there, whatever
+//!    kept the operation waiting.
+//! 7. **Caps and pauses.** [`Step::WaitUntil`] says when something can be issued next, unless an outstanding
+//!    operation completes before: a driver then asks again. Asking early is harmless.
+//!
+//! After [`Step::Issue`] a driver asks again at once if [`Workload::waits`]; otherwise nothing more can come before a
+//! completion, and it need not.
 //!
 //! # Invariant
 //! Touches no file and no clock; all randomness comes from the workload's seed. *Guard:* `clippy.toml` of this crate
 //! bans the host's clock and files; [`conformance`] (feature of that name) is run by every implementation.
-//!
-//! # Refused here
-//! Open-loop arrivals, think time, bursts and ramps: not built yet; there is no field to ask for them.
 #![forbid(unsafe_code)]
 
 #[cfg(any(test, feature = "conformance"))]
@@ -27,14 +34,16 @@ pub mod conformance;
 mod content;
 mod demand;
 mod execution;
+mod gates;
 mod load;
 mod metadata;
 mod metadata_names;
+mod pace;
 mod pattern;
 mod workload;
 
 pub use content::Content;
-pub use execution::{Execution, Observer, Op, OpKind, Step, Unobserved};
+pub use execution::{Completion, Execution, Observer, Op, OpKind, Step, Unobserved};
 pub use load::{Cap, Load, Open, Ramp, Spacing, Think};
 pub use metadata::{
     CreateCall, Directories, Items, Metadata, MetadataOp, MetadataOrder, Names, Paths, Place, SetUp, Tree,

@@ -55,7 +55,7 @@ pub struct Stop {
     /// Operations issued.
     #[serde(default)]
     pub operations: Option<u64>,
-    /// Time since the first operation, in nanoseconds.
+    /// Time since the thread began (since the end of the warm-up, if there is one), in nanoseconds.
     #[serde(default)]
     pub time_ns: Option<u64>,
 }
@@ -66,7 +66,8 @@ pub struct Stop {
 pub struct Workload {
     /// Order of the offsets.
     pub pattern: PatternKind,
-    /// Share of operations that read, 0 to 100 percent; the others write. Drawn per operation, seeded.
+    /// Share of operations that read, 0 to 100 percent of those that do not discard; the others write. Drawn per
+    /// operation, seeded.
     pub read_percent: u8,
     /// Size of every operation in bytes, 512 to 1 GiB, a multiple of 512.
     pub record_bytes: u32,
@@ -88,7 +89,8 @@ pub struct Workload {
     pub sync: Sync,
     /// Whether the final sync counts in the run's time.
     pub sync_timed: bool,
-    /// Writes of a thread after which it syncs, besides the final sync; 0 for the final one only.
+    /// Writes of a thread after which it syncs, besides the final sync, which follows if anything was changed since; 0
+    /// for the final one only.
     #[serde(default)]
     pub sync_every: u64,
     /// Share of operations that discard (TRIM, punch a hole), 0 to 100 percent, taken before the read share is drawn.
@@ -180,7 +182,7 @@ pub(crate) fn in_range(what: &'static str, found: u64, min: u64, max: u64) -> Re
     if (min..=max).contains(&found) { Ok(()) } else { Err(Error::OutOfRange { what, found, min, max }) }
 }
 
-fn multiple(what: &'static str, found: u64, of: u64) -> Result<(), Error> {
+pub(crate) fn multiple(what: &'static str, found: u64, of: u64) -> Result<(), Error> {
     if found.is_multiple_of(of) { Ok(()) } else { Err(Error::NotAMultiple { what, found, of }) }
 }
 
@@ -231,6 +233,15 @@ impl Workload {
         if self.stop == Stop::default() {
             return Err(Error::Endless);
         }
+        self.load.check()?;
+        in_range("discard_percent", u64::from(self.discard_percent), 0, 100)?;
+        if self.sync_every > 0 && self.sync == Sync::None {
+            return Err(Error::Refused {
+                what: "sync_every",
+                found: self.sync_every.to_string(),
+                expected: "without a sync there is none between writes either: choose sync fsync or fdatasync",
+            });
+        }
         self.check_built()
     }
 
@@ -247,17 +258,8 @@ impl Workload {
             return refuse("content", &self.content);
         }
         let plain = Self::default();
-        if self.sync_every != 0 {
-            return refuse("sync_every", &self.sync_every);
-        }
-        if self.discard_percent != 0 {
-            return refuse("discard_percent", &self.discard_percent);
-        }
         if self.files != plain.files {
             return refuse("files", &self.files);
-        }
-        if self.load != plain.load {
-            return refuse("load", &self.load);
         }
         if self.verify != plain.verify {
             return refuse("verify", &self.verify);

@@ -2,7 +2,9 @@
 
 use crate::drives::{Sketch, do_workload, workload};
 use mileage_drive::{Error, conformance, run};
-use mileage_workload::{PatternKind, Sync, Unobserved};
+use mileage_measure::RunRecord;
+use mileage_workload::conformance::{Log, Scope, check};
+use mileage_workload::{OpKind, PatternKind, Sync, Unobserved, Workload};
 
 fn shapes() -> Vec<Sketch> {
     let tiny = Sketch::tiny();
@@ -38,12 +40,46 @@ fn the_virtual_driver_keeps_the_contract_of_execution() {
     for buffer in [0, 16] {
         let sketch = Sketch { buffer, queue: 8, ..sketch.clone() };
         let mut drive = sketch.drive();
-        mileage_workload::conformance::check(7, 150, target_bytes, 40, |workload| {
-            let mut log = mileage_workload::conformance::Log::default();
+        let scope = Scope::whole(target_bytes, 40);
+        check(7, 600, &scope, |workload| {
+            let mut log = Log::default();
             let record = run(&mut drive, workload, &mut log, &mut |_, _| false).unwrap();
             assert_eq!(record.error, None);
+            agrees(workload, &record, &log);
             log
         });
+    }
+}
+
+/// What the record says, added up again from the log of completions.
+fn agrees(workload: &Workload, record: &RunRecord, log: &Log) {
+    let counted = || log.0.iter().filter(|it| it.counted);
+    let of = |kind| counted().filter(move |it| it.op.kind == kind);
+    let moves = || counted().filter(|it| it.op.kind != OpKind::Sync);
+    let start_ns = counted().map(|it| it.submit_ns).min().unwrap_or(0);
+    let since = |end_ns: Option<u64>| end_ns.map_or(0, |end_ns| end_ns - start_ns);
+    assert_eq!(record.ops_read, of(OpKind::Read).count() as u64);
+    assert_eq!(record.ops_written, of(OpKind::Write).count() as u64);
+    assert_eq!(record.ops_discarded, of(OpKind::Discard).count() as u64);
+    assert_eq!(record.bytes_discarded, of(OpKind::Discard).map(|it| u64::from(it.op.length_bytes)).sum::<u64>());
+    assert_eq!(record.latency.sync.count, of(OpKind::Sync).count() as u64);
+    assert_eq!(record.latency.discard.count, record.ops_discarded);
+    assert_eq!(record.series.ops.iter().sum::<u64>(), moves().count() as u64);
+    assert_eq!(record.submit_ns, since(moves().map(|it| it.complete_ns).max()));
+    let open = record.latency.response.count > 0;
+    let response = counted().filter(|it| open && matches!(it.op.kind, OpKind::Read | OpKind::Write));
+    assert_eq!(record.latency.response.sum_ns, response.map(|it| it.complete_ns - it.due_ns).sum::<u64>());
+    for (thread, part) in record.threads.iter().enumerate() {
+        let mine = || counted().filter(|it| it.thread == thread as u32);
+        let first_ns = mine().map(|it| it.submit_ns).min().unwrap_or(0);
+        let last = mine().filter(|it| it.op.kind != OpKind::Sync).map(|it| it.complete_ns).max();
+        assert!(part.elapsed_ns >= last.map_or(0, |last_ns| last_ns - first_ns), "thread {thread}");
+    }
+    if let Some(first) = &record.concurrency {
+        // A thread that waits for its next operation is done when the time is up.
+        let limit_ns = workload.stop.time_ns.unwrap_or(0);
+        let by_then = moves().filter(|it| it.complete_ns - start_ns <= first.first_done_ns).count() as u64;
+        assert!(first.first_done_ops <= by_then && first.first_done_ns <= record.durable_ns.max(limit_ns));
     }
 }
 

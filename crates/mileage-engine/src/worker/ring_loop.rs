@@ -21,7 +21,7 @@ use crate::clock::RunClock;
 use crate::data::Data;
 use crate::error::Error;
 use mileage_measure::RunError;
-use mileage_workload::{Execution, Observer, Op, OpKind, Step, Sync};
+use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step, Sync};
 use rustix::fd::OwnedFd;
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -289,7 +289,14 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         let Flight { op, due_ns, submit_ns, .. } = flight;
         self.books.completed(Completed { op: &op, due_ns, submit_ns, complete_ns: now_ns });
         self.execution.complete(now_ns);
-        self.observer.completed(self.thread, &op, submit_ns, now_ns);
+        self.observer.completed(&Completion {
+            thread: self.thread,
+            op,
+            due_ns: due_ns.unwrap_or(submit_ns),
+            submit_ns,
+            complete_ns: now_ns,
+            counted: true,
+        });
         self.flights[slot as usize] = None;
         self.free.push(slot);
     }

@@ -8,7 +8,7 @@ use crate::clock::RunClock;
 use crate::data::Data;
 use crate::error::Error;
 use mileage_measure::RunError;
-use mileage_workload::{Execution, Observer, Op, OpKind, Step};
+use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step};
 use rustix::io::Errno;
 use std::sync::atomic::Ordering;
 
@@ -73,7 +73,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 Step::Issue => {}
                 Step::Done => return None,
                 Step::AwaitCompletion | Step::WaitUntil(_) => {
-                    unreachable!("at depth 1 every operation completes before the next is asked for")
+                    unreachable!("a load that waits is refused when the run is started, and depth 1 awaits nothing")
                 }
             }
             let op = out[0];
@@ -100,7 +100,14 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             let long = self.books.completed(Completed { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns });
             ready = ready.saturating_sub(1);
             self.execution.complete(end_ns);
-            self.observer.completed(self.thread, &op, at_ns, end_ns);
+            self.observer.completed(&Completion {
+                thread: self.thread,
+                op,
+                due_ns: due_ns.unwrap_or(at_ns),
+                submit_ns: at_ns,
+                complete_ns: end_ns,
+                counted: true,
+            });
             at_ns = if long { clock.now_ns() } else { end_ns };
         }
     }

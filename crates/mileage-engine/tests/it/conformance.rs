@@ -2,8 +2,8 @@
 
 use crate::scratch::{file_of, finish, has_direct};
 use mileage_engine::{Options, start_observed};
-use mileage_workload::conformance::{Completion, Log, check};
-use mileage_workload::{Observer, Op, Workload};
+use mileage_workload::conformance::{Log, Scope, check};
+use mileage_workload::{Completion, Observer, Workload};
 use std::sync::mpsc::{Sender, channel};
 
 pub const TARGET_BYTES: u64 = 4 << 20;
@@ -11,8 +11,8 @@ pub const TARGET_BYTES: u64 = 4 << 20;
 struct Witness(Sender<Completion>);
 
 impl Observer for Witness {
-    fn completed(&mut self, thread: u32, op: &Op, submit_ns: u64, complete_ns: u64) {
-        self.0.send(Completion { thread, op: *op, submit_ns, complete_ns }).unwrap();
+    fn completed(&mut self, completion: &Completion) {
+        self.0.send(*completion).unwrap();
     }
 }
 
@@ -34,7 +34,7 @@ pub fn seed() -> u64 {
 #[test]
 fn through_the_page_cache() {
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    check(seed(), 200, TARGET_BYTES, 1, |workload| drive(workload, Options::new(&path)));
+    check(seed(), 200, &Scope::plain(TARGET_BYTES, 1), |workload| drive(workload, Options::new(&path)));
 }
 
 #[test]
@@ -43,5 +43,6 @@ fn past_the_page_cache() {
         return;
     }
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    check(seed(), 60, TARGET_BYTES, 1, |workload| drive(workload, Options { direct: true, ..Options::new(&path) }));
+    let scope = Scope::plain(TARGET_BYTES, 1);
+    check(seed(), 60, &scope, |workload| drive(workload, Options { direct: true, ..Options::new(&path) }));
 }

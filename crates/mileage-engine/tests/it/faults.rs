@@ -3,7 +3,7 @@
 use crate::account::agrees_with_the_kernel;
 use crate::scratch::{file_of, finish, folder, for_seconds, has_direct, plain, run};
 use mileage_engine::{Error, Options, start, start_observed};
-use mileage_workload::{Observer, Op, PatternKind, Sync, Workload};
+use mileage_workload::{Completion, Observer, PatternKind, Sync, Workload};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
@@ -108,9 +108,9 @@ struct Breaks {
 }
 
 impl Observer for Breaks {
-    fn completed(&mut self, thread: u32, _op: &Op, _submit_ns: u64, _complete_ns: u64) {
+    fn completed(&mut self, completion: &Completion) {
         self.after -= 1;
-        assert!(thread != 1 || self.after > 0, "the test breaks this thread");
+        assert!(completion.thread != 1 || self.after > 0, "the test breaks this thread");
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::conformance::{TARGET_BYTES, drive, seed};
 use crate::scratch::{file_of, finish, for_seconds, has_direct, plain, run};
 use mileage_engine::{Api, Options, start};
-use mileage_workload::conformance::check;
+use mileage_workload::conformance::{Scope, check};
 use mileage_workload::{PatternKind, Stop, Sync, Workload};
 use std::path::Path;
 use std::process::Command;
@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 
 const REGISTERED: Api = Api::Uring { registered: true, batch: 0, sqpoll: false, iopoll: false };
 const PLAIN: Api = Api::Uring { registered: false, batch: 0, sqpoll: false, iopoll: false };
+
+/// What the suite may ask of the ring.
+const RING: Scope =
+    Scope { target_bytes: TARGET_BYTES, depth_max: 64, loads: true, warm_up: false, syncs: true, discards: false };
 
 fn over_ring(path: &Path) -> Options {
     Options { api: REGISTERED, ..Options::new(path) }
@@ -34,7 +38,7 @@ fn in_memory(test: &str) -> Option<tempfile::TempDir> {
 #[test]
 fn the_contract_holds_through_the_page_cache() {
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    check(seed(), 120, TARGET_BYTES, 64, |workload| drive(workload, over_ring(&path)));
+    check(seed(), 120, &RING, |workload| drive(workload, over_ring(&path)));
 }
 
 #[test]
@@ -43,14 +47,14 @@ fn the_contract_holds_past_the_page_cache() {
         return;
     }
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    check(seed(), 60, TARGET_BYTES, 64, |workload| drive(workload, Options { direct: true, ..over_ring(&path) }));
+    check(seed(), 60, &RING, |workload| drive(workload, Options { direct: true, ..over_ring(&path) }));
 }
 
 #[test]
 fn the_contract_holds_without_registration_and_in_batches() {
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    check(seed(), 40, TARGET_BYTES, 64, |workload| drive(workload, Options { api: PLAIN, ..over_ring(&path) }));
-    check(seed(), 60, TARGET_BYTES, 64, |workload| {
+    check(seed(), 40, &RING, |workload| drive(workload, Options { api: PLAIN, ..over_ring(&path) }));
+    check(seed(), 60, &RING, |workload| {
         let batch = 1 + workload.seed as u32 % workload.depth;
         let api = Api::Uring { registered: true, batch, sqpoll: false, iopoll: false };
         drive(workload, Options { api, ..over_ring(&path) })
@@ -61,7 +65,7 @@ fn the_contract_holds_without_registration_and_in_batches() {
 fn the_contract_holds_when_a_kernel_thread_submits() {
     let (_folder, path) = file_of(TARGET_BYTES as usize);
     let api = Api::Uring { registered: true, batch: 0, sqpoll: true, iopoll: false };
-    check(seed(), 20, TARGET_BYTES, 64, |workload| drive(workload, Options { api, ..over_ring(&path) }));
+    check(seed(), 20, &RING, |workload| drive(workload, Options { api, ..over_ring(&path) }));
 }
 
 #[test]
@@ -69,7 +73,7 @@ fn the_contract_holds_where_kernel_threads_do_the_work() {
     let Some(folder) = in_memory("the_contract_holds_where_kernel_threads_do_the_work") else { return };
     let path = folder.path().join("data");
     std::fs::write(&path, vec![0xA5; TARGET_BYTES as usize]).unwrap();
-    check(seed(), 40, TARGET_BYTES, 64, |workload| drive(workload, over_ring(&path)));
+    check(seed(), 40, &RING, |workload| drive(workload, over_ring(&path)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::account::agrees_with_the_kernel;
 use crate::scratch::{file_of, finish, for_seconds, plain};
 use mileage_engine::{Options, Progress, start, start_observed};
-use mileage_workload::{Observer, Op, Stop, Sync, Workload};
+use mileage_workload::{Completion, Observer, Stop, Sync, Workload};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -52,7 +52,7 @@ fn a_stop_after_the_end_changes_nothing() {
 struct Alive(#[expect(dead_code, reason = "held, not read")] Arc<()>);
 
 impl Observer for Alive {
-    fn completed(&mut self, _thread: u32, _op: &Op, _submit_ns: u64, _complete_ns: u64) {}
+    fn completed(&mut self, _completion: &Completion) {}
 }
 
 #[test]

@@ -1,88 +1,14 @@
 //! Properties of the orders, over random workloads, and a suite that must fail when a driver cheats.
 
+use super::driver::{offsets, seed, simulate, uneven};
 use super::refusals::plain;
-use mileage_workload::conformance::{Completion, Log, check, judge};
-use mileage_workload::{Execution, Op, OpKind, PatternKind, Step, Stop, Workload};
+use mileage_workload::conformance::{Scope, check};
+use mileage_workload::{Execution, Op, PatternKind, Step, Stop, Workload};
 use proptest::prelude::*;
-use std::collections::BinaryHeap;
-
-/// A device in virtual time whose service time depends on the offset; the second implementation of a driver.
-fn simulate(workload: &Workload, latency_ns: impl Fn(&Op) -> u64) -> Log {
-    let mut log = Log::default();
-    for thread in 0..workload.threads {
-        let mut execution = Execution::new(workload, thread).unwrap();
-        let (mut now_ns, mut out, mut waiting) = (0, Vec::new(), BinaryHeap::new());
-        loop {
-            match execution.next(now_ns, &mut out) {
-                Step::Done => break,
-                Step::Issue => {
-                    for op in out.drain(..) {
-                        let complete_ns = now_ns + latency_ns(&op);
-                        log.0.push(Completion { thread, op, submit_ns: now_ns, complete_ns });
-                        waiting.push(std::cmp::Reverse(complete_ns));
-                    }
-                }
-                Step::WaitUntil(until_ns) if waiting.is_empty() => now_ns = until_ns,
-                Step::AwaitCompletion | Step::WaitUntil(_) => {
-                    now_ns = waiting.pop().expect("something is outstanding").0;
-                    execution.complete(now_ns);
-                }
-            }
-        }
-    }
-    log
-}
-
-fn uneven(op: &Op) -> u64 {
-    1_000 + op.offset_bytes % 7_919
-}
-
-fn seed() -> u64 {
-    let seed = std::env::var("MILEAGE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_100_101);
-    eprintln!("MILEAGE_SEED={seed}");
-    seed
-}
 
 #[test]
 fn a_plain_driver_conforms() {
-    check(seed(), 400, 1 << 20, 16, |workload| simulate(workload, uneven));
-}
-
-#[test]
-fn the_suite_sees_a_driver_that_cheats() {
-    let workload = Workload {
-        pattern: PatternKind::Random,
-        depth: 4,
-        stop: Stop { operations: Some(100), time_ns: Some(50_000_000), ..Stop::default() },
-        sync: mileage_workload::Sync::Fsync,
-        ..plain()
-    };
-    let honest = simulate(&workload, uneven);
-    assert_eq!(judge(&workload, &honest), Ok(()));
-    let broken = |cheat: &dyn Fn(&mut Log)| {
-        let mut log = honest.clone();
-        cheat(&mut log);
-        judge(&workload, &log).unwrap_err()
-    };
-    assert!(broken(&|log| log.0[5].op.offset_bytes ^= 4096).contains("in its order"));
-    assert!(broken(&|log| log.0[5].op.kind = OpKind::Read).contains("in its order"));
-    assert!(broken(&|log| log.0.truncate(100)).contains("final sync"));
-    assert!(broken(&|log| log.0[7].thread = 1).contains("does not have"));
-    assert!(broken(&|log| log.0.iter_mut().for_each(|done| done.submit_ns = 0)).contains("outstanding"));
-    let mut untimed = workload.clone();
-    untimed.stop.time_ns = None;
-    let mut short = honest.clone();
-    short.0.remove(99);
-    assert!(judge(&untimed, &short).unwrap_err().contains("fewer operations"));
-    let mut late = honest.clone();
-    let last = late.0.len() - 2;
-    late.0[last].submit_ns += 50_000_000;
-    late.0[last].complete_ns += 50_000_000;
-    assert!(judge(&workload, &late).unwrap_err().contains("after the time limit"));
-}
-
-fn offsets(workload: &Workload) -> Vec<u64> {
-    simulate(workload, |_| 0).0.iter().map(|done| done.op.offset_bytes / u64::from(workload.record_bytes)).collect()
+    check(seed(), 3_000, &Scope::whole(1 << 20, 16), |workload| simulate(workload, uneven));
 }
 
 proptest! {

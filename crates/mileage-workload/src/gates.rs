@@ -1,0 +1,146 @@
+//! What may hold an operation back besides the depth: a due time, a cap, a pause, a sync on the way, the warm-up.
+//!
+//! A workload that asks for none of them has no gates, and its execution pays nothing for them.
+
+use crate::execution::{Op, OpKind};
+use crate::load::Think;
+use crate::pace::{Arrivals, Throttle};
+use crate::workload::Workload;
+
+/// What stands between an operation and its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// Nothing.
+    Open,
+    /// An outstanding operation must complete first.
+    Completion,
+    /// This time.
+    Until(u64),
+    /// A sync is due before it.
+    Sync,
+}
+
+/// The gates of one thread. Times inside are since the thread's start.
+#[derive(Clone, Debug)]
+pub(crate) struct Gates {
+    arrivals: Option<Arrivals>,
+    throttle: Option<Throttle>,
+    think: Option<Think>,
+    /// Operations since the last pause.
+    since_pause: u64,
+    /// Writes between two syncs; 0 for none.
+    sync_every: u64,
+    writes: u64,
+    /// A sync is outstanding; nothing else may be.
+    syncing: bool,
+    /// End of the pause before the next operation, once it has begun.
+    pause_until_ns: Option<u64>,
+    warm_up_ns: u64,
+    counted: bool,
+    /// Due times of the chunk under way; empty in the closed loop.
+    chunk_due_ns: Vec<u64>,
+    /// Due times, on the driver's clock, of what the last call issued.
+    issued_due_ns: Vec<u64>,
+}
+
+impl Gates {
+    /// The gates of a workload, if it has any. `chunk` is the most operations generated at once.
+    pub(crate) fn of(workload: &Workload, thread: u32, chunk: usize) -> Option<Self> {
+        let load = &workload.load;
+        if *load == crate::Load::default() && workload.sync_every == 0 {
+            return None;
+        }
+        let due = load.open.is_some();
+        Some(Self {
+            arrivals: load.open.map(|open| Arrivals::new(open, workload.seed, thread, workload.threads)),
+            throttle: load.cap.map(|cap| Throttle::new(cap, workload.record_bytes, thread, workload.threads)),
+            think: load.think,
+            since_pause: 0,
+            sync_every: workload.sync_every,
+            writes: 0,
+            syncing: false,
+            pause_until_ns: None,
+            warm_up_ns: load.warm_up_ns,
+            counted: load.warm_up_ns == 0,
+            chunk_due_ns: Vec::with_capacity(if due { chunk } else { 0 }),
+            issued_due_ns: Vec::with_capacity(if due { workload.depth as usize } else { 0 }),
+        })
+    }
+
+    /// A chunk of `count` operations has been generated.
+    pub(crate) fn schedule(&mut self, count: usize) {
+        if let Some(arrivals) = &mut self.arrivals {
+            self.chunk_due_ns.clear();
+            self.chunk_due_ns.extend((0..count).map(|_| arrivals.next_ns()));
+        }
+    }
+
+    /// A call of the driver begins, `at_ns` after the thread's start.
+    pub(crate) fn begin(&mut self, at_ns: u64) {
+        self.issued_due_ns.clear();
+        self.counted = at_ns >= self.warm_up_ns;
+    }
+
+    pub(crate) fn counted(&self) -> bool {
+        self.counted
+    }
+
+    pub(crate) fn due_ns(&self) -> &[u64] {
+        &self.issued_due_ns
+    }
+
+    /// Whether a sync that must be alone is outstanding.
+    pub(crate) fn alone(&mut self, in_flight: u32) -> bool {
+        self.syncing &= in_flight > 0;
+        self.syncing
+    }
+
+    /// What holds back operation `index` of the chunk, `at_ns` after the start; the last completion was at `last_ns`.
+    pub(crate) fn gate(&mut self, index: usize, at_ns: u64, last_ns: u64, in_flight: u32) -> Gate {
+        if self.sync_every > 0 && self.writes >= self.sync_every {
+            return if in_flight > 0 { Gate::Completion } else { Gate::Sync };
+        }
+        if let Some(Think { pause_ns, every_operations }) = self.think
+            && self.since_pause >= every_operations
+        {
+            if in_flight > 0 {
+                return Gate::Completion;
+            }
+            let until_ns = *self.pause_until_ns.get_or_insert(last_ns.saturating_add(pause_ns));
+            if at_ns < until_ns {
+                return Gate::Until(until_ns);
+            }
+            self.since_pause = 0;
+            self.pause_until_ns = None;
+        }
+        match self.chunk_due_ns.get(index) {
+            Some(due_ns) if at_ns < *due_ns => return Gate::Until(*due_ns),
+            _ => {}
+        }
+        match &self.throttle {
+            Some(throttle) if at_ns < throttle.slot_ns() => Gate::Until(throttle.slot_ns()),
+            _ => Gate::Open,
+        }
+    }
+
+    /// Operation `index` of the chunk is issued, `at_ns` after the start, which was at `start_ns`.
+    pub(crate) fn issue(&mut self, index: usize, op: &Op, at_ns: u64, start_ns: u64) {
+        if let Some(throttle) = &mut self.throttle {
+            throttle.spend(at_ns, op.length_bytes);
+        }
+        if let Some(due_ns) = self.chunk_due_ns.get(index) {
+            self.issued_due_ns.push(start_ns + due_ns);
+        }
+        self.since_pause += 1;
+        self.writes += u64::from(op.kind == OpKind::Write);
+    }
+
+    /// A sync is issued at `now_ns` on the driver's clock.
+    pub(crate) fn issue_sync(&mut self, now_ns: u64) {
+        self.syncing = true;
+        self.writes = 0;
+        if self.arrivals.is_some() {
+            self.issued_due_ns.push(now_ns);
+        }
+    }
+}
