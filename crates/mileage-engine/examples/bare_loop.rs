@@ -11,7 +11,7 @@ use io_uring::{IoUring, opcode, types};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::error::Error;
-use std::ffi::CString;
+use std::ffi::CStr;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::Write;
@@ -149,7 +149,7 @@ fn ring(mut place: Place, time: Duration, depth: u32, batch: usize) -> Result<()
         submitter.submit_and_wait(batch.min(outstanding))?;
         completions.sync();
         for entry in &mut completions {
-            if entry.result() != length as i32 {
+            if usize::try_from(entry.result()) != Ok(length) {
                 return Err(format!("a completion of {}", entry.result()).into());
             }
             free.push(entry.user_data() as u16);
@@ -173,22 +173,26 @@ fn offsets(time: Duration) -> std::io::Result<()> {
     began.tell("offsets", operations)
 }
 
+/// Create, stat, utime and unlink of so many empty files, each named by its whole path.
 fn metadata(folder: &str, files: u64) -> Result<(), Box<dyn Error>> {
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
-    let path = |number: u64| CString::new(format!("{folder}/f{number}")).expect("a path has no zero byte");
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, open, stat, unlink, utimensat};
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };
-    type Call<'a> = Box<dyn Fn(u64) -> rustix::io::Result<()> + 'a>;
     let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC;
-    let steps: [(&str, Call<'_>); 4] = [
-        ("create", Box::new(|file| rustix::fs::open(path(file), flags, Mode::from_raw_mode(0o644)).map(drop))),
-        ("stat", Box::new(|file| rustix::fs::stat(path(file)).map(drop))),
-        ("utime", Box::new(|file| rustix::fs::utimensat(CWD, path(file), &times, AtFlags::empty()))),
-        ("unlink", Box::new(|file| rustix::fs::unlink(path(file)))),
-    ];
-    for (name, call) in steps {
+    let mut path = Vec::with_capacity(4096);
+    for name in ["create", "stat", "utime", "unlink"] {
         let began = Began::now();
-        (0..files).try_for_each(&call)?;
+        for file in 0..files {
+            path.clear();
+            write!(path, "{folder}/f{file}\0")?;
+            let path = CStr::from_bytes_with_nul(&path)?;
+            match name {
+                "create" => drop(open(path, flags, Mode::from_raw_mode(0o644))?),
+                "stat" => drop(black_box(stat(path)?)),
+                "utime" => utimensat(CWD, path, &times, AtFlags::empty())?,
+                _ => unlink(path)?,
+            }
+        }
         began.tell(name, files)?;
     }
     Ok(())

@@ -54,12 +54,12 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
             fill_ns: sum(|part| part.fill_ns),
             verify_ns: sum(|part| part.verify_ns),
             kernel_workers_ns: sum(|part| part.kernel_workers_ns),
-            notes: notes(parts),
             clock: clock::name().to_owned(),
             ..Usage::default()
         },
         mismatches: parts.iter().flat_map(|part| part.mismatches.clone()).take(MISMATCHES_MAX).collect(),
         error: failure.map(|(_, error)| error),
+        notes: notes(parts),
         interrupted: parts.iter().any(|part| part.interrupted),
         ..RunRecord::default()
     };
@@ -67,7 +67,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
     Finished { record, audit }
 }
 
-/// What else is to be known of the figures.
+/// What a reader must know beside the figures.
 fn notes(parts: &[Part]) -> Vec<String> {
     let mut notes = Vec::new();
     let punting = parts.iter().filter(|part| part.punted > 0).count();

@@ -53,9 +53,6 @@ pub struct Usage {
     pub device: BTreeMap<String, u64>,
     /// What limited the rate: `device`, `cpu`, `rate`, `memory`; empty when not known.
     pub limited_by: String,
-    /// What else is to be known of the figures, one line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
 }
 
 /// What became of the log of single operations.

@@ -95,13 +95,13 @@ fn a_target_that_needs_kernel_threads_is_noticed() {
     let Some(folder) = in_memory("a_target_that_needs_kernel_threads_is_noticed") else { return };
     let path = folder.path().join("data");
     std::fs::write(&path, vec![0xA5; 4 << 20]).unwrap();
-    let usage = run(random_reads(16), over_ring(&path)).record.usage;
-    assert!(usage.kernel_workers_ns > 0, "{usage:?}");
-    assert!(usage.notes.iter().any(|note| note.contains("kernel threads")), "{usage:?}");
+    let record = run(random_reads(16), over_ring(&path)).record;
+    assert!(record.usage.kernel_workers_ns > 0, "{:?}", record.usage);
+    assert!(record.notes.iter().any(|note| note.contains("kernel threads")), "{:?}", record.notes);
     let (_folder, path) = file_of(4 << 20);
     std::fs::read(&path).unwrap();
-    let usage = run(random_reads(16), over_ring(&path)).record.usage;
-    assert_eq!((usage.kernel_workers_ns, usage.notes), (0, vec![]), "cached reads are done at once");
+    let record = run(random_reads(16), over_ring(&path)).record;
+    assert_eq!((record.usage.kernel_workers_ns, record.notes), (0, vec![]), "cached reads are done at once");
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn a_sync_alone_is_no_sign_of_a_slow_target() {
     file.sync_all().unwrap();
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
     let workload = Workload { depth: 8, sync: Sync::Fdatasync, ..plain() };
-    let usage = run(workload, Options { direct: true, ..over_ring(&path) }).record.usage;
-    assert_eq!(usage.notes, Vec::<String>::new());
-    assert!(usage.kernel_workers_ns > 0, "a kernel thread did the sync");
+    let record = run(workload, Options { direct: true, ..over_ring(&path) }).record;
+    assert_eq!(record.notes, Vec::<String>::new());
+    assert!(record.usage.kernel_workers_ns > 0, "a kernel thread did the sync");
 }
 
 #[test]
@@ -205,5 +205,5 @@ fn a_target_that_stops_answering_ends_the_run_in_time() {
     let error = record.error.unwrap();
     assert_eq!(error.kind, "TIMEOUT", "{}", error.message);
     assert!(record.ops_written > 0, "what was done before is kept");
-    assert!(record.usage.notes.iter().any(|note| note.contains("never came back")), "{:?}", record.usage.notes);
+    assert!(record.notes.iter().any(|note| note.contains("never came back")), "{:?}", record.notes);
 }
