@@ -6,8 +6,9 @@ The command line and the public functions of `mileage` are thin faces of this mo
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -15,6 +16,8 @@ import msgspec
 from mileage.errors import MileageError, Refused
 from mileage.execute import Progress, Silent, execute_study
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
+from mileage.judge.grid import Rank, ranking
+from mileage.judge.history import STUDIES_MIN, Change, changes
 from mileage.plan import (
     WORKLOADS,
     Plan,
@@ -284,6 +287,56 @@ def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
     left, right = a[0].resolve().parts, b[0].resolve().parts
     depth = next(n for n in range(1, max(len(left), len(right)) + 1) if left[-n:] != right[-n:])
     return f"{Path(*left[-depth:])}:{a[1]}", f"{Path(*right[-depth:])}:{b[1]}"
+
+
+def rank(studies: Sequence[str], *, stage: str | None = None) -> dict[str, tuple[Rank, ...]]:
+    """For each cell that all studies measured, in the headline metric: the studies by rate, with ties.
+
+    Raises:
+        Refused: a folder or a stage does not exist, or no cell was measured in all of them.
+    """
+    measured = _measured(studies, stage)
+    cells = [cell for cell in measured[0][1] if all(cell in values for _, values in measured)]
+    if not cells:
+        raise Refused(f"{', '.join(studies)} have no measured cell in common")
+    try:
+        return {cell: ranking({name: values[cell] for name, values in measured}) for cell in cells}
+    except ValueError as cause:
+        raise Refused(str(cause)) from cause
+
+
+def history(studies: Sequence[str], *, stage: str | None = None) -> tuple[Change, ...]:
+    """Where a target's level changed over studies of it, given in the order in which they were made.
+
+    Raises:
+        Refused: fewer than six studies, or as :func:`rank`.
+    """
+    if len(studies) < 2 * STUDIES_MIN:
+        raise Refused(f"{len(studies)} studies: a history needs {2 * STUDIES_MIN} or more")
+    measured = _measured(studies, stage)
+    cells = [cell for cell in measured[0][1] if all(cell in values for _, values in measured)]
+    if not cells:
+        raise Refused(f"{', '.join(studies)} have no measured cell in common")
+    try:
+        return changes({cell: [median(values[cell]) for _, values in measured] for cell in cells})
+    except ValueError as cause:
+        raise Refused(str(cause)) from cause
+
+
+def _measured(studies: Sequence[str], stage: str | None) -> list[tuple[str, dict[str, list[float]]]]:
+    """Of each study the runs of each cell in its rate (bytes or operations per second), torture arm."""
+    if len(set(studies)) < len(studies):
+        raise Refused("a study is named twice; name each once")
+    found = []
+    for text in studies:
+        result, name = _stage_of(text, stage)
+        values: dict[str, list[float]] = {}
+        for sample in result.samples():
+            wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"
+            if (sample.stage, sample.arm, sample.metric) == (name, "torture", wanted):
+                values.setdefault(sample.cell, []).append(sample.value)
+        found.append((text, values))
+    return found
 
 
 def _stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:

@@ -65,6 +65,15 @@ def test_a_study_is_compared_and_the_exit_status_tells(tmp_path: Path) -> None:
     assert both.returncode == 0, both.stderr
     assert f"{tmp_path.name}/study:after" in both.stdout
     assert "elsewhere/study:after" in both.stdout
+    folders = [str(folder), str(twin)]
+    folders += [str(shutil.copytree(folder, tmp_path / f"night-{number}")) for number in range(4)]
+    ranks = run_mileage("compare", *folders[:3], "--stage", "after")
+    assert ranks.returncode == 0, ranks.stderr
+    assert "    1-3  " in ranks.stdout
+    assert all(len(line) <= 80 for line in ranks.stdout.splitlines())
+    assert run_mileage("compare", "--history", *folders).stdout.startswith("No change over 6 studies")
+    for wrong in (folders[:1], [*folders[:2], folders[0]], ["--history", *folders[:5]]):
+        assert run_mileage("compare", *wrong).returncode == 2
 
 
 def test_a_published_table_is_judged_again() -> None:

@@ -104,10 +104,10 @@ def test_drift_that_the_sham_shares_is_not_an_effect(stages: Make) -> None:
 
 def test_unequal_numbers_of_runs_weigh_cycles_equally(sample: MakeOne) -> None:
     samples = [
-        sample(value, cycle=cycle, stage=stage)
+        sample(level, cycle=cycle, stage=stage, run=run)
         for cycle, runs in ((1, 1), (2, 9))
         for stage, level in (("before", 100.0), ("after", 100.0 * cycle))
-        for value in [level] * runs
+        for run in range(runs)
     ]
     assert only(judge_stages(samples)).ratio == pytest.approx(math.sqrt(2))
 
@@ -241,7 +241,11 @@ def test_unpaired_arms_of_several_cycles_are_tested_by_cycle(sample: MakeOne) ->
     for _ in range(2):
         levels = rng.normal(5, 0.2, 4)
         arms.append(
-            [sample(math.exp(x + rng.normal(0, 0.001)), cycle=c) for c, x in enumerate(levels) for _ in "123"]
+            [
+                sample(math.exp(x + rng.normal(0, 0.001)), cycle=c, run=run)
+                for c, x in enumerate(levels)
+                for run in range(3)
+            ]
         )
     comparison = judge_arms(*arms, paired=False)
     means = [
@@ -479,7 +483,9 @@ def test_nothing_to_compare() -> None:
 )
 def test_the_answer_is_never_nan_or_infinite(sample: MakeOne, values: list[float]) -> None:
     samples = [
-        sample(v, cycle=i // 8, arm=("torture", "sham")[i // 4 % 2], stage=("before", "after")[i // 2 % 2])
+        sample(
+            v, run=i, cycle=i // 8, arm=("torture", "sham")[i // 4 % 2], stage=("before", "after")[i // 2 % 2]
+        )
         for i, v in enumerate(values)
     ]
     assert all(math.isfinite(x) for x in everything(judge_stages(samples)))
@@ -495,6 +501,17 @@ def test_units_average_to_the_ratio(stages: Make) -> None:
 
 
 # Misuse
+
+
+def test_a_row_that_appears_twice_is_refused_by_name(stages: Make, arm: Make) -> None:
+    samples = stages(40)
+    with pytest.raises(
+        ValueError, match=r"ops_per_s of iops.random_write 4 KiB appears twice \(run 0, cycle 1"
+    ):
+        judge_stages([*samples, samples[0]])
+    runs = arm([1.0, 2.0])
+    with pytest.raises(ValueError, match="appears twice"):
+        judge_arms(runs, [*runs, runs[1]], paired=True)
 
 
 def test_misuse_is_refused(stages: Make, sample: MakeOne, arm: Make) -> None:

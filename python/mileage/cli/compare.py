@@ -8,8 +8,7 @@ import click
 
 
 @click.command("compare")
-@click.argument("a", required=False)
-@click.argument("b", required=False)
+@click.argument("studies", nargs=-1, metavar="A B [C ...]")
 @click.option(
     "--stage", default=None, metavar="NAME", help="Stage that two studies are compared at; default: the last."
 )
@@ -26,44 +25,68 @@ import click
 @click.option(
     "--margin", type=float, metavar="PERCENT", help="Difference that counts as none, in percent; default: 2."
 )
+@click.option("--history", is_flag=True, help="The studies are of one target over time: where did it change?")
 @click.option(
     "--fail-if", type=click.Choice(["slower", "faster", "different"]), help="Exit with 1 if any cell is so."
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(
-    a: str | None,
-    b: str | None,
+    studies: tuple[str, ...],
     stage: str | None,
     table: Path | None,
     against: Path | None,
     runs: int | None,
     margin: float | None,
+    history: bool,
     fail_if: str | None,
     as_json: bool,
 ) -> None:
     """Compare A with B: two study folders, or two stages written FOLDER:STAGE;
+    rank three or more; find where a history of studies of one target changed;
     or judge a published table of differences and standard deviations again.
 
     \b
     mileage compare study-1:before study-1:after
     mileage compare study-1 study-2 --fail-if slower
+    mileage compare disk sata nvme            a ranking, with ties
+    mileage compare --history nightly-*       in the order given
     mileage compare --table published.csv --runs 10
     """
     if table is not None:
-        if a is not None or stage is not None:
-            raise click.UsageError("--table judges a file: leave out A, B and --stage")
+        if studies or stage is not None or history:
+            raise click.UsageError("--table judges a file: leave out studies, --stage and --history")
         _table(table, against, runs, margin, fail_if, as_json)
         return
-    given = [
-        name
-        for name, value in (("against", against), ("runs", runs), ("margin", margin))
-        if value is not None
-    ]
+    options = (("against", against), ("runs", runs), ("margin", margin))
+    given = [name for name, value in options if value is not None]
     if given:
         raise click.UsageError(f"--{given[0]} belongs to --table")
-    if a is None or b is None:
+    if history or len(studies) > 2:
+        if fail_if is not None:
+            raise click.UsageError("--fail-if needs two studies or a table: a ranking has no slower")
+        _many(studies, stage, history, as_json)
+        return
+    if len(studies) != 2:
         raise click.UsageError("name two studies or stages to compare, or give --table CSV")
-    _studies(a, b, stage, fail_if, as_json)
+    _studies(*studies, stage, fail_if, as_json)
+
+
+def _many(studies: tuple[str, ...], stage: str | None, history: bool, as_json: bool) -> None:
+    from mileage import lab
+    from mileage.report.many import history_text, ranking_text
+
+    if history:
+        changes = lab.history(studies, stage=stage)
+        if as_json:
+            _print_json(changes)
+        else:
+            click.echo(history_text(changes, studies), nl=False)
+        return
+    ranks = lab.rank(studies, stage=stage)
+    if as_json:
+        _print_json(ranks)
+    else:
+        click.echo(ranking_text(ranks), nl=False)
 
 
 def _studies(a: str, b: str, stage: str | None, fail_if: str | None, as_json: bool) -> None:

@@ -16,7 +16,7 @@ import msgspec
 from mileage.judge.correction import benjamini_hochberg, holm
 from mileage.judge.evidence import Evidence, Unit, complete_cycles, of_independent, of_pairs, of_stages
 from mileage.judge.ratio import exp
-from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell
+from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell, check_unique
 from mileage.judge.summary import superiority
 from mileage.judge.verdict import Verdict, decide, relevance_of
 
@@ -109,13 +109,14 @@ def compare_stages(
     logs, the sham's change subtracted with its own variance, and the comparison is descriptive.
 
     `relevance` maps "throughput", "iops", "p99" to a relative change (0.02 = 2 %); a missing one takes the
-    default. ValueError: equal or empty stage names, an unknown arm, alpha outside (0, 0.5).
+    default. ValueError: equal or empty stage names, an unknown arm, a row twice, alpha outside (0, 0.5).
     """
     _check_question(baseline, candidate, alpha)
     for sample in samples:
         if sample.arm not in (TORTURE, SHAM):
             raise ValueError(f"arm {sample.arm!r}: expected {TORTURE!r} or {SHAM!r}")
     used = [s for s in samples if s.stage in (baseline, candidate)]
+    check_unique(used)
     cycles = complete_cycles(used, baseline, candidate)
     sham = any(s.arm == SHAM and (len(cycles) > 1 or s.cycle in cycles) for s in used)
     evidence = [of_stages(group, baseline, candidate, cycles, sham) for group in by_cell(used)]
@@ -149,12 +150,13 @@ def compare_arms(
     `paired`: runs with the same cycle and block were made together; t on the blocks' log ratios. Otherwise
     Welch on logs: of the runs, or of the cycles' means where both arms have two or more cycles, since runs
     within a cycle are not independent. `labels` names the two. `relevance` as in `compare_stages`.
-    ValueError: an arm that mixes stages or arms, equal or empty labels, alpha outside (0, 0.5).
+    ValueError: an arm that mixes stages or arms, a row twice, equal or empty labels, alpha outside (0, 0.5).
     """
     _check_question(*labels, alpha)
     for label, arm in zip(labels, (a, b), strict=True):
         if len(kinds := {(s.arm, s.stage) for s in arm}) > 1:
             raise ValueError(f"{label} mixes {sorted(kinds)}: choose the samples of one arm and one stage")
+        check_unique(arm)
     several = all(len({s.cycle for s in arm}) > 1 for arm in (a, b))
     unit: Unit = "block" if paired else "cycle" if several else "run"
     cells_a, cells_b = ({(g[0].cell, g[0].metric): g for g in by_cell(arm)} for arm in (a, b))

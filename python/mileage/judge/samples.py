@@ -43,6 +43,17 @@ class Sample(msgspec.Struct, frozen=True):
         return math.isfinite(self.value) and self.value > 0
 
 
+def check_unique(samples: Iterable[Sample]) -> None:
+    """ValueError if one run has two values of one metric: which of them counts cannot be known."""
+    seen: set[tuple[object, ...]] = set()
+    for s in samples:
+        key = (s.cell, s.metric, s.run, s.cycle, s.arm, s.stage, s.block)
+        if key in seen:
+            place = f"run {s.run}, cycle {s.cycle}, {s.arm}, {s.stage}, block {s.block}"
+            raise ValueError(f"{s.metric} of {s.cell} appears twice ({place}): keep one of the rows")
+        seen.add(key)
+
+
 def by_cell(samples: Iterable[Sample]) -> list[list[Sample]]:
     """The samples of each (cell, metric), in an order that depends on the labels only, sizes ascending.
 
