@@ -42,7 +42,9 @@ mod pace;
 mod pattern;
 mod workload;
 
-pub use content::Content;
+pub use content::{
+    BLOCK_BYTES, Blocks, Content, Expected, Finding, Identity, IozoneBytes, Kind, Lap, Writing, plain_findings,
+};
 pub use execution::{Completion, Execution, Observer, Op, OpKind, Step, Unobserved};
 pub use load::{Cap, Load, Open, Ramp, Spacing, Think};
 pub use metadata::{

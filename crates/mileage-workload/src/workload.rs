@@ -234,6 +234,7 @@ impl Workload {
             return Err(Error::Endless);
         }
         self.load.check()?;
+        self.content.check(self.record_bytes)?;
         in_range("discard_percent", u64::from(self.discard_percent), 0, 100)?;
         if self.sync_every > 0 && self.sync == Sync::None {
             return Err(Error::Refused {

@@ -1,5 +1,8 @@
-//! Behaviour of the execution contract, one file per behaviour.
+//! Behaviour of the execution contract and of the contents, one file per behaviour.
+mod content;
 mod driver;
+mod findings;
+mod iozone_bytes;
 mod judging;
 mod loads;
 mod metadata;

@@ -1,0 +1,344 @@
+//! What is wrong with a record that is not what was written, told from its bytes alone.
+//!
+//! A record is looked at in sectors of 512 bytes. A sector of one of our blocks says whose it is, in every sixteen bytes
+//! of it; the claim counts once the whole sector has been made from it and compared. What the sectors are, side by side,
+//! gives the name:
+//!
+//! | name | the record holds |
+//! |---|---|
+//! | `flipped` | what was written, but for a few bits |
+//! | `stale` | whole blocks of an older generation or lap, at their place |
+//! | `torn` | new and old parts: a change inside a block, or one change in the record, which then begins or ends old |
+//! | `misplaced` | blocks that belong elsewhere, in this file or another of the same seed |
+//! | `foreign` | none of ours, or a newer writing than the one asked for |
+//!
+//! # Limits
+//! Duplicates of one class are the same bytes: one in the place of another is right. Contents that carry no identity
+//! (zeros, IOzone's) are compared, and what differs is `flipped` or `foreign`.
+
+use super::blocks::{BLOCK_BYTES, Blocks, PAIR_BYTES};
+use super::identity::{Identity, Writing};
+use std::fmt;
+
+const SECTOR_BYTES: usize = 512;
+
+/// Which lap of the writing is expected in a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lap {
+    /// This one.
+    Exactly(u32),
+    /// Whichever, but one alone in each block: an earlier run wrote it.
+    Any,
+    /// Any lap of this or an older generation, one alone in each block: not yet written by this run.
+    Older,
+    /// Any lap of this or an older generation, and parts of several: a write is under way there.
+    Unsettled,
+}
+
+/// What is expected in a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// Number of the file.
+    pub file: u16,
+    /// Number of the writing.
+    pub generation: u32,
+    /// Lap of the writing.
+    pub lap: Lap,
+}
+
+/// What a wrong record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A few bits differ.
+    Flipped,
+    /// An older content of the same place.
+    Stale,
+    /// Another place's content.
+    Misplaced,
+    /// Part new, part old.
+    Torn,
+    /// Nothing that was written there.
+    Foreign,
+}
+
+impl Kind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Flipped => "flipped",
+            Self::Stale => "stale",
+            Self::Misplaced => "misplaced",
+            Self::Torn => "torn",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+/// A stretch of a record that is wrong in one way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is.
+    pub kind: Kind,
+    /// First byte of the file that differs.
+    pub offset_bytes: u64,
+    /// One line: what was expected and what was found.
+    pub message: String,
+}
+
+/// What a sector is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sector {
+    Right,
+    Flipped,
+    Older(Identity),
+    Newer(Identity),
+    Other(Identity),
+    Zeros,
+    Unknown,
+}
+
+/// Neighbouring sectors of one kind.
+struct Run {
+    sector: Sector,
+    last: Sector,
+    expected: Identity,
+    from: usize,
+    to: usize,
+}
+
+impl Blocks {
+    /// Whether a record holds what is expected; the way of every read that is right, without allocation.
+    ///
+    /// Inlined wherever it is called, as [`Blocks::fill`].
+    #[inline(always)]
+    pub fn agrees(&self, expected: Expected, offset_bytes: u64, found: &[u8]) -> bool {
+        let mut scratch = [0; BLOCK_BYTES];
+        let (mut at, mut place) = (0, offset_bytes);
+        while at < found.len() {
+            let within = place as usize % BLOCK_BYTES;
+            let part = &found[at..found.len().min(at + BLOCK_BYTES - within)];
+            let block = place / BLOCK_BYTES as u64;
+            let Some(identity) = self.candidate(expected, block, within, part) else { return false };
+            let made = &mut scratch[..part.len()];
+            self.fill_part(identity, within, made);
+            if made != part {
+                return false;
+            }
+            at += part.len();
+            place += part.len() as u64;
+        }
+        true
+    }
+
+    /// The identity that a right block has; where several would be right, the one that its first bytes claim.
+    #[inline(always)]
+    fn candidate(&self, expected: Expected, block: u64, within: usize, part: &[u8]) -> Option<Identity> {
+        let Expected { file, generation, lap } = expected;
+        if let Lap::Exactly(lap) = lap {
+            return Some(self.identity(Writing { file, generation, lap }, block));
+        }
+        // The short run of zeros claims nothing; where the part begins with it, it does not end with it.
+        let claimed = [
+            part.first_chunk::<PAIR_BYTES>().map(|pair| (within, pair)),
+            part.last_chunk().map(|pair| (within + part.len() - PAIR_BYTES, pair)),
+        ];
+        claimed
+            .into_iter()
+            .flatten()
+            .filter_map(|(at, pair)| self.claim(at, pair))
+            .find(|claimed| self.fits(expected, block, *claimed))
+    }
+
+    /// Whether an identity is one that is right in block `block`.
+    fn fits(&self, expected: Expected, block: u64, identity: Identity) -> bool {
+        let Writing { file, generation, lap } = identity.writing;
+        let in_time = match expected.lap {
+            Lap::Exactly(exactly) => generation == expected.generation && lap == exactly.min(Writing::LAP_MAX),
+            Lap::Any => generation == expected.generation,
+            Lap::Older | Lap::Unsettled => generation <= expected.generation,
+        };
+        in_time && file == expected.file && identity == self.identity(identity.writing, block)
+    }
+
+    /// What is wrong with a record of which [`Blocks::agrees`] is false; empty if it is right after all.
+    pub fn findings(&self, expected: Expected, offset_bytes: u64, found: &[u8]) -> Vec<Finding> {
+        let mut runs: Vec<Run> = Vec::new();
+        let (mut at, mut place) = (0, offset_bytes);
+        while at < found.len() {
+            let within = place as usize % BLOCK_BYTES;
+            let part = &found[at..found.len().min(at + BLOCK_BYTES - within)];
+            self.look_at_block(expected, place / BLOCK_BYTES as u64, (within, at), part, &mut runs);
+            at += part.len();
+            place += part.len() as u64;
+        }
+        let describe = |run: &Run| self.describe(run, &runs, offset_bytes, found);
+        runs.iter().filter(|run| run.sector != Sector::Right).map(describe).collect()
+    }
+
+    fn look_at_block(
+        &self,
+        expected: Expected,
+        block: u64,
+        (within, at): (usize, usize),
+        part: &[u8],
+        runs: &mut Vec<Run>,
+    ) {
+        let sectors = || {
+            (0..part.len()).step_by(SECTOR_BYTES).map(|from| (from, &part[from..part.len().min(from + SECTOR_BYTES)]))
+        };
+        let claims: Vec<Option<Identity>> =
+            sectors().map(|(from, sector)| self.proven(within + from, sector)).collect();
+        let newest = |identity: &&Identity| (identity.writing.generation, identity.writing.lap);
+        let fitting =
+            claims.iter().flatten().filter(|identity| self.fits(expected, block, **identity)).max_by_key(newest);
+        let lap = if let Lap::Exactly(lap) = expected.lap { lap } else { 0 };
+        let assumed = Writing { file: expected.file, generation: expected.generation, lap };
+        let wanted = fitting.copied().unwrap_or_else(|| self.identity(assumed, block));
+        for ((from, sector), claim) in sectors().zip(claims) {
+            let unsettled = claim.filter(|claim| expected.lap == Lap::Unsettled && self.fits(expected, block, *claim));
+            let wanted = unsettled.unwrap_or(wanted);
+            let sector_is = self.sector(wanted, claim, within + from, sector);
+            let (from, to) = (at + from, at + from + sector.len());
+            match runs.last_mut() {
+                Some(run) if run.last.joins(sector_is) => (run.to, run.last) = (to, sector_is),
+                _ => runs.push(Run { sector: sector_is, last: sector_is, expected: wanted, from, to }),
+            }
+        }
+    }
+
+    /// The identity that a sector proves: claimed by some of its bytes, and borne out by the rest but for a few bits.
+    fn proven(&self, within: usize, sector: &[u8]) -> Option<Identity> {
+        let last = sector.len().saturating_sub(PAIR_BYTES) / PAIR_BYTES * PAIR_BYTES;
+        [0, last, last / 2 / PAIR_BYTES * PAIR_BYTES].into_iter().find_map(|at| {
+            let claimed = self.claim(within + at, sector[at..].first_chunk::<PAIR_BYTES>()?)?;
+            is_near(self.differing_bits(claimed, within, sector), sector).then_some(claimed)
+        })
+    }
+
+    fn differing_bits(&self, identity: Identity, within: usize, sector: &[u8]) -> u32 {
+        let mut made = [0; SECTOR_BYTES];
+        self.fill_part(identity, within, &mut made[..sector.len()]);
+        differing_bits(&made[..sector.len()], sector)
+    }
+
+    fn sector(&self, wanted: Identity, claim: Option<Identity>, within: usize, sector: &[u8]) -> Sector {
+        let bits = self.differing_bits(wanted, within, sector);
+        let age = |identity: Identity| (identity.writing.generation, identity.writing.lap);
+        match claim {
+            _ if bits == 0 => Sector::Right,
+            _ if is_near(bits, sector) => Sector::Flipped,
+            Some(claim) if claim.writing.file != wanted.writing.file => Sector::Other(claim),
+            Some(claim) if (claim.block, claim.shared) != (wanted.block, wanted.shared) => Sector::Other(claim),
+            Some(claim) if age(claim) < age(wanted) => Sector::Older(claim),
+            Some(claim) => Sector::Newer(claim),
+            None if sector.iter().all(|byte| *byte == 0) => Sector::Zeros,
+            None => Sector::Unknown,
+        }
+    }
+
+    fn describe(&self, run: &Run, runs: &[Run], offset_bytes: u64, found: &[u8]) -> Finding {
+        let within = (offset_bytes as usize + run.from) % BLOCK_BYTES;
+        let span = run.from..run.to.min(run.from + BLOCK_BYTES - within);
+        let mut made = [0; BLOCK_BYTES];
+        self.fill_part(run.expected, within, &mut made[..span.len()]);
+        let (made, part) = (&made[..span.len()], &found[span]);
+        let first = made.iter().zip(part).position(|(a, b)| a != b).unwrap_or(0);
+        let place = offset_bytes + run.from as u64;
+        let (from, to, expected) = (place, offset_bytes + run.to as u64, run.expected);
+        let (kind, message) = match run.sector {
+            Sector::Right | Sector::Flipped => (Kind::Flipped, flips(place, made, part)),
+            Sector::Older(older) if is_torn(run, runs, offset_bytes, found.len()) => {
+                (Kind::Torn, format!("bytes {from} to {to} hold {older}, the rest of the record {expected}"))
+            }
+            Sector::Older(older) => (Kind::Stale, format!("expected {expected}, found {older}")),
+            Sector::Other(other) => (Kind::Misplaced, format!("expected {expected}, found {other}")),
+            Sector::Newer(newer) => {
+                (Kind::Foreign, format!("expected {expected}, found {newer}: the target was written again"))
+            }
+            Sector::Zeros if is_torn(run, runs, offset_bytes, found.len()) => {
+                (Kind::Torn, format!("bytes {from} to {to} are zeros, the rest of the record is {expected}"))
+            }
+            Sector::Zeros => (Kind::Foreign, format!("expected {expected}, found zeros from {from} to {to}")),
+            Sector::Unknown => (Kind::Foreign, strange(&expected, made, part, first)),
+        };
+        Finding { kind, offset_bytes: place + first as u64, message }
+    }
+}
+
+impl Sector {
+    /// Whether a neighbour belongs to the same run: the same trouble, wherever its own place is.
+    fn joins(self, next: Self) -> bool {
+        match (self, next) {
+            (Self::Older(a), Self::Older(b)) | (Self::Newer(a), Self::Newer(b)) => a.writing == b.writing,
+            (Self::Other(a), Self::Other(b)) => a.writing == b.writing && (a == b || b.block == a.block + 1),
+            (Self::Flipped, _) => false,
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// Whether an old run is what a torn write leaves: it changes inside a block, or it is one end of a record whose other
+/// end is new.
+fn is_torn(run: &Run, runs: &[Run], offset_bytes: u64, record: usize) -> bool {
+    let is_cut = |at: usize| at > 0 && at < record && !(offset_bytes as usize + at).is_multiple_of(BLOCK_BYTES);
+    let one_change = runs.len() == 2 && runs.iter().any(|run| matches!(run.sector, Sector::Right | Sector::Flipped));
+    one_change || is_cut(run.from) || is_cut(run.to)
+}
+
+/// Whether so few bits differ that the rest proves the content.
+fn is_near(bits: u32, sector: &[u8]) -> bool {
+    bits as usize <= sector.len() / 4
+}
+
+fn differing_bits(a: &[u8], b: &[u8]) -> u32 {
+    a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum()
+}
+
+/// What is wrong with bytes that carry no identity; `place` is their offset in the file. Empty if they agree.
+pub fn plain_findings(place: u64, expected: &[u8], found: &[u8]) -> Vec<Finding> {
+    let sectors = expected.chunks(SECTOR_BYTES).zip(found.chunks(SECTOR_BYTES)).enumerate();
+    let wrong = sectors.filter(|(_, (expected, found))| expected != found);
+    wrong
+        .map(|(number, (expected, found))| {
+            let place = place + (number * SECTOR_BYTES) as u64;
+            let first = expected.iter().zip(found).position(|(a, b)| a != b).unwrap_or(0);
+            let near = is_near(differing_bits(expected, found), found);
+            let (kind, message) = if near {
+                (Kind::Flipped, flips(place, expected, found))
+            } else {
+                (Kind::Foreign, strange(&"IOzone's bytes", expected, found, first))
+            };
+            Finding { kind, offset_bytes: place + first as u64, message }
+        })
+        .collect()
+}
+
+/// Names the first few bits that differ.
+fn flips(place: u64, expected: &[u8], found: &[u8]) -> String {
+    const NAMED: usize = 4;
+    let differing = (place..).zip(expected.iter().zip(found)).filter(|(_, (a, b))| a != b);
+    let names = differing.take(NAMED).map(|(at, (a, b))| {
+        let bits: Vec<String> = (0..8).filter(|bit| (a ^ b) >> bit & 1 == 1).map(|bit| bit.to_string()).collect();
+        format!("byte {at} expected {a:#04x}, found {b:#04x} (bit {})", bits.join(", "))
+    });
+    let (count, names) = (differing_bits(expected, found), names.collect::<Vec<_>>().join("; "));
+    format!("{count} {} flipped: {names}", if count == 1 { "bit" } else { "bits" })
+}
+
+fn strange(expected: &dyn fmt::Display, made: &[u8], found: &[u8], first: usize) -> String {
+    let word = |bytes: &[u8]| bytes[first..].iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte));
+    format!(
+        "expected {expected} ({:016x}...), found bytes of no writing with this seed ({:016x}...)",
+        word(made),
+        word(found)
+    )
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Writing { file, generation, lap } = self.writing;
+        let what = if self.shared { "duplicate of class" } else { "block" };
+        write!(to, "{what} {} of generation {generation}, lap {lap}", self.block)?;
+        if file > 0 { write!(to, ", file {file}") } else { Ok(()) }
+    }
+}

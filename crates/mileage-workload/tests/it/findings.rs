@@ -1,0 +1,198 @@
+//! Corruption planted in what was written, and named as what it is.
+
+use mileage_workload::{BLOCK_BYTES, Blocks, Content, Expected, Finding, Kind, Lap, Writing};
+use proptest::prelude::*;
+
+const BLOCK: usize = BLOCK_BYTES;
+
+/// A record somewhere in a file, its expected writing, and what a reader gets.
+#[derive(Clone, Debug)]
+struct Read {
+    blocks: Blocks,
+    writing: Writing,
+    offset: u64,
+    length: usize,
+}
+
+fn read(seed: u64, compressible_percent: u8, writing: Writing, offset: u64, length: usize) -> Read {
+    let content = Content::Mixed { compressible_percent, duplicate_percent: 0 };
+    Read { blocks: Blocks::new(seed, &content).unwrap(), writing, offset, length }
+}
+
+impl Read {
+    fn bytes(&self, writing: Writing, offset: u64) -> Vec<u8> {
+        let mut out = vec![0; self.length];
+        self.blocks.fill(writing, offset, &mut out);
+        out
+    }
+
+    fn right(&self) -> Vec<u8> {
+        self.bytes(self.writing, self.offset)
+    }
+
+    fn expected(&self, lap: Lap) -> Expected {
+        Expected { file: self.writing.file, generation: self.writing.generation, lap }
+    }
+
+    /// What is found when each rule is applied that could be: this lap exactly, and any lap.
+    fn find(&self, found: &[u8]) -> Vec<Finding> {
+        let exactly = self.expected(Lap::Exactly(self.writing.lap));
+        let findings = self.blocks.findings(exactly, self.offset, found);
+        assert_eq!(findings.is_empty(), self.blocks.agrees(exactly, self.offset, found));
+        findings
+    }
+}
+
+fn any_read() -> impl Strategy<Value = Read> {
+    let writing = (0_u16..3, 2_u32..9, 1_u32..9).prop_map(|(file, generation, lap)| Writing { file, generation, lap });
+    let sizes = prop_oneof![Just(512_usize), Just(1024), Just(4096), Just(16_384), Just(131_072)];
+    (any::<u64>(), 0_u8..=100, writing, sizes, 0_u64..1 << 20)
+        .prop_map(|(seed, level, writing, length, number)| read(seed, level, writing, number * length as u64, length))
+}
+
+/// The kinds found, and that the message names what `words` say.
+fn only(findings: &[Finding], kind: Kind, words: &[String]) -> Result<(), TestCaseError> {
+    prop_assert!(!findings.is_empty(), "nothing was found");
+    for finding in findings {
+        prop_assert_eq!(finding.kind, kind, "{:?}", finding);
+        for word in words {
+            prop_assert!(finding.message.contains(word.as_str()), "{} is not in {:?}", word, finding);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn what_was_written_is_right(read in any_read()) {
+        let found = read.right();
+        prop_assert_eq!(read.find(&found), vec![]);
+        for lap in [Lap::Any, Lap::Older, Lap::Unsettled] {
+            let expected = read.expected(lap);
+            prop_assert_eq!(read.blocks.findings(expected, read.offset, &found), vec![], "{:?}", lap);
+            let newer = Expected { generation: expected.generation + 1, ..expected };
+            prop_assert_eq!(read.blocks.findings(newer, read.offset, &found).is_empty(), lap != Lap::Any);
+        }
+    }
+
+    #[test]
+    fn flipped_bits_are_counted_and_named(read in any_read(), at in any::<prop::sample::Index>(), bit in 0_u32..8) {
+        let mut found = read.right();
+        let at = at.index(found.len());
+        found[at] ^= 1_u8 << bit;
+        let place = read.offset + at as u64;
+        for expected in [Lap::Exactly(read.writing.lap), Lap::Any].map(|lap| read.expected(lap)) {
+            prop_assert!(!read.blocks.agrees(expected, read.offset, &found));
+            let findings = read.blocks.findings(expected, read.offset, &found);
+            only(&findings, Kind::Flipped, &["1 bit flipped".into(), format!("byte {place} "), format!("(bit {bit})")])?;
+            prop_assert_eq!((findings.len(), findings[0].offset_bytes), (1, place));
+        }
+    }
+
+    #[test]
+    fn an_older_writing_is_stale(read in any_read(), generation in any::<bool>()) {
+        let mut older = read.writing;
+        if generation { older.generation -= 1 } else { older.lap -= 1 }
+        let findings = read.find(&read.bytes(older, read.offset));
+        let words = [format!("found block {} of generation {}, lap {}", read.offset / BLOCK as u64, older.generation, older.lap)];
+        only(&findings, Kind::Stale, &words)?;
+        // The first bytes may agree by chance, and the run of zeros is the same in all blocks.
+        prop_assert!(findings.len() == 1 && (read.offset..read.offset + 64).contains(&findings[0].offset_bytes));
+    }
+
+    #[test]
+    fn a_stale_block_inside_a_record_is_stale(read in any_read(), number in any::<prop::sample::Index>()) {
+        prop_assume!(read.length >= 3 * BLOCK);
+        let at = BLOCK * (1 + number.index(read.length / BLOCK - 2));
+        let (mut found, older) = (read.right(), Writing { lap: 0, ..read.writing });
+        found[at..at + BLOCK].copy_from_slice(&read.bytes(older, read.offset)[at..at + BLOCK]);
+        let findings = read.find(&found);
+        only(&findings, Kind::Stale, &[])?;
+        let place = read.offset + at as u64;
+        prop_assert!(findings.len() == 1 && (place..place + 64).contains(&findings[0].offset_bytes));
+    }
+
+    #[test]
+    fn another_place_is_misplaced(read in any_read(), distance in 1_u64..1000, other_file in any::<bool>()) {
+        let offset = read.offset + (distance * read.length as u64).next_multiple_of(BLOCK as u64);
+        let writing = if other_file { Writing { file: read.writing.file + 1, ..read.writing } } else { read.writing };
+        let there = if other_file { read.offset } else { offset };
+        let findings = read.find(&read.bytes(writing, there));
+        only(&findings, Kind::Misplaced, &[format!("found block {}", there / BLOCK as u64)])?;
+    }
+
+    #[test]
+    fn new_before_old_is_torn(read in any_read(), cut in any::<prop::sample::Index>(), old_first in any::<bool>(), zeros in any::<bool>()) {
+        prop_assume!(read.length >= 1024);
+        let at = 512 * (1 + cut.index(read.length / 512 - 1));
+        let older = Writing { generation: read.writing.generation - 1, ..read.writing };
+        let old = if zeros { vec![0; read.length] } else { read.bytes(older, read.offset) };
+        let mut found = read.right();
+        let side = if old_first { 0..at } else { at..read.length };
+        found[side.clone()].copy_from_slice(&old[side.clone()]);
+        let findings = read.find(&found);
+        only(&findings, Kind::Torn, &["the rest of the record".into()])?;
+        let first = findings[0].offset_bytes - read.offset;
+        prop_assert!(findings.len() == 1 && (side.start as u64..side.start as u64 + 64).contains(&first));
+    }
+
+    #[test]
+    fn a_tear_between_two_old_writings_is_torn(read in any_read()) {
+        let read = Read { length: BLOCK, offset: read.offset / 4096 * 4096, ..read };
+        let mut found = read.bytes(Writing { lap: 0, ..read.writing }, read.offset);
+        let oldest = read.bytes(Writing { generation: 0, ..read.writing }, read.offset);
+        found[1536..].copy_from_slice(&oldest[1536..]);
+        only(&read.find(&found), Kind::Torn, &[])?;
+        found[..1536].copy_from_slice(&read.right()[..1536]);
+        let any_lap = read.blocks.findings(read.expected(Lap::Any), read.offset, &found);
+        only(&any_lap, Kind::Torn, &[])?;
+    }
+
+    #[test]
+    fn other_bytes_are_foreign(read in any_read(), what in 0_usize..3) {
+        let found = match what {
+            0 => vec![0; read.length],
+            1 => {
+                let content = Content::Incompressible;
+                let mut out = vec![0; read.length];
+                Blocks::new(99, &content).unwrap().fill(read.writing, read.offset, &mut out);
+                out
+            }
+            _ => read.bytes(Writing { generation: read.writing.generation + 1, ..read.writing }, read.offset),
+        };
+        only(&read.find(&found), Kind::Foreign, &[["zeros", "no writing with this seed", "written again"][what].into()])?;
+    }
+
+    #[test]
+    fn a_record_under_way_may_be_both_and_nothing_else(read in any_read(), cut in any::<prop::sample::Index>()) {
+        prop_assume!(read.length >= 1024);
+        let at = 512 * (1 + cut.index(read.length / 512 - 1));
+        let mut found = read.bytes(Writing { lap: read.writing.lap + 1, ..read.writing }, read.offset);
+        found[at..].copy_from_slice(&read.right()[at..]);
+        let expected = read.expected(Lap::Unsettled);
+        prop_assert_eq!(read.blocks.findings(expected, read.offset, &found), vec![]);
+        let elsewhere = read.bytes(read.writing, read.offset + (1 << 20));
+        found[at..].copy_from_slice(&elsewhere[at..]);
+        only(&read.blocks.findings(expected, read.offset, &found), Kind::Misplaced, &[])?;
+    }
+}
+
+#[test]
+fn a_duplicate_is_right_in_the_place_of_its_copy_and_stale_or_flipped_as_any_block() {
+    let blocks = Blocks::new(4, &Content::Mixed { compressible_percent: 50, duplicate_percent: 100 }).unwrap();
+    let expected = Expected { file: 0, generation: 3, lap: Lap::Any };
+    let made = |generation, block: u64| {
+        let mut out = vec![0; BLOCK];
+        blocks.fill(Writing { file: 0, generation, lap: 0 }, block * BLOCK as u64, &mut out);
+        out
+    };
+    assert!(blocks.agrees(expected, 0, &made(3, 1024)));
+    assert_eq!(blocks.findings(expected, 0, &made(2, 0))[0].kind, Kind::Stale);
+    let misplaced = &blocks.findings(expected, 0, &made(3, 5))[0];
+    assert!(
+        misplaced.kind == Kind::Misplaced && misplaced.message.contains("found duplicate of class 5"),
+        "{misplaced:?}"
+    );
+}
