@@ -9,6 +9,7 @@ from mileage.execute import stage_name
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.regimes import regimes
+from mileage.judge.steady import drift
 from mileage.plan import Plan, describe
 from mileage.plan.workload import Workload
 from mileage.record import StudyFolder
@@ -123,10 +124,29 @@ def _trust(
             "same time without torture, subtracted" if plan.study.sham else "none",
         ),
     ]
-    lamps += [*_audit_lamps(plan, runs)]
+    lamps += [*_audit_lamps(plan, runs), _steady_lamp(runs)]
     state: LampState = "bad" if changes else "ok"
     lamps.append(TrustLamp("environment", state, f"{len(changes)} changes" if changes else "unchanged"))
     return lamps
+
+
+def _steady_lamp(runs: list[dict[str, Any]]) -> TrustLamp:
+    """Whether the torture had arrived where it was going when it ended: the last half of each cycle's last run."""
+    last = {int(entry["cycle"]): entry for entry in runs if entry["role"] == "torture"}
+    found = []
+    for entry in last.values():
+        written = entry["record"]["series"]["bytes_written"][:-1]
+        rounds = written[len(written) // 2 :]
+        if any(rounds):
+            found.append(drift(rounds))
+    judged = [entry for entry in found if entry.state != "too short"]
+    if not judged:
+        return TrustLamp("steady state", "unknown", "the torture was too short to tell")
+    steady = sum(entry.state == "steady" for entry in judged)
+    worst = max((entry.per_20_rounds for entry in judged), key=abs)
+    state: LampState = "ok" if steady == len(judged) else "warn"
+    told = f"end of torture steady in {steady} of {len(judged)}; drift {worst:+.1%} per 20 intervals at most"
+    return TrustLamp("steady state", state, told)
 
 
 def _audit_lamps(plan: Plan, runs: list[dict[str, Any]]) -> list[TrustLamp]:
