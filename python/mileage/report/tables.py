@@ -7,11 +7,12 @@ import io
 from pathlib import Path
 
 from mileage.judge import Comparison
+from mileage.judge.rules import bar_clears_zero, bars_apart
 
 _COLUMNS = (
     *("cell", "measure", "metric", "verdict", "ratio", "ci95_low", "ci95_high", "p_raw", "p_adjusted"),
     *("relevance", "mean_baseline", "mean_candidate", "n_baseline", "n_candidate"),
-    *("superiority", "note"),
+    *("superiority", "rule_bars_apart", "rule_bar_clears_zero", "note"),
 )
 
 
@@ -24,7 +25,9 @@ def cells_csv(comparison: Comparison) -> str:
         low, high = cell.ci95 or (None, None)
         head = (cell.cell, cell.measure, cell.metric, cell.verdict, cell.ratio, low, high, cell.p_raw)
         means = (cell.mean_baseline, cell.mean_candidate, cell.n_baseline, cell.n_candidate)
-        writer.writerow((*head, cell.p_adjusted, cell.relevance, *means, cell.superiority, cell.note))
+        values = (cell.values_baseline, cell.values_candidate)
+        rules = (bars_apart(*values), bar_clears_zero(*values))
+        writer.writerow((*head, cell.p_adjusted, cell.relevance, *means, cell.superiority, *rules, cell.note))
     return text.getvalue()
 
 
