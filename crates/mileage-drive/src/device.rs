@@ -5,8 +5,8 @@
 //!    operation, in the order of the batch. How operations are cut into batches changes nothing.
 //! 2. **Time.** A completion is never before its submission. Its time is known at submission: nothing submitted
 //!    later can change it. Completions may overtake each other.
-//! 3. **Refusals.** An operation that is misaligned, empty or outside the drive is refused at once: its completion
-//!    time is its submission time, and no state and no counter has changed.
+//! 3. **Refusals.** An operation that is misaligned, empty or outside the drive, or that the drive is too worn for, is
+//!    refused at once: its completion time is its submission time, and no state and no counter has changed.
 //! 4. **Discard** unmaps every page that lies wholly inside the range; what is left of a partly covered page stays.
 //! 5. **Flush** completes when everything submitted before it is on the medium. **FUA** on a write makes that
 //!    write's completion wait for the medium; on any other operation it is refused, since it would have no effect.
@@ -82,6 +82,12 @@ pub enum Refusal {
     /// A flush has no range.
     #[error("a flush with a range: expected offset 0 and length 0, it is for the whole drive")]
     FlushWithRange,
+    /// The drive is worn out.
+    #[error("the drive is worn out and reads only: its rated cycles are used up; copy its data to another drive")]
+    ReadOnly,
+    /// The drive was worn out and did not come back after a power cycle.
+    #[error("the drive is dead: it was worn out, and then its power was cycled")]
+    Dead,
 }
 
 /// How an operation ended.
@@ -141,6 +147,19 @@ pub trait BlockDevice {
     /// # Panics
     /// When `out` has another length than the names: a programmer's mistake.
     fn counters(&self, out: &mut [u64]);
+
+    /// Names of the gauges, in the order of [`BlockDevice::gauges`]; they say how things stand and may fall.
+    fn gauge_names(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The gauges now.
+    ///
+    /// # Panics
+    /// When `out` has another length than the names: a programmer's mistake.
+    fn gauges(&self, out: &mut [u64]) {
+        assert!(out.is_empty(), "a device without gauges was asked for {}", out.len());
+    }
 
     /// The whole state: maps, clocks, counters.
     fn save(&self) -> Vec<u8>;

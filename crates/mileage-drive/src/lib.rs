@@ -22,6 +22,6 @@ pub mod profile;
 mod run;
 
 pub use device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status};
-pub use flash::{FlashDrive, StateError};
-pub use profile::{Profile, ProfileError};
+pub use flash::{FlashDrive, Life, StateError};
+pub use profile::{Policies, Profile, ProfileError};
 pub use run::{Error, run};

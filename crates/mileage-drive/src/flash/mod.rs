@@ -1,14 +1,27 @@
-//! Flash: [`FlashDrive`] joins the map (where pages are), the clocks (when things are done) and the counters.
+//! Flash: [`FlashDrive`] joins a mapping (where pages are), the clocks (when things are done) and the counters.
 //!
 //! # Model
 //! Pages that were never written, or were discarded, are read without the flash. A write that covers part of a
-//! mapped page reads the page first. Collection is in the foreground: the write that needs it waits, behind the
-//! write buffer if there is one. A discard costs the controller's time for one command.
+//! mapped page reads the page first. Collection is in the foreground, where the write that needs it waits (behind
+//! the write buffer if there is one), and, where the profile says so, in the background while the drive is idle. A
+//! discard costs the controller's time for one command.
+//!
+//! # End of life
+//! Where the profile says so, writes and discards are refused once the mean of all erase counts reaches the rated
+//! cycles, or a block is past its own limit and none is left to replace it. A power cycle may then end the drive.
 //!
 //! # Not modelled
-//! Wear-out (cycles are counted, nothing fails), retention, power loss. What data the pages hold is not kept.
+//! Retention, loss of data with power. What data the pages hold is not kept.
 
+mod blocks;
+mod cells;
+mod counters;
+mod demand;
 mod map;
+mod medium;
+mod operations;
+#[cfg(test)]
+mod shadow;
 mod state;
 mod timing;
 
@@ -16,48 +29,70 @@ pub use state::StateError;
 #[cfg(any(test, feature = "conformance"))]
 pub(crate) use state::hash as state_checksum;
 
-use crate::device::{BlockDevice, Completion, Request, RequestKind, Status, check};
+use crate::device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status, check};
 use crate::profile::Profile;
-use map::{Geometry, Map};
+use crate::profile::policies::{EndOfLife, Mapping};
+use blocks::Blocks;
+use counters::{COUNTER_NAMES, Counters, GAUGE_NAMES};
+use demand::Demand;
+use map::{Geometry, Map, Rules};
+use medium::Medium;
 use mileage_workload::Op;
 use timing::Clocks;
 
 const SECTOR_BYTES: u32 = 512;
 
-const COUNTER_NAMES: [&str; 7] = [
-    "host_pages_read",
-    "host_pages_written",
-    "flash_pages_read",
-    "flash_pages_programmed",
-    "blocks_erased",
-    "gc_pages_moved",
-    "trimmed_pages",
-];
-
-/// What explains a result, since the drive was first powered on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counters {
-    host_pages_read: u64,
-    host_pages_written: u64,
-    flash_pages_read: u64,
-    flash_pages_programmed: u64,
-    blocks_erased: u64,
-    gc_pages_moved: u64,
-    trimmed_pages: u64,
+/// Where the pages are.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a drive has one, and the page map is on the hot path")]
+enum Layer {
+    Page(Map),
+    Demand(Box<Demand>),
+    Blocks(Box<Blocks>),
 }
 
-impl Counters {
-    fn values(&self) -> [u64; COUNTER_NAMES.len()] {
-        [
-            self.host_pages_read,
-            self.host_pages_written,
-            self.flash_pages_read,
-            self.flash_pages_programmed,
-            self.blocks_erased,
-            self.gc_pages_moved,
-            self.trimmed_pages,
-        ]
+impl Layer {
+    fn new(profile: &Profile) -> Self {
+        let map = || Map::new(Geometry::of(profile), Rules::of(profile));
+        match profile.policies.mapping {
+            Mapping::Page => Self::Page(map()),
+            Mapping::Demand => Self::Demand(Box::new(Demand::new(
+                map(),
+                profile.logical_pages() as u32,
+                profile.entries_per_map_page(),
+                profile.policies.map_cache_entries,
+            ))),
+            Mapping::Block | Mapping::Bast | Mapping::Fast => Self::Blocks(Box::new(Blocks::new(profile))),
+        }
     }
+
+    /// The page map, if pages are mapped one by one.
+    fn map(&self) -> Option<&Map> {
+        match self {
+            Self::Page(map) => Some(map),
+            Self::Demand(demand) => Some(&demand.map),
+            Self::Blocks(_) => None,
+        }
+    }
+
+    fn map_mut(&mut self) -> Option<&mut Map> {
+        match self {
+            Self::Page(map) => Some(map),
+            Self::Demand(demand) => Some(&mut demand.map),
+            Self::Blocks(_) => None,
+        }
+    }
+}
+
+/// How far a drive's life has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It does what it is asked.
+    Working,
+    /// It reads only.
+    ReadOnly,
+    /// It does nothing any more.
+    Dead,
 }
 
 /// A flash drive in virtual time. The module's text says what it models.
@@ -65,32 +100,24 @@ impl Counters {
 pub struct FlashDrive {
     profile: Profile,
     page_shift: u32,
-    map: Map,
-    clocks: Clocks,
-    counters: Counters,
-}
-
-/// The part of a page that a request covers.
-#[derive(Clone, Copy)]
-struct Part {
-    page: u32,
-    bytes: u32,
+    layer: Layer,
+    medium: Medium,
+    life: Life,
+    /// Blocks of the drive times their rated cycles; the life is over with as many erases.
+    erases_max: u64,
 }
 
 impl FlashDrive {
     /// A drive as it leaves the factory: nothing written, its clock at 0.
     pub fn new(profile: Profile) -> Self {
-        let geometry = Geometry {
-            units: profile.planes() as u32,
-            blocks: profile.blocks_per_plane,
-            pages: profile.pages_per_block,
-            logical: (profile.capacity_bytes / u64::from(profile.page_bytes)) as u32,
-        };
+        let blocks = profile.planes() * u64::from(profile.blocks_per_plane);
+        let ends = profile.policies.end_of_life != EndOfLife::Ignored;
         Self {
             page_shift: profile.page_bytes.trailing_zeros(),
-            map: Map::new(geometry),
-            clocks: Clocks::new(&profile),
-            counters: Counters::default(),
+            layer: Layer::new(&profile),
+            medium: Medium { clocks: Clocks::new(&profile), counters: Counters::default() },
+            life: Life::Working,
+            erases_max: profile.pe_cycles.filter(|_| ends).map_or(u64::MAX, |cycles| cycles.saturating_mul(blocks)),
             profile,
         }
     }
@@ -112,27 +139,76 @@ impl FlashDrive {
 
     /// The counters with their names, since the drive was first powered on.
     pub fn named_counters(&self) -> Vec<(&'static str, u64)> {
-        COUNTER_NAMES.into_iter().zip(self.counters.values()).collect()
+        COUNTER_NAMES.iter().copied().zip(self.medium.counters.values()).collect()
+    }
+
+    /// The gauges with their names: how things stand now.
+    pub fn named_gauges(&self) -> Vec<(&'static str, u64)> {
+        let mut values = vec![0; GAUGE_NAMES.len()];
+        self.gauges(&mut values);
+        GAUGE_NAMES.iter().copied().zip(values).collect()
     }
 
     /// Pages that hold data of the host now.
     pub fn mapped_pages(&self) -> u64 {
-        self.map.mapped()
+        match &self.layer {
+            Layer::Page(map) => map.mapped(),
+            Layer::Demand(demand) => {
+                let host = self.profile.logical_pages() as usize;
+                demand.map.forward[..host].iter().filter(|page| **page != map::NOWHERE).count() as u64
+            }
+            Layer::Blocks(blocks) => blocks.mapped(),
+        }
     }
 
     /// Share of the rated program and erase cycles that are used up on average (0 new, 1 at the rating); `None`
     /// when the profile does not know the rating.
     pub fn life_used(&self) -> Option<f64> {
         let blocks = self.profile.planes() * u64::from(self.profile.blocks_per_plane);
-        self.profile.pe_cycles.map(|cycles| self.counters.blocks_erased as f64 / (blocks as f64 * cycles as f64))
+        self.profile.pe_cycles.map(|cycles| self.medium.counters.blocks_erased as f64 / (blocks as f64 * cycles as f64))
+    }
+
+    /// Whether the drive still writes, only reads, or is dead.
+    pub fn life(&self) -> Life {
+        self.life
+    }
+
+    /// The media wear-out indicator: 100 new, 0 when the rated cycles are used up; 100 as well when the profile does
+    /// not know the rating.
+    pub fn wear_indicator_percent(&self) -> u64 {
+        self.life_used().map_or(100, |used| (100.0 * (1.0 - used)).ceil().max(0.0) as u64)
+    }
+
+    /// Power off, after all that was written is on the medium, and on again. A drive at the end of its life may not
+    /// come back.
+    pub fn power_cycle(&mut self) {
+        let clocks = &mut self.medium.clocks;
+        clocks.now_ns = clocks.now_ns.max(clocks.durable_ns).max(clocks.last_ns);
+        if self.life == Life::ReadOnly && self.profile.policies.end_of_life == EndOfLife::ReadOnlyThenDead {
+            self.life = Life::Dead;
+        }
     }
 
     /// Erase everything (a secure erase): the drive is fast again as when new. Every block that was written is
-    /// erased, all planes at the same time, and the clock goes on until that is done. Counters and wear stay.
+    /// erased, all planes at the same time, and the clock goes on until that is done. Counters and wear stay. A
+    /// drive that no longer writes stays as it is.
     pub fn purge(&mut self) {
-        self.counters.blocks_erased += self.map.written_blocks();
-        self.clocks.erase_everything(self.map.frontiers.iter().map(|frontier| frontier.fresh));
-        self.map = Map::new(self.map.geometry);
+        if self.life != Life::Working {
+            return;
+        }
+        let written: Vec<u32> = match &self.layer {
+            Layer::Page(map) => map.written_blocks().collect(),
+            Layer::Demand(demand) => demand.map.written_blocks().collect(),
+            Layer::Blocks(blocks) => blocks.written_blocks(),
+        };
+        self.medium.counters.blocks_erased += written.iter().map(|blocks| u64::from(*blocks)).sum::<u64>();
+        self.medium.clocks.erase_everything(written.into_iter());
+        match &mut self.layer {
+            Layer::Page(map) => map.purge(),
+            Layer::Demand(demand) => demand.purge(),
+            Layer::Blocks(blocks) => blocks.purge(),
+        }
+        self.note_wear();
     }
 
     /// Discard the whole capacity (as `blkdiscard` does), now.
@@ -142,93 +218,31 @@ impl FlashDrive {
             fua: false,
             offset_bytes: 0,
             length_bytes: self.profile.capacity_bytes,
-            submit_ns: self.clocks.now_ns,
+            submit_ns: self.medium.clocks.now_ns,
         };
         let mut out = Vec::with_capacity(1);
         self.submit(&[request], &mut out);
-        self.clocks.now_ns = out[0].complete_ns;
+        self.medium.clocks.now_ns = out[0].complete_ns;
     }
 
-    /// The pages of a range, the first and the last perhaps in part.
+    /// Whether the life of the drive has just ended.
     #[inline]
-    fn parts(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Part> + use<> {
-        let (shift, end) = (self.page_shift, offset_bytes + length_bytes);
-        let page_bytes = 1_u64 << shift;
-        let last = (end - 1) >> shift;
-        (offset_bytes >> shift..=last).map(move |page| {
-            let first_byte = (page << shift).max(offset_bytes);
-            let end_byte = ((page << shift) + page_bytes).min(end);
-            Part { page: page as u32, bytes: (end_byte - first_byte) as u32 }
-        })
-    }
-
-    #[inline]
-    fn read(&mut self, request: &Request, ready_ns: u64) -> u64 {
-        let mut done_ns = ready_ns;
-        for part in self.parts(request.offset_bytes, request.length_bytes) {
-            let mut there_ns = ready_ns;
-            if let Some(unit) = self.map.unit_holding(part.page) {
-                self.counters.flash_pages_read += 1;
-                there_ns = self.clocks.fetch(unit, ready_ns);
-            }
-            self.counters.host_pages_read += 1;
-            done_ns = done_ns.max(self.clocks.deliver(part.bytes, there_ns));
-        }
-        done_ns
-    }
-
-    #[inline]
-    fn write(&mut self, request: &Request, ready_ns: u64) -> u64 {
-        let (mut accepted_ns, mut durable_ns) = (ready_ns, ready_ns);
-        for part in self.parts(request.offset_bytes, request.length_bytes) {
-            let mut there_ns = self.clocks.accept(part.bytes, ready_ns);
-            accepted_ns = accepted_ns.max(there_ns);
-            if part.bytes != self.profile.page_bytes
-                && let Some(unit) = self.map.unit_holding(part.page)
-            {
-                self.counters.flash_pages_read += 1;
-                there_ns = there_ns.max(self.clocks.fetch(unit, ready_ns));
-            }
-            let placement = self.map.write(part.page);
-            if let Some(collected) = placement.collected {
-                self.clocks.collect(placement.unit, collected.moved, there_ns);
-                self.counters.gc_pages_moved += u64::from(collected.moved);
-                self.counters.flash_pages_read += u64::from(collected.moved);
-                self.counters.flash_pages_programmed += u64::from(collected.moved);
-                self.counters.blocks_erased += 1;
-            }
-            self.counters.host_pages_written += 1;
-            self.counters.flash_pages_programmed += 1;
-            durable_ns = durable_ns.max(self.clocks.program(placement.unit, there_ns));
-        }
-        if self.clocks.buffered() && !request.fua { accepted_ns } else { durable_ns }
-    }
-
-    fn discard(&mut self, request: &Request) {
-        let first = request.offset_bytes.div_ceil(1 << self.page_shift);
-        let end = (request.offset_bytes + request.length_bytes) >> self.page_shift;
-        for page in first..end {
-            self.counters.trimmed_pages += u64::from(self.map.discard(page as u32));
+    fn note_wear(&mut self) {
+        let worn_out =
+            self.medium.counters.blocks_erased >= self.erases_max || self.layer.map().is_some_and(|map| map.worn_out);
+        if worn_out && self.life == Life::Working {
+            self.life = Life::ReadOnly;
         }
     }
 
-    #[inline]
-    fn one(&mut self, request: &Request) -> Completion {
-        if let Err(refusal) = check(request, self.profile.capacity_bytes, SECTOR_BYTES) {
-            return Completion { complete_ns: request.submit_ns, status: Status::Refused(refusal) };
+    /// What a drive at this point of its life refuses.
+    #[cold]
+    fn refused_by_age(&self, kind: RequestKind) -> Option<Refusal> {
+        match (self.life, kind) {
+            (Life::Dead, _) => Some(Refusal::Dead),
+            (Life::ReadOnly, RequestKind::Write | RequestKind::Discard) => Some(Refusal::ReadOnly),
+            _ => None,
         }
-        let ready_ns = self.clocks.begin(request.submit_ns);
-        let complete_ns = match request.kind {
-            RequestKind::Read => self.read(request, ready_ns),
-            RequestKind::Write => self.write(request, ready_ns),
-            RequestKind::Flush => ready_ns.max(self.clocks.durable_ns),
-            RequestKind::Discard => {
-                self.discard(request);
-                ready_ns
-            }
-        };
-        self.clocks.end(complete_ns);
-        Completion { complete_ns, status: Status::Done }
     }
 }
 
@@ -246,11 +260,12 @@ impl BlockDevice for FlashDrive {
     }
 
     fn now_ns(&self) -> u64 {
-        self.clocks.now_ns
+        self.medium.clocks.now_ns
     }
 
     fn advance_to(&mut self, now_ns: u64) {
-        self.clocks.now_ns = self.clocks.now_ns.max(now_ns);
+        self.medium.clocks.now_ns = self.medium.clocks.now_ns.max(now_ns);
+        self.collect_while_idle(now_ns);
     }
 
     #[inline]
@@ -262,21 +277,46 @@ impl BlockDevice for FlashDrive {
 
     #[inline]
     fn prefetch(&mut self, upcoming: &[Op]) {
+        let Some(map) = self.layer.map() else { return };
         let mut pages = [0; 64];
         for ops in upcoming.chunks(pages.len()) {
             for (page, op) in pages.iter_mut().zip(ops) {
                 *page = (op.offset_bytes >> self.page_shift) as u32;
             }
-            std::hint::black_box(self.map.touch(&pages[..ops.len()]));
+            std::hint::black_box(map.touch(&pages[..ops.len()]));
         }
     }
 
     fn counter_names(&self) -> &'static [&'static str] {
-        &COUNTER_NAMES
+        COUNTER_NAMES
     }
 
     fn counters(&self, out: &mut [u64]) {
-        out.copy_from_slice(&self.counters.values());
+        out.copy_from_slice(&self.medium.counters.values());
+    }
+
+    fn gauge_names(&self) -> &'static [&'static str] {
+        GAUGE_NAMES
+    }
+
+    fn gauges(&self, out: &mut [u64]) {
+        let (free, least, replaced, spread) = match (self.layer.map(), &self.layer) {
+            (Some(map), _) => {
+                let spread = map.erase_spread();
+                (map.free_blocks, map.free_blocks_least, map.bad_blocks(), (spread.least, spread.most))
+            }
+            (None, Layer::Blocks(blocks)) => (blocks.free.len() as u32, blocks.free_least, 0, blocks.erase_spread()),
+            (None, _) => (0, 0, 0, (0, 0)),
+        };
+        out.copy_from_slice(&[
+            u64::from(free),
+            u64::from(least),
+            self.mapped_pages(),
+            replaced,
+            u64::from(spread.0),
+            u64::from(spread.1),
+            self.wear_indicator_percent(),
+        ]);
     }
 
     fn save(&self) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! When things are done: busy-until times of the controller, the link, the channels and the planes.
+//! When things are done: busy-until times of the controller, the link, the channels and the arrays.
 //!
 //! # Model
 //! A command takes one of `queue_depth_max` places, waiting for the first that becomes free, and then the
@@ -7,16 +7,27 @@
 //! - *read*: array read on the plane, transfer over its channel, transfer over the link;
 //! - *write*: a place in the write buffer if there is one, transfer over the link, over the channel, program;
 //! - *collection* of a block with k valid pages: the plane works k reads, k programs and an erase, the channel
-//!   carries 2 k pages (each goes to the controller and back) in one piece; it ends when both are done.
+//!   carries 2 k pages (each goes to the controller and back). At once: in one piece, before the write that it makes
+//!   room for, and it ends when both are done. Paced: every page that it made room for carries an equal share of it.
 //!
-//! A plane has a cache register: a transfer overlaps with the array's work. Transfers never overlap each other on
+//! An array has a cache register: a transfer overlaps with the array's work. Transfers never overlap each other on
 //! one channel or on the link, so that no rate exceeds what they carry; a transfer that waits for its plane leaves
 //! the gap before it to others.
+//!
+//! The planes of a die are arrays of their own (`independent`), or one array (`one`), or one array that does the
+//! same operation in several planes in the time of one (`together`): a program joins the one before it when that is
+//! in another plane and the page arrives before the program begins, or no later than the transfers of a page for
+//! each plane take; the joint program ends a program time after the last page arrived. Reads join likewise.
+//!
+//! On a link whose flush is not queued (SATA) a flush waits for every command before it, and those after it for the
+//! flush.
 //!
 //! # Not modelled
 //! Commands on the channel, suspension of programs and erases, copy-back inside a die, spread of cell times.
 
+use super::map::Opening;
 use crate::Profile;
+use crate::profile::policies::{Pace, PlaneWork};
 
 /// Something that carries one transfer at a time, in order of request except that one gap is remembered and filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,9 +117,26 @@ pub(crate) struct Costs {
     link_page: u64,
     link_ns_per_byte: f64,
     page_bytes: u32,
+    /// A page that arrives so much later still joins an operation of other planes.
+    join_within: u64,
 }
 
 impl Costs {
+    fn of(profile: &Profile) -> Self {
+        let link_ns_per_byte = 1e3 / profile.link_mb_per_s;
+        Self {
+            read: profile.read_ns,
+            program: profile.program_ns,
+            erase: profile.erase_ns,
+            controller: profile.controller_ns,
+            channel_page: profile.channel_page_ns,
+            link_page: (f64::from(profile.page_bytes) * link_ns_per_byte).round() as u64,
+            link_ns_per_byte,
+            page_bytes: profile.page_bytes,
+            join_within: profile.channel_page_ns * u64::from(profile.planes_per_die),
+        }
+    }
+
     #[inline]
     fn link(&self, bytes: u32) -> u64 {
         if bytes == self.page_bytes {
@@ -119,51 +147,88 @@ impl Costs {
     }
 }
 
+/// Where a plane is.
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    channel: u32,
+    array: u32,
+    /// Its bit among the planes of its die.
+    plane: u64,
+}
+
+/// What the array of a plane, or of a die, has been asked to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Array {
+    /// It has done all of it.
+    pub busy_ns: u64,
+    /// The last operation that other planes may join began then.
+    pub joint_from_ns: u64,
+    /// The planes in it; 0: none can be joined.
+    pub joint_planes: u64,
+    /// Whether it is a program.
+    pub joint_program: bool,
+}
+
+/// The share of a paced collection that each page written to a plane carries, in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub array: u64,
+    pub channel: u64,
+}
+
 /// The clocks of one drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
     costs: Costs,
-    /// The channel of every plane.
-    channel_of: Vec<u32>,
+    paced: bool,
+    together: bool,
+    flush_alone: bool,
+    wires: Vec<Wire>,
     /// The latest instant that the drive was told of.
     pub(super) now_ns: u64,
     pub(super) queue: Queue,
     pub(super) controller_ns: u64,
     pub(super) link: Lane,
     pub(super) channels: Vec<Lane>,
-    /// When each plane has done everything asked of it.
-    pub(super) units: Vec<u64>,
+    pub(super) arrays: Vec<Array>,
+    /// One for every plane.
+    pub(super) shares: Vec<Share>,
     /// When each place in the write buffer becomes free; they are used in turn.
     pub(super) buffer: Vec<u64>,
     pub(super) buffer_next: u32,
     /// When everything written is on the medium.
     pub(super) durable_ns: u64,
+    /// When the last command was complete.
+    pub(super) last_ns: u64,
 }
 
 impl Clocks {
     pub(crate) fn new(profile: &Profile) -> Self {
-        let link_ns_per_byte = 1e3 / profile.link_mb_per_s;
+        let dies = profile.channels * profile.dies_per_channel;
+        let planes = profile.planes() as u32;
+        let apart = profile.policies.plane_work == PlaneWork::Independent;
+        let wire = |unit| Wire {
+            channel: unit % profile.channels,
+            array: if apart { unit } else { unit % dies },
+            plane: 1 << (unit / dies),
+        };
         Self {
-            costs: Costs {
-                read: profile.read_ns,
-                program: profile.program_ns,
-                erase: profile.erase_ns,
-                controller: profile.controller_ns,
-                channel_page: profile.channel_page_ns,
-                link_page: (f64::from(profile.page_bytes) * link_ns_per_byte).round() as u64,
-                link_ns_per_byte,
-                page_bytes: profile.page_bytes,
-            },
-            channel_of: (0..profile.planes() as u32).map(|unit| unit % profile.channels).collect(),
+            costs: Costs::of(profile),
+            paced: profile.policies.pace == Pace::Paced,
+            together: profile.policies.plane_work == PlaneWork::Together,
+            flush_alone: profile.link.is_some_and(|link| link.flush_alone),
+            wires: (0..planes).map(wire).collect(),
             now_ns: 0,
             queue: Queue::new(profile.queue_depth_max),
             controller_ns: 0,
             link: Lane::default(),
             channels: vec![Lane::default(); profile.channels as usize],
-            units: vec![0; profile.planes() as usize],
+            arrays: vec![Array::default(); if apart { planes } else { dies } as usize],
+            shares: vec![Share::default(); planes as usize],
             buffer: vec![0; profile.write_buffer_pages as usize],
             buffer_next: 0,
             durable_ns: 0,
+            last_ns: 0,
         }
     }
 
@@ -176,24 +241,61 @@ impl Clocks {
         self.controller_ns
     }
 
+    /// A flush that the controller has taken at `ready_ns`; when it is complete.
+    pub(crate) fn flush(&mut self, ready_ns: u64) -> u64 {
+        if !self.flush_alone {
+            return ready_ns.max(self.durable_ns);
+        }
+        let alone_ns = self.last_ns.max(ready_ns - self.costs.controller) + self.costs.controller;
+        self.controller_ns = alone_ns.max(self.durable_ns);
+        self.controller_ns
+    }
+
     /// The command that began last is complete then.
     #[inline]
     pub(crate) fn end(&mut self, complete_ns: u64) {
+        self.last_ns = self.last_ns.max(complete_ns);
         self.queue.taken.push(complete_ns);
     }
 
+    /// When an array has done what it was asked; for work that waits for idle time.
+    pub(crate) fn idle_from(&self, unit: u32) -> u64 {
+        self.arrays[self.wires[unit as usize].array as usize].busy_ns
+    }
+
+    /// The array's operation on this plane that cannot begin before `ready_ns`; when it is done.
     #[inline]
-    fn channel(&mut self, unit: u32) -> &mut Lane {
-        &mut self.channels[self.channel_of[unit as usize] as usize]
+    fn operate(&mut self, wire: Wire, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
+        let array = &mut self.arrays[wire.array as usize];
+        if self.together {
+            let joins = array.joint_planes != 0
+                && array.joint_planes & wire.plane == 0
+                && array.joint_program == program
+                && ready_ns <= array.joint_from_ns + self.costs.join_within;
+            if joins {
+                array.joint_planes |= wire.plane;
+                array.busy_ns = array.busy_ns.max(ready_ns + takes_ns);
+                return array.busy_ns;
+            }
+            let from_ns = array.busy_ns.max(ready_ns);
+            *array = Array {
+                busy_ns: from_ns + takes_ns,
+                joint_from_ns: from_ns,
+                joint_planes: wire.plane,
+                joint_program: program,
+            };
+            return array.busy_ns;
+        }
+        array.busy_ns = array.busy_ns.max(ready_ns) + takes_ns;
+        array.busy_ns
     }
 
     /// A page from a plane to the controller; when it is there.
     #[inline]
     pub(crate) fn fetch(&mut self, unit: u32, ready_ns: u64) -> u64 {
-        let array_ns = self.units[unit as usize].max(ready_ns) + self.costs.read;
-        self.units[unit as usize] = array_ns;
-        let takes_ns = self.costs.channel_page;
-        self.channel(unit).carry(array_ns, takes_ns)
+        let wire = self.wires[unit as usize];
+        let array_ns = self.operate(wire, ready_ns, self.costs.read, false);
+        self.channels[wire.channel as usize].carry(array_ns, self.costs.channel_page)
     }
 
     /// Bytes from the controller to the host; when they are there.
@@ -211,30 +313,79 @@ impl Clocks {
         self.link.carry(ready_ns.max(free_ns), takes_ns)
     }
 
-    /// A plane copies the valid pages of a block and erases it.
-    #[inline]
-    pub(crate) fn collect(&mut self, unit: u32, moved: u32, ready_ns: u64) {
-        let moved = u64::from(moved);
-        let takes_ns = 2 * moved * self.costs.channel_page;
-        let carried_ns = if moved > 0 { self.channel(unit).carry(ready_ns, takes_ns) } else { 0 };
-        let array_ns = self.units[unit as usize].max(ready_ns) + moved * (self.costs.read + self.costs.program);
-        self.units[unit as usize] = array_ns.max(carried_ns) + self.costs.erase;
+    /// A plane works for the block that it opened, `shared` by the pages that the block has room for when collections
+    /// are paced.
+    pub(crate) fn collect(&mut self, unit: u32, opening: &Opening, ready_ns: u64) {
+        let moved = u64::from(opening.moved + opening.levelled);
+        let erased = u64::from(opening.erased);
+        let array = moved * (self.costs.read + self.costs.program) + erased * self.costs.erase;
+        let channel = 2 * moved * self.costs.channel_page;
+        if self.paced && opening.gained > 0 {
+            let pages = u64::from(opening.gained);
+            self.shares[unit as usize] = Share { array: array.div_ceil(pages), channel: channel.div_ceil(pages) };
+            return;
+        }
+        if moved + erased == 0 {
+            return;
+        }
+        let wire = self.wires[unit as usize];
+        let carried_ns = if moved > 0 { self.channels[wire.channel as usize].carry(ready_ns, channel) } else { 0 };
+        let array = &mut self.arrays[wire.array as usize];
+        let copied_ns = array.busy_ns.max(ready_ns) + moved * (self.costs.read + self.costs.program);
+        array.busy_ns = copied_ns.max(carried_ns) + erased * self.costs.erase;
+        array.joint_planes = 0;
+    }
+
+    /// A block of a plane is erased; when that is done.
+    pub(crate) fn erase(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        let array = &mut self.arrays[self.wires[unit as usize].array as usize];
+        array.busy_ns = array.busy_ns.max(ready_ns) + self.costs.erase;
+        array.joint_planes = 0;
+        array.busy_ns
     }
 
     /// A page from the controller into the array; when it is on the medium.
     #[inline]
     pub(crate) fn program(&mut self, unit: u32, ready_ns: u64) -> u64 {
-        let takes_ns = self.costs.channel_page;
-        let carried_ns = self.channel(unit).carry(ready_ns, takes_ns);
-        let done_ns = self.units[unit as usize].max(carried_ns) + self.costs.program;
-        self.units[unit as usize] = done_ns;
+        let wire = self.wires[unit as usize];
+        let mut takes_ns = self.costs.channel_page;
+        if self.paced {
+            let share = self.shares[unit as usize];
+            takes_ns += share.channel;
+            if share.array > 0 && !self.together {
+                let array = &mut self.arrays[wire.array as usize];
+                array.busy_ns = array.busy_ns.max(ready_ns) + share.array;
+            }
+        }
+        let carried_ns = self.channels[wire.channel as usize].carry(ready_ns, takes_ns);
+        let mut done_ns = self.operate(wire, carried_ns, self.costs.program, true);
+        if self.paced && self.together {
+            // Copies are no joint operations: the share of each plane takes time of its own, after the program.
+            let array = &mut self.arrays[wire.array as usize];
+            array.busy_ns += self.shares[unit as usize].array;
+            done_ns = array.busy_ns;
+        }
+        done_ns
+    }
+
+    /// A page of the host from the controller into the array, leaving its place in the write buffer; when it is on the
+    /// medium.
+    #[inline]
+    pub(crate) fn program_accepted(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        let done_ns = self.program(unit, ready_ns);
+        self.leave_buffer(done_ns);
+        done_ns
+    }
+
+    /// The page that was accepted last is on the medium then.
+    #[inline]
+    pub(crate) fn leave_buffer(&mut self, done_ns: u64) {
         self.durable_ns = self.durable_ns.max(done_ns);
         if let Some(place) = self.buffer.get_mut(self.buffer_next as usize) {
             *place = done_ns;
             self.buffer_next =
                 if self.buffer_next as usize + 1 == self.buffer.len() { 0 } else { self.buffer_next + 1 };
         }
-        done_ns
     }
 
     /// Whether a write returns before its program.
@@ -243,12 +394,15 @@ impl Clocks {
         !self.buffer.is_empty()
     }
 
-    /// Erase this many blocks of every plane, all planes at the same time, after what is under way.
+    /// Erase this many blocks of every plane, all arrays at the same time, after what is under way.
     pub(crate) fn erase_everything(&mut self, blocks_each: impl Iterator<Item = u32>) {
-        for (unit, blocks) in self.units.iter_mut().zip(blocks_each) {
-            *unit = self.now_ns.max(*unit) + u64::from(blocks) * self.costs.erase;
+        for (unit, blocks) in blocks_each.enumerate() {
+            let array = &mut self.arrays[self.wires[unit].array as usize];
+            array.busy_ns = self.now_ns.max(array.busy_ns) + u64::from(blocks) * self.costs.erase;
+            array.joint_planes = 0;
         }
-        self.now_ns = self.units.iter().copied().fold(self.now_ns, u64::max);
+        self.now_ns = self.arrays.iter().map(|array| array.busy_ns).fold(self.now_ns, u64::max);
         self.durable_ns = self.durable_ns.max(self.now_ns);
+        self.shares.fill(Share::default());
     }
 }

@@ -1,7 +1,7 @@
 //! The two contracts: execution above the drive, block device below it.
 
-use crate::drives::{Sketch, do_workload, workload};
-use mileage_drive::{Error, conformance, run};
+use crate::drives::{Sketch, counter, do_workload, workload};
+use mileage_drive::{BlockDevice, Error, FlashDrive, conformance, run};
 use mileage_measure::RunRecord;
 use mileage_workload::conformance::{Log, Scope, check};
 use mileage_workload::{OpKind, PatternKind, Sync, Unobserved, Workload};
@@ -26,11 +26,86 @@ fn shapes() -> Vec<Sketch> {
     ]
 }
 
+/// A drive for every policy: each choice once, single planes among them.
+fn policies() -> Vec<Sketch> {
+    let shape = Sketch { blocks: 14, ..Sketch::tiny() };
+    let single = Sketch { channels: 1, dies: 1, blocks: 40, capacity_bytes: 100 * 4096, ..shape.clone() };
+    let two_planes = Sketch { planes: 2, channels: 1, ..shape.clone() };
+    let idle = [("gc_idle_free_blocks", "4"), ("gc_idle_after_us", "100.0")];
+    let ends = [("end_of_life", "\"read-only\""), ("pe_cycles", "100_000"), ("replacement_blocks", "2")];
+    let mut sketches = vec![
+        shape.clone().with(&[("gc_victim", "\"fifo\""), ("gc_pace", "\"paced\"")]),
+        single.clone().with(&[("gc_victim", "\"fifo\""), ("frontiers", "\"survivors-apart\"")]),
+        shape.clone().with(&[("gc_victim", "\"d-choices\""), ("gc_victim_choices", "3")]).with(&idle),
+        shape.clone().with(&[("gc_victim", "\"cost-benefit\""), ("frontiers", "\"hot-cold\"")]),
+        shape.clone().with(&[("gc_victim", "\"random\""), ("allocation", "\"by-address\"")]),
+        shape.clone().with(&[("allocation", "\"die-first\""), ("levelling", "\"dynamic\"")]).with(&idle),
+        two_planes.clone().with(&[("allocation", "\"plane-first\""), ("plane_work", "\"together\"")]),
+        two_planes.clone().with(&[("gc_pace", "\"paced\""), ("plane_work", "\"together\"")]),
+        two_planes.with(&[("plane_work", "\"one\""), ("gc_free_blocks_min", "3")]),
+        shape.clone().with(&[("levelling", "\"static\""), ("levelling_gap", "3")]).with(&ends),
+        Sketch { queue: 32, buffer: 5, ..shape.clone() }.with(&[("link", "\"sata-3\"")]),
+        shape.clone().with(&[("mapping", "\"demand\""), ("map_cache_entries", "7")]),
+        single.clone().with(&[("mapping", "\"demand\""), ("map_cache_entries", "20"), ("gc_victim", "\"fifo\"")]),
+    ];
+    for base in [shape, Sketch { buffer: 3, ..single }] {
+        sketches.push(base.clone().with(&[("mapping", "\"block\"")]));
+        sketches.push(base.clone().with(&[("mapping", "\"bast\""), ("log_blocks", "3")]));
+        sketches.push(base.with(&[("mapping", "\"fast\""), ("log_blocks", "4")]));
+    }
+    sketches
+}
+
 #[test]
 fn every_shape_of_flash_is_a_block_device() {
     for sketch in shapes() {
         conformance::check(2010, 12, || sketch.drive());
     }
+}
+
+#[test]
+fn every_policy_of_flash_is_a_block_device() {
+    for sketch in policies() {
+        conformance::check(1999, 6, || sketch.drive());
+    }
+}
+
+/// Bytes of a state changed at random with the checksum made right again: refused or taken, but never a panic.
+#[test]
+fn a_forged_state_of_any_policy_never_panics() {
+    for sketch in policies() {
+        for seed in 0..60_u64 {
+            let mut drive = sketch.drive();
+            let mut requests = conformance::Requests::new(seed, &drive);
+            conformance::completions(&mut drive, &requests.take(150));
+            let mut state = drive.save();
+            let body = state.len() - 32;
+            for change in 0..=seed % 3 {
+                let random = (seed * 3 + change).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                state[32 + (random >> 32) as usize % body] = random as u8;
+            }
+            let checksum = conformance::state_checksum(&state[32..]);
+            state[24..32].copy_from_slice(&checksum.to_le_bytes());
+            if let Ok(mut forged) = FlashDrive::restored(sketch.profile(), &state) {
+                conformance::completions(&mut forged, &requests.take(50));
+            }
+        }
+    }
+}
+
+#[test]
+fn time_that_passes_in_steps_is_time_that_passes_at_once() {
+    let sketch = Sketch { blocks: 14, ..Sketch::tiny() };
+    let sketch = sketch.with(&[("gc_idle_free_blocks", "6"), ("gc_idle_after_us", "50.0")]);
+    let (mut steps, mut once) = (sketch.drive(), sketch.drive());
+    for drive in [&mut steps, &mut once] {
+        do_workload(drive, &workload(PatternKind::Random, 0, 64 * 4096, 20.0, 3));
+    }
+    (0..100).for_each(|_| steps.idle_ns(170_000));
+    once.idle_ns(17_000_000);
+    assert!(steps.named_counters().contains(&("idle_collections", counter(&once, "idle_collections"))));
+    assert!(counter(&once, "idle_collections") > 0);
+    assert!(steps.save() == once.save());
 }
 
 #[test]
@@ -114,7 +189,6 @@ fn a_record_adds_up() {
 
 #[test]
 fn the_clock_goes_on_from_run_to_run() {
-    use mileage_drive::BlockDevice;
     let mut drive = Sketch::tiny().drive();
     let wanted = workload(PatternKind::Random, 0, 64 * 4096, 2.0, 1);
     let first = do_workload(&mut drive, &wanted);

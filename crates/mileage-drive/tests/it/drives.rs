@@ -24,6 +24,9 @@ pub struct Sketch {
     pub link_mb_per_s: f64,
     pub queue: u32,
     pub buffer: u32,
+    pub planes: u32,
+    /// Further figures, as they stand in a profile.
+    pub more: Vec<(&'static str, &'static str)>,
 }
 
 impl Sketch {
@@ -46,13 +49,22 @@ impl Sketch {
             link_mb_per_s: 409.6,
             queue: 32,
             buffer: 0,
+            planes: 1,
+            more: Vec::new(),
         }
     }
 
     /// All over-provisioning in one figure: the capacity is what of the raw pages remains.
     pub fn with_spare(mut self, over_provisioning: f64) -> Self {
-        let pages = u64::from(self.channels) * u64::from(self.dies) * u64::from(self.blocks) * u64::from(self.pages);
+        let units = u64::from(self.channels) * u64::from(self.dies) * u64::from(self.planes);
+        let pages = units * u64::from(self.blocks) * u64::from(self.pages);
         self.capacity_bytes = (pages as f64 / (1.0 + over_provisioning)) as u64 * u64::from(self.page_bytes);
+        self
+    }
+
+    /// The same with these figures added.
+    pub fn with(mut self, more: &[(&'static str, &'static str)]) -> Self {
+        self.more.extend_from_slice(more);
         self
     }
 
@@ -65,7 +77,7 @@ impl Sketch {
         figure("page_bytes", self.page_bytes.to_string());
         figure("pages_per_block", self.pages.to_string());
         figure("blocks_per_plane", self.blocks.to_string());
-        figure("planes_per_die", "1".to_owned());
+        figure("planes_per_die", self.planes.to_string());
         figure("dies_per_channel", self.dies.to_string());
         figure("channels", self.channels.to_string());
         figure("read_us", format!("{:?}", self.read_us));
@@ -76,6 +88,7 @@ impl Sketch {
         figure("link_mb_per_s", format!("{:?}", self.link_mb_per_s));
         figure("queue_depth_max", self.queue.to_string());
         figure("write_buffer_pages", self.buffer.to_string());
+        self.more.iter().for_each(|(key, value)| figure(key, (*value).to_owned()));
         text
     }
 

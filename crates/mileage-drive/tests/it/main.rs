@@ -5,6 +5,7 @@ mod bounds;
 mod contract;
 mod drives;
 mod endurance;
+mod policies;
 mod profile;
 mod state;
 mod theory;

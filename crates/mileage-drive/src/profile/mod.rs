@@ -9,7 +9,13 @@
 //! Every figure has an effect on the simulated drive or on what is judged of it (endurance); an unknown key is
 //! refused. All errors are one line that names the key, what was found and what is expected.
 
+mod link;
+pub mod policies;
+
+pub use link::Link;
 use mileage_units::format_bytes;
+pub use policies::Policies;
+use policies::{Allocation, Cell, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneWork, Victim};
 use serde::{Deserialize, Serialize};
 
 /// How far a figure can be trusted.
@@ -67,11 +73,30 @@ struct Text {
     erase_us: Figure<f64>,
     controller_us: Figure<f64>,
     channel_mb_per_s: Figure<f64>,
-    link_mb_per_s: Figure<f64>,
+    link: Option<Figure<String>>,
+    link_mb_per_s: Option<Figure<f64>>,
     queue_depth_max: Figure<u64>,
     write_buffer_pages: Figure<u64>,
     rated_endurance_bytes: Option<Figure<u64>>,
     pe_cycles: Option<Figure<u64>>,
+    cell: Option<Figure<Cell>>,
+    mapping: Option<Figure<Mapping>>,
+    map_cache_entries: Option<Figure<u64>>,
+    log_blocks: Option<Figure<u64>>,
+    gc_victim: Option<Figure<Victim>>,
+    gc_victim_choices: Option<Figure<u64>>,
+    gc_pace: Option<Figure<Pace>>,
+    gc_free_blocks_min: Option<Figure<u64>>,
+    gc_idle_free_blocks: Option<Figure<u64>>,
+    gc_idle_after_us: Option<Figure<f64>>,
+    frontiers: Option<Figure<Frontiers>>,
+    allocation: Option<Figure<Allocation>>,
+    plane_work: Option<Figure<PlaneWork>>,
+    levelling: Option<Figure<Levelling>>,
+    levelling_gap: Option<Figure<u64>>,
+    end_of_life: Option<Figure<EndOfLife>>,
+    replacement_blocks: Option<Figure<u64>>,
+    pe_spread_percent: Option<Figure<f64>>,
 }
 
 /// A flash drive's data sheet, checked.
@@ -105,6 +130,8 @@ pub struct Profile {
     pub controller_ns: u64,
     /// One page over a channel, in ns.
     pub channel_page_ns: u64,
+    /// The link's standard, where the profile names it.
+    pub link: Option<Link>,
     /// Payload rate between host and drive, one direction at a time, in MB/s (10^6 bytes).
     pub link_mb_per_s: f64,
     /// Commands that the drive takes at a time; further ones wait.
@@ -113,8 +140,10 @@ pub struct Profile {
     pub write_buffer_pages: u32,
     /// What the maker warrants, in bytes written by the host.
     pub rated_write_bytes: Option<u64>,
-    /// Program and erase cycles that a block is rated for.
+    /// Program and erase cycles that a block is rated for; where the profile names only the cell, its usual rating.
     pub pe_cycles: Option<u64>,
+    /// How the drive works.
+    pub policies: Policies,
     figures: Vec<FigureText>,
 }
 
@@ -195,7 +224,12 @@ impl Profile {
     /// One line: which key, what was found, what is expected.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let raw: Text = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
+        let link = raw.link.as_ref().map(Link::parse).transpose()?;
         let profile = Self {
+            policies: Policies::read(&raw)?,
+            link_mb_per_s: link_rate(link.as_ref(), raw.link_mb_per_s.as_ref())?,
+            queue_depth_max: queue_depth(link.as_ref(), &raw.queue_depth_max)?,
+            link,
             figures: raw.figures(),
             page_bytes: page_bytes(&raw)?,
             capacity_bytes: raw.capacity_bytes.value,
@@ -211,11 +245,10 @@ impl Profile {
             channel_page_ns: (raw.page_bytes.value as f64 * 1e3
                 / megabytes_per_s("channel_mb_per_s", &raw.channel_mb_per_s)?)
             .round() as u64,
-            link_mb_per_s: megabytes_per_s("link_mb_per_s", &raw.link_mb_per_s)?,
-            queue_depth_max: whole("queue_depth_max", &raw.queue_depth_max, 1, 65536)?,
             write_buffer_pages: whole("write_buffer_pages", &raw.write_buffer_pages, 0, 1 << 24)?,
             rated_write_bytes: rated("rated_endurance_bytes", raw.rated_endurance_bytes.as_ref())?,
-            pe_cycles: rated("pe_cycles", raw.pe_cycles.as_ref())?,
+            pe_cycles: rated("pe_cycles", raw.pe_cycles.as_ref())?
+                .or_else(|| raw.cell.as_ref().map(|cell| cell.value.pe_cycles())),
             name: raw.name,
             title: raw.title,
         };
@@ -245,16 +278,57 @@ impl Profile {
                 "fewer than 2^32 pages in all (blocks rounded up to 32 a plane)",
             );
         }
-        let most = self.raw_bytes() - self.reserve_bytes();
-        if capacity > most {
+        let most = self.raw_bytes().saturating_sub(self.reserve_bytes());
+        let rounded = self.mapped_pages() * page;
+        if rounded > most {
             let raw = format_bytes(self.raw_bytes());
+            let with =
+                if rounded == capacity { String::new() } else { format!(" (with its map and rounding {rounded})") };
             let expected = format!(
-                "at most {most}: raw {raw} minus a free and an open block in each of the {planes} planes ({})",
+                "at most {most}: raw {raw} minus the free, open, log and replacement blocks of the {planes} planes ({})",
                 format_bytes(self.reserve_bytes())
             );
-            return impossible("capacity_bytes", capacity, expected);
+            return impossible("capacity_bytes", format!("{capacity}{with}"), expected);
         }
         Ok(())
+    }
+
+    /// Pages that the host sees.
+    pub fn logical_pages(&self) -> u64 {
+        self.capacity_bytes / u64::from(self.page_bytes)
+    }
+
+    /// Pages that a translation page describes: four bytes for each.
+    pub(crate) fn entries_per_map_page(&self) -> u32 {
+        self.page_bytes / 4
+    }
+
+    /// Pages that need a place: those of the host, those of a map that lies on flash, and what rounding to whole
+    /// blocks, or to equal shares of all planes, adds.
+    pub(crate) fn mapped_pages(&self) -> u64 {
+        let logical = self.logical_pages();
+        match self.policies.mapping {
+            Mapping::Demand => self.in_equal_shares(logical + logical.div_ceil(u64::from(self.entries_per_map_page()))),
+            Mapping::Page => self.in_equal_shares(logical),
+            Mapping::Block | Mapping::Bast | Mapping::Fast => logical.next_multiple_of(u64::from(self.pages_per_block)),
+        }
+    }
+
+    fn in_equal_shares(&self, pages: u64) -> u64 {
+        if self.policies.allocation == Allocation::ByAddress { pages.next_multiple_of(self.planes()) } else { pages }
+    }
+
+    /// Blocks that hold no data for good.
+    fn reserve_blocks(&self) -> u64 {
+        let policies = &self.policies;
+        if policies.by_page() {
+            let each = u64::from(policies.free_blocks_min)
+                + u64::from(policies.open_blocks())
+                + u64::from(policies.replacement_blocks);
+            self.planes() * each
+        } else {
+            2 + u64::from(policies.log_blocks)
+        }
     }
 
     /// Planes of the whole drive: what can work at the same time.
@@ -267,9 +341,10 @@ impl Profile {
         self.planes() * u64::from(self.blocks_per_plane) * u64::from(self.pages_per_block) * u64::from(self.page_bytes)
     }
 
-    /// Bytes that hold no data for good: one free and one open block in every plane.
+    /// Bytes that hold no data for good: in every plane the blocks that stay free, are open, or replace worn ones; of
+    /// a mapping by blocks the log blocks and two more.
     pub fn reserve_bytes(&self) -> u64 {
-        2 * self.planes() * u64::from(self.pages_per_block) * u64::from(self.page_bytes)
+        self.reserve_blocks() * u64::from(self.pages_per_block) * u64::from(self.page_bytes)
     }
 
     /// Spare flash over capacity, (raw - capacity) / capacity.
@@ -305,6 +380,23 @@ fn rated(key: &'static str, figure: Option<&Figure<u64>>) -> Result<Option<u64>,
     }
 }
 
+/// The rate of the link: what its standard carries, unless the drive is slower.
+fn link_rate(link: Option<&Link>, figure: Option<&Figure<f64>>) -> Result<f64, ProfileError> {
+    match (link, figure) {
+        (None, None) => impossible("link_mb_per_s", "missing", "a rate in MB/s, or a link by its name"),
+        (Some(link), None) => Ok(link.payload_mb_per_s),
+        (Some(link), Some(figure)) if figure.value > link.payload_mb_per_s => {
+            let expected = format!("at most {} MB/s, what the link carries", link.payload_mb_per_s);
+            impossible("link_mb_per_s", figure.value, expected)
+        }
+        (_, Some(figure)) => megabytes_per_s("link_mb_per_s", figure),
+    }
+}
+
+fn queue_depth(link: Option<&Link>, figure: &Figure<u64>) -> Result<u32, ProfileError> {
+    whole("queue_depth_max", figure, 1, link.map_or(65536, |link| u64::from(link.queue_depth_max)))
+}
+
 impl Text {
     fn figures(&self) -> Vec<FigureText> {
         fn row<T: ToString>(name: &'static str, figure: &Figure<T>) -> FigureText {
@@ -324,12 +416,16 @@ impl Text {
             row("erase_us", &self.erase_us),
             row("controller_us", &self.controller_us),
             row("channel_mb_per_s", &self.channel_mb_per_s),
-            row("link_mb_per_s", &self.link_mb_per_s),
             row("queue_depth_max", &self.queue_depth_max),
             row("write_buffer_pages", &self.write_buffer_pages),
         ];
-        rows.extend(self.rated_endurance_bytes.iter().map(|figure| row("rated_endurance_bytes", figure)));
-        rows.extend(self.pe_cycles.iter().map(|figure| row("pe_cycles", figure)));
+        macro_rules! optional {
+            ($($key:ident),+) => { $(rows.extend(self.$key.iter().map(|figure| row(stringify!($key), figure)));)+ };
+        }
+        optional!(link, link_mb_per_s, rated_endurance_bytes, pe_cycles, cell, mapping, map_cache_entries, log_blocks);
+        optional!(gc_victim, gc_victim_choices, gc_pace, gc_free_blocks_min, gc_idle_free_blocks, gc_idle_after_us);
+        optional!(frontiers, allocation, plane_work, levelling, levelling_gap, end_of_life, replacement_blocks);
+        optional!(pe_spread_percent);
         rows
     }
 }

@@ -1,0 +1,72 @@
+//! What explains a result: counters, which only grow, and gauges, which say how things stand.
+
+/// Declares the counters with their names, in one place and one order.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)+) => {
+        /// What was done since the drive was first powered on.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub(crate) struct Counters { $($(#[$doc])* pub $name: u64,)+ }
+
+        /// Their names.
+        pub(crate) const COUNTER_NAMES: &[&str] = &[$(stringify!($name),)+];
+
+        impl Counters {
+            /// Their values, in the order of the names.
+            pub(crate) fn values(&self) -> [u64; COUNTER_NAMES.len()] {
+                [$(self.$name,)+]
+            }
+
+            /// The counters of these values.
+            pub(crate) fn of(values: [u64; COUNTER_NAMES.len()]) -> Self {
+                let [$($name,)+] = values;
+                Self { $($name,)+ }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Pages that the host read, in whole or in part.
+    host_pages_read,
+    /// Pages that the host wrote, in whole or in part.
+    host_pages_written,
+    /// Array reads, for whatever reason.
+    flash_pages_read,
+    /// Programs, for whatever reason.
+    flash_pages_programmed,
+    /// Blocks erased, for whatever reason.
+    blocks_erased,
+    /// Valid pages copied to make room, by collections and merges.
+    gc_pages_moved,
+    /// Mapped pages that the host discarded.
+    trimmed_pages,
+    /// Valid pages copied to level wear.
+    levelling_pages_moved,
+    /// Blocks collected while the drive was idle.
+    idle_collections,
+    /// Reads of pages of a map on flash.
+    map_pages_read,
+    /// Programs of pages of a map on flash.
+    map_pages_programmed,
+    /// Log blocks that became data blocks as they were.
+    switch_merges,
+    /// Log blocks that became data blocks after the rest was copied to them.
+    partial_merges,
+    /// Data blocks built anew from a data block and log blocks, or from a block and an overwrite of it.
+    full_merges,
+    /// Nanoseconds that commands waited for a place in the queue and for the controller, summed over commands.
+    queue_wait_ns,
+    /// Nanoseconds from there to completion, summed over commands.
+    service_ns,
+}
+
+/// Names of the gauges.
+pub(crate) const GAUGE_NAMES: &[&str] = &[
+    "free_blocks",
+    "free_blocks_least",
+    "mapped_pages",
+    "replaced_blocks",
+    "erase_count_least",
+    "erase_count_most",
+    "wear_indicator_percent",
+];

@@ -1,0 +1,208 @@
+//! Which block is collected, and how.
+
+use super::{Cells, GROUP, Map, NO_VICTIM, Opening};
+use crate::profile::policies::Victim;
+
+impl Map {
+    /// Collect one block of a unit; false when no block of it has a stale page.
+    pub(super) fn collect<C: Cells>(&mut self, unit: u32, cost: &mut Opening, cells: &mut C) -> bool {
+        if self.most_stale(unit) == 0 {
+            return false;
+        }
+        let victim = self.victim_of(unit);
+        cost.moved += self.copy_valid(victim, unit, cells);
+        self.erase(victim, cells);
+        self.release(victim);
+        cost.erased += 1;
+        if let Some(gap) = self.rules.wear.static_gap {
+            self.level(unit, self.erases[victim as usize], gap, cost, cells);
+        }
+        true
+    }
+
+    /// Whether a unit has fewer erased blocks than it shall have when the drive is idle, and a stale page.
+    pub(crate) fn wants_idle(&mut self, unit: u32) -> bool {
+        if self.free_of(unit) >= self.rules.idle_free {
+            return false;
+        }
+        for slot in [2 * unit, 2 * unit + 1] {
+            if self.frontiers[slot as usize].left == 0 {
+                self.close(slot);
+            }
+        }
+        self.most_stale(unit) > 0
+    }
+
+    /// Collect one block of a unit while the drive is idle; `None` when the unit does not want it.
+    pub(crate) fn collect_idle<C: Cells>(&mut self, unit: u32, cells: &mut C) -> Option<Opening> {
+        let mut cost = Opening::default();
+        if !self.wants_idle(unit) || !self.collect(unit, &mut cost, cells) {
+            return None;
+        }
+        self.opened += 1;
+        Some(cost)
+    }
+
+    fn victim_of(&mut self, unit: u32) -> u32 {
+        match self.rules.victim {
+            Victim::Greedy => self.emptiest(unit),
+            Victim::Random => self.drawn(unit, 1),
+            Victim::DChoices => self.drawn(unit, self.rules.choices),
+            Victim::Fifo => self.oldest(unit),
+            Victim::CostBenefit => self.most_beneficial(unit),
+        }
+    }
+
+    /// The unit's full block with the most stale pages; of equals the lowest-numbered one, or, when wear is levelled,
+    /// the least worn.
+    fn emptiest(&self, unit: u32) -> u32 {
+        if self.rules.wear.dynamic {
+            let key = |block: &u32| (-self.stale_count[*block as usize], self.erases[*block as usize]);
+            return self.full_blocks(unit).min_by_key(key).unwrap_or_default();
+        }
+        let groups = self.groups_of(unit);
+        let counts = &self.group_best[groups.clone()];
+        let most = counts.iter().fold(NO_VICTIM, |most, count| most.max(*count));
+        let group = groups.start + counts.iter().position(|count| *count == most).unwrap_or(0);
+        let blocks = &self.stale_count[group * GROUP as usize..(group + 1) * GROUP as usize];
+        group as u32 * GROUP + blocks.iter().position(|count| *count == most).unwrap_or(0) as u32
+    }
+
+    fn blocks_of(&self, unit: u32) -> std::ops::Range<u32> {
+        unit * self.geometry.stride()..(unit + 1) * self.geometry.stride()
+    }
+
+    fn full_blocks(&self, unit: u32) -> impl Iterator<Item = u32> + '_ {
+        self.blocks_of(unit).filter(|block| self.stale_count[*block as usize] >= 0)
+    }
+
+    fn oldest(&self, unit: u32) -> u32 {
+        self.full_blocks(unit).min_by_key(|block| self.opened_as[*block as usize]).unwrap_or_default()
+    }
+
+    /// Largest age x stale / valid; a block without a valid page beats all.
+    fn most_beneficial(&self, unit: u32) -> u32 {
+        let score = |block: u32| {
+            let stale = f64::from(self.stale_count[block as usize]);
+            let age = self.written.saturating_sub(self.opened_at[block as usize]) as f64;
+            let valid = f64::from(self.geometry.pages) - stale;
+            (age + 1.0) * stale / valid
+        };
+        self.full_blocks(unit).max_by(|a, b| score(*a).total_cmp(&score(*b))).unwrap_or_default()
+    }
+
+    /// The emptiest of `choices` full blocks, drawn with equal chances and with replacement.
+    fn drawn(&mut self, unit: u32, choices: u32) -> u32 {
+        let first = self.blocks_of(unit).start;
+        let span = u64::from(self.geometry.blocks + self.units[unit as usize].bad.len() as u32);
+        let (mut best, mut found, mut misses) = (first, 0, 0);
+        while found < choices {
+            let block = first + (((self.draw() >> 32) * span) >> 32) as u32;
+            if self.stale_count[block as usize] >= 0 {
+                if found == 0 || self.stale_count[block as usize] > self.stale_count[best as usize] {
+                    best = block;
+                }
+                found += 1;
+            } else {
+                // Hardly any block is full: look at them all instead.
+                misses += 1;
+                if misses > 64 * choices {
+                    return self.emptiest(unit);
+                }
+            }
+        }
+        best
+    }
+
+    /// The next of a fixed sequence of 64-bit numbers (`SplitMix64` of Steele, Lea and Flood).
+    fn draw(&mut self) -> u64 {
+        self.draws = self.draws.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.draws ^ (self.draws >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Copy the valid pages of a block to where survivors go; how many.
+    fn copy_valid<C: Cells>(&mut self, from: u32, unit: u32, cells: &mut C) -> u32 {
+        let slot = 2 * unit + self.rules.survivors();
+        let (pages, words) = (self.geometry.pages, self.geometry.words());
+        let source = from * pages;
+        let mut room = self.frontiers[slot as usize].left;
+        let mut target = if room > 0 { (self.frontiers[slot as usize].open + 1) * pages - room } else { 0 };
+        let mut moved = 0;
+        for word in 0..words {
+            let mut live = !self.stale[(from * words + word) as usize];
+            if pages - 64 * word < 64 {
+                live &= (1 << (pages - 64 * word)) - 1;
+            }
+            while live != 0 {
+                if room == 0 {
+                    self.take_free(slot);
+                    (target, room) = (self.frontiers[slot as usize].open * pages, pages);
+                }
+                let page = source + 64 * word + live.trailing_zeros();
+                let logical = self.reverse[page as usize];
+                live &= live - 1;
+                self.reverse[target as usize] = logical;
+                self.forward[logical as usize] = target;
+                cells.copied(page, target);
+                target += 1;
+                room -= 1;
+                moved += 1;
+            }
+        }
+        self.frontiers[slot as usize].left = room;
+        moved
+    }
+
+    pub(super) fn erase<C: Cells>(&mut self, block: u32, cells: &mut C) {
+        let words = self.geometry.words();
+        self.stale[(block * words) as usize..((block + 1) * words) as usize].fill(0);
+        self.stale_count[block as usize] = NO_VICTIM;
+        self.refresh_group(block / GROUP);
+        self.erases[block as usize] = self.erases[block as usize].saturating_add(1);
+        cells.erased(block);
+    }
+
+    fn refresh_group(&mut self, group: u32) {
+        let blocks = &self.stale_count[(group * GROUP) as usize..((group + 1) * GROUP) as usize];
+        self.group_best[group as usize] = blocks.iter().fold(NO_VICTIM, |most, count| most.max(*count));
+    }
+
+    /// Static levelling: when a block just erased has been erased `erases` times, `gap` or more above the least worn
+    /// full block of its unit, what lies still there moves to the most worn erased block. The rest of that block is
+    /// not written until it is erased again.
+    fn level<C: Cells>(&mut self, unit: u32, erases: u32, gap: u32, cost: &mut Opening, cells: &mut C) {
+        let Some(quiet) = self.full_blocks(unit).min_by_key(|block| self.erases[*block as usize]) else { return };
+        let free = &self.units[unit as usize].free;
+        let Some(index) = (0..free.len()).max_by_key(|index| self.erases[free[*index] as usize]) else { return };
+        let valid = self.geometry.pages - self.stale_count[quiet as usize] as u32;
+        if erases < self.erases[quiet as usize].saturating_add(gap) || valid == 0 {
+            return;
+        }
+        let onto = self.units[unit as usize].free.remove(index);
+        let (pages, words) = (self.geometry.pages, self.geometry.words());
+        let mut moved = 0;
+        for page in 0..pages {
+            let (word, bit) = self.word_of(quiet * pages + page, quiet);
+            if self.stale[word] >> bit & 1 == 0 {
+                let logical = self.reverse[(quiet * pages + page) as usize];
+                self.reverse[(onto * pages + moved) as usize] = logical;
+                self.forward[logical as usize] = onto * pages + moved;
+                cells.copied(quiet * pages + page, onto * pages + moved);
+                moved += 1;
+            }
+        }
+        for page in moved..pages {
+            self.stale[(onto * words + page / 64) as usize] |= 1 << (page % 64);
+        }
+        self.stale_count[onto as usize] = (pages - moved) as i16;
+        self.refresh_group(onto / GROUP);
+        self.mark_opened(onto, self.opened_at[quiet as usize]);
+        self.free_blocks -= 1;
+        self.erase(quiet, cells);
+        self.release(quiet);
+        cost.levelled += moved;
+        cost.erased += 1;
+    }
+}

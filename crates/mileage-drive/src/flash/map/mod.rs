@@ -1,0 +1,511 @@
+//! Where every page is: a page-mapped translation layer.
+//!
+//! # Model
+//! A *unit* is a plane. Writes go round the units in the order of allocation, one page each. A unit programs an open
+//! block from its first page to its last; when it is full the unit opens another. As long as it has more erased
+//! blocks than it keeps free it takes one of those; else it collects ([`collect`]): the valid pages of a full block
+//! are copied to where survivors go and the block is erased. With one frontier the survivors are the head of the
+//! block that the host's pages then fill; with two they have an open block of their own.
+//!
+//! A unit whose next block would gain less than three quarters of what the best unit's would is passed over until
+//! some unit has opened a block. Under uniform traffic that is rare; under a stride that spares some units it keeps
+//! them from filling up. Where the address decides the unit, none is passed over.
+//!
+//! # Hot and cold
+//! A page is hot when the host overwrites it sooner than [`HOT_WITHIN`] of the logical pages were written since its
+//! block was opened; survivors and cold pages share a frontier.
+//!
+//! # Not modelled
+//! Read disturb, retention.
+
+mod collect;
+mod derive;
+mod wear;
+
+use super::cells::Cells;
+use crate::profile::Profile;
+use crate::profile::policies::{Allocation, Frontiers, Victim};
+use wear::Wear;
+
+/// Not a page, not a block.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+/// Blocks that share one entry of the second level of the search for a victim.
+pub(super) const GROUP: u32 = 32;
+/// Added to the stale count of a block that cannot be a victim: open, erased, worn out or not in service.
+pub(super) const NO_VICTIM: i16 = -0x4000;
+/// Share of the logical pages; see the module's text.
+const HOT_WITHIN: f64 = 0.5;
+
+/// Division by a number known only at run time, exact for every `u32`.
+#[derive(Clone, Copy, Debug)]
+struct Divider {
+    magic: u64,
+}
+
+impl Divider {
+    /// Divide by `by`, at least 2.
+    fn new(by: u32) -> Self {
+        Self { magic: u64::MAX / u64::from(by) + 1 }
+    }
+
+    #[inline]
+    fn divide(self, number: u32) -> u32 {
+        ((u128::from(number) * u128::from(self.magic)) >> 64) as u32
+    }
+}
+
+/// Sizes of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    /// Planes.
+    pub units: u32,
+    /// Blocks in service in a unit.
+    pub blocks: u32,
+    /// Blocks of a unit that replace worn ones; they come after those in service.
+    pub replacements: u32,
+    /// Pages in a block.
+    pub pages: u32,
+    /// Pages that are mapped: the host's, and those of a map on flash.
+    pub logical: u32,
+}
+
+impl Geometry {
+    pub(crate) fn of(profile: &Profile) -> Self {
+        let replacements = profile.policies.replacement_blocks;
+        let entries = profile.logical_pages();
+        let map_pages = match profile.policies.mapping {
+            crate::profile::policies::Mapping::Demand => entries.div_ceil(u64::from(profile.entries_per_map_page())),
+            _ => 0,
+        };
+        Self {
+            units: profile.planes() as u32,
+            blocks: profile.blocks_per_plane - replacements,
+            replacements,
+            pages: profile.pages_per_block,
+            logical: (entries + map_pages) as u32,
+        }
+    }
+
+    /// Block numbers from one unit to the next.
+    pub(crate) fn stride(&self) -> u32 {
+        (self.blocks + self.replacements).next_multiple_of(GROUP)
+    }
+
+    /// Words of 64 stale marks in a block.
+    fn words(&self) -> u32 {
+        self.pages.div_ceil(64)
+    }
+}
+
+/// The policies that the map obeys.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rules {
+    pub victim: Victim,
+    pub choices: u32,
+    pub free_min: u32,
+    pub idle_free: u32,
+    pub frontiers: Frontiers,
+    pub by_address: bool,
+    /// The unit of every turn.
+    pub order: Vec<u32>,
+    pub wear: Wear,
+}
+
+impl Rules {
+    pub(crate) fn of(profile: &Profile) -> Self {
+        let policies = &profile.policies;
+        Self {
+            victim: policies.victim,
+            choices: policies.victim_choices,
+            free_min: policies.free_blocks_min,
+            idle_free: policies.idle_free_blocks,
+            frontiers: policies.frontiers,
+            by_address: policies.allocation == Allocation::ByAddress,
+            order: order(profile),
+            wear: Wear::of(profile),
+        }
+    }
+
+    /// The frontier that survivors go to: 0 or 1.
+    fn survivors(&self) -> u32 {
+        u32::from(self.frontiers != Frontiers::Shared)
+    }
+}
+
+/// The units in the order in which they are written to. Unit u is on channel u % C, die (u / C) % D, plane u / (C D).
+fn order(profile: &Profile) -> Vec<u32> {
+    let (channels, dies, planes) = (profile.channels, profile.dies_per_channel, profile.planes_per_die);
+    let unit = |channel: u32, die: u32, plane: u32| channel + channels * (die + dies * plane);
+    let turns = 0..channels * dies * planes;
+    match profile.policies.allocation {
+        Allocation::ChannelFirst | Allocation::ByAddress => turns.collect(),
+        Allocation::DieFirst => {
+            turns.map(|turn| unit(turn / (dies * planes), turn % dies, turn / dies % planes)).collect()
+        }
+        Allocation::PlaneFirst => {
+            turns.map(|turn| unit(turn / planes % channels, turn / (planes * channels), turn % planes)).collect()
+        }
+    }
+}
+
+/// An open block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frontier {
+    /// The block, [`NOWHERE`] when the last one is full and none was opened since.
+    pub open: u32,
+    /// Pages of it that are not yet written.
+    pub left: u32,
+}
+
+/// The blocks of a unit that hold no data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unit {
+    /// Blocks in service from this index on were never written since the last purge.
+    pub fresh: u32,
+    /// Other erased blocks, the first freed first.
+    pub free: Vec<u32>,
+    /// Blocks that are worn out; as many replacements are in service.
+    pub bad: Vec<u32>,
+    /// The count of opened blocks when this unit was passed over.
+    pub passed_at: u64,
+}
+
+/// What a write cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placement {
+    /// The unit that programs the page.
+    pub unit: u32,
+    /// What opening a block cost, if one had to be opened.
+    pub opening: Option<Opening>,
+}
+
+/// What it took to open a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Opening {
+    /// Pages that the block has room for.
+    pub gained: u32,
+    /// Valid pages that were copied to make room.
+    pub moved: u32,
+    /// Pages that were copied to level wear.
+    pub levelled: u32,
+    /// Blocks that were erased.
+    pub erased: u32,
+}
+
+/// The maps. See the module's text.
+#[derive(Clone, Debug)]
+pub(crate) struct Map {
+    pub(super) geometry: Geometry,
+    pub(super) rules: Rules,
+    by_pages: Divider,
+    by_stride: Divider,
+    /// Physical page of every logical page.
+    pub(super) forward: Vec<u32>,
+    /// Logical page of every physical page; what it says of a stale page means nothing.
+    reverse: Vec<u32>,
+    /// One bit for every physical page that was written and is no longer valid.
+    stale: Vec<u64>,
+    /// Stale pages of every block, plus [`NO_VICTIM`].
+    stale_count: Vec<i16>,
+    /// Most stale pages of a victim, by group of blocks.
+    group_best: Vec<i16>,
+    /// Two for every unit; the second is for survivors when they have one of their own.
+    pub(super) frontiers: Vec<Frontier>,
+    pub(super) units: Vec<Unit>,
+    /// Whose turn it is, as an index of the order.
+    pub(super) turn: u32,
+    /// Decisions to open a block, ever.
+    pub(super) opened: u64,
+    /// Pages gained by the last block that was opened.
+    pub(super) gain: u32,
+    /// Blocks opened, ever, and for every block which of them it was.
+    pub(super) sequence: u64,
+    pub(super) opened_as: Vec<u64>,
+    /// Pages written, ever, and for every block how many when it was opened.
+    pub(super) written: u64,
+    pub(super) opened_at: Vec<u64>,
+    /// Times every block was erased.
+    pub(super) erases: Vec<u32>,
+    /// State of the draws of victims.
+    pub(super) draws: u64,
+    /// Erased blocks of all units, and the least there ever were.
+    pub(super) free_blocks: u32,
+    pub(super) free_blocks_least: u32,
+    /// Logical pages that are mapped.
+    mapped: u32,
+    /// A block is past its limit and no replacement is left.
+    pub(super) worn_out: bool,
+}
+
+impl Map {
+    /// Nothing mapped, nothing written.
+    pub(crate) fn new(geometry: Geometry, rules: Rules) -> Self {
+        let blocks = (geometry.units * geometry.stride()) as usize;
+        let free_blocks = geometry.units * geometry.blocks;
+        let unit = Unit { fresh: 0, free: Vec::new(), bad: Vec::new(), passed_at: u64::MAX };
+        Self {
+            geometry,
+            rules,
+            by_pages: Divider::new(geometry.pages),
+            by_stride: Divider::new(geometry.stride()),
+            forward: vec![NOWHERE; geometry.logical as usize],
+            reverse: vec![0; blocks * geometry.pages as usize],
+            stale: vec![0; blocks * geometry.words() as usize],
+            stale_count: vec![NO_VICTIM; blocks],
+            group_best: vec![NO_VICTIM; blocks / GROUP as usize],
+            frontiers: vec![Frontier { open: NOWHERE, left: 0 }; 2 * geometry.units as usize],
+            units: vec![unit; geometry.units as usize],
+            turn: 0,
+            opened: 0,
+            gain: geometry.pages,
+            sequence: 0,
+            opened_as: vec![0; blocks],
+            written: 0,
+            opened_at: vec![0; blocks],
+            erases: vec![0; blocks],
+            draws: 0,
+            free_blocks,
+            free_blocks_least: free_blocks,
+            mapped: 0,
+            worn_out: false,
+        }
+    }
+
+    #[inline]
+    fn block_of(&self, page: u32) -> u32 {
+        self.by_pages.divide(page)
+    }
+
+    /// The unit that holds a logical page; `None` when it is not mapped.
+    #[inline]
+    pub(crate) fn unit_holding(&self, logical: u32) -> Option<u32> {
+        let page = self.forward[logical as usize];
+        (page != NOWHERE).then(|| self.by_stride.divide(self.block_of(page)))
+    }
+
+    /// Bring the entries that a write of these pages (the first 64) needs into the cache: first all places, so that
+    /// their loads overlap, then the marks and counts of what is there. The sum keeps the loads from being dropped.
+    #[inline]
+    pub(crate) fn touch(&self, logical: &[u32]) -> u64 {
+        let mut places = [NOWHERE; 64];
+        for (place, page) in places.iter_mut().zip(logical) {
+            *place = self.forward.get(*page as usize).copied().unwrap_or(NOWHERE);
+        }
+        let mapped = places.iter().filter(|place| **place != NOWHERE);
+        mapped.fold(0, |sum, place| {
+            let block = self.block_of(*place);
+            sum ^ self.stale[self.word_of(*place, block).0] ^ self.stale_count[block as usize] as u64
+        })
+    }
+
+    /// Word and bit of a page's stale mark.
+    #[inline]
+    fn word_of(&self, page: u32, block: u32) -> (usize, u32) {
+        let in_block = page - block * self.geometry.pages;
+        ((block * self.geometry.words() + in_block / 64) as usize, in_block % 64)
+    }
+
+    /// Write a logical page: find it a new place, forget the old one.
+    #[inline]
+    pub(crate) fn write<C: Cells>(&mut self, logical: u32, cells: &mut C) -> Placement {
+        let class = if self.rules.frontiers == Frontiers::HotCold { self.class_of(logical) } else { 0 };
+        let mut turn = if self.rules.by_address { logical % self.geometry.units } else { self.turn };
+        let mut slot = 2 * self.rules.order[turn as usize] + class;
+        let mut opening = None;
+        if self.frontiers[slot as usize].left == 0 {
+            (turn, slot, opening) = self.find_open(turn, class, cells);
+        }
+        self.turn = self.after(turn);
+        self.written += 1;
+        let frontier = &mut self.frontiers[slot as usize];
+        let page = (frontier.open + 1) * self.geometry.pages - frontier.left;
+        frontier.left -= 1;
+        let old = std::mem::replace(&mut self.forward[logical as usize], page);
+        self.reverse[page as usize] = logical;
+        cells.programmed(page, logical);
+        if old == NOWHERE {
+            self.mapped += 1;
+        } else {
+            self.invalidate(old);
+        }
+        Placement { unit: slot / 2, opening }
+    }
+
+    #[inline]
+    fn after(&self, turn: u32) -> u32 {
+        if turn + 1 == self.geometry.units { 0 } else { turn + 1 }
+    }
+
+    /// The frontier for a page of the host that is about to be overwritten: 0 hot, 1 cold.
+    #[inline]
+    fn class_of(&self, logical: u32) -> u32 {
+        let old = self.forward[logical as usize];
+        if old == NOWHERE {
+            return 1;
+        }
+        let age = self.written.saturating_sub(self.opened_at[self.block_of(old) as usize]);
+        u32::from(age as f64 >= HOT_WITHIN * f64::from(self.geometry.logical))
+    }
+
+    /// Forget a logical page; whether it was mapped.
+    #[inline]
+    pub(crate) fn discard(&mut self, logical: u32) -> bool {
+        let old = std::mem::replace(&mut self.forward[logical as usize], NOWHERE);
+        if old != NOWHERE {
+            self.mapped -= 1;
+            self.invalidate(old);
+        }
+        old != NOWHERE
+    }
+
+    #[inline]
+    fn invalidate(&mut self, page: u32) {
+        let block = self.block_of(page);
+        let (word, bit) = self.word_of(page, block);
+        self.stale[word] |= 1 << bit;
+        let count = &mut self.stale_count[block as usize];
+        *count += 1;
+        let best = &mut self.group_best[(block / GROUP) as usize];
+        *best = (*best).max(*count);
+    }
+
+    /// The next turn, from this one on, whose unit has an open block or may open one; its frontier.
+    #[inline(never)]
+    fn find_open<C: Cells>(&mut self, from: u32, class: u32, cells: &mut C) -> (u32, u32, Option<Opening>) {
+        let mut cost: Option<Opening> = None;
+        let units = self.geometry.units;
+        let mut turn = from;
+        for attempt in 0..if self.rules.by_address { 1 } else { 2 * units } {
+            let slot = 2 * self.rules.order[turn as usize] + class;
+            if self.frontiers[slot as usize].left > 0 {
+                return (turn, slot, cost);
+            }
+            if let Some(opening) = self.open_next(slot, attempt >= units || self.rules.by_address, cells) {
+                let before = cost.unwrap_or_default();
+                cost = Some(Opening {
+                    gained: opening.gained,
+                    moved: before.moved + opening.moved,
+                    levelled: before.levelled + opening.levelled,
+                    erased: before.erased + opening.erased,
+                });
+                if opening.gained > 0 {
+                    return (turn, slot, cost);
+                }
+            }
+            turn = self.after(turn);
+        }
+        // Compacting freed no whole block anywhere: what is left of the other frontier's block has to do.
+        turn = from;
+        for _ in 0..if self.rules.by_address { 1 } else { units } {
+            let slot = 2 * self.rules.order[turn as usize] + 1 - class;
+            if self.frontiers[slot as usize].left > 0 {
+                return (turn, slot, cost);
+            }
+            turn = self.after(turn);
+        }
+        unreachable!("the reserve leaves a stale page in some full block");
+    }
+
+    /// Open the next block of a frontier. `again`: whoever was passed over since the last opening is judged afresh.
+    /// `None` when the unit is passed over.
+    fn open_next<C: Cells>(&mut self, slot: u32, again: bool, cells: &mut C) -> Option<Opening> {
+        let unit = slot / 2;
+        self.close(slot);
+        if self.units[unit as usize].passed_at == self.opened && !again {
+            return None;
+        }
+        let gain = self.gain_of(unit);
+        let poor = !self.rules.by_address && 4 * gain < 3 * self.gain && 4 * gain < 3 * self.best_gain();
+        if poor || gain == 0 {
+            self.units[unit as usize].passed_at = self.opened;
+            return None;
+        }
+        self.opened += 1;
+        self.gain = gain;
+        let mut cost = Opening::default();
+        while self.frontiers[slot as usize].left == 0 {
+            if self.free_of(unit) > self.rules.free_min {
+                self.take_free(slot);
+            } else if !self.collect(unit, &mut cost, cells) {
+                break;
+            }
+        }
+        cost.gained = self.frontiers[slot as usize].left;
+        Some(cost)
+    }
+
+    /// A full open block becomes a possible victim.
+    fn close(&mut self, slot: u32) {
+        let open = std::mem::replace(&mut self.frontiers[slot as usize].open, NOWHERE);
+        if open != NOWHERE {
+            let count = &mut self.stale_count[open as usize];
+            *count -= NO_VICTIM;
+            let best = &mut self.group_best[(open / GROUP) as usize];
+            *best = (*best).max(*count);
+        }
+    }
+
+    /// Erased blocks of a unit.
+    pub(super) fn free_of(&self, unit: u32) -> u32 {
+        let state = &self.units[unit as usize];
+        self.geometry.blocks - state.fresh + state.free.len() as u32
+    }
+
+    /// Let a frontier write into an erased block.
+    fn take_free(&mut self, slot: u32) {
+        self.close(slot);
+        let first = slot / 2 * self.geometry.stride();
+        let unit = &mut self.units[slot as usize / 2];
+        let block = if unit.fresh < self.geometry.blocks {
+            unit.fresh += 1;
+            first + unit.fresh - 1
+        } else {
+            let erases = &self.erases;
+            let least = (0..unit.free.len()).min_by_key(|index| erases[unit.free[*index] as usize]);
+            unit.free.remove(if self.rules.wear.dynamic { least.unwrap_or(0) } else { 0 })
+        };
+        self.frontiers[slot as usize] = Frontier { open: block, left: self.geometry.pages };
+        self.mark_opened(block, self.written);
+        self.free_blocks -= 1;
+        self.free_blocks_least = self.free_blocks_least.min(self.free_blocks);
+    }
+
+    fn mark_opened(&mut self, block: u32, at: u64) {
+        self.sequence += 1;
+        self.opened_as[block as usize] = self.sequence;
+        self.opened_at[block as usize] = at;
+    }
+
+    fn groups_of(&self, unit: u32) -> std::ops::Range<usize> {
+        let groups = self.geometry.stride() / GROUP;
+        (unit * groups) as usize..((unit + 1) * groups) as usize
+    }
+
+    /// Most stale pages of a full block of the unit; 0 when there is none.
+    fn most_stale(&self, unit: u32) -> u32 {
+        self.group_best[self.groups_of(unit)].iter().fold(0, |best, count| best.max(*count)) as u32
+    }
+
+    /// Pages that the unit's next block would have room for, if the best were collected.
+    fn gain_of(&self, unit: u32) -> u32 {
+        if self.free_of(unit) > self.rules.free_min { self.geometry.pages } else { self.most_stale(unit) }
+    }
+
+    fn best_gain(&self) -> u32 {
+        (0..self.geometry.units).map(|unit| self.gain_of(unit)).max().unwrap_or(0)
+    }
+
+    /// Blocks of each unit that were written since they were last erased.
+    pub(crate) fn written_blocks(&self) -> impl Iterator<Item = u32> + '_ {
+        // A worn block and its replacement cancel out.
+        self.units.iter().map(|unit| unit.fresh - unit.free.len() as u32)
+    }
+
+    /// Logical pages that are mapped.
+    pub(crate) fn mapped(&self) -> u64 {
+        u64::from(self.mapped)
+    }
+}
+
+#[cfg(test)]
+mod tests;

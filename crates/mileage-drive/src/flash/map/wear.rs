@@ -1,0 +1,115 @@
+//! Wear: what a block endures, what replaces it, and how evenly erases are spread.
+
+use super::{Map, Profile};
+use crate::profile::policies::{EndOfLife, Levelling};
+
+/// The policies of wear.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wear {
+    /// The least worn of the erased blocks is used next.
+    pub dynamic: bool,
+    /// Static levelling acts from this difference on.
+    pub static_gap: Option<u32>,
+    /// Erases that a block endures, on average; `None` when it endures any number.
+    pub limit: Option<u32>,
+    /// How far single blocks lie off that, as a share.
+    pub spread: f64,
+}
+
+impl Wear {
+    pub(super) fn of(profile: &Profile) -> Self {
+        let policies = &profile.policies;
+        let ends = policies.end_of_life != EndOfLife::Ignored;
+        Self {
+            dynamic: policies.levelling != Levelling::Off,
+            static_gap: (policies.levelling == Levelling::Static).then_some(policies.levelling_gap),
+            limit: profile.pe_cycles.filter(|_| ends).map(|cycles| cycles.min(u64::from(u32::MAX)) as u32),
+            spread: policies.pe_spread_percent / 100.0,
+        }
+    }
+
+    /// Erases that this block endures: its own even draw from the mean plus and minus the spread.
+    fn limit_of(&self, block: u32) -> Option<u32> {
+        let limit = f64::from(self.limit?);
+        let hash = (u64::from(block) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let hash = (hash ^ (hash >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32;
+        let even = hash as f64 / f64::from(u32::MAX) * 2.0 - 1.0;
+        Some((limit * (1.0 + self.spread * even)).round().max(1.0) as u32)
+    }
+}
+
+/// How often blocks were erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EraseSpread {
+    pub least: u32,
+    pub most: u32,
+}
+
+impl Map {
+    /// An erased block waits to be used again, or is replaced when it is past its limit.
+    pub(super) fn release(&mut self, block: u32) {
+        let unit = block / self.geometry.stride();
+        let mut next = block;
+        if let Some(limit) = self.rules.wear.limit_of(block)
+            && self.erases[block as usize] >= limit
+        {
+            let state = &mut self.units[unit as usize];
+            if (state.bad.len() as u32) < self.geometry.replacements {
+                state.bad.push(block);
+                next = unit * self.geometry.stride() + self.geometry.blocks + state.bad.len() as u32 - 1;
+            } else {
+                self.worn_out = true;
+            }
+        }
+        self.units[unit as usize].free.push(next);
+        self.free_blocks += 1;
+    }
+
+    /// The least and the most erases of a block in service.
+    pub(crate) fn erase_spread(&self) -> EraseSpread {
+        let mut spread = EraseSpread { least: u32::MAX, most: 0 };
+        for (unit, state) in self.units.iter().enumerate() {
+            let first = unit as u32 * self.geometry.stride();
+            for block in first..first + self.geometry.blocks + state.bad.len() as u32 {
+                if !state.bad.contains(&block) {
+                    spread.least = spread.least.min(self.erases[block as usize]);
+                    spread.most = spread.most.max(self.erases[block as usize]);
+                }
+            }
+        }
+        spread
+    }
+
+    /// Blocks that were replaced.
+    pub(crate) fn bad_blocks(&self) -> u64 {
+        self.units.iter().map(|unit| unit.bad.len() as u64).sum()
+    }
+
+    /// Every block that was written is erased; what is worn stays worn.
+    pub(crate) fn purge(&mut self) {
+        let mut fresh = Self::new(self.geometry, self.rules.clone());
+        fresh.erases = std::mem::take(&mut self.erases);
+        for unit in 0..self.geometry.units {
+            let state = &self.units[unit as usize];
+            let first = unit * self.geometry.stride();
+            let written = |block: u32| {
+                !state.bad.contains(&block)
+                    && !state.free.contains(&block)
+                    && !(state.fresh..self.geometry.blocks).contains(&(block - first))
+            };
+            let in_service = self.geometry.blocks + state.bad.len() as u32;
+            for block in (first..first + in_service).filter(|block| written(*block)) {
+                fresh.erases[block as usize] = fresh.erases[block as usize].saturating_add(1);
+            }
+            if !state.bad.is_empty() {
+                let blocks = first..first + in_service;
+                let emptied = &mut fresh.units[unit as usize];
+                emptied.fresh = self.geometry.blocks;
+                emptied.free = blocks.filter(|block| !state.bad.contains(block)).collect();
+                emptied.bad.clone_from(&state.bad);
+            }
+        }
+        fresh.worn_out = self.worn_out;
+        *self = fresh;
+    }
+}

@@ -1,0 +1,81 @@
+//! What the mappings work on: the clocks of the flash, and the counters of what was done.
+
+use super::counters::Counters;
+use super::map::{Opening, Placement};
+use super::timing::Clocks;
+
+/// Clocks and counters.
+#[derive(Clone, Debug)]
+pub(crate) struct Medium {
+    pub clocks: Clocks,
+    pub counters: Counters,
+}
+
+impl Medium {
+    /// A block was opened, and perhaps others collected for it.
+    pub(crate) fn open(&mut self, unit: u32, opening: &Opening, ready_ns: u64) {
+        self.clocks.collect(unit, opening, ready_ns);
+        let (moved, levelled) = (u64::from(opening.moved), u64::from(opening.levelled));
+        self.counters.gc_pages_moved += moved;
+        self.counters.levelling_pages_moved += levelled;
+        self.counters.flash_pages_read += moved + levelled;
+        self.counters.flash_pages_programmed += moved + levelled;
+        self.counters.blocks_erased += u64::from(opening.erased);
+    }
+
+    /// A page of the host is programmed where the page map has placed it; when it is on the medium.
+    #[inline]
+    pub(crate) fn place(&mut self, placement: &Placement, ready_ns: u64) -> u64 {
+        if let Some(opening) = &placement.opening {
+            self.open(placement.unit, opening, ready_ns);
+        }
+        self.counters.flash_pages_programmed += 1;
+        self.clocks.program_accepted(placement.unit, ready_ns)
+    }
+
+    /// A page that a plane holds; when the controller has it.
+    #[inline]
+    pub(crate) fn fetch(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        self.counters.flash_pages_read += 1;
+        self.clocks.fetch(unit, ready_ns)
+    }
+
+    /// A page of a map that lies on flash; when the controller has it.
+    pub(crate) fn read_map(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        self.counters.map_pages_read += 1;
+        self.fetch(unit, ready_ns)
+    }
+
+    /// A page of a map goes to flash; when it is on the medium.
+    pub(crate) fn write_map(&mut self, placement: &Placement, ready_ns: u64) -> u64 {
+        if let Some(opening) = &placement.opening {
+            self.open(placement.unit, opening, ready_ns);
+        }
+        self.counters.map_pages_programmed += 1;
+        self.counters.flash_pages_programmed += 1;
+        let done_ns = self.clocks.program(placement.unit, ready_ns);
+        self.clocks.durable_ns = self.clocks.durable_ns.max(done_ns);
+        done_ns
+    }
+
+    /// A page of the host is programmed in this unit; when it is on the medium.
+    pub(crate) fn program(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        self.counters.flash_pages_programmed += 1;
+        let done_ns = self.clocks.program(unit, ready_ns);
+        self.clocks.durable_ns = self.clocks.durable_ns.max(done_ns);
+        done_ns
+    }
+
+    /// A page goes from one unit to another; when it is on the medium.
+    pub(crate) fn copy(&mut self, from: u32, to: u32, ready_ns: u64) -> u64 {
+        self.counters.gc_pages_moved += 1;
+        let there_ns = self.fetch(from, ready_ns);
+        self.program(to, there_ns)
+    }
+
+    /// A block of this unit is erased; when that is done.
+    pub(crate) fn erase(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        self.counters.blocks_erased += 1;
+        self.clocks.erase(unit, ready_ns)
+    }
+}

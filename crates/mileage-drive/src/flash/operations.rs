@@ -1,0 +1,191 @@
+//! One block operation on the drive: which pages, what the mapping does, when it is complete.
+
+use super::cells::Unwatched;
+use super::{Completion, FlashDrive, Layer, Life, Request, RequestKind, SECTOR_BYTES, Status, check};
+
+/// The part of a page that a request covers.
+#[derive(Clone, Copy)]
+struct Part {
+    page: u32,
+    bytes: u32,
+}
+
+impl FlashDrive {
+    /// The pages of a range, the first and the last perhaps in part.
+    #[inline]
+    fn parts(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Part> + use<> {
+        let (shift, end) = (self.page_shift, offset_bytes + length_bytes);
+        let page_bytes = 1_u64 << shift;
+        let last = (end - 1) >> shift;
+        (offset_bytes >> shift..=last).map(move |page| {
+            let first_byte = (page << shift).max(offset_bytes);
+            let end_byte = ((page << shift) + page_bytes).min(end);
+            Part { page: page as u32, bytes: (end_byte - first_byte) as u32 }
+        })
+    }
+
+    /// The unit that holds a page, and when the mapping knows that.
+    #[inline]
+    fn look_up(&mut self, page: u32, ready_ns: u64) -> (Option<u32>, u64) {
+        match &mut self.layer {
+            Layer::Page(map) => (map.unit_holding(page), ready_ns),
+            Layer::Demand(demand) => {
+                let known_ns = demand.resolve(page, false, ready_ns, &mut self.medium, &mut Unwatched);
+                (demand.map.unit_holding(page), known_ns)
+            }
+            Layer::Blocks(blocks) => (blocks.unit_holding(page), ready_ns),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, request: &Request, ready_ns: u64) -> u64 {
+        let mut done_ns = ready_ns;
+        for part in self.parts(request.offset_bytes, request.length_bytes) {
+            let (unit, mut there_ns) = self.look_up(part.page, ready_ns);
+            if let Some(unit) = unit {
+                there_ns = self.medium.fetch(unit, there_ns);
+            }
+            self.medium.counters.host_pages_read += 1;
+            done_ns = done_ns.max(self.medium.clocks.deliver(part.bytes, there_ns));
+        }
+        done_ns
+    }
+
+    /// Take a part from the host; when it is in the controller, and when the whole page is.
+    #[inline]
+    fn accept(&mut self, part: Part, ready_ns: u64) -> (u64, u64) {
+        let accepted_ns = self.medium.clocks.accept(part.bytes, ready_ns);
+        self.medium.counters.host_pages_written += 1;
+        if part.bytes == self.profile.page_bytes {
+            return (accepted_ns, accepted_ns);
+        }
+        let (unit, known_ns) = self.look_up(part.page, ready_ns);
+        let rest_ns = unit.map_or(known_ns, |unit| self.medium.fetch(unit, known_ns));
+        (accepted_ns, accepted_ns.max(rest_ns))
+    }
+
+    #[inline]
+    fn write(&mut self, request: &Request, ready_ns: u64) -> u64 {
+        if let Layer::Blocks(_) = self.layer {
+            return self.write_blocks(request, ready_ns);
+        }
+        let (mut accepted_ns, mut durable_ns) = (ready_ns, ready_ns);
+        for part in self.parts(request.offset_bytes, request.length_bytes) {
+            let (taken_ns, mut there_ns) = self.accept(part, ready_ns);
+            accepted_ns = accepted_ns.max(taken_ns);
+            let placement = match &mut self.layer {
+                Layer::Page(map) => map.write(part.page, &mut Unwatched),
+                Layer::Demand(demand) => {
+                    there_ns = demand.resolve(part.page, true, there_ns, &mut self.medium, &mut Unwatched);
+                    demand.map.write(part.page, &mut Unwatched)
+                }
+                Layer::Blocks(_) => unreachable!("handled above"),
+            };
+            durable_ns = durable_ns.max(self.medium.place(&placement, there_ns));
+        }
+        self.written(request, accepted_ns, durable_ns)
+    }
+
+    #[inline]
+    fn written(&mut self, request: &Request, accepted_ns: u64, durable_ns: u64) -> u64 {
+        self.note_wear();
+        if self.medium.clocks.buffered() && !request.fua { accepted_ns } else { durable_ns }
+    }
+
+    fn write_blocks(&mut self, request: &Request, ready_ns: u64) -> u64 {
+        let (mut accepted_ns, mut durable_ns) = (ready_ns, ready_ns);
+        let mut parts = self.parts(request.offset_bytes, request.length_bytes).peekable();
+        let mut left = parts.size_hint().0 as u32;
+        while let Some(Part { page, .. }) = parts.peek().copied() {
+            let Layer::Blocks(blocks) = &self.layer else { unreachable!("only called for blocks") };
+            let run = blocks.run_of(page, left);
+            let mut there_ns = ready_ns;
+            for part in parts.by_ref().take(run as usize) {
+                let (taken_ns, whole_ns) = self.accept(part, ready_ns);
+                accepted_ns = accepted_ns.max(taken_ns);
+                there_ns = there_ns.max(whole_ns);
+            }
+            left -= run;
+            let Layer::Blocks(blocks) = &mut self.layer else { unreachable!("only called for blocks") };
+            let done_ns = blocks.write(page, run, there_ns, &mut self.medium, &mut Unwatched);
+            (0..run).for_each(|_| self.medium.clocks.leave_buffer(done_ns));
+            durable_ns = durable_ns.max(done_ns);
+        }
+        self.written(request, accepted_ns, durable_ns)
+    }
+
+    fn discard(&mut self, request: &Request, ready_ns: u64) {
+        let first = request.offset_bytes.div_ceil(1 << self.page_shift);
+        let end = (request.offset_bytes + request.length_bytes) >> self.page_shift;
+        for page in first..end {
+            let page = page as u32;
+            let was_mapped = match &mut self.layer {
+                Layer::Page(map) => map.discard(page),
+                Layer::Demand(demand) => {
+                    demand.map.unit_holding(page).is_some() && {
+                        demand.resolve(page, true, ready_ns, &mut self.medium, &mut Unwatched);
+                        demand.map.discard(page)
+                    }
+                }
+                Layer::Blocks(blocks) => blocks.discard(page, ready_ns, &mut self.medium, &mut Unwatched),
+            };
+            self.medium.counters.trimmed_pages += u64::from(was_mapped);
+        }
+        self.note_wear();
+    }
+
+    #[inline]
+    pub(super) fn one(&mut self, request: &Request) -> Completion {
+        let mut checked = check(request, self.profile.capacity_bytes, SECTOR_BYTES);
+        if self.life != Life::Working {
+            checked = checked.and_then(|()| self.refused_by_age(request.kind).map_or(Ok(()), Err));
+        }
+        if let Err(refusal) = checked {
+            return Completion { complete_ns: request.submit_ns, status: Status::Refused(refusal) };
+        }
+        self.collect_while_idle(request.submit_ns);
+        let ready_ns = self.medium.clocks.begin(request.submit_ns);
+        let complete_ns = match request.kind {
+            RequestKind::Read => self.read(request, ready_ns),
+            RequestKind::Write => self.write(request, ready_ns),
+            RequestKind::Flush => self.medium.clocks.flush(ready_ns),
+            RequestKind::Discard => {
+                self.discard(request, ready_ns);
+                ready_ns
+            }
+        };
+        self.medium.clocks.end(complete_ns);
+        let counters = &mut self.medium.counters;
+        counters.queue_wait_ns += ready_ns - request.submit_ns;
+        counters.service_ns += complete_ns - ready_ns;
+        Completion { complete_ns, status: Status::Done }
+    }
+
+    /// Let the planes collect between the last command, plus the time after which the drive counts as idle, and now.
+    #[inline]
+    pub(super) fn collect_while_idle(&mut self, now_ns: u64) {
+        if self.profile.policies.idle_free_blocks > 0 && self.life == Life::Working {
+            self.collect_until(now_ns);
+        }
+    }
+
+    #[inline(never)]
+    fn collect_until(&mut self, now_ns: u64) {
+        let clocks = &self.medium.clocks;
+        let idle_ns = clocks.last_ns.max(clocks.durable_ns) + self.profile.policies.idle_after_ns;
+        if idle_ns >= now_ns {
+            return;
+        }
+        let Some(map) = self.layer.map_mut() else { return };
+        // The earliest first, so that it does not matter in how many steps the time passes.
+        loop {
+            let wanting = (0..map.geometry.units).filter(|unit| map.wants_idle(*unit));
+            let next = wanting.map(|unit| (self.medium.clocks.idle_from(unit).max(idle_ns), unit)).min();
+            let Some((from_ns, unit)) = next.filter(|(from_ns, _)| *from_ns < now_ns) else { break };
+            let Some(opening) = map.collect_idle(unit, &mut Unwatched) else { break };
+            self.medium.open(unit, &opening, from_ns);
+            self.medium.counters.idle_collections += 1;
+        }
+        self.note_wear();
+    }
+}

@@ -1,0 +1,314 @@
+//! How a drive works beside its geometry: every policy that a profile may choose, and which choices exclude others.
+//!
+//! A choice that would have no effect (a collection policy for a mapping that does not collect, a number of choices
+//! for a policy that does not draw) is refused by name, so that no line of a data sheet is decoration.
+
+use super::{Figure, ProfileError, Text, impossible, microseconds, whole};
+
+/// An enumeration whose names in profiles are fixed texts.
+macro_rules! choices {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+        pub enum $name { $($(#[$doc])* #[serde(rename = $text)] $variant,)+ }
+
+        impl $name {
+            /// Every choice, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+                out.write_str(match self { $(Self::$variant => $text,)+ })
+            }
+        }
+    };
+}
+
+choices! {
+    /// How logical pages find their place.
+    Mapping {
+        /// Any page anywhere.
+        Page = "page",
+        /// Whole blocks only: a write into a written block reads, erases and writes it again, as the first drives did.
+        Block = "block",
+        /// Any page anywhere, but the map itself lies on flash and is cached on demand (DFTL).
+        Demand = "demand",
+        /// Whole blocks, each with a log block of its own while it is written to (BAST).
+        Bast = "bast",
+        /// Whole blocks with log blocks that all of them share, and one for a sequential stream (FAST).
+        Fast = "fast",
+    }
+}
+
+choices! {
+    /// Which full block is collected next.
+    Victim {
+        /// The one with the fewest valid pages.
+        Greedy = "greedy",
+        /// The one that was filled first.
+        Fifo = "fifo",
+        /// The best of a few drawn at random.
+        DChoices = "d-choices",
+        /// The largest age x stale / valid (Kawaguchi and others, 1995); age in pages written by the host.
+        CostBenefit = "cost-benefit",
+        /// Any.
+        Random = "random",
+    }
+}
+
+choices! {
+    /// When the planes do the work of a collection that makes room for a write.
+    Pace {
+        /// All of it before that write.
+        AtOnce = "at-once",
+        /// In equal shares, one before each of the pages that it made room for.
+        Paced = "paced",
+    }
+}
+
+choices! {
+    /// What shares a block.
+    Frontiers {
+        /// Pages of the host and survivors of collections.
+        Shared = "shared",
+        /// Survivors have blocks of their own.
+        SurvivorsApart = "survivors-apart",
+        /// Pages that the host overwrote soon have blocks of their own; others share with survivors.
+        HotCold = "hot-cold",
+    }
+}
+
+choices! {
+    /// In which order pages are laid over the planes.
+    Allocation {
+        /// The next page on the next channel, then the next die, then the next plane.
+        ChannelFirst = "channel-first",
+        /// The next page on the next die of the channel, then the next plane, then the next channel.
+        DieFirst = "die-first",
+        /// The next page on the next plane of the die, then the next channel, then the next die.
+        PlaneFirst = "plane-first",
+        /// Every logical page has its plane: its number modulo the planes, channels first.
+        ByAddress = "by-address",
+    }
+}
+
+choices! {
+    /// What the planes of one die can do at the same time.
+    PlaneWork {
+        /// Anything.
+        Independent = "independent",
+        /// The same operation, begun together (multi-plane commands).
+        Together = "together",
+        /// Nothing: one at a time.
+        One = "one",
+    }
+}
+
+choices! {
+    /// How erases are spread over the blocks.
+    Levelling {
+        /// Not at all: the block that was freed first is used next.
+        Off = "none",
+        /// Of the free blocks the least worn is used next; of equally good ones the least worn is collected (greedy).
+        Dynamic = "dynamic",
+        /// That, and what lies still is moved onto worn blocks.
+        Static = "static",
+    }
+}
+
+choices! {
+    /// Bits in a cell.
+    Cell {
+        /// One.
+        Slc = "slc",
+        /// Two.
+        Mlc = "mlc",
+        /// Three.
+        Tlc = "tlc",
+    }
+}
+
+impl Cell {
+    /// Program and erase cycles that such cells are usually rated for (100,000, 10,000 and 5,000).
+    pub fn pe_cycles(self) -> u64 {
+        match self {
+            Self::Slc => 100_000,
+            Self::Mlc => 10_000,
+            Self::Tlc => 5_000,
+        }
+    }
+}
+
+choices! {
+    /// What happens when the rated cycles are used up.
+    EndOfLife {
+        /// Nothing; cycles are only counted.
+        Ignored = "ignored",
+        /// Writes are refused from then on.
+        ReadOnly = "read-only",
+        /// Writes are refused, and after the next power cycle reads too.
+        ReadOnlyThenDead = "read-only-then-dead",
+    }
+}
+
+/// Every policy of a drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policies {
+    /// How logical pages find their place.
+    pub mapping: Mapping,
+    /// Map entries that are cached, with [`Mapping::Demand`].
+    pub map_cache_entries: u32,
+    /// Log blocks, with [`Mapping::Bast`] and [`Mapping::Fast`]; the latter's sequential one among them.
+    pub log_blocks: u32,
+    /// Which block is collected.
+    pub victim: Victim,
+    /// Blocks drawn, with [`Victim::DChoices`].
+    pub victim_choices: u32,
+    /// When the work of a collection is done.
+    pub pace: Pace,
+    /// Erased blocks that a plane keeps; with no more than these a write collects first.
+    pub free_blocks_min: u32,
+    /// Erased blocks that a plane collects up to while the drive is idle; 0: it does not.
+    pub idle_free_blocks: u32,
+    /// The drive is idle when nothing was under way for this long, in ns.
+    pub idle_after_ns: u64,
+    /// What shares a block.
+    pub frontiers: Frontiers,
+    /// In which order pages are laid over the planes.
+    pub allocation: Allocation,
+    /// What the planes of a die do at the same time.
+    pub plane_work: PlaneWork,
+    /// How erases are spread.
+    pub levelling: Levelling,
+    /// Static levelling acts when a block just erased has this many erases more than the plane's least worn.
+    pub levelling_gap: u32,
+    /// What happens at the end of life.
+    pub end_of_life: EndOfLife,
+    /// Blocks of each plane that only replace worn ones.
+    pub replacement_blocks: u32,
+    /// How far single blocks' limits lie around the rated cycles, in percent, evenly spread.
+    pub pe_spread_percent: f64,
+}
+
+impl Policies {
+    /// Blocks of a plane that are open at a time.
+    pub(crate) fn open_blocks(&self) -> u32 {
+        if self.frontiers == Frontiers::Shared { 1 } else { 2 }
+    }
+
+    /// Whether pages are mapped one by one.
+    pub fn by_page(&self) -> bool {
+        matches!(self.mapping, Mapping::Page | Mapping::Demand)
+    }
+
+    pub(super) fn read(text: &Text) -> Result<Self, ProfileError> {
+        let policies = Self {
+            mapping: or(text.mapping.as_ref(), Mapping::Page),
+            map_cache_entries: count("map_cache_entries", text.map_cache_entries.as_ref(), 1, 0)?,
+            log_blocks: count("log_blocks", text.log_blocks.as_ref(), 2, 0)?,
+            victim: or(text.gc_victim.as_ref(), Victim::Greedy),
+            victim_choices: count("gc_victim_choices", text.gc_victim_choices.as_ref(), 2, 0)?,
+            pace: or(text.gc_pace.as_ref(), Pace::AtOnce),
+            free_blocks_min: count("gc_free_blocks_min", text.gc_free_blocks_min.as_ref(), 1, 1)?,
+            idle_free_blocks: count("gc_idle_free_blocks", text.gc_idle_free_blocks.as_ref(), 2, 0)?,
+            idle_after_ns: text
+                .gc_idle_after_us
+                .as_ref()
+                .map_or(Ok(0), |figure| microseconds("gc_idle_after_us", figure, 0.0))?,
+            frontiers: or(text.frontiers.as_ref(), Frontiers::Shared),
+            allocation: or(text.allocation.as_ref(), Allocation::ChannelFirst),
+            plane_work: or(text.plane_work.as_ref(), PlaneWork::Independent),
+            levelling: or(text.levelling.as_ref(), Levelling::Off),
+            levelling_gap: count("levelling_gap", text.levelling_gap.as_ref(), 1, 0)?,
+            end_of_life: or(text.end_of_life.as_ref(), EndOfLife::Ignored),
+            replacement_blocks: count("replacement_blocks", text.replacement_blocks.as_ref(), 1, 0)?,
+            pe_spread_percent: spread(text.pe_spread_percent.as_ref())?,
+        };
+        policies.each_has_an_effect(text)?;
+        Ok(policies)
+    }
+
+    /// Refuse what would change nothing beside the other choices, and what is missing for them.
+    fn each_has_an_effect(&self, text: &Text) -> Result<(), ProfileError> {
+        let by_page = self.by_page();
+        let logs = matches!(self.mapping, Mapping::Bast | Mapping::Fast);
+        let blockwise = format!("a mapping by pages, for {} has no such choice", self.mapping);
+        let rules: [(&'static str, bool, bool, &str); 16] = [
+            ("map_cache_entries", text.map_cache_entries.is_some(), self.mapping == Mapping::Demand, "mapping demand"),
+            ("log_blocks", text.log_blocks.is_some(), logs, "mapping bast or fast"),
+            ("gc_victim", text.gc_victim.is_some(), by_page, &blockwise),
+            (
+                "gc_victim_choices",
+                text.gc_victim_choices.is_some(),
+                self.victim == Victim::DChoices,
+                "gc_victim d-choices",
+            ),
+            ("gc_pace", text.gc_pace.is_some(), by_page, &blockwise),
+            ("gc_free_blocks_min", text.gc_free_blocks_min.is_some(), by_page, &blockwise),
+            ("gc_idle_free_blocks", text.gc_idle_free_blocks.is_some(), by_page, &blockwise),
+            ("gc_idle_after_us", text.gc_idle_after_us.is_some(), self.idle_free_blocks > 0, "gc_idle_free_blocks"),
+            ("frontiers", text.frontiers.is_some(), by_page, &blockwise),
+            ("allocation", text.allocation.is_some(), by_page, &blockwise),
+            ("plane_work", text.plane_work.is_some(), text.planes_per_die.value > 1, "planes_per_die above 1"),
+            ("levelling", text.levelling.is_some(), by_page, &blockwise),
+            ("levelling_gap", text.levelling_gap.is_some(), self.levelling == Levelling::Static, "levelling static"),
+            (
+                "replacement_blocks",
+                text.replacement_blocks.is_some(),
+                by_page && self.end_of_life != EndOfLife::Ignored,
+                "a mapping by pages and an end_of_life",
+            ),
+            (
+                "pe_spread_percent",
+                text.pe_spread_percent.is_some(),
+                by_page && self.end_of_life != EndOfLife::Ignored,
+                "a mapping by pages and an end_of_life",
+            ),
+            (
+                "end_of_life",
+                self.end_of_life != EndOfLife::Ignored,
+                text.pe_cycles.is_some() || text.cell.is_some(),
+                "pe_cycles or cell, to know when",
+            ),
+        ];
+        for (key, given, has_effect, needs) in rules {
+            if given && !has_effect {
+                return impossible(key, "given", format!("{needs}; without it the figure has no effect"));
+            }
+        }
+        for (key, missing, whose) in [
+            ("map_cache_entries", self.mapping == Mapping::Demand && self.map_cache_entries == 0, "mapping demand"),
+            ("log_blocks", logs && self.log_blocks == 0, "mapping bast and fast"),
+            ("gc_victim_choices", self.victim == Victim::DChoices && self.victim_choices == 0, "gc_victim d-choices"),
+            ("levelling_gap", self.levelling == Levelling::Static && self.levelling_gap == 0, "levelling static"),
+        ] {
+            if missing {
+                return impossible(key, "missing", format!("a whole number: {whose} needs it"));
+            }
+        }
+        if self.idle_free_blocks > 0 && self.idle_free_blocks <= self.free_blocks_min {
+            let expected = format!("more than gc_free_blocks_min ({})", self.free_blocks_min);
+            return impossible("gc_idle_free_blocks", self.idle_free_blocks, expected);
+        }
+        Ok(())
+    }
+}
+
+fn or<T: Copy>(figure: Option<&Figure<T>>, default: T) -> T {
+    figure.map_or(default, |figure| figure.value)
+}
+
+fn count(key: &'static str, figure: Option<&Figure<u64>>, min: u64, default: u32) -> Result<u32, ProfileError> {
+    figure.map_or(Ok(default), |figure| whole(key, figure, min, 1 << 30))
+}
+
+fn spread(figure: Option<&Figure<f64>>) -> Result<f64, ProfileError> {
+    match figure {
+        Some(figure) if !(0.0..=90.0).contains(&figure.value) => {
+            impossible("pe_spread_percent", figure.value, "percent from 0 to 90")
+        }
+        Some(figure) => Ok(figure.value),
+        None => Ok(0.0),
+    }
+}
