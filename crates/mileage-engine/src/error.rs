@@ -13,11 +13,47 @@ pub enum Error {
     Workload(#[from] mileage_workload::Error),
     /// More than one operation outstanding per thread.
     #[error(
-        "depth is {found}: this API keeps one operation per thread outstanding; use threads = {found}, or api = uring"
+        "depth is {found}: {api} keeps one operation per thread outstanding; use threads = {found}, or the API uring"
     )]
     Depth {
         /// What was asked.
         found: u32,
+        /// The API.
+        api: &'static str,
+    },
+    /// An option that the API cannot honour.
+    #[error("{what} is {found}: not with the API {api}, {because}")]
+    Api {
+        /// The API.
+        api: &'static str,
+        /// Name of the option or field.
+        what: &'static str,
+        /// What was given.
+        found: String,
+        /// Why it cannot be, and what to do.
+        because: &'static str,
+    },
+    /// A processor that the threads may not run on.
+    #[error("pin_cpus names processor {found}: this process may run on {allowed}")]
+    Processor {
+        /// What was asked.
+        found: u32,
+        /// The processors that are allowed.
+        allowed: String,
+    },
+    /// A NUMA node that the machine does not have.
+    #[error("NUMA node {node} has no processors here: {reason}")]
+    NoNode {
+        /// What was asked.
+        node: u32,
+        /// What the machine says.
+        reason: String,
+    },
+    /// A file for each thread, on a device.
+    #[error("files is per_thread: {} is one block device; use a directory's file, or files = \"shared\"", path.display())]
+    DeviceForEach {
+        /// The target.
+        path: PathBuf,
     },
     /// The target could not be opened or examined.
     #[error("cannot {what} {}: {reason} ({kind}){advice}", path.display())]

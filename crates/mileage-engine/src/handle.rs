@@ -1,5 +1,6 @@
 //! A run under way: started, watched, stopped, finished.
 
+use crate::api::file::TargetFile;
 use crate::api::uring::{self, Settings};
 use crate::audit::{Snapshot, ThreadIo};
 use crate::clock;
@@ -7,15 +8,15 @@ use crate::error::Error;
 use crate::gate::Gate;
 use crate::job::words_of;
 use crate::merge::merge;
-use crate::options::{Api, Options};
+use crate::options::Options;
+use crate::refuse;
 use crate::target::{self, Target};
 use crate::worker::{FAILED, Padded, Part, STOPPED, Shared, work};
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Unobserved, Workload};
-use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -84,21 +85,22 @@ pub fn start_observed<O: Observer + Send + 'static>(
     mut observer: impl FnMut(u32) -> O,
 ) -> Result<Handle, Error> {
     workload.check()?;
-    check_built(&workload, &options)?;
+    refuse::check(&workload, &options)?;
     // The first reading calibrates, which is no part of any thread's account.
     let _ = clock::now_ns();
     if options.audit {
         Snapshot::take()?;
     }
-    let Target { files, align_bytes } = target::open(&workload, &options)?;
-    if let Some(settings) = Settings::of(&options) {
-        uring::check(settings, &workload, &options, &files[0])?;
+    let Target { files, align_bytes } = target::open(&workload, &options, workload.threads)?;
+    if let (Some(settings), Some(file)) = (Settings::of(&options), &files[0]) {
+        uring::check(settings, &workload, &options, file.fd())?;
     }
     let threads = workload.threads;
     let shared = Shared {
         align_bytes,
         gate: Gate::new(threads),
         halt: Padded::default(),
+        first_done_ns: Padded(AtomicU64::new(u64::MAX)),
         told: (0..threads).map(|_| Padded::default()).collect(),
         workload,
         options,
@@ -118,44 +120,10 @@ pub fn start_observed<O: Observer + Send + 'static>(
     Ok(handle)
 }
 
-/// What the options name and has no code yet, and more outstanding operations than the API keeps.
-fn check_built(workload: &Workload, options: &Options) -> Result<(), Error> {
-    let refuse = |what, found: &dyn std::fmt::Debug| {
-        let found = format!("{found:?}");
-        Err(Error::Workload(mileage_workload::Error::Refused { what, found, expected: "not built yet" }))
-    };
-    let ring = Settings::of(options);
-    if ring.is_none() && !matches!(options.api, Api::Positioned | Api::Null) {
-        return refuse("api", &options.api);
-    }
-    if workload.depth > 1 && ring.is_none() {
-        return Err(Error::Depth { found: workload.depth });
-    }
-    if ring.is_none() && workload.waits() || workload.load.warm_up_ns > 0 {
-        return refuse("load", &workload.load);
-    }
-    if ring.is_none() && workload.discards() {
-        return refuse("discard_percent", &workload.discard_percent);
-    }
-    if options.dsync {
-        return refuse("dsync", &options.dsync);
-    }
-    if !options.pin_cpus.is_empty() {
-        return refuse("pin_cpus", &options.pin_cpus);
-    }
-    if options.timeout_ns != 0 && ring.is_none() {
-        return refuse("timeout_ns", &options.timeout_ns);
-    }
-    if options.log.is_some() {
-        return refuse("log", &options.log);
-    }
-    Ok(())
-}
-
 fn spawn<O: Observer + Send + 'static>(
     run: &Arc<Run>,
     thread: u32,
-    file: OwnedFd,
+    file: Option<TargetFile>,
     observer: O,
 ) -> std::io::Result<JoinHandle<()>> {
     let run = Arc::clone(run);
@@ -199,7 +167,8 @@ impl Run {
         state.threads.retain(|_| ends.next().unwrap_or(true));
         let parts: Result<Vec<Part>, Error> = state.parts.drain(..).flatten().collect();
         debug_assert!(parts.as_ref().map_or(true, |parts| parts.len() == self.shared.workload.threads as usize));
-        parts.map(|parts| merge(&self.shared.workload, &parts))
+        let first_done_ns = self.shared.first_done_ns.0.load(Ordering::Relaxed);
+        parts.map(|parts| merge(&self.shared.workload, &parts, first_done_ns))
     }
 }
 

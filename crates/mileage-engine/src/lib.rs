@@ -41,7 +41,9 @@ mod memory;
 mod merge;
 mod metadata;
 mod options;
+mod pin;
 mod prepare;
+mod refuse;
 mod target;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
@@ -54,4 +56,5 @@ pub use handle::{Finished, Handle, Progress, start, start_observed};
 pub use job::Job;
 pub use metadata::start_metadata;
 pub use options::{Api, Options};
+pub use pin::cpus_of_node;
 pub use prepare::lay_out;

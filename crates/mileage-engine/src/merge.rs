@@ -4,7 +4,7 @@ use crate::audit::ThreadIo;
 use crate::clock;
 use crate::handle::Finished;
 use crate::worker::Part;
-use mileage_measure::{Histogram, LatencyData, RunRecord, Usage};
+use mileage_measure::{Concurrency, Histogram, LatencyData, RunRecord, ThreadRecord, Usage};
 use mileage_workload::Workload;
 
 /// Mismatches that a record keeps.
@@ -14,7 +14,7 @@ const MISMATCHES_MAX: usize = 100;
 ///
 /// Times run from the first submission of any thread: to the last completion of any (`submit_ns`), and to the end of
 /// the last final sync, or the last completion if that is later (`durable_ns`).
-pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
+pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64) -> Finished {
     let first_ns = parts.iter().filter_map(|part| part.first_ns).min().unwrap_or(0);
     let last_ns = parts.iter().map(|part| part.last_ns).max().unwrap_or(0).max(first_ns);
     let durable_ns =
@@ -49,7 +49,8 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part]) -> Finished {
             ..LatencyData::default()
         },
         series: series.map(|series| series.to_data()).unwrap_or_default(),
-        threads: parts.iter().map(|part| part.record.clone()).collect(),
+        threads: parts.iter().map(|part| thread_record(workload, part)).collect(),
+        concurrency: concurrency(parts, first_ns, first_done_ns),
         usage: Usage {
             fill_ns: sum(|part| part.fill_ns),
             verify_ns: sum(|part| part.verify_ns),
@@ -86,4 +87,29 @@ fn notes(parts: &[Part]) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// One thread's part, with the time it took: to the end of its last sync, if syncs are timed.
+fn thread_record(workload: &Workload, part: &Part) -> ThreadRecord {
+    let synced_ns = part.durable_ns.filter(|_| workload.sync_timed).unwrap_or(0);
+    let elapsed_ns = part.first_ns.map_or(0, |first_ns| part.last_ns.max(synced_ns) - first_ns);
+    ThreadRecord { elapsed_ns, ..part.record.clone() }
+}
+
+/// What all threads had done when the first was done: an operation counts if it was complete by then.
+fn concurrency(parts: &[Part], first_ns: u64, first_done_ns: u64) -> Option<Concurrency> {
+    if parts.len() < 2 || first_done_ns == u64::MAX {
+        return None;
+    }
+    let whole = |part: &Part| {
+        let record = &part.record;
+        (record.bytes_read + record.bytes_written, record.ops_read + record.ops_written + part.ops_discarded)
+    };
+    let by_then = parts.iter().map(|part| part.at_first_done.unwrap_or_else(|| whole(part)));
+    let (bytes, operations) = by_then.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    Some(Concurrency {
+        first_done_ns: first_done_ns.saturating_sub(first_ns),
+        first_done_bytes: bytes,
+        first_done_ops: operations,
+    })
 }

@@ -1,18 +1,23 @@
 //! Opens the target, and refuses what it cannot honour before anything is done.
 
+use crate::api::file::TargetFile;
 use crate::errno;
 use crate::error::Error;
-use crate::options::Options;
-use mileage_workload::Workload;
+use crate::options::{Api, Options};
+use mileage_workload::{Files, Workload};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Where buffers start that nothing else is asked of, in bytes.
+const PLAIN_ALIGN_BYTES: usize = 512;
 
 /// The opened target, once for each thread: threads that share an open file contend for its reference count.
 #[derive(Debug)]
 pub(crate) struct Target {
-    pub(crate) files: Vec<OwnedFd>,
+    /// `None` for an API that makes no call.
+    pub(crate) files: Vec<Option<TargetFile>>,
     /// Where buffers may start, in bytes.
     pub(crate) align_bytes: usize,
 }
@@ -38,31 +43,89 @@ pub(crate) fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -
             Errno::NOENT => ": lay the file out first, or let the run create it",
             Errno::BUSY => ": it is mounted, or held by swap, md, dm or another program",
             Errno::ACCESS | Errno::PERM => ": run as a user who may open it",
+            Errno::OPNOTSUPP => {
+                ": the file system or device does not do it; choose another target or leave discards out"
+            }
             Errno::MFILE => ": each thread opens the target for itself; raise `ulimit -n`",
             _ => "",
         },
     }
 }
 
-pub(crate) fn open(workload: &Workload, options: &Options) -> Result<Target, Error> {
-    let path = options.path.as_path();
-    let access = match workload.read_percent {
-        0 => OFlags::WRONLY,
-        100 => OFlags::RDONLY,
-        _ => OFlags::RDWR,
-    };
-    let may_create = options.create && workload.read_percent == 0;
-    let direct = if options.direct { OFlags::DIRECT } else { OFlags::empty() };
-    let (first, mut created) = open_first(path, access | direct, may_create)?;
-    let grows = may_create && is_regular(&first, path)?;
-    check_size(workload, &first, path, grows)?;
-    let align_bytes = if options.direct { check_direct(workload, &first, path)? } else { 512 };
-    let mut files = vec![first];
-    for _ in 1..workload.threads {
-        files.push(open_again(&files[0], path, access | direct)?);
+/// Open the target for every thread of the workload, or nothing at all.
+pub(crate) fn open(workload: &Workload, options: &Options, threads: u32) -> Result<Target, Error> {
+    if options.api == Api::Null {
+        return Ok(Target { files: (0..threads).map(|_| None).collect(), align_bytes: PLAIN_ALIGN_BYTES });
     }
-    created.0 = None;
+    let flags = flags_of(workload, options);
+    if workload.files == Files::PerThread && is_block_device(&options.path) {
+        return Err(Error::DeviceForEach { path: options.path.clone() });
+    }
+    let paths: Vec<PathBuf> = match workload.files {
+        Files::Shared => vec![options.path.clone()],
+        Files::PerThread => (0..threads).map(|thread| path_of(&options.path, thread)).collect(),
+    };
+    let (mut files, mut created) = (Vec::with_capacity(threads as usize), Vec::new());
+    let mut align_bytes = PLAIN_ALIGN_BYTES;
+    for path in &paths {
+        let (first, made, align) = open_one(workload, options, path, flags)?;
+        created.push(made);
+        align_bytes = align_bytes.max(align);
+        files.push(Some(first));
+    }
+    if workload.files == Files::Shared {
+        let block_device = files[0].as_ref().is_some_and(TargetFile::is_block_device);
+        for _ in 1..threads {
+            let again = open_again(files[0].as_ref().expect("opened above"), &options.path, flags)?;
+            files.push(Some(TargetFile::new(again, block_device)));
+        }
+    }
+    created.iter_mut().for_each(|created| created.0 = None);
     Ok(Target { files, align_bytes })
+}
+
+/// The file of one thread, where each has its own: `PATH.0`, `PATH.1` and so on.
+pub(crate) fn path_of(path: &Path, thread: u32) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{thread}"));
+    PathBuf::from(name)
+}
+
+fn flags_of(workload: &Workload, options: &Options) -> OFlags {
+    let changes = workload.writes() || workload.discards();
+    let access = match (workload.reads(), changes) {
+        (false, true) if options.api == Api::Mmap => OFlags::RDWR,
+        (false, true) => OFlags::WRONLY,
+        (true, true) => OFlags::RDWR,
+        (_, false) => OFlags::RDONLY,
+    };
+    let direct = if options.direct { OFlags::DIRECT } else { OFlags::empty() };
+    let dsync = if options.dsync { OFlags::DSYNC } else { OFlags::empty() };
+    access | direct | dsync
+}
+
+/// One file or device, checked against the workload.
+fn open_one<'a>(
+    workload: &Workload,
+    options: &Options,
+    path: &'a Path,
+    flags: OFlags,
+) -> Result<(TargetFile, Created<'a>, usize), Error> {
+    let may_create = options.create && !workload.reads();
+    let (fd, created) = open_first(path, flags, may_create)?;
+    let stat = rustix::fs::fstat(&fd).map_err(failed("examine", path))?;
+    let block_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
+    check_size(workload, &fd, path, may_create && !block_device)?;
+    let align_bytes = if options.direct { check_direct(workload, options, &fd, path)? } else { PLAIN_ALIGN_BYTES };
+    let file = TargetFile::new(fd, block_device);
+    if workload.discards() {
+        file.check_discard().map_err(failed("discard on", path))?;
+    }
+    Ok((file, created, align_bytes))
+}
+
+fn is_block_device(path: &Path) -> bool {
+    rustix::fs::stat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice)
 }
 
 /// Open for the first time: looks before it opens (a FIFO would block), creates if allowed, and claims a block device
@@ -99,7 +162,7 @@ fn open_first(path: &Path, flags: OFlags, may_create: bool) -> Result<(OwnedFd, 
 }
 
 /// The same file once more, for another thread.
-fn open_again(first: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Error> {
+fn open_again(first: &TargetFile, path: &Path, flags: OFlags) -> Result<OwnedFd, Error> {
     let again = rustix::fs::open(path, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty());
     let again = again.map_err(failed("open", path))?;
     let stats = (rustix::fs::fstat(first), rustix::fs::fstat(&again));
@@ -109,11 +172,6 @@ fn open_again(first: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Er
     } else {
         Err(failed("open twice (it was replaced meanwhile)", path)(Errno::STALE))
     }
-}
-
-fn is_regular(file: &OwnedFd, path: &Path) -> Result<bool, Error> {
-    let stat = rustix::fs::fstat(file).map_err(failed("examine", path))?;
-    Ok(FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
 }
 
 fn not_storage(path: &Path, found: FileType) -> Error {
@@ -136,7 +194,7 @@ fn check_size(workload: &Workload, file: &OwnedFd, path: &Path, grows: bool) -> 
 /// The alignment that direct I/O asks of buffers, after checking sizes and offsets against it: what the kernel says of
 /// this file (Linux 6.1 and later), or one sector. The stricter of its two figures is asked of both, so that every
 /// window of the pool is aligned.
-fn check_direct(workload: &Workload, file: &OwnedFd, path: &Path) -> Result<usize, Error> {
+fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &Path) -> Result<usize, Error> {
     let facts = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
     let facts = facts.ok().filter(|facts| facts.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
     let align_bytes = match facts {
@@ -146,10 +204,15 @@ fn check_direct(workload: &Workload, file: &OwnedFd, path: &Path) -> Result<usiz
     };
     let of = u64::from(align_bytes);
     let sizes = [("record_bytes", u64::from(workload.record_bytes)), ("span_start_bytes", workload.span_start_bytes)];
-    match sizes.into_iter().find(|(_, found)| !found.is_multiple_of(of)) {
-        Some((what, found)) => Err(Error::Misaligned { what, found, of, path: path.to_owned() }),
-        None => Ok(align_bytes as usize),
+    let misaligned = |what, found| Err(Error::Misaligned { what, found, of, path: path.to_owned() });
+    if let Some((what, found)) = sizes.into_iter().find(|(_, found)| !found.is_multiple_of(of)) {
+        return misaligned(what, found);
     }
+    let parts = if let Api::Vectored { parts } = options.api { parts } else { 1 };
+    if !workload.lengths_are_multiples_of(parts.saturating_mul(align_bytes)) {
+        return misaligned("one of the parts of a record", u64::from(workload.record_bytes / parts));
+    }
+    Ok(align_bytes as usize)
 }
 
 /// Write a few bytes at the very end of a file that is being laid out, through the page cache, durably.

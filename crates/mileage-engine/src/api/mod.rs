@@ -1,10 +1,22 @@
 //! The calls by which bytes are moved. An API of one operation at a time implements [`Transfer`]; the loop
 //! `worker::sync_loop` is compiled once for each.
 
+#[expect(unsafe_code, reason = "calls ioctl")]
+mod discard;
+pub(crate) mod file;
+#[expect(unsafe_code, reason = "maps the target and copies to and from the mapping")]
+pub(crate) mod mapped;
 pub(crate) mod null;
 pub(crate) mod positioned;
+pub(crate) mod seek;
+#[expect(unsafe_code, reason = "handles SIGBUS")]
+mod sigbus;
+#[expect(unsafe_code, reason = "calls the C library's streams")]
+pub(crate) mod stream;
 #[expect(unsafe_code, reason = "lends its buffers to the kernel")]
 pub(crate) mod uring;
+#[expect(unsafe_code, reason = "hands arrays of buffers to the kernel")]
+pub(crate) mod vectored;
 
 use mileage_workload::Sync;
 use rustix::io::Errno;
@@ -12,8 +24,10 @@ use rustix::io::Errno;
 /// Moves bytes between a thread's buffers and the target, one call at a time. Short counts, interruptions and errors
 /// are the caller's to handle: an implementation makes one call and tells what came of it.
 pub(crate) trait Transfer {
-    /// Read and write system calls that one call of [`Transfer::read`] or [`Transfer::write`] makes.
+    /// Read and write calls that one [`Transfer::read`] or [`Transfer::write`] makes.
     const CALLS: u64;
+    /// Whether written bytes may still be in a buffer when [`Transfer::write`] has taken them.
+    const KEEPS_BACK: bool = false;
 
     /// Read at `offset_bytes`; how many bytes came, 0 at the end of the target.
     fn read(&mut self, offset_bytes: u64, into: &mut [u8]) -> Result<usize, Errno>;
@@ -23,4 +37,17 @@ pub(crate) trait Transfer {
 
     /// Make all completed writes durable.
     fn sync(&mut self, how: Sync) -> Result<(), Errno>;
+
+    /// Give up a range: TRIM on a device, a hole in a file.
+    fn discard(&mut self, offset_bytes: u64, length_bytes: u64) -> Result<(), Errno>;
+
+    /// Hand over what is still kept back in a buffer, before the run's time ends.
+    fn finish(&mut self) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+/// The error that the C library's last call left.
+fn last_errno() -> Errno {
+    std::io::Error::last_os_error().raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
 }

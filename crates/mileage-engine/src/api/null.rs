@@ -24,4 +24,8 @@ impl Transfer for Null {
     fn sync(&mut self, _how: Sync) -> Result<(), Errno> {
         Ok(())
     }
+
+    fn discard(&mut self, _offset_bytes: u64, _length_bytes: u64) -> Result<(), Errno> {
+        Ok(())
+    }
 }

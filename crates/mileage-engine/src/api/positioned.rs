@@ -1,13 +1,13 @@
 //! `pread` and `pwrite`.
 
 use super::Transfer;
+use super::file::TargetFile;
 use mileage_workload::Sync;
-use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
-/// An open file that has no position.
+/// An open file of which no position is used.
 #[derive(Debug)]
-pub(crate) struct Positioned(pub(crate) OwnedFd);
+pub(crate) struct Positioned(pub(crate) TargetFile);
 
 impl Transfer for Positioned {
     const CALLS: u64 = 1;
@@ -23,10 +23,10 @@ impl Transfer for Positioned {
     }
 
     fn sync(&mut self, how: Sync) -> Result<(), Errno> {
-        match how {
-            Sync::None => Ok(()),
-            Sync::Fsync => rustix::fs::fsync(&self.0),
-            Sync::Fdatasync => rustix::fs::fdatasync(&self.0),
-        }
+        self.0.sync(how)
+    }
+
+    fn discard(&mut self, offset_bytes: u64, length_bytes: u64) -> Result<(), Errno> {
+        self.0.discard(offset_bytes, length_bytes)
     }
 }

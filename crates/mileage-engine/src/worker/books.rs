@@ -1,11 +1,11 @@
 //! What a thread writes down about its operations: counts, latencies, series, progress. Every loop uses it; none
 //! counts by itself.
 
-use super::Told;
+use super::{Shared, Told};
 use crate::audit::ThreadIo;
 use mileage_measure::{Histogram, Mismatch, RunError, Series, ThreadRecord};
 use mileage_workload::{Op, OpKind};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// First length of a series' intervals; it doubles by itself.
 const INTERVAL_NS: u64 = 10_000_000;
@@ -45,6 +45,8 @@ pub(crate) struct Part {
     pub(crate) kernel_workers_ns: u64,
     /// Operations that never came back; the kernel may hold the thread as long as it holds them.
     pub(crate) stuck: u32,
+    /// Bytes and operations when the first thread of the run was done; `None` if all of them were before that.
+    pub(crate) at_first_done: Option<(u64, u64)>,
 }
 
 /// One completed operation, on the run's clock.
@@ -63,6 +65,8 @@ pub(crate) struct Books<'a> {
     pub(crate) part: Part,
     told: &'a Told,
     tell_ns: u64,
+    first_done_ns: &'a AtomicU64,
+    is_done: bool,
 }
 
 impl Part {
@@ -90,14 +94,33 @@ impl Part {
             punted: 0,
             kernel_workers_ns: 0,
             stuck: 0,
+            at_first_done: None,
         }
     }
 }
 
+impl Part {
+    /// Another thread was done before `op`, whose bytes are booked already, was complete.
+    #[cold]
+    fn note_first_done(&mut self, op: &Op) {
+        let record = &self.record;
+        let bytes = record.bytes_read + record.bytes_written;
+        let late = if matches!(op.kind, OpKind::Read | OpKind::Write) { u64::from(op.length_bytes) } else { 0 };
+        let operations = record.ops_read + record.ops_written + self.ops_discarded;
+        self.at_first_done = Some((bytes - late, operations));
+    }
+}
+
 impl<'a> Books<'a> {
-    /// Empty books of the calling thread, which tells its progress in `told`.
-    pub(crate) fn new(told: &'a Told) -> Self {
-        Self { part: Part::new(), told, tell_ns: TELL_NS }
+    /// Empty books of the calling thread, thread number `thread` of its run.
+    pub(crate) fn new(shared: &'a Shared, thread: u32) -> Self {
+        Self {
+            part: Part::new(),
+            told: &shared.told[thread as usize].0,
+            tell_ns: TELL_NS,
+            first_done_ns: &shared.first_done_ns.0,
+            is_done: false,
+        }
     }
 
     /// Book `calls` calls that moved `bytes` of an operation, whether or not it will complete.
@@ -118,6 +141,9 @@ impl<'a> Books<'a> {
     pub(crate) fn completed(&mut self, done: Completed<'_>) -> bool {
         let Completed { op, due_ns, submit_ns, complete_ns } = done;
         let part = &mut self.part;
+        if complete_ns > self.first_done_ns.load(Ordering::Relaxed) && part.at_first_done.is_none() {
+            part.note_first_done(op);
+        }
         let (latency_ns, bytes) = (complete_ns - submit_ns, u64::from(op.length_bytes));
         let closed = match op.kind {
             OpKind::Read => {
@@ -153,6 +179,24 @@ impl<'a> Books<'a> {
             return true;
         }
         closed
+    }
+
+    /// The thread has handed over what it kept back of its writes: unless a sync already did, that ends them.
+    pub(crate) fn handed_over(&mut self, at_ns: u64) {
+        let part = &mut self.part;
+        if part.record.ops_written > 0 && part.durable_ns.is_none_or(|durable_ns| durable_ns < part.last_ns) {
+            part.last_ns = at_ns;
+        }
+    }
+
+    /// The thread is done; with its syncs only if they are timed.
+    #[cold]
+    pub(crate) fn done(&mut self, sync_timed: bool) {
+        if !self.is_done && self.part.first_ns.is_some() {
+            self.is_done = true;
+            let synced_ns = self.part.durable_ns.filter(|_| sync_timed).unwrap_or(0);
+            self.first_done_ns.fetch_min(self.part.last_ns.max(synced_ns), Ordering::Relaxed);
+        }
     }
 
     /// Let progress see what has been done.

@@ -1,10 +1,15 @@
 //! An operation that did not complete, in words.
 
+use super::Shared;
 use crate::errno;
+use crate::options::Api;
 use mileage_measure::RunError;
 use mileage_workload::{Op, OpKind, Sync};
 use rustix::io::Errno;
 use std::path::Path;
+
+/// Stands for the writing of what a stream still held back at the end: a write of nothing at nowhere.
+pub(crate) const FLUSH: Op = Op { kind: OpKind::Write, length_bytes: 0, offset_bytes: 0 };
 
 /// Why an operation did not complete, and how far it came.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +24,14 @@ pub(crate) struct Failure {
 impl Failure {
     /// Name and one line for the record.
     #[cold]
-    pub(crate) fn describe(&self, path: &Path, sync: Sync) -> RunError {
+    pub(crate) fn describe(&self, shared: &Shared, thread: u32) -> RunError {
         let Self { op, errno, done } = self;
+        let path = shared.path_of(thread);
         let path = path.display();
-        let what = match (op.kind, sync) {
+        let mapped = shared.options.api == Api::Mmap;
+        let what = match (op.kind, shared.workload.sync) {
+            (OpKind::Write, _) if *op == FLUSH => format!("fflush of {path}"),
+            (OpKind::Sync, _) if mapped => format!("msync of {path}"),
             (OpKind::Sync, Sync::Fsync) => format!("fsync of {path}"),
             (OpKind::Sync, _) => format!("fdatasync of {path}"),
             (kind, _) => {
@@ -38,7 +47,7 @@ impl Failure {
         // Direct I/O cannot go on from the middle of a sector, where a file that has become shorter ends.
         let ended = op.kind == OpKind::Read && *done > 0 && *errno == Some(Errno::INVAL);
         match errno {
-            None if op.kind == OpKind::Write => RunError {
+            None if op.kind == OpKind::Write && !mapped => RunError {
                 kind: "EIO".to_owned(),
                 message: format!("{what}: the kernel took nothing and gave no reason"),
             },

@@ -7,22 +7,29 @@ mod books;
 mod failure;
 mod ring_loop;
 mod sync_loop;
+mod wait;
 
 pub(crate) use books::Part;
 
+use crate::api::file::TargetFile;
+use crate::api::mapped::Mapped;
 use crate::api::null::Null;
 use crate::api::positioned::Positioned;
+use crate::api::seek::Seek;
+use crate::api::stream::Stream;
 use crate::api::uring::Settings;
+use crate::api::vectored::Vectored;
 use crate::audit::Snapshot;
 use crate::clock::RunClock;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::options::{Api, Options};
+use crate::{pin, target};
 use books::Books;
 use mileage_measure::RunError;
-use mileage_workload::{Observer, Workload};
+use mileage_workload::{Files, Observer, Workload};
 use ring_loop::RingLoop;
-use rustix::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use sync_loop::SyncLoop;
 
@@ -51,12 +58,22 @@ pub(crate) struct Shared {
     pub(crate) align_bytes: usize,
     pub(crate) gate: Gate,
     pub(crate) halt: Padded<AtomicU8>,
+    /// When the first thread was done, on the run's clock; `u64::MAX` as long as none is.
+    pub(crate) first_done_ns: Padded<AtomicU64>,
     pub(crate) told: Box<[Padded<Told>]>,
 }
 
 impl Shared {
     pub(crate) fn halt(&self, why: u8) {
         self.halt.0.fetch_or(why, Ordering::Relaxed);
+    }
+
+    /// The file that this thread works on.
+    pub(crate) fn path_of(&self, thread: u32) -> PathBuf {
+        match self.workload.files {
+            Files::Shared => self.options.path.clone(),
+            Files::PerThread => target::path_of(&self.options.path, thread),
+        }
     }
 }
 
@@ -70,20 +87,51 @@ trait Loop<'a> {
 }
 
 /// Do one thread's part of the run.
-pub(crate) fn work<O: Observer>(shared: &Shared, thread: u32, file: OwnedFd, observer: O) -> Result<Part, Error> {
-    if let Some(settings) = Settings::of(&shared.options) {
-        return work_loop(shared, || RingLoop::new(shared, thread, file, settings, observer));
+pub(crate) fn work<O: Observer>(
+    shared: &Shared,
+    thread: u32,
+    file: Option<TargetFile>,
+    observer: O,
+) -> Result<Part, Error> {
+    let Shared { workload, options, .. } = shared;
+    let Some(file) = file else {
+        return work_loop(shared, thread, || SyncLoop::new(shared, thread, Null, observer));
+    };
+    if let Some(settings) = Settings::of(options) {
+        return work_loop(shared, thread, || RingLoop::new(shared, thread, file.into_fd(), settings, observer));
     }
-    match shared.options.api {
-        Api::Null => work_loop(shared, || SyncLoop::new(shared, thread, Null, observer)),
-        _ => work_loop(shared, || SyncLoop::new(shared, thread, Positioned(file), observer)),
+    let cannot = |what| move |errno| target::failed(what, &shared.path_of(thread))(errno);
+    match options.api {
+        Api::Seek => work_loop(shared, thread, || SyncLoop::new(shared, thread, Seek::new(file), observer)),
+        Api::Vectored { parts } => {
+            work_loop(shared, thread, || SyncLoop::new(shared, thread, Vectored::new(file, parts), observer))
+        }
+        Api::Mmap => work_loop(shared, thread, || {
+            let (start, length) = (workload.span_start_bytes, workload.span_bytes);
+            let mapped = Mapped::new(file, start, length, workload.writes()).map_err(cannot("map"))?;
+            SyncLoop::new(shared, thread, mapped, observer)
+        }),
+        Api::Stdio { buffer_bytes } => work_loop(shared, thread, || {
+            let bytes = if buffer_bytes == 0 { workload.length_bytes_max() } else { buffer_bytes } as usize;
+            let stream = Stream::new(file, bytes, workload.reads(), workload.writes());
+            SyncLoop::new(shared, thread, stream.map_err(cannot("open a stream on"))?, observer)
+        }),
+        Api::Positioned | Api::Uring { .. } | Api::Null => {
+            work_loop(shared, thread, || SyncLoop::new(shared, thread, Positioned(file), observer))
+        }
     }
 }
 
 /// Prepare a loop, wait for the others, turn it.
-fn work_loop<'a, L: Loop<'a>>(shared: &Shared, prepare: impl FnOnce() -> Result<L, Error>) -> Result<Part, Error> {
+fn work_loop<'a, L: Loop<'a>>(
+    shared: &Shared,
+    thread: u32,
+    prepare: impl FnOnce() -> Result<L, Error>,
+) -> Result<Part, Error> {
     let seat = shared.gate.seat();
-    let prepared = prepare().and_then(|turner| Ok((turner, shared.options.audit.then(Snapshot::take).transpose()?)));
+    wait::prepare();
+    let bound = pin::bind(&shared.options.pin_cpus, thread);
+    let prepared = bound.and_then(|()| Ok((prepare()?, shared.options.audit.then(Snapshot::take).transpose()?)));
     let (mut turner, before) = prepared.inspect_err(|_| shared.halt(FAILED))?;
     let failure = turner.turn(RunClock::since(seat.wait()));
     let mut books = turner.into_books();

@@ -92,7 +92,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             execution: Execution::new(workload, thread)?,
             ring: Ring::new(settings, depth, workload.record_bytes, file, &shared.options.path)?,
             data: Data::new(workload, thread, shared.align_bytes)?,
-            books: Books::new(&shared.told[thread as usize].0),
+            books: Books::new(shared, thread),
             observer,
             settings,
             flights: vec![None; depth as usize].into(),
@@ -127,7 +127,10 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                 }
                 Step::AwaitCompletion => self.collect(self.wanted(), LOOK_NS, clock)?,
                 Step::WaitUntil(due_ns) => self.wait_until(due_ns, clock)?,
-                Step::Done => return Ok(()),
+                Step::Done => {
+                    self.books.done(self.shared.workload.sync_timed);
+                    return Ok(());
+                }
             }
             if ready == 0 {
                 ready = self.execution.upcoming().len();
@@ -311,7 +314,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         let oldest = self.flights.iter().flatten().min_by_key(|flight| flight.submit_ns);
         match oldest {
             Some(flight) if now_ns - flight.submit_ns > timeout_ns => {
-                Err((now_ns, overdue(&flight.op, now_ns - flight.submit_ns, &self.shared.options.path)))
+                Err((now_ns, overdue(&flight.op, now_ns - flight.submit_ns, &self.shared.path_of(self.thread))))
             }
             _ => Ok(()),
         }
@@ -349,7 +352,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     #[cold]
     fn describe(&self, flight: Flight, errno: Option<Errno>) -> RunError {
         let failure = Failure { op: flight.op, errno, done: flight.done as usize };
-        failure.describe(&self.shared.options.path, self.shared.workload.sync)
+        failure.describe(self.shared, self.thread)
     }
 
     /// The ring itself failed.

@@ -1,8 +1,8 @@
 //! The loop of the APIs that do one operation at a time: it turns an execution with the wall clock.
 
 use super::books::{Books, Completed};
-use super::failure::Failure;
-use super::{FAILED, Loop, STOPPED, Shared};
+use super::failure::{FLUSH, Failure};
+use super::{FAILED, Loop, STOPPED, Shared, wait};
 use crate::api::Transfer;
 use crate::clock::RunClock;
 use crate::data::Data;
@@ -11,6 +11,11 @@ use mileage_measure::RunError;
 use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step};
 use rustix::io::Errno;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often a call is made again that answers EAGAIN, and how long after: a second in all, then it has failed.
+const AGAIN_TIMES: u32 = 1000;
+const AGAIN_AFTER: Duration = Duration::from_millis(1);
 
 /// Everything the loop touches; nothing in it grows.
 pub(super) struct SyncLoop<'a, T, O> {
@@ -26,7 +31,7 @@ pub(super) struct SyncLoop<'a, T, O> {
 impl<'a, T: Transfer, O: Observer> Loop<'a> for SyncLoop<'a, T, O> {
     fn turn(&mut self, clock: RunClock) -> Option<(u64, RunError)> {
         let (at_ns, failure) = self.run(clock)?;
-        Some((at_ns, failure.describe(&self.shared.options.path, self.shared.workload.sync)))
+        Some((at_ns, failure.describe(self.shared, self.thread)))
     }
 
     fn into_books(self) -> Books<'a> {
@@ -43,7 +48,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             execution: Execution::new(&shared.workload, thread)?,
             transfer,
             data: Data::new(&shared.workload, thread, shared.align_bytes)?,
-            books: Books::new(&shared.told[thread as usize].0),
+            books: Books::new(shared, thread),
             observer,
         })
     }
@@ -56,7 +61,6 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
         let mut out = Vec::with_capacity(1);
         // Operations that the execution has ready; at zero it must compute more.
         let mut ready = self.execution.upcoming().len();
-        let fills = self.data.fills();
         let mut at_ns = clock.now_ns();
         loop {
             if ready == 0 {
@@ -71,34 +75,24 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             out.clear();
             match self.execution.next(at_ns, &mut out) {
                 Step::Issue => {}
-                Step::Done => return None,
-                Step::AwaitCompletion | Step::WaitUntil(_) => {
-                    unreachable!("a load that waits is refused when the run is started, and depth 1 awaits nothing")
+                Step::Done => return self.finish(clock),
+                Step::WaitUntil(until_ns) => {
+                    at_ns = wait::until(clock, until_ns, || self.shared.halt.0.load(Ordering::Relaxed) != 0);
+                    continue;
+                }
+                Step::AwaitCompletion => {
+                    unreachable!("at depth 1 every operation completes before the next is asked for")
                 }
             }
             let op = out[0];
             let due_ns = self.execution.due_ns().first().copied();
-            let done = match op.kind {
-                OpKind::Read => self.read(&op),
-                OpKind::Write => {
-                    let began_ns = at_ns;
-                    let from = self.data.outgoing(&op);
-                    if fills {
-                        at_ns = clock.now_ns();
-                        self.books.part.fill_ns += at_ns - began_ns;
-                    }
-                    write(&mut self.transfer, &mut self.books, &op, from)
-                }
-                OpKind::Sync => self.sync(&op),
-                OpKind::Discard => unreachable!("refused when the workload is checked"),
-            };
+            let done = self.perform(&op, clock, &mut at_ns);
             let end_ns = clock.now_ns();
             if let Err(failure) = done {
-                self.shared.halt(FAILED);
-                return Some((end_ns, failure));
+                return self.give_up(end_ns, failure);
             }
             let long = self.books.completed(Completed { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns });
-            ready = ready.saturating_sub(1);
+            ready -= usize::from(op.kind != OpKind::Sync);
             self.execution.complete(end_ns);
             self.observer.completed(&Completion {
                 thread: self.thread,
@@ -112,62 +106,120 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
         }
     }
 
+    /// Do one operation whole. What it carries may have to be generated first; `submit_ns` then moves on.
     #[inline]
-    fn read(&mut self, op: &Op) -> Result<(), Failure> {
-        let (length, into) = (op.length_bytes as usize, self.data.incoming(op));
-        let mut done = 0;
-        while done < length {
-            match self.transfer.read(op.offset_bytes + done as u64, &mut into[done..]) {
-                Ok(count) => {
-                    self.books.moved(OpKind::Read, count, T::CALLS);
-                    if count == 0 {
-                        return Err(Failure { op: *op, errno: None, done });
-                    }
-                    done += count;
-                }
-                Err(errno) => {
-                    self.books.moved(OpKind::Read, 0, T::CALLS);
-                    if errno != Errno::INTR {
-                        return Err(Failure { op: *op, errno: Some(errno), done });
-                    }
-                }
+    fn perform(&mut self, op: &Op, clock: RunClock, submit_ns: &mut u64) -> Result<(), Failure> {
+        let Self { shared, transfer, data, books, .. } = self;
+        let at = |done: usize| op.offset_bytes + done as u64;
+        match op.kind {
+            OpKind::Read => {
+                let into = data.incoming(op);
+                move_whole::<T>(op, shared, books, |done| transfer.read(at(done), &mut into[done..]))
             }
+            OpKind::Write => {
+                let fills = data.fills();
+                let from = data.outgoing(op);
+                if fills {
+                    let filled_ns = clock.now_ns();
+                    books.part.fill_ns += filled_ns - *submit_ns;
+                    *submit_ns = filled_ns;
+                }
+                move_whole::<T>(op, shared, books, |done| transfer.write(at(done), &from[done..]))
+            }
+            OpKind::Sync | OpKind::Discard => self.command(op),
         }
-        Ok(())
     }
 
+    /// Do an operation that moves no bytes.
     #[cold]
-    fn sync(&mut self, op: &Op) -> Result<(), Failure> {
+    fn command(&mut self, op: &Op) -> Result<(), Failure> {
+        let mut tries = 0;
+        // A final sync that is not timed comes after the thread's end.
+        if op.kind == OpKind::Sync && !self.shared.workload.sync_timed && self.execution.upcoming().is_empty() {
+            self.books.done(false);
+        }
         loop {
-            match self.transfer.sync(self.shared.workload.sync) {
+            let answer = match op.kind {
+                OpKind::Discard => self.transfer.discard(op.offset_bytes, u64::from(op.length_bytes)),
+                _ => self.transfer.sync(self.shared.workload.sync),
+            };
+            match answer {
                 Ok(()) => return Ok(()),
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(Failure { op: *op, errno: Some(errno), done: 0 }),
+                Err(errno) => try_again(self.shared, errno, &mut tries, op, 0)?,
             }
         }
+    }
+
+    /// Everything was issued and has completed: hand over what the API still keeps back, within the run's time.
+    #[cold]
+    fn finish(&mut self, clock: RunClock) -> Option<(u64, Failure)> {
+        let mut tries = 0;
+        loop {
+            let answer = self.transfer.finish();
+            let end_ns = clock.now_ns();
+            match answer {
+                Ok(()) => {
+                    if T::KEEPS_BACK {
+                        self.books.handed_over(end_ns);
+                    }
+                    self.books.done(self.shared.workload.sync_timed);
+                    return None;
+                }
+                Err(errno) => {
+                    if let Err(failure) = try_again(self.shared, errno, &mut tries, &FLUSH, 0) {
+                        return self.give_up(end_ns, failure);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An operation did not complete: the run has failed, unless it was only not tried again since it is halted.
+    #[cold]
+    fn give_up(&mut self, at_ns: u64, failure: Failure) -> Option<(u64, Failure)> {
+        let halt = self.shared.halt.0.load(Ordering::Relaxed);
+        if halt != 0 && matches!(failure.errno, Some(Errno::INTR | Errno::AGAIN)) {
+            self.books.part.interrupted = halt & STOPPED != 0;
+            return None;
+        }
+        self.shared.halt(FAILED);
+        Some((at_ns, failure))
     }
 }
 
-/// Write the whole of `from`; apart from the loop, since the bytes are still borrowed from its data.
+/// Call until the whole operation has moved. The kernel may take or give less than asked at any time.
 #[inline]
-fn write<T: Transfer>(transfer: &mut T, books: &mut Books<'_>, op: &Op, from: &[u8]) -> Result<(), Failure> {
-    let mut done = 0;
-    while done < from.len() {
-        match transfer.write(op.offset_bytes + done as u64, &from[done..]) {
-            Ok(count) => {
-                books.moved(OpKind::Write, count, T::CALLS);
-                if count == 0 {
-                    return Err(Failure { op: *op, errno: None, done });
-                }
-                done += count;
-            }
-            Err(errno) => {
-                books.moved(OpKind::Write, 0, T::CALLS);
-                if errno != Errno::INTR {
-                    return Err(Failure { op: *op, errno: Some(errno), done });
-                }
-            }
+fn move_whole<T: Transfer>(
+    op: &Op,
+    shared: &Shared,
+    books: &mut Books<'_>,
+    mut call: impl FnMut(usize) -> Result<usize, Errno>,
+) -> Result<(), Failure> {
+    let (length, mut done, mut tries) = (op.length_bytes as usize, 0, 0);
+    while done < length {
+        let answer = call(done);
+        books.moved(op.kind, answer.unwrap_or(0), T::CALLS);
+        match answer {
+            Ok(0) => return Err(Failure { op: *op, errno: None, done }),
+            Ok(count) => done += count,
+            Err(errno) => try_again(shared, errno, &mut tries, op, done)?,
         }
     }
     Ok(())
+}
+
+/// Whether a call that answered an error is to be made again: at once if a signal interrupted it, after a while if
+/// the kernel asks for that.
+#[cold]
+fn try_again(shared: &Shared, errno: Errno, tries: &mut u32, op: &Op, done: usize) -> Result<(), Failure> {
+    let stopped = shared.halt.0.load(Ordering::Relaxed) != 0;
+    match errno {
+        Errno::INTR if !stopped => Ok(()),
+        Errno::AGAIN if !stopped && *tries < AGAIN_TIMES => {
+            *tries += 1;
+            std::thread::sleep(AGAIN_AFTER);
+            Ok(())
+        }
+        errno => Err(Failure { op: *op, errno: Some(errno), done }),
+    }
 }

@@ -22,7 +22,7 @@ fn depth() {
     let (_folder, path) = file_of(4 << 20);
     assert_eq!(
         refusal(Workload { depth: 8, ..plain() }, Options::new(path)),
-        "depth is 8: this API keeps one operation per thread outstanding; use threads = 8, or api = uring"
+        "depth is 8: positioned keeps one operation per thread outstanding; use threads = 8, or the API uring"
     );
 }
 
@@ -154,6 +154,6 @@ fn a_refused_run_leaves_no_file() {
     assert!(memory.is_some(), "a place where nothing can be created");
     assert!(refusal(plain(), Options { create: true, ..Options::new("/proc/never") }).starts_with("cannot create"));
     let many = Workload { depth: 2, ..plain() };
-    assert!(matches!(start(many, Options { create: true, ..Options::new(&path) }), Err(Error::Depth { found: 2 })));
+    assert!(matches!(start(many, Options { create: true, ..Options::new(&path) }), Err(Error::Depth { found: 2, .. })));
     assert!(!path.exists());
 }

@@ -1,0 +1,71 @@
+//! An open target, and what every API does with it in the same way.
+
+use mileage_workload::Sync;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+
+/// One thread's own open file or device.
+#[derive(Debug)]
+pub(crate) struct TargetFile {
+    fd: OwnedFd,
+    block_device: bool,
+}
+
+/// Any length at any offset: where a hole is tried to learn whether the file system makes them. Far beyond every file.
+const NOWHERE_BYTES: u64 = 1 << 52;
+
+impl TargetFile {
+    pub(crate) fn new(fd: OwnedFd, block_device: bool) -> Self {
+        Self { fd, block_device }
+    }
+
+    pub(crate) fn is_block_device(&self) -> bool {
+        self.block_device
+    }
+
+    pub(crate) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    /// The descriptor alone, for an API that owns it.
+    pub(crate) fn into_fd(self) -> OwnedFd {
+        self.fd
+    }
+
+    pub(crate) fn sync(&self, how: Sync) -> Result<(), Errno> {
+        match how {
+            Sync::None => Ok(()),
+            Sync::Fsync => rustix::fs::fsync(&self.fd),
+            Sync::Fdatasync => rustix::fs::fdatasync(&self.fd),
+        }
+    }
+
+    /// Give up a range: `BLKDISCARD` on a block device, a hole of a file.
+    pub(crate) fn discard(&self, offset_bytes: u64, length_bytes: u64) -> Result<(), Errno> {
+        if self.block_device {
+            super::discard::block_device(self.fd.as_fd(), offset_bytes, length_bytes)
+        } else {
+            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            rustix::fs::fallocate(&self.fd, hole, offset_bytes, length_bytes)
+        }
+    }
+
+    /// Whether [`TargetFile::discard`] can succeed here; changes nothing.
+    pub(crate) fn check_discard(&self) -> Result<(), Errno> {
+        if self.block_device {
+            return super::discard::check_block_device(self.fd.as_fd());
+        }
+        match self.discard(NOWHERE_BYTES, 4096) {
+            // Beyond the largest file: the file system makes holes, only not there.
+            Err(Errno::FBIG) => Ok(()),
+            tried => tried,
+        }
+    }
+}
+
+impl AsFd for TargetFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

@@ -1,0 +1,104 @@
+//! What an API, or this machine, cannot honour is refused by name before the target is opened.
+
+use crate::error::Error;
+use crate::options::{Api, Options};
+use crate::pin;
+use mileage_workload::{Verify, Workload};
+
+/// Most buffers of one vectored call (`IOV_MAX`).
+const PARTS_MAX: u32 = 1024;
+/// Largest buffer of a stream, in bytes.
+const STREAM_BYTES_MAX: u32 = 1 << 30;
+
+/// Whether the options, and the workload through their API, can be honoured as far as that is known without the
+/// target.
+pub(crate) fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
+    let api = name(options.api);
+    let many = matches!(options.api, Api::Uring { .. });
+    if workload.depth > 1 && !many {
+        return Err(Error::Depth { found: workload.depth, api });
+    }
+    let cannot = |what, found: &dyn std::fmt::Debug, because| {
+        Err(Error::Api { api, what, found: format!("{found:?}"), because })
+    };
+    match options.api {
+        Api::Vectored { parts } => {
+            if !(1..=PARTS_MAX).contains(&parts) {
+                return cannot("parts", &parts, "which takes 1 to 1024 buffers in a call");
+            }
+            if !workload.lengths_are_multiples_of(parts) {
+                return cannot(
+                    "parts",
+                    &parts,
+                    "which cuts every record into equal parts: choose a divisor of the record",
+                );
+            }
+        }
+        Api::Mmap => {
+            if options.direct {
+                return cannot("direct", &true, "a mapping is the page cache");
+            }
+            if options.dsync {
+                return cannot("dsync", &true, "whose writes make no call: let it sync with sync_every");
+            }
+            if options.create {
+                return cannot("create", &true, "a mapping cannot extend a file: lay it out first");
+            }
+        }
+        Api::Stdio { buffer_bytes } => {
+            if options.direct {
+                return cannot("direct", &true, "whose buffer the C library aligns as it likes");
+            }
+            if workload.discards() {
+                return cannot("discard_percent", &workload.discard_percent, "whose buffer would not know of them");
+            }
+            if buffer_bytes > STREAM_BYTES_MAX {
+                return cannot("buffer_bytes", &buffer_bytes, "whose buffer is at most 1 GiB");
+            }
+        }
+        Api::Null => {
+            let asked = [("direct", options.direct), ("dsync", options.dsync), ("create", options.create)];
+            if let Some((what, _)) = asked.into_iter().find(|(_, asked)| *asked) {
+                return cannot(what, &true, "which opens nothing");
+            }
+            if workload.verify != Verify::Off {
+                return cannot("verify", &workload.verify, "which reads nothing");
+            }
+        }
+        Api::Positioned | Api::Seek | Api::Uring { .. } => {}
+    }
+    if workload.load.warm_up_ns > 0 {
+        return not_built("load.warm_up_ns", &workload.load.warm_up_ns);
+    }
+    check_not_built(options)?;
+    pin::check(&options.pin_cpus)
+}
+
+/// What the options name and has no code yet.
+fn check_not_built(options: &Options) -> Result<(), Error> {
+    if options.timeout_ns != 0 && !matches!(options.api, Api::Uring { .. }) {
+        return not_built("timeout_ns", &options.timeout_ns);
+    }
+    if options.log.is_some() {
+        return not_built("log", &options.log);
+    }
+    Ok(())
+}
+
+fn not_built(what: &'static str, found: &dyn std::fmt::Debug) -> Result<(), Error> {
+    let found = format!("{found:?}");
+    Err(Error::Workload(mileage_workload::Error::Refused { what, found, expected: "not built yet" }))
+}
+
+/// As the options name it.
+pub(crate) fn name(api: Api) -> &'static str {
+    match api {
+        Api::Positioned => "positioned",
+        Api::Seek => "seek",
+        Api::Vectored { .. } => "vectored",
+        Api::Mmap => "mmap",
+        Api::Stdio { .. } => "stdio",
+        Api::Uring { .. } => "uring",
+        Api::Null => "null",
+    }
+}
