@@ -100,7 +100,8 @@ fn flags_of(workload: &Workload, options: &Options) -> OFlags {
         (_, false) => OFlags::RDONLY,
     };
     let direct = if options.direct { OFlags::DIRECT } else { OFlags::empty() };
-    let dsync = if options.dsync { OFlags::DSYNC } else { OFlags::empty() };
+    // The bits of O_DSYNC alone: `OFlags::DSYNC` has those of O_SYNC.
+    let dsync = if options.dsync { OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned()) } else { OFlags::empty() };
     access | direct | dsync
 }
 

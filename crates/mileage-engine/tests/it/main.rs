@@ -1,5 +1,6 @@
 //! Behaviour of the engine on real files, one file per behaviour.
 mod account;
+mod apis;
 mod conformance;
 mod content;
 mod faults;
