@@ -21,8 +21,12 @@ export PIP_NO_INPUT := 1
 
 # Debian packages that only tests need, and the program of each that is looked for.
 TEST_PACKAGES := strace:strace chromium:chromium e2fsprogs:mkfs.ext4
+# The same for `make bench-peers`; PEERS holds its options, such as PEERS="--only cached --rounds 9".
+PEER_PACKAGES := fio:fio e2fsprogs:mkfs.ext4
+PEERS ?=
+CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench packages \
+.PHONY: help demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-peers packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -66,6 +70,12 @@ check-stubs: $(STAMPS)/dev
 bench: need-rust ## Rust benchmarks (the same code runs small in `make test`)
 	cargo bench --locked --workspace --exclude mileage-python --benches
 
+bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here, in turn; 5 minutes
+	@$(MAKE) --no-print-directory packages TEST_PACKAGES="$(PEER_PACKAGES)"
+	cargo build --quiet --locked --release -p mileage-engine --examples
+	@mkdir -p "$(CARGO_OUT)"
+	@$(PYTHON) -m benchmarks.peers --engine "$(CARGO_OUT)/release/examples" --folder "$(CARGO_OUT)" $(PEERS)
+
 packages: ## Debian packages that only tests need: installed when root, named when not
 	@missing=""; \
 	for pair in $(TEST_PACKAGES); do \
@@ -76,9 +86,9 @@ packages: ## Debian packages that only tests need: installed when root, named wh
 		echo "installing$$missing"; \
 		export DEBIAN_FRONTEND=noninteractive; \
 		{ apt-get -qq update && apt-get -qq install -y --no-install-recommends $$missing; } </dev/null >/dev/null \
-		|| echo "could not install$$missing: the tests that need them are skipped and named"; \
+		|| echo "could not install$$missing: what needs them is left out and named"; \
 	else \
-		echo "not installed:$$missing; the tests that need them are skipped and named"; \
+		echo "not installed:$$missing; what needs them is left out and named"; \
 	fi
 
 need-rust:

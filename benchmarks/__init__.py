@@ -1,0 +1,1 @@
+"""Comparisons that are run by hand; nothing that is installed needs them."""

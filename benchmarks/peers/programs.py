@@ -1,0 +1,210 @@
+"""The programs that take turns: where they are, how they are called, what is read from what they print."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.table import Reading
+
+#: Environment variable, and names in PATH, of every program that may take part.
+OTHERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "fio": ("FIO", ("fio",)),
+    "fio-new": ("FIO_NEW", ()),
+    "t/io_uring": ("T_IO_URING", ("t_io_uring", "fio-t-io_uring")),
+    "elbencho": ("ELBENCHO", ("elbencho",)),
+    "ior": ("IOR", ("ior",)),
+    "mdtest": ("MDTEST", ("mdtest",)),
+    "iozone": ("IOZONE", ("iozone",)),
+}
+
+
+class Unusable(Exception):
+    """A program that did not do what it was asked to; the text says why."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """What is there."""
+
+    one_run: Path
+    one_job: Path
+    bare_loop: Path
+    others: Mapping[str, str]
+
+    @classmethod
+    def find(cls, folder: Path) -> Programs:
+        """The engine's examples in `folder`, the others by environment variable or in PATH."""
+        one_run, one_job, bare_loop = (folder / name for name in ("one_run", "one_job", "bare_loop"))
+        for program in (one_run, one_job, bare_loop):
+            if not program.exists():
+                raise Unusable(f"{program} is missing: cargo build --release -p mileage-engine --examples")
+        found = {}
+        for name, (variable, names) in OTHERS.items():
+            given = os.environ.get(variable)
+            if given and not os.access(given, os.X_OK):
+                raise Unusable(f"{variable}={given} is not a program")
+            path = given or next(filter(None, map(shutil.which, names)), None)
+            if path:
+                found[name] = path
+        return cls(one_run, one_job, bare_loop, found)
+
+    def missing(self) -> list[str]:
+        return [f"{name} ({OTHERS[name][0]})" for name in OTHERS if name not in self.others]
+
+
+def called(command: Sequence[str], cwd: Path | None = None) -> tuple[str, float]:
+    """What a program prints, and the processor time in nanoseconds that it took, start-up included."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
+        raise Unusable(f"{Path(command[0]).name} ended with status {done.returncode}: {said}")
+    used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.stdout, used_s * 1e9
+
+
+def engine(
+    programs: Programs, path: Path, workload: Mapping[str, Any], options: Mapping[str, Any]
+) -> Reading:
+    """One run of the engine; its own account of processor time, kernel threads that worked for it included."""
+    output, _ = called([str(programs.one_run), str(path), json.dumps(workload), json.dumps(options)])
+    record = json.loads(output)["record"]
+    if record["error"]:
+        raise Unusable(f"mileage: {record['error']['message']}")
+    operations, usage = record["ops_read"] + record["ops_written"], record["usage"]
+    used_ns = usage["user_ns"] + usage["system_ns"] + usage["kernel_workers_ns"]
+    return Reading(operations / record["elapsed_ns"] * 1e9, used_ns / operations)
+
+
+def metadata(programs: Programs, folder: Path, files: int) -> dict[str, Reading]:
+    """Create, stat, utime and unlink by the engine, on the same files."""
+    found = {}
+    for operation in ("create", "stat", "utime", "unlink"):
+        job = {
+            "operation": operation,
+            "files": files,
+            "place": "given",
+            "paths": "full",
+            "set_up": "owner" if operation == "create" else "existing",
+            "keep": operation != "unlink",
+        }
+        output, _ = called([str(programs.one_job), "metadata", str(folder), json.dumps(job)])
+        record = json.loads(output)
+        if record["error"]:
+            raise Unusable(f"mileage: {record['error']['message']}")
+        usage = record["usage"]
+        used_ns = usage["user_ns"] + usage["system_ns"]
+        rate = record["ops_metadata"] / record["elapsed_ns"] * 1e9
+        found[operation] = Reading(rate, used_ns / files if used_ns else None)
+    return found
+
+
+def bare(programs: Programs, words: Sequence[str]) -> dict[str, Reading]:
+    """What a bare loop says of itself."""
+    output, _ = called([str(programs.bare_loop), *words])
+    found = {}
+    for line in output.splitlines():
+        said = json.loads(line)
+        operations = said["operations"]
+        found[said["name"]] = Reading(
+            operations / said["elapsed_ns"] * 1e9, said["processor_ns"] / operations
+        )
+    return found
+
+
+def fio(program: str, options: Sequence[str]) -> Reading:
+    """One job of fio; its own account of processor time."""
+    output, _ = called([program, "--name=peer", "--output-format=json", *options])
+    job = json.loads(output[output.index("{") :])["jobs"][0]
+    if job["error"]:
+        raise Unusable(f"fio: error {job['error']}")
+    sides = [job["read"], job["write"]]
+    operations, ran_ms = sum(side["total_ios"] for side in sides), max(side["runtime"] for side in sides)
+    if not operations or not ran_ms:
+        raise Unusable("fio did nothing")
+    used_ns = (job["usr_cpu"] + job["sys_cpu"]) / 100 * ran_ms * 1e6
+    return Reading(operations / ran_ms * 1e3, used_ns / operations)
+
+
+def t_io_uring(program: str, path: Path, seconds: float, direct: bool) -> Reading:
+    """`t/io_uring` at depth 32 with registered file and buffers; the first second is not counted in its rate."""
+    whole = max(2, round(seconds))
+    flags = ["-d32", "-s32", "-c32", "-b4096", "-p0", "-B1", "-F1", "-n1", "-R1"]
+    output, used_ns = called([program, *flags, f"-O{int(direct)}", f"-r{whole}", str(path)])
+    scale = {"K": 1e3, "M": 1e6}
+    rates = [
+        float(number) * scale.get(unit, 1.0)
+        for number, unit in re.findall(r"^IOPS=([0-9.]+)([KM]?)", output, re.MULTILINE)
+    ]
+    if not rates:
+        raise Unusable("t/io_uring printed no rate")
+    rate = sum(rates[1:] or rates) / len(rates[1:] or rates)
+    return Reading(rate, used_ns / (rate * whole))
+
+
+def elbencho(program: str, phase: str, options: Sequence[str], path: Path, scratch: Path) -> Reading:
+    """One phase of elbencho; processor time of the whole program."""
+    table = scratch / "elbencho.csv"
+    table.unlink(missing_ok=True)
+    _, used_ns = called([program, "--nolive", "--csvfile", str(table), *options, str(path)])
+    for row in csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))):
+        if row["operation"] == phase:
+            rate = float(row["IOPS [last]"] or row["entries/s [last]"])
+            return Reading(rate, used_ns / max(rate * float(row["time ms [last]"]) / 1e3, 1.0))
+    raise Unusable(f"elbencho printed no phase {phase}")
+
+
+def iozone(program: str, size_mib: int, folder: Path) -> Reading:
+    """IOzone's random read in operations per second; it tells no processor time."""
+    work = folder / "iozone.tmp"
+    common = ["-s", f"{size_mib}m", "-r", "4k", "-+n", "-w", "-f", str(work)]
+    if not work.exists():
+        called([program, *common, "-i", "0"], cwd=folder)
+    output, _ = called([program, "-O", *common, "-i", "2"], cwd=folder)
+    row = re.search(r"^ +\d+ +\d+ +(\d+)", output, re.MULTILINE)
+    if row is None:
+        raise Unusable("iozone printed no table")
+    return Reading(float(row[1]))
+
+
+def ior(program: str, path: Path, size_mib: int) -> Reading:
+    """IOR's random read in operations per second; it tells no processor time."""
+    words = [
+        "-a",
+        "POSIX",
+        "-O",
+        "summaryFormat=CSV",
+        "-r",
+        "-E",
+        "-k",
+        "-z",
+        "-t",
+        "4k",
+        "-b",
+        f"{size_mib}m",
+    ]
+    output, _ = called([program, *words, "-o", str(path)])
+    rows = [line.split(",") for line in output.splitlines() if line.startswith("read,")]
+    if not rows:
+        raise Unusable("ior printed no read")
+    return Reading(float(rows[-1][2]))
+
+
+def mdtest(program: str, folder: Path, files: int) -> dict[str, Reading]:
+    """Rates of creation, stat and removal by mdtest with one rank."""
+    output, _ = called([program, "-F", "-u", "-n", str(files), "-d", str(folder / "mdtest")])
+    words = {"creation": "create", "stat": "stat", "removal": "unlink"}
+    rows = re.findall(r"^ *File (creation|stat|removal) +:? *([0-9.]+)", output, re.MULTILINE)
+    return {words[word]: Reading(float(rate)) for word, rate in rows}

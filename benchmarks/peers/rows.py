@@ -1,0 +1,203 @@
+"""What is compared: for each row the programs with their commands, and the bars that Mileage is to keep to.
+
+fio comes as people start it and *lean*: without its map of offsets already visited (Mileage's random pattern has
+none either), in a thread, and, where that is said, without reading the clock for every operation. Mileage records the
+full latency histogram in every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers import programs as run
+from benchmarks.peers.places import MIB, cached, uncached
+from benchmarks.peers.programs import Programs
+from benchmarks.peers.table import US, Bar, Reading
+
+#: fio without what it keeps per operation.
+LEAN = ("--norandommap", "--gtod_reduce=1", "--thread")
+FIOS = ("fio", "fio lean", "fio-new", "fio-new lean", "fio lean batched", "fio-new lean batched")
+REGISTERED = {"api": {"uring": {"registered": True, "batch": 0, "sqpoll": False, "iopoll": False}}}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How long, how much."""
+
+    seconds: float
+    rounds: int
+    cached_mib: int
+    direct_mib: int
+    files: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the comparison. A row's programs run in turn, round after round."""
+
+    name: str
+    arms: dict[str, Callable[[], Reading]]
+    bars: tuple[Bar, ...]
+    #: What is done to the file before every run.
+    before: Callable[[], None]
+
+
+def workload(sizes: Sizes, mib: int, **changes: Any) -> dict[str, Any]:
+    """Random 4 KiB reads of a whole file for the given time."""
+    return {
+        "pattern": "random",
+        "read_percent": 100,
+        "record_bytes": 4096,
+        "span_start_bytes": 0,
+        "span_bytes": mib * MIB,
+        "depth": 1,
+        "threads": 1,
+        "stop": {"time_ns": int(sizes.seconds * 1e9)},
+        "seed": 1,
+        "content": "incompressible",
+        "sync": "none",
+        "sync_timed": False,
+        **changes,
+    }
+
+
+def _fio_arms(
+    programs: Programs, common: Iterable[str], **variants: Iterable[str]
+) -> dict[str, Callable[[], Reading]]:
+    """Each fio there is, in each variant (`lean_batched` is shown as `lean batched`, `_` as fio itself)."""
+    arms: dict[str, Callable[[], Reading]] = {}
+    for name in ("fio", "fio-new"):
+        program = programs.others.get(name)
+        if program is None:
+            continue
+        for variant, extra in variants.items():
+            shown = f"{name} {variant.strip('_').replace('_', ' ')}".strip()
+            options = [*common, *extra]
+            arms[shown] = lambda program=program, options=options: run.fio(program, options)  # type: ignore[misc]
+    return arms
+
+
+def _timed(sizes: Sizes, path: Path, mib: int) -> list[str]:
+    return [f"--filename={path}", f"--size={mib}m", f"--runtime={sizes.seconds:g}", "--time_based"]
+
+
+def cached_calls(programs: Programs, sizes: Sizes, path: Path, kind: str) -> Row:
+    """Random reads from the page cache by system calls."""
+    mib = sizes.cached_mib
+    words = ["calls", str(path), "4096", f"{sizes.seconds}"]
+    arms: dict[str, Callable[[], Reading]] = {
+        US: lambda: run.engine(programs, path, workload(sizes, mib), {}),
+        "bare loop": lambda: run.bare(programs, words)["calls"],
+    }
+    common = [*_timed(sizes, path, mib), "--rw=randread", "--bs=4k", "--invalidate=0", "--ioengine=psync"]
+    arms |= _fio_arms(programs, common, _=(), lean=LEAN)
+    others = programs.others
+    if "elbencho" in others:
+        flags = ["-r", "-t", "1", "-b", "4k", "-s", f"{mib}m", "--rand"]
+        arms["elbencho"] = lambda: run.elbencho(others["elbencho"], "READ", flags, path, path.parent)
+    if "ior" in others:
+        arms["ior"] = lambda: run.ior(others["ior"], path, mib)
+    if "iozone" in others:
+        arms["iozone"] = lambda: run.iozone(others["iozone"], min(mib, 512), path.parent)
+    bars = (Bar("cpu", 1.06, ("bare loop",)), Bar("cpu", 1.0, FIOS))
+    return Row(f"cached 4 KiB random read, pread, {kind}", arms, bars, lambda: cached(path, mib))
+
+
+def cached_ring(programs: Programs, sizes: Sizes, path: Path, kind: str) -> Row:
+    """The same through a ring with registered file and buffers."""
+    mib = sizes.cached_mib
+    words = ["ring", str(path), "4096", f"{sizes.seconds}", "32", "32"]
+    arms: dict[str, Callable[[], Reading]] = {
+        US: lambda: run.engine(programs, path, workload(sizes, mib, depth=32), REGISTERED),
+        "bare loop": lambda: run.bare(programs, words)["ring"],
+    }
+    common = [*_timed(sizes, path, mib), "--rw=randread", "--bs=4k", "--invalidate=0", "--ioengine=io_uring"]
+    common += ["--iodepth=32", "--fixedbufs", "--registerfiles"]
+    batch = ("--iodepth_batch_submit=32", "--iodepth_batch_complete_min=1", "--iodepth_batch_complete_max=32")
+    arms |= _fio_arms(programs, common, lean=LEAN, lean_batched=(*LEAN, *batch))
+    if "t/io_uring" in programs.others:
+        program = programs.others["t/io_uring"]
+        arms["t/io_uring"] = lambda: run.t_io_uring(program, path, sizes.seconds, direct=False)
+    bars = (Bar("cpu", 1.06, ("bare loop", "t/io_uring")), Bar("cpu", 1.0, FIOS))
+    name = f"cached 4 KiB random read, registered ring, depth 32, {kind}"
+    return Row(name, arms, bars, lambda: cached(path, mib))
+
+
+def null(programs: Programs, sizes: Sizes, path: Path) -> Row:
+    """No call at all: what the generators themselves cost."""
+    mib = sizes.cached_mib
+    arms: dict[str, Callable[[], Reading]] = {
+        US: lambda: run.engine(programs, path, workload(sizes, mib), {"api": "null"}),
+        "bare loop": lambda: run.bare(programs, ["offsets", f"{sizes.seconds}"])["offsets"],
+    }
+    common = ["--filename=/dev/null", "--ioengine=null", f"--size={mib}m", "--rw=randread", "--bs=4k"]
+    common += [f"--runtime={sizes.seconds:g}", "--time_based"]
+    arms |= _fio_arms(programs, common, _=(), lean=LEAN)
+    bars = (Bar("cpu", 40.0, absolute=True), Bar("cpu", 1.0, FIOS))
+    return Row("null target", arms, bars, lambda: cached(path, mib))
+
+
+def direct(programs: Programs, sizes: Sizes, path: Path, write: bool, depth: int) -> Row:
+    """Random 4 KiB past the page cache, at depth 1 by system calls and above through a ring."""
+    mib, deep, word = sizes.direct_mib, depth > 1, "write" if write else "read"
+    changes = {"depth": depth, "read_percent": 0 if write else 100}
+    options = {"direct": True, **(REGISTERED if deep else {})}
+    rest = ["direct", *(["write"] if write else [])]
+    kind = ["ring", str(path), "4096", f"{sizes.seconds}", f"{depth}", "1", *rest]
+    if not deep:
+        kind = ["calls", str(path), "4096", f"{sizes.seconds}", *rest]
+    arms: dict[str, Callable[[], Reading]] = {
+        US: lambda: run.engine(programs, path, workload(sizes, mib, **changes), options),
+        "bare loop": lambda: run.bare(programs, kind)[kind[0]],
+    }
+    engine = ("--ioengine=io_uring", "--fixedbufs", "--registerfiles") if deep else ("--ioengine=psync",)
+    common = [*_timed(sizes, path, mib), f"--rw=rand{word}", "--bs=4k", "--direct=1", f"--iodepth={depth}"]
+    # Fresh data for every write, as Mileage writes.
+    common += [*engine, "--norandommap", "--thread", *(["--refill_buffers"] if write else [])]
+    arms |= _fio_arms(programs, common, _=())
+    others = programs.others
+    if "elbencho" in others:
+        flags = [f"-{word[0]}", "-t", "1", "-b", "4k", "-s", f"{mib}m", "--rand", "--direct"]
+        flags += ["--iodepth", f"{depth}", "--timelimit", f"{max(1, round(sizes.seconds))}"]
+        arms["elbencho"] = lambda: run.elbencho(others["elbencho"], word.upper(), flags, path, path.parent)
+    if deep and not write and "t/io_uring" in others:
+        arms["t/io_uring"] = lambda: run.t_io_uring(others["t/io_uring"], path, sizes.seconds, direct=True)
+    name = f"O_DIRECT 4 KiB random {word}, depth {depth}"
+    return Row(name, arms, _device_bars(arms), lambda: uncached(path, mib))
+
+
+def sequential(programs: Programs, sizes: Sizes, path: Path, write: bool) -> Row:
+    """Sequential 1 MiB past the page cache."""
+    mib, word = sizes.direct_mib, "write" if write else "read"
+    changes = {"pattern": "sequential", "record_bytes": MIB, "read_percent": 0 if write else 100}
+    words = [
+        "calls",
+        str(path),
+        str(MIB),
+        f"{sizes.seconds}",
+        "direct",
+        "sequential",
+        *(["write"] if write else []),
+    ]
+    arms: dict[str, Callable[[], Reading]] = {
+        US: lambda: run.engine(programs, path, workload(sizes, mib, **changes), {"direct": True}),
+        "bare loop": lambda: run.bare(programs, words)["calls"],
+    }
+    common = [
+        *_timed(sizes, path, mib),
+        f"--rw={word}",
+        "--bs=1m",
+        "--direct=1",
+        "--ioengine=psync",
+        "--thread",
+    ]
+    arms |= _fio_arms(programs, [*common, *(["--refill_buffers"] if write else [])], _=())
+    return Row(f"O_DIRECT 1 MiB sequential {word}", arms, _device_bars(arms), lambda: uncached(path, mib))
+
+
+def _device_bars(arms: Iterable[str]) -> tuple[Bar, ...]:
+    peers = tuple(name for name in arms if name != US)
+    return Bar("cpu", 1.0, FIOS, noise=True), Bar("rate", 0.97, peers)
