@@ -5,9 +5,12 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
+import msgspec
+
 from mileage.execute import stage_name
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit, RunFacts, audit
+from mileage.judge.overload import omission
 from mileage.judge.regimes import regimes
 from mileage.judge.steady import drift
 from mileage.plan import Plan, describe
@@ -42,6 +45,7 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> Study
         environment_changes=list(dict.fromkeys(changes)),
         trust=_trust(plan, runs, len(failed), changes, comparison),
         shapes=_shapes(runs),
+        notes=_notes(runs),
         runs_total=len(plan.runs),
         runs_failed=len(failed),
         method=describe(plan),
@@ -180,6 +184,38 @@ def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:
         bytes_written=record["bytes_written"],
         fetched_bytes=sum(thread["read_bytes"] for thread in threads) if threads else None,
     )
+
+
+def _notes(runs: list[dict[str, Any]]) -> list[str]:
+    """Of all measured runs the one whose latencies hide most, in a sentence; none if none hides anything."""
+    told: list[tuple[float, str]] = []
+    for entry in runs:
+        record = entry["record"]
+        latency = record["latency"]
+        if entry["role"] != "measure" or record["submit_ns"] == 0:
+            continue
+        kind = max(("read", "write"), key=lambda kind: latency[kind]["count"])
+        service, response = _p99_ns(latency[kind]), _p99_ns(latency.get("response"))
+        longest_ns = max(latency["read"]["max_ns"], latency["write"]["max_ns"])
+        if service is None:
+            continue
+        sentence = omission(
+            service_p99_ns=service,
+            response_p99_ns=response,
+            longest_ns=longest_ns,
+            elapsed_ns=record["submit_ns"],
+        )
+        if sentence:
+            told.append((longest_ns / record["submit_ns"], f"{entry['cell']}, {entry['stage']}: {sentence}"))
+    return [max(told)[1]] if told else []
+
+
+def _p99_ns(histogram: dict[str, Any] | None) -> float | None:
+    from mileage import _core
+
+    if histogram is None or histogram["count"] == 0:
+        return None
+    return _core.latency_quantile_ns(msgspec.json.encode(histogram).decode(), 0.99)
 
 
 def _shapes(runs: list[dict[str, Any]]) -> list[RunShape]:

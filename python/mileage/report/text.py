@@ -37,6 +37,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
         _table(comparison, width),
         [],
         *([_inside(view, width)] if view.shapes else []),
+        *([[*[line for note in view.notes for line in _wrapped(note, width)], ""]] if view.notes else []),
         *([_changes(view, width)] if view.environment_changes else []),
         _wrapped("Repeat it:", width),
         _wrapped(view.command, width, indent="  "),

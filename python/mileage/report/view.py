@@ -66,7 +66,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     date), in the order to be shown. `command` repeats the study. `environments` has one (stage, facts) pair
     per snapshot, `environment_changes` a line for each change that matters. `method` is plain text; an empty
     line separates paragraphs. `capacity_bytes`, where known, adds drive writes to the torture's axis. `shapes` has one
-    entry per torture run.
+    entry per torture run, `notes` a sentence for each thing that the figures cannot show by themselves.
     """
 
     name: str
@@ -84,6 +84,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     capacity_bytes: int | None = None
     shapes: list[RunShape] = []
+    notes: list[str] = []
 
     @property
     def headline(self) -> tuple[CellVerdict, ...]:
