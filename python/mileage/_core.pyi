@@ -5,7 +5,7 @@ The compiled core of Mileage: sizes, the load engine and virtual drives.
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "check_workload", "drive_title", "format_bytes", "latency_quantile_ns", "parse_bytes", "run_file"]
+__all__ = ["BUILD_PROFILE", "Drive", "check_workload", "drive_title", "format_bytes", "latency_quantile_ns", "parse_bytes", "run_file", "run_metadata"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -108,4 +108,13 @@ def run_file(path: str | PathLike[str], workload: str, options: str = "{}", poll
     An I/O error stands in the record. `audit` beside it has the kernel's own count of bytes and calls for each worker
     thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when the file, the workload or the
     options cannot be used, and `OSError` when the run is void.
+    """
+
+def run_metadata(directory: str | PathLike[str], metadata: str, poll: Any | None = None) -> str:
+    """
+    Do a metadata workload (JSON) in the directory at `directory` and return its record (JSON).
+
+    `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted, and removes
+    what it made before it returns. An error of the file system stands in the record. Raises `mileage.errors.Refused`
+    when the workload or the directory cannot be used, and `OSError` when the run is void.
     """

@@ -6,6 +6,7 @@
 
 mod drive;
 mod file;
+mod job;
 mod sizes;
 mod workload;
 
@@ -20,6 +21,8 @@ mod _core {
     use crate::drive::{PyDrive, drive_title};
     #[pymodule_export]
     use crate::file::run_file;
+    #[pymodule_export]
+    use crate::job::run_metadata;
     #[pymodule_export]
     use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes};
     #[pymodule_export]

@@ -1,0 +1,62 @@
+//! Jobs on real files and directories that are more than one run of a workload.
+
+use crate::{Refused, ask, to_json};
+use mileage_engine::{Error, Job, start_metadata};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const POLL: Duration = Duration::from_millis(50);
+
+#[expect(clippy::needless_pass_by_value, reason = "handed over by `map_err`")]
+fn wrap(error: Error) -> PyErr {
+    if error.is_refusal() { Refused::new_err(error.to_string()) } else { PyOSError::new_err(error.to_string()) }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|cause| Refused::new_err(format!("{what}: {cause}")))
+}
+
+/// Wait for a job's end. It is stopped when `poll` answers true. An exception stops it as well, and is raised when the
+/// job has removed what it made; a second one ends that too.
+fn follow<T>(py: Python<'_>, job: &Job<T>, poll: Option<&Py<PyAny>>) -> PyResult<String>
+where
+    T: Clone + Send + serde::Serialize + 'static,
+{
+    let mut stopped = false;
+    let mut raised = None;
+    loop {
+        if let Some(outcome) = py.detach(|| job.wait(POLL)) {
+            return raised.map_or_else(|| to_json(&outcome.map_err(wrap)?), Err);
+        }
+        let done = job.progress();
+        let answer = if raised.is_none() { ask(py, poll, done.bytes, done.operations) } else { ask(py, None, 0, 0) };
+        match answer {
+            Ok(stop) => {
+                if stop && !stopped {
+                    job.stop();
+                }
+                stopped |= stop;
+            }
+            Err(error) => {
+                job.stop();
+                stopped = true;
+                raised.get_or_insert(error);
+            }
+        }
+    }
+}
+
+/// Do a metadata workload (JSON) in the directory at `directory` and return its record (JSON).
+///
+/// `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted, and removes
+/// what it made before it returns. An error of the file system stands in the record. Raises `mileage.errors.Refused`
+/// when the workload or the directory cannot be used, and `OSError` when the run is void.
+#[pyfunction]
+#[pyo3(signature = (directory, metadata, poll = None))]
+#[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+pub fn run_metadata(py: Python<'_>, directory: PathBuf, metadata: &str, poll: Option<Py<PyAny>>) -> PyResult<String> {
+    let job = start_metadata(parse("metadata", metadata)?, directory).map_err(wrap)?;
+    follow(py, &job, poll.as_ref())
+}
