@@ -17,7 +17,8 @@ def test_a_metadata_run_answers_a_record(tmp_path: Path) -> None:
     )
     assert record["ops_metadata"] == record["latency"]["metadata"]["count"] == 50
     assert [thread["ops_metadata"] for thread in record["threads"]] == [25, 25]
-    assert record["error"] is None and not record["interrupted"]
+    assert record["error"] is None
+    assert not record["interrupted"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -38,7 +39,8 @@ def test_poll_ends_a_run_and_it_removes_its_files(tmp_path: Path) -> None:
         return operations > 0
 
     record = json.loads(_core.run_metadata(tmp_path, json.dumps({"files": 30_000_000}), poll))
-    assert record["interrupted"] and 0 < record["ops_metadata"] < 30_000_000
+    assert record["interrupted"]
+    assert 0 < record["ops_metadata"] < 30_000_000
     assert asked == sorted(asked)
     assert list(tmp_path.iterdir()) == []
 
