@@ -39,6 +39,12 @@ impl Gate {
         self.opened.notify_all();
     }
 
+    /// Nanoseconds since it opened; 0 before.
+    pub(crate) fn elapsed_ns(&self) -> u64 {
+        let origin_ns = self.lock().origin_ns;
+        origin_ns.map_or(0, |origin_ns| clock::now_ns().saturating_sub(origin_ns))
+    }
+
     fn arrive(&self) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         state.waiting_for = state.waiting_for.saturating_sub(1);

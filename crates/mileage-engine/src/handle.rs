@@ -4,6 +4,7 @@ use crate::api::file::TargetFile;
 use crate::api::uring::{self, Settings};
 use crate::audit::{Snapshot, ThreadIo};
 use crate::clock;
+use crate::custody::{Deposit, LeftBehind};
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::job::words_of;
@@ -11,6 +12,7 @@ use crate::merge::merge;
 use crate::options::Options;
 use crate::refuse;
 use crate::target::{self, Target};
+use crate::watchdog::{Watchdog, within};
 use crate::worker::{FAILED, Padded, Part, STOPPED, Shared, work};
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Unobserved, Workload};
@@ -49,6 +51,7 @@ struct State {
     running: u32,
     parts: Vec<Option<Result<Part, Error>>>,
     threads: Vec<JoinHandle<()>>,
+    watchdog: Option<JoinHandle<()>>,
     outcome: Option<Result<Finished, Error>>,
 }
 
@@ -91,7 +94,7 @@ pub fn start_observed<O: Observer + Send + 'static>(
     if options.audit {
         Snapshot::take()?;
     }
-    let Target { files, align_bytes } = target::open(&workload, &options, workload.threads)?;
+    let Target { files, align_bytes } = open(&workload, &options)?;
     if let (Some(settings), Some(file)) = (Settings::of(&options), &files[0]) {
         uring::check(settings, &workload, &options, file.fd())?;
     }
@@ -102,11 +105,12 @@ pub fn start_observed<O: Observer + Send + 'static>(
         halt: Padded::default(),
         first_done_ns: Padded(AtomicU64::new(u64::MAX)),
         told: (0..threads).map(|_| Padded::default()).collect(),
+        deposits: (0..if options.timeout_ns > 0 { threads } else { 0 }).map(|_| Arc::new(Deposit::new())).collect(),
         workload,
         options,
     };
     let parts = (0..threads).map(|_| None).collect();
-    let state = Mutex::new(State { running: threads, parts, threads: Vec::new(), outcome: None });
+    let state = Mutex::new(State { running: threads, parts, threads: Vec::new(), watchdog: None, outcome: None });
     let handle = Handle { run: Arc::new(Run { shared, state, finished: Condvar::new() }) };
     for (thread, file) in (0..threads).zip(files) {
         match spawn(&handle.run, thread, file, observer(thread)) {
@@ -117,7 +121,22 @@ pub fn start_observed<O: Observer + Send + 'static>(
             }
         }
     }
+    handle.run.lock().watchdog = Run::watch(&handle.run).map_err(|error| handle.run.unwatched(&error))?;
     Ok(handle)
+}
+
+/// Open the target; one that does not even answer that is refused after the time-out.
+fn open(workload: &Workload, options: &Options) -> Result<Target, Error> {
+    let (its, how) = (workload.clone(), options.clone());
+    within(options.timeout_ns, move || target::open(&its, &how, its.threads)).unwrap_or_else(|| {
+        Err(Error::Target {
+            what: "open",
+            path: options.path.clone(),
+            kind: "TIMEOUT".to_owned(),
+            reason: format!("no answer within {:.1} s", options.timeout_ns as f64 * 1e-9),
+            advice: ": the file system's server or the device no longer answers",
+        })
+    })
 }
 
 fn spawn<O: Observer + Send + 'static>(
@@ -129,16 +148,14 @@ fn spawn<O: Observer + Send + 'static>(
     let run = Arc::clone(run);
     std::thread::Builder::new().name(format!("mileage-{thread}")).spawn(move || {
         let worked = catch_unwind(AssertUnwindSafe(|| work(&run.shared, thread, file, observer)));
+        if worked.as_ref().is_err_and(|panic| panic.is::<LeftBehind>()) {
+            return;
+        }
         let part = worked.unwrap_or_else(|panic| Err(Error::Broken { thread, reason: words_of(&*panic) }));
         if part.is_err() {
             run.shared.halt(FAILED);
         }
-        let mut state = run.lock();
-        state.parts[thread as usize] = Some(part);
-        state.running -= 1;
-        if state.running == 0 {
-            run.finished.notify_all();
-        }
+        run.come_back(thread, part);
     })
 }
 
@@ -146,6 +163,49 @@ impl Run {
     // The state is written in single assignments by code that does not panic; a poisoned lock still holds it whole.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A thread has come back, or is given up.
+    fn come_back(&self, thread: u32, part: Result<Part, Error>) {
+        let mut state = self.lock();
+        state.parts[thread as usize] = Some(part);
+        state.running -= 1;
+        if state.running == 0 {
+            self.finished.notify_all();
+        }
+    }
+
+    /// Start the watchdog, if the options ask for one.
+    fn watch(run: &Arc<Self>) -> std::io::Result<Option<JoinHandle<()>>> {
+        let timeout_ns = run.shared.options.timeout_ns;
+        if timeout_ns == 0 {
+            return Ok(None);
+        }
+        let run = Arc::clone(run);
+        let watching = move || {
+            let mut watchdog = Watchdog::new(run.shared.workload.threads, timeout_ns, clock::now_ns());
+            loop {
+                let waited = run.finished.wait_timeout_while(run.lock(), watchdog.period(), |state| state.running > 0);
+                let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+                if state.running == 0 {
+                    return;
+                }
+                drop(state);
+                for (thread, mut part) in watchdog.look(clock::now_ns(), &run.shared.deposits) {
+                    run.shared.halt(FAILED);
+                    part.leave_behind(run.shared.gate.elapsed_ns(), timeout_ns, &run.shared.path_of(thread));
+                    run.come_back(thread, Ok(part));
+                }
+            }
+        };
+        std::thread::Builder::new().name("mileage-watch".to_owned()).spawn(watching).map(Some)
+    }
+
+    /// A run that nobody would watch does not take place.
+    fn unwatched(&self, error: &std::io::Error) -> Error {
+        self.abandon();
+        let threads = self.shared.workload.threads;
+        Error::NoThread { thread: threads, threads: threads + 1, reason: error.to_string() }
     }
 
     /// End a run of which some threads could not be started.
@@ -189,7 +249,7 @@ impl Handle {
         if state.outcome.is_none() {
             state.outcome = Some(run.conclude(&mut state));
         }
-        let threads = std::mem::take(&mut state.threads);
+        let threads: Vec<_> = std::mem::take(&mut state.threads).into_iter().chain(state.watchdog.take()).collect();
         let outcome = state.outcome.clone();
         drop(state);
         for thread in threads {

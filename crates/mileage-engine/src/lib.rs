@@ -18,7 +18,7 @@
 //! * What the record says is what the kernel was asked. *Guard:* the tests compare it with the kernel's own counts
 //!   per thread (`Options::audit`) and with a trace of the system calls.
 //! * Unsafe code is confined to `memory`, which maps and unmaps the buffers, `api::uring`, which lends them to the
-//!   kernel, and `tsc`. *Guard:* `unsafe_code` is denied everywhere else.
+//!   kernel, `custody`, which hands a box over, and `tsc`. *Guard:* `unsafe_code` is denied everywhere else.
 //!
 //! # Refused here
 //! Depth above 1 without a ring, settings of a ring that kernel or target cannot, anything that is neither a regular
@@ -30,6 +30,8 @@
 mod api;
 mod audit;
 mod clock;
+#[expect(unsafe_code, reason = "hands a box from thread to thread")]
+mod custody;
 mod data;
 mod errno;
 mod error;
@@ -48,6 +50,7 @@ mod target;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
 mod tsc;
+mod watchdog;
 mod worker;
 
 pub use audit::ThreadIo;

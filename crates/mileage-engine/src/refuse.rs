@@ -76,9 +76,6 @@ pub(crate) fn check(workload: &Workload, options: &Options) -> Result<(), Error>
 
 /// What the options name and has no code yet.
 fn check_not_built(options: &Options) -> Result<(), Error> {
-    if options.timeout_ns != 0 && !matches!(options.api, Api::Uring { .. }) {
-        return not_built("timeout_ns", &options.timeout_ns);
-    }
     if options.log.is_some() {
         return not_built("log", &options.log);
     }

@@ -1,10 +1,13 @@
 //! What a thread writes down about its operations: counts, latencies, series, progress. Every loop uses it; none
 //! counts by itself.
 
+use super::failure::{closing_overdue, overdue};
 use super::{Shared, Told};
 use crate::audit::ThreadIo;
+use crate::custody::Held;
 use mileage_measure::{Histogram, Mismatch, RunError, Series, ThreadRecord};
 use mileage_workload::{Op, OpKind};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// First length of a series' intervals; it doubles by itself.
@@ -47,6 +50,17 @@ pub(crate) struct Part {
     pub(crate) stuck: u32,
     /// Bytes and operations when the first thread of the run was done; `None` if all of them were before that.
     pub(crate) at_first_done: Option<(u64, u64)>,
+    /// What a watchdog would find this thread at.
+    pub(crate) under_way: Option<UnderWay>,
+}
+
+/// What a thread is at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UnderWay {
+    /// An operation, and when it was begun.
+    Operation(Op, u64),
+    /// Letting go of the target.
+    Closing,
 }
 
 /// One completed operation, on the run's clock.
@@ -62,7 +76,7 @@ pub(crate) struct Completed<'a> {
 /// A thread's books. Nothing in them grows while operations run.
 #[derive(Debug)]
 pub(crate) struct Books<'a> {
-    pub(crate) part: Part,
+    pub(crate) part: Held<Part>,
     told: &'a Told,
     tell_ns: u64,
     first_done_ns: &'a AtomicU64,
@@ -95,7 +109,19 @@ impl Part {
             kernel_workers_ns: 0,
             stuck: 0,
             at_first_done: None,
+            under_way: None,
         }
+    }
+
+    /// The end of a thread that is stuck: it is left behind at `at_ns`.
+    #[cold]
+    pub(crate) fn leave_behind(&mut self, at_ns: u64, timeout_ns: u64, path: &Path) {
+        self.stuck = 1;
+        let error = match self.under_way {
+            Some(UnderWay::Operation(op, begun_ns)) => overdue(&op, at_ns.saturating_sub(begun_ns), path),
+            Some(UnderWay::Closing) | None => closing_overdue(timeout_ns, path),
+        };
+        self.failure.get_or_insert((at_ns, error));
     }
 }
 
@@ -115,11 +141,20 @@ impl<'a> Books<'a> {
     /// Empty books of the calling thread, thread number `thread` of its run.
     pub(crate) fn new(shared: &'a Shared, thread: u32) -> Self {
         Self {
-            part: Part::new(),
+            part: Held::new(Part::new(), shared.deposits.get(thread as usize).cloned()),
             told: &shared.told[thread as usize].0,
             tell_ns: TELL_NS,
             first_done_ns: &shared.first_done_ns.0,
             is_done: false,
+        }
+    }
+
+    /// An operation begins whose calls are made inside [`Held::outside`].
+    #[inline]
+    pub(crate) fn begin(&mut self, op: &Op, at_ns: u64) {
+        if self.part.is_watched() {
+            self.part.begin();
+            self.part.under_way = Some(UnderWay::Operation(*op, at_ns));
         }
     }
 
@@ -140,7 +175,7 @@ impl<'a> Books<'a> {
     #[inline]
     pub(crate) fn completed(&mut self, done: Completed<'_>) -> bool {
         let Completed { op, due_ns, submit_ns, complete_ns } = done;
-        let part = &mut self.part;
+        let part = &mut *self.part;
         if complete_ns > self.first_done_ns.load(Ordering::Relaxed) && part.at_first_done.is_none() {
             part.note_first_done(op);
         }

@@ -9,7 +9,7 @@ mod ring_loop;
 mod sync_loop;
 mod wait;
 
-pub(crate) use books::Part;
+pub(crate) use books::{Part, UnderWay};
 
 use crate::api::file::TargetFile;
 use crate::api::mapped::Mapped;
@@ -24,6 +24,7 @@ use crate::clock::RunClock;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::options::{Api, Options};
+use crate::watchdog::Deposits;
 use crate::{pin, target};
 use books::Books;
 use mileage_measure::RunError;
@@ -61,6 +62,8 @@ pub(crate) struct Shared {
     /// When the first thread was done, on the run's clock; `u64::MAX` as long as none is.
     pub(crate) first_done_ns: Padded<AtomicU64>,
     pub(crate) told: Box<[Padded<Told>]>,
+    /// Where the threads leave their books during calls; empty where nobody watches.
+    pub(crate) deposits: Deposits,
 }
 
 impl Shared {
@@ -83,7 +86,7 @@ trait Loop<'a> {
     fn turn(&mut self, clock: RunClock) -> Option<(u64, RunError)>;
 
     /// What was written down.
-    fn into_books(self) -> Books<'a>;
+    fn books(&mut self) -> &mut Books<'a>;
 }
 
 /// Do one thread's part of the run.
@@ -134,11 +137,18 @@ fn work_loop<'a, L: Loop<'a>>(
     let prepared = bound.and_then(|()| Ok((prepare()?, shared.options.audit.then(Snapshot::take).transpose()?)));
     let (mut turner, before) = prepared.inspect_err(|_| shared.halt(FAILED))?;
     let failure = turner.turn(RunClock::since(seat.wait()));
-    let mut books = turner.into_books();
+    let books = turner.books();
     if let Some(before) = before {
         books.part.io = Some(before.until(&Snapshot::take()?));
     }
     books.part.failure = failure;
     books.tell();
-    Ok(books.part)
+    let mut part = books.part.hand_over();
+    if part.is_watched() {
+        part.begin();
+        part.under_way = Some(UnderWay::Closing);
+    }
+    // Closing the target may take as long as any other call.
+    part.outside(|| drop(turner));
+    Ok(part.into_inner())
 }

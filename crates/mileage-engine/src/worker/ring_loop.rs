@@ -399,7 +399,7 @@ impl<'a, O: Observer> Loop<'a> for RingLoop<'a, O> {
         failed
     }
 
-    fn into_books(self) -> Books<'a> {
-        self.books
+    fn books(&mut self) -> &mut Books<'a> {
+        &mut self.books
     }
 }

@@ -34,8 +34,8 @@ impl<'a, T: Transfer, O: Observer> Loop<'a> for SyncLoop<'a, T, O> {
         Some((at_ns, failure.describe(self.shared, self.thread)))
     }
 
-    fn into_books(self) -> Books<'a> {
-        self.books
+    fn books(&mut self) -> &mut Books<'a> {
+        &mut self.books
     }
 }
 
@@ -86,6 +86,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             }
             let op = out[0];
             let due_ns = self.execution.due_ns().first().copied();
+            self.books.begin(&op, at_ns);
             let done = self.perform(&op, clock, &mut at_ns);
             let end_ns = clock.now_ns();
             if let Err(failure) = done {
@@ -139,10 +140,10 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             self.books.done(false);
         }
         loop {
-            let answer = match op.kind {
+            let answer = self.books.part.outside(|| match op.kind {
                 OpKind::Discard => self.transfer.discard(op.offset_bytes, u64::from(op.length_bytes)),
                 _ => self.transfer.sync(self.shared.workload.sync),
-            };
+            });
             match answer {
                 Ok(()) => return Ok(()),
                 Err(errno) => try_again(self.shared, errno, &mut tries, op, 0)?,
@@ -154,8 +155,9 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     #[cold]
     fn finish(&mut self, clock: RunClock) -> Option<(u64, Failure)> {
         let mut tries = 0;
+        self.books.begin(&FLUSH, clock.now_ns());
         loop {
-            let answer = self.transfer.finish();
+            let answer = self.books.part.outside(|| self.transfer.finish());
             let end_ns = clock.now_ns();
             match answer {
                 Ok(()) => {
@@ -197,7 +199,7 @@ fn move_whole<T: Transfer>(
 ) -> Result<(), Failure> {
     let (length, mut done, mut tries) = (op.length_bytes as usize, 0, 0);
     while done < length {
-        let answer = call(done);
+        let answer = books.part.outside(|| call(done));
         books.moved(op.kind, answer.unwrap_or(0), T::CALLS);
         match answer {
             Ok(0) => return Err(Failure { op: *op, errno: None, done }),
