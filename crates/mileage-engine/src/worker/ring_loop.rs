@@ -90,7 +90,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             shared,
             thread,
             execution: Execution::new(workload, thread)?,
-            ring: Ring::new(settings, depth, workload.record_bytes, file, &shared.options.path)?,
+            ring: Ring::new(settings, depth, workload.length_bytes_max(), file, &shared.options.path)?,
             data: Data::new(workload, thread, shared.align_bytes)?,
             books: Books::new(shared, thread),
             observer,
@@ -157,8 +157,8 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             if !self.data.fills() {
                 fill(&mut self.ring, &mut self.data, slot, op);
             }
-            if matches!(op.kind, OpKind::Sync | OpKind::Discard) && !self.handed_on {
-                self.look_for_workers();
+            if matches!(op.kind, OpKind::Sync | OpKind::Discard) {
+                self.about_to_hand_on(op);
             }
             let due_ns = self.execution.due_ns().get(number).copied();
             let flight = Flight { op: *op, due_ns, submit_ns: *at_ns, done: 0 };
@@ -173,6 +173,18 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             }
         }
         Ok(())
+    }
+
+    /// Before an operation that kernel threads do on any target.
+    #[cold]
+    fn about_to_hand_on(&mut self, op: &Op) {
+        if !self.handed_on {
+            self.look_for_workers();
+        }
+        // A final sync that is not timed comes after the thread's end.
+        if op.kind == OpKind::Sync && !self.shared.workload.sync_timed && self.execution.upcoming().is_empty() {
+            self.books.done(false);
+        }
     }
 
     /// Queue an operation, or what is left of it.

@@ -14,7 +14,7 @@ const PLAIN: Api = Api::Uring { registered: false, batch: 0, sqpoll: false, iopo
 
 /// What the suite may ask of the ring.
 const RING: Scope =
-    Scope { target_bytes: TARGET_BYTES, depth_max: 64, loads: true, warm_up: false, syncs: true, discards: false };
+    Scope { target_bytes: TARGET_BYTES, depth_max: 64, loads: true, warm_up: false, syncs: true, discards: true };
 
 fn over_ring(path: &Path) -> Options {
     Options { api: REGISTERED, ..Options::new(path) }
@@ -206,4 +206,32 @@ fn a_target_that_stops_answering_ends_the_run_in_time() {
     assert_eq!(error.kind, "TIMEOUT", "{}", error.message);
     assert!(record.ops_written > 0, "what was done before is kept");
     assert!(record.notes.iter().any(|note| note.contains("never came back")), "{:?}", record.notes);
+}
+
+#[test]
+fn blocks_of_a_device_are_given_up_through_the_ring() {
+    let (folder, path) = file_of(4 << 20);
+    let attached = Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
+    let Some(device) = attached.ok().filter(|output| output.status.success()) else {
+        eprintln!("skipped blocks_of_a_device_are_given_up_through_the_ring: no loop device");
+        return;
+    };
+    let device = String::from_utf8(device.stdout).unwrap();
+    // The first MiB is given up, the rest stays.
+    let discards = Workload { discard_percent: 100, span_bytes: 1 << 20, stop: blocks(256), depth: 16, ..plain() };
+    let outcome = start(discards, over_ring(Path::new(device.trim()))).map(|handle| finish(&handle).unwrap().record);
+    Command::new("losetup").arg("-d").arg(device.trim()).status().unwrap();
+    match outcome {
+        Ok(record) => {
+            assert_eq!((record.error, record.ops_discarded, record.bytes_discarded), (None, 256, 1 << 20));
+            let now = std::fs::read(&path).unwrap();
+            assert!(now[..1 << 20].iter().all(|byte| *byte == 0) && now[1 << 20..].iter().all(|byte| *byte == 0xA5));
+        }
+        Err(error) => assert!(error.is_refusal() && error.to_string().contains("discard"), "{error}"),
+    }
+    drop(folder);
+}
+
+fn blocks(count: u64) -> Stop {
+    Stop { operations: Some(count), ..Stop::default() }
 }

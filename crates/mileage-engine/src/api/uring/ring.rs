@@ -58,17 +58,17 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// A ring for `depth` operations of up to `record_bytes` on `file`, to be used by the calling thread alone. `path`
+    /// A ring for `depth` operations of up to `length_bytes` on `file`, to be used by the calling thread alone. `path`
     /// is for messages.
     pub(crate) fn new(
         settings: Settings,
         depth: u32,
-        record_bytes: u32,
+        length_bytes: u32,
         file: OwnedFd,
         path: &Path,
     ) -> Result<Self, Error> {
         let ring = setup::build(settings, depth, path)?;
-        let slots = Slots::new(depth, record_bytes as usize)?;
+        let slots = Slots::new(depth, length_bytes as usize)?;
         if settings.registered {
             setup::register(&ring, &file, &slots.vectors(), path)?;
         }

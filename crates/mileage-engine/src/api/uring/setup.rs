@@ -103,11 +103,11 @@ pub(crate) fn check(settings: Settings, workload: &Workload, options: &Options, 
         if !options.direct {
             return refuse("iopoll", "completions can be polled for with direct I/O only; use direct");
         }
-        if workload.discard_percent > 0 {
+        if workload.discards() {
             return refuse("iopoll", "a ring that polls cannot discard");
         }
         check_polling(ring, path)
-    } else if workload.discard_percent > 0 && is_block_device(file) {
+    } else if workload.discards() && is_block_device(file) {
         check_discard(ring, file, path)
     } else {
         Ok(())
