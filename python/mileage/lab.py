@@ -52,9 +52,9 @@ def _read_study(name: str) -> Study:
         raise Refused(f"{name} cannot be read as a study file: {cause}") from cause
 
 
-def _facts(target: str, destroy: str | None) -> TargetFacts:
+def _facts(target: str, destroy: str | None, keep: bool) -> TargetFacts:
     """Open a target to look at it; the guards run, and nothing is left behind."""
-    opened = open_target(target, plan_hash=_PROVISIONAL_HASH, destroy=destroy)
+    opened = open_target(target, plan_hash=_PROVISIONAL_HASH, destroy=destroy, keep=keep)
     try:
         return opened.facts()
     finally:
@@ -76,7 +76,8 @@ def plan(
     """
     wanted = _read_study(study or DEFAULT_STUDY)
     where = target or wanted.target
-    return resolve(wanted, _facts(where, destroy), quick=quick, target=where, seed=seed)
+    facts = _facts(where, destroy, wanted.state.start == "kept")
+    return resolve(wanted, facts, quick=quick, target=where, seed=seed)
 
 
 def run(
@@ -103,7 +104,8 @@ def run(
     def open_one() -> Target:
         if shared:
             return shared[0]
-        opened = open_target(resolved.target, plan_hash=resolved.hash, destroy=destroy)
+        keep = resolved.study.state.start == "kept"
+        opened = open_target(resolved.target, plan_hash=resolved.hash, destroy=destroy, keep=keep)
         if not opened.is_virtual:
             shared.append(opened)
         return opened

@@ -163,7 +163,7 @@ def test_a_block_device_named_as_a_file_is_guarded_as_a_device(loop_device: Path
 def test_a_link_to_a_block_device_is_guarded_as_a_device(loop_device: Path, tmp_path: Path) -> None:
     link = tmp_path / "by-id"
     link.symlink_to(loop_device)
-    assert "block targets are not built yet" in refused(f"file:{link}", str(link))
+    assert "use block:" in refused(f"file:{link}", str(link))
 
 
 def test_the_file_below_a_loop_device_is_refused(loop_device: Path, tmp_path: Path) -> None:

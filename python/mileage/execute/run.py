@@ -11,7 +11,7 @@ import msgspec
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.plan import PlannedRun
 from mileage.plan.api import Reach
-from mileage.target import Target
+from mileage.target import Target, empty_cache
 
 #: Called about twenty times a second with (bytes done, operations done); true means stop now.
 Poll = Callable[[int, int], bool]
@@ -39,6 +39,8 @@ def perform(target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll) -> dic
             text = target.drive.run(workload, poll)  # type: ignore[attr-defined]
         else:
             reach = run.reach or Reach()
+            if reach.cold:
+                empty_cache(target.path)
             text = _core.run_file(str(target.path), workload, reach.options.to_json(), poll)
     except ValueError as cause:
         raise Refused(f"{run.cell}: {cause}") from cause

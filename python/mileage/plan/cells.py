@@ -128,7 +128,7 @@ class _Making:
         stop: Stop,
     ) -> Workload:
         how = done.how
-        sync = (how.sync or "fdatasync") if done.writes else "none"
+        sync = (how.sync or "fdatasync") if done.writes and self._facts.kind != "null" else "none"
         return Workload(
             pattern=done.pattern,
             read_percent=done.read_percent,
@@ -150,7 +150,7 @@ class _Making:
         )
 
     def _reach(self, done: NamedWorkload, depth: int) -> Reach | None:
-        return None if self._facts.virtual else reach_of(done.how, self._study.state.cache, depth)
+        return reach_of(done.how, self._facts.kind, self._study.state.cache, depth)
 
     def _span(self, path: str, table: Measure | Torture, record_bytes: int) -> tuple[int, int]:
         """First byte and length of what is visited, in bytes."""
@@ -188,7 +188,7 @@ class _Making:
         return area
 
     def _check(self, path: str, done: NamedWorkload, workload: Workload, fields: dict[str, str]) -> None:
-        if problem := has_no_effect(done.how, virtual=self._facts.virtual):
+        if problem := has_no_effect(done.how, self._facts.kind):
             refuse(self._study, f"{path}.{problem[0]}", f"found on {self._study.target}: {problem[1]}")
         if problem := workload.problem():
             field, text = problem

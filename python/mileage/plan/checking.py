@@ -129,6 +129,11 @@ class _Check:
         if state.start not in _STARTS:
             known = ", ".join(f'"{start}"' for start in _STARTS)
             self.refuse("state.start", f"{state.start!r} is not built yet; this version knows {known}")
+        if state.start == "kept" and not self.study.target.startswith(("file:", "block:")):
+            self.refuse(
+                "state.start",
+                f'"kept" needs a file: or block: target, whose content stays; found {self.study.target}',
+            )
         if state.cache not in _CACHES:
             what = "is not built yet" if state.cache.startswith("limited") else "is not a cache state"
             known = ", ".join(f'"{cache}"' for cache in _CACHES)

@@ -13,7 +13,7 @@ class TargetFacts(msgspec.Struct, frozen=True):
     """The facts of one target at the moment it was opened. Sizes are in bytes and not negative."""
 
     kind: str
-    """The scheme of the target: "dir", "file", "block" or "virtual"."""
+    """The scheme of the target: "dir", "file", "block", "virtual" or "null"."""
 
     name: str
     """The path, or the name of the virtual drive, as the user wrote it."""
@@ -41,3 +41,6 @@ class TargetFacts(msgspec.Struct, frozen=True):
 
     host_layer: bool
     """True when a file system and a page cache are above the device."""
+
+    writable: bool = True
+    """False when the content is kept and nobody gave it up."""

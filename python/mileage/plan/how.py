@@ -72,8 +72,17 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 HOW_KEYS: Final = How.__struct_fields__
-_REAL_ONLY: Final = ("api", "cache", "dsync", "pin", "timeout", "log")
-"""Keys that a virtual drive has no use for."""
+_NO_USE: Final = {
+    "virtual": (
+        ("api", "cache", "dsync", "pin", "timeout", "log"),
+        "a virtual drive is reached without calls, cache and processors",
+    ),
+    "null": (
+        ("api", "cache", "dsync", "timeout", "log", "verify", "content", "sync", "sync_every", "files"),
+        "the null target makes no call and moves no byte",
+    ),
+}
+"""Keys that a kind of target has no use for, and why."""
 
 
 def merged(first: How, then: How) -> How:
@@ -125,11 +134,12 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
         yield "cap", "has no effect beside rate, which already says how fast; give one of them"
 
 
-def has_no_effect(how: How, *, virtual: bool) -> tuple[str, str] | None:
+def has_no_effect(how: How, kind: str) -> tuple[str, str] | None:
     """The first key that this kind of target cannot honour, with the reason; None when it can honour all."""
-    for key in _REAL_ONLY if virtual else ():
+    keys, reason = _NO_USE.get(kind, ((), ""))
+    for key in keys:
         if getattr(how, key) not in (None, False):
-            return key, "a virtual drive is reached without calls, cache and processors; leave it out"
+            return key, f"{reason}; leave it out"
     return None
 
 
@@ -149,18 +159,24 @@ def load_of(how: How) -> Load:
     )
 
 
-def reach_of(how: How, cache: str, depth: int) -> Reach:
-    """How a real target is reached. `cache` is the study's own, where the table gives none.
+def reach_of(how: How, kind: str, cache: str, depth: int) -> Reach | None:
+    """How a target of a kind is reached; None for a drive in virtual time.
 
-    Without an `api`, more than one operation in flight per thread means io_uring, since no other API can.
+    `cache` is the study's own, where the table gives none. Without an `api`, more than one operation in flight per
+    thread means io_uring, since no other API can.
     """
+    if kind == "virtual":
+        return None
+    pins = how.pin or ()
+    if kind == "null":
+        return Reach(EngineOptions(api="null", pin_cpus=pins))
     api = read_api(how.api) if how.api is not None else (URING if depth > 1 else "positioned")
     cache = how.cache or cache
     options = EngineOptions(
         direct=cache == "direct",
         api=api,
         dsync=how.dsync or False,
-        pin_cpus=how.pin or (),
+        pin_cpus=pins,
         timeout_ns=0 if how.timeout is None else sizes.parse_time_ns(how.timeout),
     )
     return Reach(options, cold=cache == "cold", log=how.log or False)

@@ -217,6 +217,11 @@ def _seeded(workload: Workload, seed: int) -> Workload:
     return msgspec.structs.replace(workload, seed=seed)
 
 
+def writes(run: PlannedRun) -> bool:
+    """Whether a run changes the content of its target."""
+    return run.workload is not None and (run.workload.read_percent < 100 or run.workload.discard_percent > 0)
+
+
 def _refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
 ) -> Iterator[str]:
@@ -226,6 +231,11 @@ def _refusals(
             f"{study.name}: state.file: the work file needs {sizes.format_bytes(work_bytes)} and "
             f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}; "
             "free some space, give a smaller state.file, or use --quick"
+        )
+    if not facts.writable and (writing := next((run for run in runs if writes(run)), None)):
+        yield (
+            f"{study.name}: {writing.cell} writes to {study.target}, whose content is kept; to give it up say "
+            f"--destroy {facts.name}, or only read"
         )
     if not facts.direct_supported and any(run.reach and run.reach.options.direct for run in runs):
         yield (

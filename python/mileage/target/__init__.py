@@ -4,12 +4,14 @@ spec        the text that names a target          guard       what must never be
 opening     from the text to an open target       mounts      the kernel's tables
 base        what every target can do              filesystem  what a path stands on
 directory   dir:PATH                              workfile    the file that is filled
-file        file:PATH                             profiles    where virtual drives come from
-virtual     virtual:NAME
+file        file:PATH                             kept        a file or device used as it is
+block       block:PATH                            profiles    where virtual drives come from
+virtual     virtual:NAME                          null        null:
 """
 
 from mileage.target.base import Target
+from mileage.target.kept import empty_cache
 from mileage.target.opening import guard_target, open_target
 from mileage.target.spec import TargetSpec, parse_target
 
-__all__ = ["Target", "TargetSpec", "guard_target", "open_target", "parse_target"]
+__all__ = ["Target", "TargetSpec", "empty_cache", "guard_target", "open_target", "parse_target"]

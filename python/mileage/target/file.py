@@ -81,7 +81,8 @@ def guard_file(
     except OSError as error:
         raise Refused(f"{spec}: cannot be looked at: {error.strerror}") from error
     if path.is_block_device():
-        raise block_device_refusal(str(spec), path, root=root)
+        free = Refused(f"{spec}: this is a block device; use block:{spec.name}")
+        raise block_device_refusal(str(spec), path, root=root) or free
     if stat.S_ISLNK(status.st_mode):
         raise Refused(f"{spec}: a symbolic link to {os.path.realpath(path)}; name that file itself")
     if not stat.S_ISREG(status.st_mode):

@@ -1,6 +1,6 @@
 """What a path stands on: file system, mount, device, space and memory.
 
-What it models: the facts that statvfs, mountinfo and /sys tell of an existing directory.
+What it models: the facts that statvfs, mountinfo and /sys tell of an existing directory, file or block device.
 What it refuses: writing. The one exception is `probe_direct`, which makes an empty file that has no name (or,
 where the file system has no such files, one that is removed at once) and is called after the guards passed.
 """
@@ -52,8 +52,10 @@ class Ground(msgspec.Struct, frozen=True):
 
 
 def look_at(path: Path, *, root: Path = ROOT) -> Ground:
-    """The ground of an existing directory or file. Raises OSError where it cannot be looked at."""
+    """The ground of an existing directory, file or block device. Raises OSError where it cannot be looked at."""
     resolved = path.resolve(strict=True)
+    if resolved.is_block_device():
+        return _look_at_device(resolved, root)
     space = os.statvfs(resolved)
     number = device_number(resolved.stat().st_dev)
     mount = mount_of(resolved, read_mounts(root), number)
@@ -82,6 +84,35 @@ def _device_names(number: str, mount: Mount | None, root: Path) -> tuple[str, st
         return UNKNOWN, UNKNOWN
     place = place.resolve()
     return place.name, place.parent.name if (place / "partition").exists() else place.name
+
+
+def _look_at_device(path: Path, root: Path) -> Ground:
+    """A block device itself: no file system, and all of it is free."""
+    device, disk = _device_names(device_number(path.stat().st_rdev), None, root)
+    logical = read_word(root / "sys/block" / disk / "queue/logical_block_size")
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        size = os.lseek(descriptor, 0, os.SEEK_END)
+    finally:
+        os.close(descriptor)
+    return Ground(
+        fs_type="none",
+        mount_point=UNKNOWN,
+        mount_options=(),
+        source=str(path),
+        device=device,
+        disk=disk,
+        block_bytes=int(logical) if logical else 512,
+        capacity_bytes=size,
+        free_bytes=size,
+        read_only=read_word(root / "sys/block" / disk / "ro") == "1",
+    )
+
+
+def queue_word(path: Path, name: str, *, root: Path = ROOT) -> str | None:
+    """A file of the request queue of a block device's whole disk; None where the kernel does not say."""
+    _, disk = _device_names(device_number(path.stat().st_rdev), None, root)
+    return read_word(root / "sys/block" / disk / "queue" / name)
 
 
 def memory_bytes(root: Path = ROOT) -> int:

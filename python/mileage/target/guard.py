@@ -4,9 +4,9 @@ What it models: the ways the kernel can be using a block device or a file: mount
 mapper, md, LVM or loop device, member of a btrfs, or opened exclusively by anything else. A whole disk is in
 use when one of its partitions is, and a partition when its whole disk is; a neighbouring partition is no
 obstacle.
-What it refuses: every block device, in this version, and every file that something uses. The reasons are
-given in this order: missing, not a block device, in use and how, not built yet. All are raised before
-anything is written; the only call that touches the device is an exclusive open for reading.
+What it refuses: every block device and every file that something uses. The reasons are given in this order: missing,
+not a block device, in use and how. All are raised before anything is written; the only call that touches the device is
+an exclusive open for reading.
 
 Invariant: no function here opens anything for writing.
 """
@@ -32,8 +32,10 @@ ExclusiveProbe = Callable[[Path], bool]
 
 def block_device_refusal(
     text: str, path: Path, *, root: Path = ROOT, probe: ExclusiveProbe | None = None
-) -> Refused:
-    """Why a path that was named as a block device is refused: the most useful reason, to be raised.
+) -> Refused | None:
+    """Why a path that was named as a block device must not be written: the most useful reason, to be raised.
+
+    None when it is a block device that nothing uses.
 
     `text` is the target as the user wrote it, `root` is where /proc, /sys and /dev are looked for.
     """
@@ -51,7 +53,7 @@ def block_device_refusal(
         uses = ("opened exclusively by something that does not show in /proc or /sys",)
     if uses:
         return Refused(f"{text}: in use: {'; '.join(uses)}. {_ADVICE}")
-    return Refused(f"{text}: block targets are not built yet; use file:, dir: or virtual: instead")
+    return None
 
 
 def refuse_file_in_use(text: str, path: Path, *, root: Path = ROOT) -> None:

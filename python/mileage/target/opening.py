@@ -1,8 +1,8 @@
 """From the text that names a target to an open one.
 
 What it models: the one place that knows which class serves which scheme.
-What it refuses: `--destroy` that does not name the file of a `file:` target exactly, and a plan hash that is
-not hexadecimal. Every guard runs here, before anything is written.
+What it refuses: `--destroy` that does not name the file or device of the target exactly, and a plan hash that is not
+hexadecimal. Every guard runs here, before anything is written.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from pathlib import Path
 
 from mileage.errors import Refused
 from mileage.target.base import Target
+from mileage.target.block import BlockTarget
 from mileage.target.directory import DirectoryTarget, refuse_unwritable_directory
 from mileage.target.file import FileTarget, guard_file
 from mileage.target.guard import ROOT, block_device_refusal
+from mileage.target.kept import KeptTarget
+from mileage.target.null import NullTarget
 from mileage.target.profiles import load_profile
 from mileage.target.spec import TargetSpec, parse_target
 from mileage.target.virtual import VirtualTarget
@@ -23,12 +26,18 @@ _HASH = re.compile(r"[0-9a-f]{8,}")
 
 
 def open_target(
-    target: str | TargetSpec, *, plan_hash: str, destroy: str | None = None, root: Path = ROOT
+    target: str | TargetSpec,
+    *,
+    plan_hash: str,
+    destroy: str | None = None,
+    keep: bool = False,
+    root: Path = ROOT,
 ) -> Target:
     """Open a target after all guards have passed; nothing is written yet.
 
     `plan_hash`: at least 8 lower-case hexadecimal digits; a study that goes on finds its work file by it.
-    `destroy`: the path whose content may be lost, exactly as in `file:PATH`.
+    `destroy`: the path whose content may be lost, exactly as in `file:PATH` or `block:PATH`. `keep`: a file or device
+    is used as it is, in place; it can then be written only with `destroy`.
     `root` is where /proc and /sys are looked for. Raises Refused.
     """
     spec = parse_target(target) if isinstance(target, str) else target
@@ -37,22 +46,28 @@ def open_target(
     check_destroy(spec, destroy)
     if spec.scheme == "virtual":
         return VirtualTarget(spec)
+    if spec.scheme == "null":
+        return NullTarget(spec)
     if spec.scheme == "dir":
         return DirectoryTarget(spec, plan_hash, root=root)
+    if keep:
+        return KeptTarget(spec, destroy=destroy, root=root)
     if spec.scheme == "file":
         return FileTarget(spec, plan_hash, destroy=destroy, root=root)
-    raise block_device_refusal(str(spec), Path(spec.name), root=root)
+    return BlockTarget(spec, destroy=destroy, root=root)
 
 
 def guard_target(spec: TargetSpec, *, destroy: str | None = None, root: Path = ROOT) -> Path | None:
     """Run the guards of a target without opening it. Raises Refused; writes nothing.
 
-    Returns the existing directory that the target lives in, or None for a virtual drive.
+    Returns the existing directory that the target lives in, the device itself, or None where there is neither.
     """
     check_destroy(spec, destroy)
     path = Path(spec.name)
     if spec.scheme == "virtual":
         load_profile(spec.name)
+        return None
+    if spec.scheme == "null":
         return None
     if spec.scheme == "dir":
         refuse_unwritable_directory(str(spec), path)
@@ -60,14 +75,16 @@ def guard_target(spec: TargetSpec, *, destroy: str | None = None, root: Path = R
     if spec.scheme == "file":
         guard_file(spec, destroy=destroy, plan_hash=None, root=root)
         return path.parent.resolve()
-    raise block_device_refusal(str(spec), path, root=root)
+    if refusal := block_device_refusal(str(spec), path, root=root):
+        raise refusal
+    return path.resolve()
 
 
 def check_destroy(spec: TargetSpec, destroy: str | None) -> None:
     """Refuse a `--destroy` that names anything but the file or device of this target."""
     if destroy is None:
         return
-    if spec.scheme in ("dir", "virtual"):
+    if spec.scheme in ("dir", "virtual", "null"):
         raise Refused(f"--destroy {destroy}: {spec} destroys nothing; leave --destroy out")
     if destroy != spec.name:
         raise Refused(f"--destroy {destroy} does not name the target exactly; expected --destroy {spec.name}")

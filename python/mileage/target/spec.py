@@ -1,7 +1,7 @@
 """The text that names a target, as a value.
 
-What it models: SCHEME:NAME with the schemes dir, file, block and virtual. Printing a TargetSpec gives back
-the text it was parsed from.
+What it models: SCHEME:NAME with the schemes dir, file, block, virtual and null, which has no name. Printing a
+TargetSpec gives back the text it was parsed from.
 What it refuses: text without a scheme (a bare path could mean a directory, a file or a device, and the
 difference is destructive), empty names, unknown virtual drives, and modelled hosts (NAME@HOST), which this
 version does not have. It opens nothing; a path is not looked at.
@@ -18,10 +18,10 @@ import msgspec
 from mileage.errors import Refused
 from mileage.target.profiles import drive_names, is_profile_path, unknown_drive
 
-Scheme = Literal["dir", "file", "block", "virtual"]
+Scheme = Literal["dir", "file", "block", "virtual", "null"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
-_FORMS = "dir:PATH, file:PATH, block:PATH or virtual:NAME"
+_FORMS = "dir:PATH, file:PATH, block:PATH, virtual:NAME or null:"
 
 
 class TargetSpec(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class TargetSpec(msgspec.Struct, frozen=True):
 
 
 def parse_target(text: str, known_drives: Sequence[str] | None = None) -> TargetSpec:
-    """Parse "dir:PATH", "file:PATH", "block:PATH" or "virtual:NAME".
+    """Parse "dir:PATH", "file:PATH", "block:PATH", "virtual:NAME" or "null:".
 
     `known_drives` are the names that `virtual:` accepts; None means the shipped profiles.
     Raises Refused for everything else; the message says what was found and what is expected.
@@ -46,6 +46,10 @@ def parse_target(text: str, known_drives: Sequence[str] | None = None) -> Target
     scheme = next((known for known in SCHEMES if known == head), None)
     if scheme is None or not separator:
         raise Refused(_no_scheme(text, head if separator else ""))
+    if scheme == "null":
+        if name:
+            raise Refused(f"target {text!r}: null: has no name; expected {_FORMS}")
+        return TargetSpec(scheme=scheme, name="")
     if not name.strip():
         raise Refused(
             f"target {text!r} has no {'name' if scheme == 'virtual' else 'path'}; expected {_FORMS}"

@@ -1,0 +1,150 @@
+"""A file or a block device that is used as it is, in place: never created, truncated, emptied or removed.
+
+What it models: the target of a study whose state starts "kept". Reading needs no permission of the guards, and the
+device may be mounted; writing in place happens only where `--destroy` named the path exactly and the guards passed.
+What it refuses: a path that is missing or is neither a regular file nor a block device; sizes beyond its end.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from mileage.errors import Refused, RunFailed
+from mileage.plan.facts import TargetFacts
+from mileage.target.base import Target
+from mileage.target.file import guard_file
+from mileage.target.filesystem import look_at, memory_bytes
+from mileage.target.guard import ROOT, block_device_refusal, kind_of
+from mileage.target.spec import TargetSpec
+
+BLKFLSBUF: Final = 0x1261
+"""ioctl(2): write out and forget what the page cache holds of a block device."""
+
+
+class KeptTarget(Target):
+    """`file:PATH` or `block:PATH`, used in place. `destroy` is the path that may be overwritten, as in the target."""
+
+    def __init__(self, spec: TargetSpec, *, destroy: str | None = None, root: Path = ROOT) -> None:
+        super().__init__(spec)
+        self._root = root
+        self._path = Path(spec.name)
+        self._writable = destroy is not None
+        if self._writable:
+            guard_in_place(spec, destroy=destroy, root=root)
+        self._mode = _readable(spec)
+        self._direct_supported = _opens(self._path, os.O_RDONLY | os.O_DIRECT) is None
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def place(self) -> Path:
+        return self._path
+
+    def facts(self) -> TargetFacts:
+        try:
+            ground = look_at(self._path, root=self._root)
+            size = size_bytes(self._path)
+        except OSError as error:
+            failure = RunFailed.from_os_error(f"{self.spec}: {self._path} cannot be looked at", error)
+            failure.cause = "vanished"
+            raise failure from error
+        return TargetFacts(
+            kind=self.spec.scheme,
+            name=self.spec.name,
+            capacity_bytes=size,
+            free_bytes=size,
+            memory_bytes=memory_bytes(self._root),
+            block_bytes=ground.block_bytes,
+            virtual=False,
+            direct_supported=self._direct_supported,
+            rated_write_bytes=None,
+            host_layer=stat.S_ISREG(self._mode),
+            writable=self._writable,
+        )
+
+    def prepare(self, work_bytes: int) -> str:
+        size = size_bytes(self._path)
+        if size < work_bytes:
+            raise Refused(f"{self.spec}: the study needs {work_bytes} bytes and {self._path} has {size}")
+        return f"use {self._path} as it is"
+
+    def purge(self) -> str:
+        return f"left {self._path} as it is"
+
+    def close(self) -> None:
+        """Nothing is held between runs: the engine claims a device for itself."""
+
+    def cleanup(self) -> None:
+        """Nothing was made."""
+
+
+def guard_in_place(spec: TargetSpec, *, destroy: str | None, root: Path = ROOT) -> None:
+    """Refuse a file or device that must not be overwritten."""
+    path = Path(spec.name)
+    if spec.scheme == "file":
+        if guard_file(spec, destroy=destroy, plan_hash=None, root=root) is None:
+            raise Refused(f"{spec}: there is no such file to keep; give the path of one that exists")
+    elif refusal := block_device_refusal(str(spec), path, root=root):
+        raise refusal
+
+
+def empty_cache(path: Path) -> None:
+    """Forget what the page cache holds of a file or block device, after what is dirty has been written.
+
+    Pages that something else has mapped or locked stay. Raises OSError.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if stat.S_ISBLK(os.fstat(descriptor).st_mode):
+            fcntl.ioctl(descriptor, BLKFLSBUF)
+        else:
+            os.fsync(descriptor)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(descriptor)
+
+
+def size_bytes(path: Path) -> int:
+    """Size of a regular file or a block device. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        return os.lseek(descriptor, 0, os.SEEK_END)
+    finally:
+        os.close(descriptor)
+
+
+def _readable(spec: TargetSpec) -> int:
+    """The mode of a file or device that can be read. Raises Refused."""
+    path = Path(spec.name)
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        what = "device" if spec.scheme == "block" else "file"
+        raise Refused(f"{spec}: no such {what}") from None
+    except OSError as error:
+        raise Refused(f"{spec}: cannot be looked at: {error.strerror}") from error
+    if spec.scheme == "block" and not stat.S_ISBLK(mode):
+        raise Refused(f"{spec}: this is {kind_of(mode)}, not a block device; use dir: or file: for it")
+    if spec.scheme == "file" and stat.S_ISBLK(mode):
+        raise Refused(f"{spec}: this is a block device; use block: for it")
+    if spec.scheme == "file" and not stat.S_ISREG(mode):
+        hint = "; use dir: for it" if stat.S_ISDIR(mode) else ""
+        raise Refused(f"{spec}: {kind_of(mode)}, not a regular file{hint}")
+    if cause := _opens(path, os.O_RDONLY):
+        raise Refused(f"{spec}: cannot be opened for reading: {cause.strerror}")
+    return mode
+
+
+def _opens(path: Path, flags: int) -> OSError | None:
+    """Why a path cannot be opened; None when it can."""
+    try:
+        os.close(os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK))
+    except OSError as error:
+        return error
+    return None
