@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
+from mileage.doing import check_built, do, facts_of
 from mileage.errors import MileageError, Refused
-from mileage.execute import Progress, Silent, execute_study
+from mileage.execute import Progress, Silent
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.grid import Rank, ranking
 from mileage.judge.history import STUDIES_MIN, Change, changes
@@ -22,7 +23,6 @@ from mileage.plan import (
     WORKLOADS,
     Plan,
     Study,
-    TargetFacts,
     builtin_names,
     builtin_text,
     parse_study,
@@ -30,10 +30,8 @@ from mileage.plan import (
 )
 from mileage.record import StudyFolder, sample_rows, write_tables
 from mileage.report import StudyView
-from mileage.target import Target, open_target
 
 DEFAULT_STUDY = "degradation"
-_PROVISIONAL_HASH = "0" * 16
 
 
 def _read_study(name: str) -> Study:
@@ -52,15 +50,6 @@ def _read_study(name: str) -> Study:
         raise Refused(f"{name} cannot be read as a study file: {cause}") from cause
 
 
-def _facts(target: str, destroy: str | None, keep: bool) -> TargetFacts:
-    """Open a target to look at it; the guards run, and nothing is left behind."""
-    opened = open_target(target, plan_hash=_PROVISIONAL_HASH, destroy=destroy, keep=keep)
-    try:
-        return opened.facts()
-    finally:
-        opened.close()
-
-
 def plan(
     study: str | None = None,
     *,
@@ -76,8 +65,8 @@ def plan(
     """
     wanted = _read_study(study or DEFAULT_STUDY)
     where = target or wanted.target
-    facts = _facts(where, destroy, wanted.state.start == "kept")
-    return resolve(wanted, facts, quick=quick, target=where, seed=seed)
+    facts = facts_of(where, destroy, keep=wanted.state.start == "kept")
+    return check_built(resolve(wanted, facts, quick=quick, target=where, seed=seed))
 
 
 def run(
@@ -99,29 +88,11 @@ def run(
     tell = progress or Silent()
     folder, resolved = _folder_and_plan(study, target, quick, out, seed, destroy)
     tell.note(f"study folder: {folder.path}")
-    shared: list[Target] = []
-
-    def open_one() -> Target:
-        if shared:
-            return shared[0]
-        keep = resolved.study.state.start == "kept"
-        opened = open_target(resolved.target, plan_hash=resolved.hash, destroy=destroy, keep=keep)
-        if not opened.is_virtual:
-            shared.append(opened)
-        return opened
-
     try:
-        command = _command(study, resolved, quick)
-        execute_study(resolved, folder, open_one, tell, command=command)
+        do(resolved, folder, destroy, tell, command=_command(study, resolved, quick))
     except MileageError as error:
         tell.note(f"to go on: mileage run {shlex.quote(str(folder.path))}")
         raise error
-    else:
-        for opened in shared:
-            opened.cleanup()
-    finally:
-        for opened in shared:
-            opened.close()
     result = StudyResult(folder, resolved)
     result.write_report()
     return result
@@ -230,12 +201,41 @@ class StudyResult:
 
         return study_view(self.plan, self.folder, self.comparison())
 
+    @property
+    def compares(self) -> bool:
+        """Whether at least two stages were measured, so that there is something to compare."""
+        return self.plan.study.baseline is not None
+
+    def text(self, width: int = 80) -> str:
+        """The verdict, or what was measured where nothing is compared, in lines of at most `width` columns."""
+        from mileage.report import render_text
+        from mileage.report.measured import measured_text
+        from mileage.report.setting import labels_of, setting_text
+        from mileage.view import measured_page
+
+        if self.compares:
+            return render_text(self.view(), width)
+        page = measured_page(self.plan, self.folder)
+        if not page.cells:
+            return "No run was measured.\n"
+        labels = labels_of([cell.label for cell in self.plan.cells])
+        return (
+            setting_text(self.plan, width)
+            + "\n"
+            + measured_text(page.cells, [labels[c.cell] for c in page.cells])
+        )
+
     def write_report(self) -> None:
         """Write the tables, the figures and the page into the study folder."""
         from mileage.report import render_html, write_figures
+        from mileage.report.measured_page import write_measured
         from mileage.report.tables import write_tables as write_csv
+        from mileage.view import measured_page
 
         write_tables(self.folder.content(), self.folder.path)
+        if not self.compares:
+            write_measured(measured_page(self.plan, self.folder), self.folder.report, self.folder.tables)
+            return
         view = self.view()
         self.folder.figures.mkdir(exist_ok=True)
         write_figures(view, self.folder.figures)

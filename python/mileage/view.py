@@ -15,10 +15,32 @@ from mileage.judge.regimes import regimes
 from mileage.judge.steady import drift
 from mileage.plan import Plan, describe
 from mileage.plan.workload import Workload
-from mileage.record import StudyFolder
+from mileage.record import StudyFolder, measured_cells
 from mileage.record.environment import diff
 from mileage.report import StudyView, TortureTrace, TrustLamp
+from mileage.report.measured_page import MeasuredPage
+from mileage.report.setting import setting_lines
 from mileage.report.view import LampState, RunShape
+
+
+def measured_page(plan: Plan, folder: StudyFolder) -> MeasuredPage:
+    """Collect what the page of a study that compares nothing shows."""
+    content = folder.content()
+    head = content.of_kind("study")
+    environments = folder.environments()
+    order = {cell.label: number for number, cell in enumerate(plan.cells)}
+    return MeasuredPage(
+        name=plan.study.name,
+        question=plan.study.question,
+        target=plan.study.target,
+        setting=setting_lines(plan),
+        cells=tuple(sorted(measured_cells(content), key=lambda cell: (cell.stage, order[cell.cell]))),
+        runs_total=len(plan.runs),
+        runs_failed=len(content.of_kind("failed")),
+        method=describe(plan),
+        command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
+        identity=_identity(plan, head[0] if head else {}, environments),
+    )
 
 
 def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> StudyView:

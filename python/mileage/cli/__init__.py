@@ -12,6 +12,7 @@ import click
 
 #: Command, module that holds it under its own name, one line of help.
 _COMMANDS = {
+    "measure": ("mileage.cli.measure", "Measure one workload, or scan a setting, without a study file."),
     "run": ("mileage.cli.run", "Run a study, or go on with an unfinished one."),
     "plan": ("mileage.cli.plan", "Show what a study would do, before anything is touched."),
     "list": ("mileage.cli.listing", "List studies, workloads or drives."),

@@ -12,9 +12,8 @@ import click
 def command(folder: Path) -> None:
     """Write the report of a study FOLDER again and print the verdict."""
     from mileage import lab
-    from mileage.report import render_text
 
     result = lab.load(folder)
     result.write_report()
-    click.echo(render_text(result.view(), width=80))
+    click.echo(result.text(width=80))
     click.echo(f"\nReport: {result.folder.report}")

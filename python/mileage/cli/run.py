@@ -36,11 +36,10 @@ def command(
     """
     from mileage import lab
     from mileage.execute.progress import Terminal
-    from mileage.report import render_text
 
     with Terminal() as progress:
         result = lab.run(
             study, target=target, quick=quick, out=out, seed=seed, destroy=destroy, progress=progress
         )
-    click.echo(render_text(result.view(), width=80))
+    click.echo(result.text(width=80))
     click.echo(f"\nReport: {result.folder.report}")

@@ -1,7 +1,7 @@
 """Runs the stages of a plan in order on a target, journals every finished run, and goes on after a crash.
 
 `study` walks the cycles; `cycle` walks one cycle's arms and stages and knows how to replay a virtual drive;
-`run` does one run; `progress` tells the user how far it is.
+`run` does one run; `progress` tells the user how far it is, and `watch` does so for a short study.
 """
 
 from mileage.execute.cycle import stage_name

@@ -150,6 +150,8 @@ class Cycle:
         if shared.stop.is_set():
             raise Interrupted()
         started = _now()
+        if known is None:
+            shared.progress.run(run)
         try:
             record = self._perform(target, run, poll)
         except RunFailed as failure:

@@ -18,8 +18,11 @@ class Progress(Protocol):
     def stage(self, text: str) -> None:
         """A stage begins."""
 
+    def run(self, run: PlannedRun) -> None:
+        """A run begins."""
+
     def advance(self, byte_count: int) -> None:
-        """So many bytes more are done."""
+        """So many bytes more are done; 0 when only time went by."""
 
     def note(self, text: str) -> None:
         """Something that the user must know."""
@@ -32,6 +35,9 @@ class Silent:
         """Nothing."""
 
     def stage(self, text: str) -> None:
+        """Nothing."""
+
+    def run(self, run: PlannedRun) -> None:
         """Nothing."""
 
     def advance(self, byte_count: int) -> None:
@@ -88,6 +94,9 @@ class Terminal:
         self._bar.update(self._task, description=text)
         if not self._live:
             print(f"  {text}", file=sys.stderr, flush=True)
+
+    def run(self, run: PlannedRun) -> None:
+        """Nothing: stages are named, and a study has many runs."""
 
     def advance(self, byte_count: int) -> None:
         """Move the bar."""

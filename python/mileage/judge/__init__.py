@@ -8,6 +8,7 @@ of inference the highest level that was repeated (cycle, then block, then run), 
 from mileage.judge.comparison import CellVerdict, Comparison, compare_arms, compare_stages
 from mileage.judge.correction import benjamini_hochberg, holm
 from mileage.judge.ratio import Estimate, one_sample, pooled, welch
+from mileage.judge.repetitions import Spread, spread
 from mileage.judge.samples import Sample
 from mileage.judge.sentence import verdict_sentence
 from mileage.judge.verdict import DEFAULT_RELEVANCE, VERDICTS, Verdict
@@ -19,6 +20,7 @@ __all__ = [
     "Comparison",
     "Estimate",
     "Sample",
+    "Spread",
     "Verdict",
     "benjamini_hochberg",
     "compare_arms",
@@ -26,6 +28,7 @@ __all__ = [
     "holm",
     "one_sample",
     "pooled",
+    "spread",
     "verdict_sentence",
     "welch",
 ]

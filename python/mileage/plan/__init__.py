@@ -9,6 +9,7 @@ from mileage.plan.describe import describe
 from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.facts import TargetFacts
 from mileage.plan.families import WORKLOADS
+from mileage.plan.oneoff import Asked, one_off
 from mileage.plan.own import trace_paths
 from mileage.plan.pattern import TraceFile
 from mileage.plan.planned import Cell, Plan, PlannedRun
@@ -22,6 +23,7 @@ from mileage.plan.writing import hash_in, to_toml
 __all__ = [
     "METRICS",
     "WORKLOADS",
+    "Asked",
     "Cell",
     "Estimate",
     "NamedWorkload",
@@ -37,6 +39,7 @@ __all__ = [
     "describe",
     "estimate",
     "hash_in",
+    "one_off",
     "parse_study",
     "resolve",
     "to_toml",

@@ -147,6 +147,7 @@ class _Making:
             files=how.files or "shared",
             load=load_of(how),
             verify=read_verify(how.verify or "off"),
+            generation=how.generation or 0,
         )
 
     def _reach(self, done: NamedWorkload, depth: int) -> Reach | None:

@@ -35,6 +35,8 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is written: "incompressible", "zeros", "compressible=50,duplicate=20" and others."""
     verify: str | None = None
     """How many of the reads are compared with what was written: "off", "all" or "1 in 100"."""
+    generation: int | None = None
+    """Number of this writing of the target: what is verified must have been written with the same one."""
     sync: Sync | None = None
     """How writes are made durable after the last one; that time counts."""
     sync_every: int | None = None
@@ -98,6 +100,7 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
         ("reads", how.reads, 0, 100),
         ("discards", how.discards, 0, 100),
         ("sync_every", how.sync_every, 0, U64_MAX),
+        ("generation", how.generation, 0, U32_MAX),
         ("rate", how.rate, 1, U64_MAX),
         ("ramp_to", how.ramp_to, 1, U64_MAX),
         ("burst", how.burst, 1, U64_MAX),

@@ -133,6 +133,8 @@ class _Expansion:
         self._tortures = {name: torture_of(study, facts, work_bytes, own, name) for name in study.torture}
         self._tortured: dict[tuple[int, str, str], int] = {}
         self._made = 0
+        # What was written with a seed is verified with the same one.
+        self._one_seed = any(cell.workload.verify != "off" for cell in cells)
 
     def runs(self) -> Iterator[PlannedRun]:
         arms: tuple[Arm, ...] = ("torture", "sham") if self._study.sham else ("torture",)
@@ -163,7 +165,8 @@ class _Expansion:
         for block in range(1, max(cell.blocks for cell in cells.values()) + 1):
             present = [label for label, cell in cells.items() if cell.blocks >= block]
             for label in block_order(seed, cycle, block, present):
-                workload = _seeded(cells[label].workload, measure_seed(seed, cycle, block, label))
+                own_seed = seed if self._one_seed else measure_seed(seed, cycle, block, label)
+                workload = _seeded(cells[label].workload, own_seed)
                 yield self._run(
                     *(cycle, arm, stage, "measure", label),
                     block=block,
@@ -173,7 +176,9 @@ class _Expansion:
                 )
 
     def _writing(self, cycle: int, arm: Arm, stage: Stage, role: Role, name: str) -> PlannedRun:
-        seed = torture_seed(self._study.seed, cycle, stage.name, name)
+        seed = self._study.seed
+        if not self._one_seed:
+            seed = torture_seed(seed, cycle, stage.name, name)
         workload, reach = self._tortures[name]
         return self._run(cycle, arm, stage, role, name, workload=_seeded(workload, seed), reach=reach)
 

@@ -6,6 +6,17 @@ derived from it and can be made again at any time. Nothing here measures, judges
 
 from mileage.record.folder import StudyFolder
 from mileage.record.journal import FORMAT, Journal, read_journal
+from mileage.record.measured import Latency, MeasuredCell, measured_cells
 from mileage.record.tables import sample_rows, write_tables
 
-__all__ = ["FORMAT", "Journal", "StudyFolder", "read_journal", "sample_rows", "write_tables"]
+__all__ = [
+    "FORMAT",
+    "Journal",
+    "Latency",
+    "MeasuredCell",
+    "StudyFolder",
+    "measured_cells",
+    "read_journal",
+    "sample_rows",
+    "write_tables",
+]

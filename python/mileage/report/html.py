@@ -20,7 +20,7 @@ from mileage.report.shapes import shape_lines
 from mileage.report.view import StudyView, cleaned
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
 FIRST_SCREEN_ROWS: Final = 11
 _EMPHASIS: Final = "\x01"
@@ -57,7 +57,8 @@ def render_html(view: StudyView) -> str:
         "before_after": before_after_svg(view, name="before-after"),
         "torture": torture_svg(view, name="torture"),
     }
-    return _template().render(
+    template = templates().get_template("report.html.j2")
+    return template.render(
         view=view,
         comparison=view.comparison,
         sentence=_sentence(verdict_sentence(view.comparison, _EMPHASIS)),
@@ -81,17 +82,17 @@ def render_html(view: StudyView) -> str:
 
 
 @cache
-def _template() -> "Template":
+def templates() -> "Environment":
+    """Where the page's templates come from; every text put into one is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("mileage.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2")
 
 
 def _sentence(told: str) -> tuple[list[tuple[str, bool]], str]:

@@ -116,6 +116,11 @@ def cleaned(view: StudyView) -> StudyView:
     return msgspec.structs.replace(twin, comparison=cleaned_comparison(view.comparison))
 
 
+def cleaned_text(text: str) -> str:
+    """A text with what `cleaned` replaces replaced."""
+    return str(_clean(text))
+
+
 def cleaned_comparison(comparison: Comparison) -> Comparison:
     """A comparison with its texts replaced as in `cleaned`; the headline's cells stay those of the table."""
     twin = msgspec.convert(_clean(msgspec.to_builtins(comparison)), Comparison)

@@ -1,0 +1,90 @@
+"""`mileage measure`: one measurement or one scan, without a study file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+_LOAD = "load"
+
+
+@click.command("measure")
+@click.option(
+    "--target",
+    "-t",
+    required=True,
+    metavar="T",
+    help="dir:PATH, file:PATH, block:PATH, virtual:NAME or null:",
+)
+@click.option("--workload", "-w", default="random_read", show_default=True, metavar="W", help="See below.")
+@click.option(
+    "--record", "-r", metavar="SIZE", help="Size of an operation; default 4KiB, or 1MiB if sequential."
+)
+@click.option(
+    "--depth", "-d", type=int, default=1, metavar="N", help="Operations in flight per thread; default 1."
+)
+@click.option("--threads", "-j", type=int, default=1, metavar="N", help="Threads; default 1.")
+@click.option("--for", "time", metavar="TIME", help="Length of a run, such as 30s; default 10s.")
+@click.option("--bytes", "size_limit", metavar="SIZE", help="End a run after so many bytes.")
+@click.option("--operations", type=int, metavar="N", help="End a run after so many operations.")
+@click.option(
+    "--size", metavar="SIZE", help="The part that is visited; default 1GiB, or all of a file or device."
+)
+@click.option("--start", metavar="SIZE", help="Where that part begins; default 0.")
+@click.option(
+    "--vary", multiple=True, metavar="KEY=LIST", help="Scan: depth=1,2,4..64; repeat for several keys."
+)
+@click.option("--repeat", "-n", type=int, default=1, metavar="N", help="Runs of each; default 1.")
+@click.option("--reads", type=int, metavar="PERCENT", help="Share of reads; the others write.")
+@click.option("--discards", type=int, metavar="PERCENT", help="Share of discards (TRIM, holes).")
+@click.option("--api", metavar="API", help="pread, uring, mmap, stdio, vectored:N, seek; default by depth.")
+@click.option("--direct/--no-direct", default=None, help="Bypass the page cache; default where possible.")
+@click.option("--cold", is_flag=True, help="Use the page cache, emptied of the target before each run.")
+@click.option("--rate", type=int, metavar="N", help="Open loop: operations per second that are due.")
+@click.option("--poisson", is_flag=True, help="With --rate: random gaps instead of even ones.")
+@click.option("--cap", metavar="RATE", help="Not faster than so many operations per second, or 100MiB/s.")
+@click.option("--think", metavar="TIME", help="Pause after each operation (after each --burst).")
+@click.option("--burst", type=int, metavar="N", help="With --think: operations between pauses.")
+@click.option("--warm-up", metavar="TIME", help="Time at the start that is not counted.")
+@click.option("--content", metavar="C", help="incompressible, zeros, compressible=50,duplicate=20.")
+@click.option(
+    "--sync", type=click.Choice(["none", "fsync", "fdatasync"]), help="At the end, timed; default fdatasync."
+)
+@click.option("--sync-every", type=int, metavar="N", help="Also after every N writes of a thread.")
+@click.option("--dsync", is_flag=True, help="Each write is durable when it completes (O_DSYNC).")
+@click.option("--verify", metavar="V", help='Compare reads with what was written: all, or "1 in 100".')
+@click.option(
+    "--generation", type=int, metavar="N", help="Number of the writing, for --verify on another day."
+)
+@click.option("--timeout", metavar="TIME", help="An operation that takes longer ends the run as failed.")
+@click.option("--pin", metavar="CPUS", help="Processors of the threads, such as 0,2.")
+@click.option("--seed", type=int, default=1, metavar="N", help="Source of every random choice; default 1.")
+@click.option("--destroy", metavar="PATH", help="Allow the loss of what is in this file or device.")
+@click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Keep the study folder.")
+@click.option("--as-study", is_flag=True, help="Print the study file that does the same; measure nothing.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(**given: Any) -> None:
+    """Measure W on T and print rate, operations, latency and their cost.
+
+    Nothing is lost: in a directory, Mileage works in a file of its own and
+    removes it; a file or device with content is only read, unless --destroy
+    names it. What is to be read is written first.
+
+    \b
+    mileage measure -t dir:/mnt/scratch -w random_read --depth 32 --for 30s
+    mileage measure -t dir:/mnt/scratch --vary depth=1,2,4..64
+    mileage measure -t virtual:intel-x25e-64gb -w random_write --repeat 5
+    mileage measure -t block:/dev/sdb -w sequential_read --save first-look
+
+    \b
+    Workloads: sequential, random, shuffled, backward, stride[:N], fixed,
+    zipf[:EXPONENT], hot_cold[:HOT/ACCESS], partly_sequential[:PERCENT], each
+    with _read or _write; mix, sequential_mix, discard, trace:FILE; iometer.*,
+    hdparm.*, dd.*, sqlio.*: see `mileage list workloads`.
+    """
+    from mileage.cli.measured import run
+
+    run(given, sys.argv[1:])

@@ -1,0 +1,75 @@
+"""Doing a plan on its target: look at the target, check with the core, run, clean up.
+
+Where `plan`, `target`, `record` and `execute` meet, without the judgement: what needs no verdict need not load it.
+"""
+
+from __future__ import annotations
+
+from mileage.errors import Refused
+from mileage.execute import Progress, execute_study
+from mileage.plan import Plan, TargetFacts
+from mileage.plan.pattern import pattern_word
+from mileage.record import StudyFolder
+from mileage.target import Target, open_target
+
+_PROVISIONAL_HASH = "0" * 16
+
+
+def facts_of(target: str, destroy: str | None, *, keep: bool) -> TargetFacts:
+    """Open a target to look at it; the guards run, and nothing is left behind."""
+    opened = open_target(target, plan_hash=_PROVISIONAL_HASH, destroy=destroy, keep=keep)
+    try:
+        return opened.facts()
+    finally:
+        opened.close()
+
+
+def check_built(resolved: Plan) -> Plan:
+    """The plan itself. Raises Refused for a workload that the core cannot do, before anything is touched."""
+    from mileage import _core
+
+    seen: set[str] = set()
+    for run in resolved.runs:
+        text = run.workload.to_json() if run.workload is not None else ""
+        if run.workload is None or run.cell in seen or pattern_word(run.workload.pattern) == "trace_file":
+            continue
+        seen.add(run.cell)
+        if problem := _core.check_workload(text):
+            raise Refused(f"{resolved.study.name}: {run.cell}: {problem}")
+    return resolved
+
+
+def do(
+    resolved: Plan,
+    folder: StudyFolder,
+    destroy: str | None,
+    tell: Progress,
+    *,
+    command: str,
+    always_clean: bool = False,
+) -> None:
+    """Do what is left of a plan. What Mileage put on the target is removed when all is done.
+
+    With `always_clean` it is removed when something failed, too, so that nothing is left to go on with. Raises
+    as :func:`run`.
+    """
+    shared: list[Target] = []
+
+    def open_one() -> Target:
+        if shared:
+            return shared[0]
+        keep = resolved.study.state.start == "kept"
+        opened = open_target(resolved.target, plan_hash=resolved.hash, destroy=destroy, keep=keep)
+        if not opened.is_virtual:
+            shared.append(opened)
+        return opened
+
+    done = always_clean
+    try:
+        execute_study(resolved, folder, open_one, tell, command=command)
+        done = True
+    finally:
+        for opened in shared:
+            if done:
+                opened.cleanup()
+            opened.close()

@@ -1,0 +1,106 @@
+"""One measurement or one scan, without a study file: asked in a few words, done as a study of one stage.
+
+The face of it is `mileage measure`. What is done is a study like any other: its folder is temporary unless it is to be
+kept, and then `mileage report` and `mileage compare` read it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from mileage.doing import check_built, do, facts_of
+from mileage.errors import Refused
+from mileage.execute import Progress, Silent
+from mileage.plan import Asked, Plan, Study, resolve
+from mileage.record import MeasuredCell, StudyFolder, measured_cells
+from mileage.target import parse_target
+
+
+class Measurement(msgspec.Struct, frozen=True):
+    """What was measured, with the plan that was done."""
+
+    plan: Plan
+    cells: tuple[MeasuredCell, ...]
+    notes: tuple[str, ...]
+    """What the user must know to read the figures."""
+
+
+def asked_of(target: str, destroy: str | None, cache: str | None) -> Asked:
+    """What is asked when only the target is given: how it is used, and how much room it has.
+
+    Raises:
+        Refused: the target cannot be used.
+    """
+    spec = parse_target(target)
+    path = Path(spec.name)
+    kept = spec.scheme == "block" or (spec.scheme == "file" and path.exists() and not _is_empty(path))
+    facts = facts_of(target, destroy, keep=kept)
+    direct = facts.direct_supported or cache is not None
+    return Asked(target=target, kept=kept, room_bytes=facts.free_bytes, cache="direct" if direct else "warm")
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size == 0
+
+
+def planned(study: Study, destroy: str | None) -> Plan:
+    """The plan of a one-off study. Raises Refused."""
+    facts = facts_of(study.target, destroy, keep=study.state.start == "kept")
+    return check_built(resolve(study, facts))
+
+
+def measure(
+    resolved: Plan,
+    *,
+    destroy: str | None = None,
+    save: Path | None = None,
+    progress: Progress | None = None,
+    command: Sequence[str] = ("mileage", "measure"),
+) -> Measurement:
+    """Do the plan of a one-off study. With `save`, its folder is kept there with its report.
+
+    Raises:
+        Refused: what is asked is not possible, or the folder cannot be made; nothing was written.
+        RunFailed: a run failed; what Mileage put on the target is removed.
+    """
+    tell = progress or Silent()
+    if save is not None:
+        cells = _done_in(save, resolved, destroy, tell, command)
+        from mileage.lab import StudyResult
+
+        StudyResult(StudyFolder.open(save), resolved).write_report()
+    else:
+        with tempfile.TemporaryDirectory(prefix="mileage-measure-") as place:
+            cells = _done_in(Path(place) / "study", resolved, destroy, tell, command)
+    return Measurement(resolved, tuple(cells), tuple(notes_on(resolved, cells)))
+
+
+def _done_in(
+    place: Path, resolved: Plan, destroy: str | None, tell: Progress, command: Sequence[str]
+) -> list[MeasuredCell]:
+    folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode())
+    do(resolved, folder, destroy, tell, command=shlex.join(command), always_clean=True)
+    order = {cell.label: number for number, cell in enumerate(resolved.cells)}
+    return sorted(measured_cells(folder.content()), key=lambda cell: order[cell.cell])
+
+
+def notes_on(resolved: Plan, cells: Sequence[MeasuredCell]) -> list[str]:
+    """What must be known to read the figures of a one-off study."""
+    notes = []
+    facts, study = resolved.facts, resolved.study
+    if not facts.direct_supported and study.state.cache == "warm":
+        notes.append("this file system does not bypass the page cache: the figures are the cache's as well")
+    if any("punted" in cell.counters for cell in cells):
+        notes.append("io_uring handed operations to worker threads")
+    return notes
+
+
+def refuse_existing(save: Path) -> None:
+    """Refuse a folder that is there already, before anything is measured."""
+    if save.exists() and (not save.is_dir() or any(save.iterdir())):
+        raise Refused(f"--save {save}: exists and is not an empty folder; name a new one")

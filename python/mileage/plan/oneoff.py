@@ -1,0 +1,275 @@
+"""A study for one measurement, or for one scan, from a few words.
+
+What it models: what `mileage measure` is asked: one stage that measures, and before it, where something is read that
+nobody has written yet, a stage that writes it. The result is a study like any other.
+What it refuses: words that name no workload, no key or no value; the study is then checked as all are.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from typing import Final
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.plan import sizes
+from mileage.plan.checking import VARIED
+from mileage.plan.how import HOW_KEYS, Cache, How
+from mileage.plan.levels import read_levels
+from mileage.plan.pattern import HotCold, PartlySequential, PatternTable, Stride, Zipf, is_sequential
+from mileage.plan.study import Level, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
+from mileage.plan.workloads import Kind, NamedWorkload, as_done, find_workloads
+
+NAME: Final = "measure"
+"""Name of the study, of its one measuring stage and of its one table."""
+FILL: Final = "fill"
+"""Name of the stage and the table that write what is read."""
+RUN_TIME: Final = "10 s"
+"""How long a run takes unless its end is given."""
+FILE_BYTES: Final = 1 << 30
+"""Size of what is visited, where the target is larger and no size is given."""
+ROOM_SHARE: Final = 4
+"""Without a size, the work file takes at most one part in four of what is free."""
+_FILL_RECORD: Final = 1 << 20
+_UNIT: Final = 1 << 16
+"""What a size of our own choice is a multiple of."""
+LISTED: Final = ("workload", "record", "threads", "depth")
+"""Keys that take a list in a study file itself."""
+_KEYS: Final = {"size": "span", "start": "span_start"}
+"""Keys that the command line calls by another name."""
+_SIZES: Final = ("record", "span", "span_start")
+_NUMBERS: Final = (
+    *("threads", "depth", "reads", "discards", "rate", "ramp_to", "burst", "sync_every", "generation"),
+)
+_FLAGS: Final = ("dsync",)
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a user asks of one measurement; None means the default."""
+
+    target: str
+    kept: bool
+    """Whether the target has a content that is used in place."""
+    room_bytes: int
+    """Bytes that the measurement may occupy, or that the kept target has."""
+    cache: Cache
+    """What the page cache does unless `how` or the workload says otherwise."""
+    workload: str = "random_read"
+    record: str | None = None
+    depth: int = 1
+    threads: int = 1
+    time: str | None = None
+    bytes: str | None = None
+    operations: int | None = None
+    size: str | None = None
+    """The part that is visited, from `start` on."""
+    start: str | None = None
+    how: How = How()
+    vary: tuple[str, ...] = ()
+    """"depth=1,2,4..64"."""
+    repeat: int = 1
+    seed: int = 1
+
+
+def one_off(asked: Asked) -> Study:
+    """The study that does what is asked. Raises Refused."""
+    levels = _levels(asked.vary)
+    own: dict[str, OwnWorkload] = {}
+    words = tuple(_workload(word, own) for word in _texts(levels, "workload") or (asked.workload,))
+    named = [found for word in words for found in _named(word, asked, own)]
+    records = _records(levels, asked, named)
+    size, start = _part(asked, records)
+    reads = any(as_done(found, asked.how).reads for found in named) or "reads" in levels
+    fill = reads and not asked.kept and not asked.target.startswith("null:")
+    varied = {key: values for key, values in levels.items() if key in VARIED}
+    how = {key: getattr(asked.how, key) for key in HOW_KEYS if key not in varied}
+    measure = Measure(
+        workload=words if len(words) > 1 else words[0],
+        record=records if len(records) > 1 else next(iter(records), None),
+        stop=_stop(asked, named),
+        span="file" if size is None else sizes.exact_bytes(size),
+        span_start=sizes.exact_bytes(start) if start else 0,
+        threads=_counts(levels, "threads", asked.threads),
+        depth=_counts(levels, "depth", asked.depth),
+        vary=varied,
+        repeat=asked.repeat,
+        metric=("throughput", "p99") if all(found.kind == "throughput" for found in named) else None,
+        **how,
+    )
+    stages = (Stage(name=FILL, prepare=(FILL,)),) if fill else ()
+    own_state = (
+        State(start="kept")
+        if asked.kept
+        else State(file=sizes.exact_bytes(start + (size or 0) or FILE_BYTES))
+    )
+    return Study(
+        name=NAME,
+        question=f"How fast: {', '.join(words)}?",
+        target=asked.target,
+        seed=asked.seed,
+        state=msgspec.structs.replace(own_state, cache=asked.cache),
+        stage=(*stages, Stage(name=NAME, measure=(NAME,))),
+        workload=own,
+        measure={NAME: measure},
+        torture={FILL: _filling(asked, size or 0, start)} if fill else {},
+    )
+
+
+def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:
+    """The levels of every `KEY=LIST`."""
+    levels: dict[str, tuple[Level, ...]] = {}
+    for text in varied:
+        key, equals, listed = text.partition("=")
+        key = _KEYS.get(key.strip(), key.strip())
+        known = (*LISTED, *VARIED)
+        if not equals or key not in known:
+            close = difflib.get_close_matches(key, [*known, *_KEYS], n=1)
+            hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(known)}"
+            raise Refused(
+                f"--vary {text}: there is no key {key!r} with levels; {hint} For example --vary depth=1,2,4..64"
+            )
+        if key in levels:
+            raise Refused(f"--vary {text}: {key} is varied twice; give all its levels in one list")
+        try:
+            levels[key] = _read(key, listed)
+        except ValueError as error:
+            raise Refused(f"--vary {text}: {error}") from None
+    return levels
+
+
+def _read(key: str, listed: str) -> tuple[Level, ...]:
+    if key in _SIZES:
+        return tuple(sizes.exact_bytes(int(size)) for size in read_levels(listed, sizes.parse_bytes))
+    if key in _FLAGS:
+        words = {"true": True, "yes": True, "false": False, "no": False}
+        return tuple(_flag(words, str(word)) for word in read_levels(listed, None))
+    if key in _NUMBERS:
+        return read_levels(listed, _number)
+    return read_levels(listed, None)
+
+
+def _flag(words: dict[str, bool], word: str) -> bool:
+    if word not in words:
+        raise ValueError(f"{word!r}: expected true or false")
+    return words[word]
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 20):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _texts(levels: dict[str, tuple[Level, ...]], key: str) -> tuple[str, ...]:
+    return tuple(str(level) for level in levels.get(key, ()))
+
+
+def _counts(levels: dict[str, tuple[Level, ...]], key: str, alone: int) -> int | tuple[int, ...]:
+    found = tuple(int(level) for level in levels.get(key, ()))
+    return found if len(found) > 1 else found[0] if found else alone
+
+
+def _workload(word: str, own: dict[str, OwnWorkload]) -> str:
+    """The name that a workload has in the study; one with a number, such as "stride:8", gets a table of its own."""
+    head, colon, rest = word.partition(":")
+    if not colon:
+        return word
+    if head == "trace":
+        own["trace"] = OwnWorkload(trace=rest)
+        return "trace"
+    base, _, verb = head.rpartition("_")
+    if verb not in ("read", "write"):
+        base, verb = head, "read"
+    try:
+        pattern = _numbered(base, rest)
+    except ValueError:
+        forms = "stride:RECORDS, zipf:EXPONENT, hot_cold:HOT/ACCESS, partly_sequential:PERCENT or trace:FILE"
+        raise Refused(f"workload {word!r}: expected a name, or {forms}") from None
+    name = f"{base}-{re.sub('[^0-9]+', '-', rest)}-{verb}"
+    own[name] = OwnWorkload(
+        pattern=pattern, reads=100 if verb == "read" else 0, title=f"{verb}s: {base} {rest}"
+    )
+    return name
+
+
+def _numbered(base: str, rest: str) -> PatternTable:
+    if base == "stride":
+        return PatternTable(stride=Stride(_number(rest)))
+    if base == "zipf":
+        return PatternTable(zipf=Zipf(round(100 * float(rest))))
+    if base == "partly_sequential":
+        return PatternTable(partly_sequential=PartlySequential(_number(rest)))
+    if base == "hot_cold":
+        hot, _, access = rest.partition("/")
+        return PatternTable(hot_cold=HotCold(_number(hot), _number(access)))
+    raise ValueError(base)
+
+
+def _named(word: str, asked: Asked, own: dict[str, OwnWorkload]) -> tuple[NamedWorkload, ...]:
+    if word in own:
+        table = own[word]
+        kind: Kind = "throughput" if table.pattern and is_sequential(_pattern_of(table)) else "iops"
+        record = "4KiB" if table.trace else None
+        return (NamedWorkload(word, "", "random", table.reads or 0, kind, (), record=record),)
+    return find_workloads(word, asked.target, "--workload")
+
+
+def _pattern_of(table: OwnWorkload) -> PatternTable:
+    assert isinstance(table.pattern, PatternTable)
+    return table.pattern
+
+
+def _records(
+    levels: dict[str, tuple[Level, ...]], asked: Asked, named: list[NamedWorkload]
+) -> tuple[str, ...]:
+    """The records that are given; none when each workload has its own."""
+    if "record" in levels:
+        return _texts(levels, "record")
+    if asked.record is not None:
+        return (asked.record,)
+    if all(found.record is not None for found in named):
+        return ()
+    return ("1MiB" if all(found.kind == "throughput" for found in named) else "4KiB",)
+
+
+def _stop(asked: Asked, named: list[NamedWorkload]) -> StopRule | None:
+    if asked.time is None and asked.bytes is None and asked.operations is None:
+        return None if all(found.stop is not None for found in named) else StopRule(time=RUN_TIME)
+    return StopRule(bytes=asked.bytes, operations=asked.operations, time=asked.time)
+
+
+def _part(asked: Asked, records: tuple[str, ...]) -> tuple[int | None, int]:
+    """Length of the part that is visited, None for all of a kept target, and its first byte."""
+    try:
+        start = sizes.parse_bytes(asked.start) if asked.start else 0
+    except ValueError as error:
+        raise Refused(f"--start: {error}") from None
+    if asked.size is not None:
+        try:
+            return sizes.area_bytes(asked.size, work_bytes=asked.room_bytes, multiple_bytes=_UNIT), start
+        except ValueError as error:
+            raise Refused(f"--size: {error}") from None
+    if asked.kept:
+        return None, start
+    try:
+        multiple = math.lcm(_UNIT, *(sizes.parse_bytes(record) for record in records))
+    except ValueError as error:
+        raise Refused(f"--record: {error}") from None
+    return max(min(FILE_BYTES, asked.room_bytes // ROOM_SHARE) // max(multiple, 1), 1) * multiple, start
+
+
+def _filling(asked: Asked, size: int, start: int) -> Torture:
+    """Writes all that is visited, with the content that is verified."""
+    record = math.gcd(_FILL_RECORD, size, start)
+    return Torture(
+        workload="throughput.write",
+        record=sizes.exact_bytes(record),
+        amount=sizes.exact_bytes(size),
+        span=sizes.exact_bytes(size),
+        span_start=sizes.exact_bytes(start) if start else 0,
+        content=asked.how.content,
+        generation=asked.how.generation,
+    )

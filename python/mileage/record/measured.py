@@ -1,0 +1,198 @@
+"""What a study measured in each cell, over all its runs, as values with their units.
+
+What it models: rates run by run; latencies of all runs of a cell together, since their histograms merge exactly; what
+the runs cost the machine and what limited them.
+What it refuses: judging. A cell without a finished run is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from mileage.record.journal import JournalContent
+
+_QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
+
+
+class Latency(msgspec.Struct, frozen=True):
+    """Latencies of one kind of operation, in nanoseconds; quantiles by nearest rank, within the histogram's error."""
+
+    count: int
+    mean_ns: float
+    min_ns: int
+    p50_ns: int
+    p90_ns: int
+    p99_ns: int
+    p99_9_ns: int
+    max_ns: int
+
+
+class MeasuredCell(msgspec.Struct, frozen=True):
+    """What was measured in one cell of one stage."""
+
+    stage: str
+    cell: str
+    runs: int
+    elapsed_s: tuple[float, ...]
+    """Time of each run, in the order in which they were done."""
+    rate_bytes_per_s: tuple[float, ...]
+    """Bytes read and written over elapsed time, of each run."""
+    ops_per_s: tuple[float, ...]
+    """Operations of every kind over elapsed time, of each run."""
+    bytes_read: int
+    bytes_written: int
+    bytes_discarded: int
+    ops_read: int
+    ops_written: int
+    ops_discarded: int
+    latency: dict[str, Latency]
+    """By kind of operation: `read`, `write`, `sync`, `discard`; `all` of reads, writes and discards together; and
+    `response` of these from when they were due. A kind that did not occur is missing."""
+    per_second_bytes: tuple[float, float] | None
+    """The slowest and the fastest second of all runs, in bytes per second; None when no run lasted three."""
+    cpu_ns_per_op: float | None
+    """Processor time of the workers and of the kernel's helpers per operation; None in virtual time."""
+    cpu_cores: float | None
+    """Processors that were busy on average; None in virtual time."""
+    overhead_ns_per_op: float | None
+    """The engine's own cost of an operation on a target that does nothing; None when not known."""
+    limited_by: tuple[str, ...]
+    """What limited the runs, each word once."""
+    clock: str
+    """Clock that timed the runs; empty in virtual time."""
+    counters: dict[str, int]
+    """What explains the result, summed over the runs."""
+    first_done_bytes_per_s: tuple[float, ...]
+    """With several threads: the rate until the first was done, of each run."""
+
+
+def measured_cells(content: JournalContent) -> list[MeasuredCell]:
+    """Every measured cell of every stage of the torture arm, in the order in which they were first done."""
+    entries = [e for e in content.of_kind("run") if e["role"] == "measure" and e["arm"] == "torture"]
+    entries.sort(key=lambda entry: int(entry["run"]))
+    order = {key: number for number, key in reversed(list(enumerate(_key(entry) for entry in entries)))}
+    entries.sort(key=lambda entry: (order[_key(entry)], int(entry["run"])))
+    return [
+        _cell(stage, cell, [entry["record"] for entry in group])
+        for (stage, cell), group in groupby(entries, key=_key)
+    ]
+
+
+def _key(entry: dict[str, Any]) -> tuple[str, str]:
+    return str(entry["stage"]), str(entry["cell"])
+
+
+def _cell(stage: str, cell: str, records: list[dict[str, Any]]) -> MeasuredCell:
+    timed = [record for record in records if record["elapsed_ns"] > 0]
+    ops = sum(_ops(record) for record in records)
+    usages = [usage for record in records if (usage := record.get("usage")) and usage.get("clock")]
+    cpu_ns = sum(u["user_ns"] + u["system_ns"] + u.get("kernel_workers_ns", 0) for u in usages)
+    elapsed_ns = sum(record["elapsed_ns"] for record in records)
+    overheads = [usage["overhead_ps"] / 1000 for usage in usages if usage.get("overhead_ps")]
+    counters: dict[str, int] = {}
+    for record in records:
+        for name, value in record["counters"].items():
+            counters[name] = counters.get(name, 0) + int(value)
+    return MeasuredCell(
+        stage=stage,
+        cell=cell,
+        runs=len(records),
+        elapsed_s=tuple(record["elapsed_ns"] / 1e9 for record in records),
+        rate_bytes_per_s=tuple(
+            (record["bytes_read"] + record["bytes_written"]) * 1e9 / record["elapsed_ns"] for record in timed
+        ),
+        ops_per_s=tuple(_ops(record) * 1e9 / record["elapsed_ns"] for record in timed),
+        **{name: sum(int(record.get(name, 0)) for record in records) for name in _TOTALS},
+        latency=_latencies(records),
+        per_second_bytes=_per_second(records),
+        cpu_ns_per_op=cpu_ns / ops if cpu_ns and ops else None,
+        cpu_cores=cpu_ns / elapsed_ns if cpu_ns and elapsed_ns else None,
+        overhead_ns_per_op=sum(overheads) / len(overheads) if overheads else None,
+        limited_by=tuple(dict.fromkeys(usage["limited_by"] for usage in usages if usage.get("limited_by"))),
+        clock=next((str(usage["clock"]) for usage in usages), ""),
+        counters=counters,
+        first_done_bytes_per_s=tuple(
+            found["first_done_bytes"] * 1e9 / found["first_done_ns"]
+            for record in records
+            if (found := record.get("concurrency")) and found["first_done_ns"]
+        ),
+    )
+
+
+_TOTALS = ("bytes_read", "bytes_written", "bytes_discarded", "ops_read", "ops_written", "ops_discarded")
+
+
+def _ops(record: dict[str, Any]) -> int:
+    return int(record["ops_read"]) + int(record["ops_written"]) + int(record.get("ops_discarded", 0))
+
+
+def _latencies(records: list[dict[str, Any]]) -> dict[str, Latency]:
+    found: dict[str, Latency] = {}
+    for name, kinds in _LATENCIES.items():
+        merged = merge(
+            record["latency"][kind] for record in records for kind in kinds if kind in record["latency"]
+        )
+        if merged["count"]:
+            found[name] = _latency(merged)
+    return found
+
+
+_LATENCIES = {
+    "all": ("read", "write", "discard"),
+    "read": ("read",),
+    "write": ("write",),
+    "discard": ("discard",),
+    "sync": ("sync",),
+    "response": ("response",),
+}
+
+
+def merge(histograms: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """One stored histogram of all values of several: exact, as counts in the same buckets add up."""
+    buckets: dict[int, int] = {}
+    count = total = most = 0
+    least: int | None = None
+    for histogram in histograms:
+        if not histogram["count"]:
+            continue
+        count += histogram["count"]
+        total += histogram["sum_ns"]
+        most = max(most, histogram["max_ns"])
+        least = histogram["min_ns"] if least is None else min(least, histogram["min_ns"])
+        for index, number in histogram["buckets"]:
+            buckets[index] = buckets.get(index, 0) + number
+    whole = {"count": count, "sum_ns": total, "min_ns": least or 0, "max_ns": most}
+    return {**whole, "buckets": [list(bucket) for bucket in sorted(buckets.items())]}
+
+
+def _latency(histogram: dict[str, Any]) -> Latency:
+    from mileage import _core
+
+    text = msgspec.json.encode(histogram).decode()
+    quantiles = {name: _core.latency_quantile_ns(text, q) or 0 for name, q in _QUANTILES.items()}
+    return Latency(
+        count=histogram["count"],
+        mean_ns=histogram["sum_ns"] / histogram["count"],
+        min_ns=histogram["min_ns"],
+        max_ns=histogram["max_ns"],
+        **quantiles,
+    )
+
+
+def _per_second(records: list[dict[str, Any]]) -> tuple[float, float] | None:
+    """The slowest and fastest whole second, the last of each run left out because it may be cut short."""
+    rates: list[float] = []
+    for record in records:
+        series = record["series"]
+        interval_ns = int(series["interval_ns"])
+        bytes_moved = [sum(pair) for pair in zip(series["bytes_read"], series["bytes_written"], strict=True)]
+        whole = max(1, round(1e9 / interval_ns))
+        if interval_ns > 1_500_000_000 or len(bytes_moved) < 3 * whole:
+            continue
+        seconds = range(0, len(bytes_moved) - whole, whole)
+        rates += [sum(bytes_moved[at : at + whole]) * 1e9 / (whole * interval_ns) for at in seconds]
+    return (min(rates), max(rates)) if rates else None

@@ -1,0 +1,200 @@
+"""What was measured, for a terminal: one cell as a block of lines, several as a table.
+
+Models plain lines of at most `width` columns, with every unit said: a stranger should be able to read them. Rates and
+operations are medians over the runs, latencies are of all runs together. Refuses widths under 80 columns, where the
+table would lose its columns.
+"""
+
+from __future__ import annotations
+
+import statistics
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from mileage.record import Latency, MeasuredCell
+from mileage.report.quantity import counted, duration, figure, mb_per_s, mib_per_s
+
+NARROWEST: Final = 80
+_LABEL: Final = 9
+"""Columns for a cell's label beside its figures; a longer one has a line of its own."""
+_NAME: Final = 14
+
+Column = tuple[str, int, Callable[[MeasuredCell], str]]
+"""Head, width, and the text of a cell."""
+
+
+def measured_text(cells: Sequence[MeasuredCell], labels: Sequence[str], width: int = 80) -> str:
+    """The figures of the cells, ending in a line feed. `labels` are what tells the cells apart, one each.
+
+    ValueError under 80 columns.
+    """
+    if width < NARROWEST:
+        raise ValueError(f"width is {width} columns; expected {NARROWEST} or more")
+    lines = _block(cells[0]) if len(cells) == 1 else _table(cells, labels)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _block(cell: MeasuredCell) -> list[str]:
+    rate, ops = spread_of(cell.rate_bytes_per_s), spread_of(cell.ops_per_s)
+    rows: list[tuple[str, str]] = []
+    if any(cell.rate_bytes_per_s):
+        rows.append(("rate", f"{rate.told(mib_per_s)} MiB/s   {mb_per_s(rate.median)} MB/s"))
+    total = cell.ops_read + cell.ops_written + cell.ops_discarded
+    seconds = sum(cell.elapsed_s)
+    rows.append(("operations", f"{ops.told(figure)} /s   {total:,} in {seconds:.3g} s"))
+    if cell.runs > 1:
+        rows.append(("runs", f"{cell.runs}; medians, and the 95 % interval of the mean"))
+    if cell.per_second_bytes:
+        low, high = cell.per_second_bytes
+        rows.append(("each second", f"{mib_per_s(low)} to {mib_per_s(high)} MiB/s"))
+    rows += _latency_rows(cell)
+    if len(cell.first_done_bytes_per_s):
+        first = spread_of(cell.first_done_bytes_per_s)
+        rows.append(("first done", f"{mib_per_s(first.median)} MiB/s until the first thread was done"))
+    rows += _cost_rows(cell)
+    return [f"  {name:<{_NAME}}{text}" for name, text in rows]
+
+
+def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
+    kinds = [kind for kind in ("read", "write", "discard") if kind in cell.latency]
+    opened = "response" in cell.latency
+    rows = []
+    for kind in kinds:
+        name = "latency" if len(kinds) == 1 and not opened else f"{kind} latency"
+        rows.append((name if not opened or len(kinds) > 1 else "service", _quantiles(cell.latency[kind])))
+    if opened:
+        rows.append(("response", _quantiles(cell.latency["response"])))
+        rows.append(("", "(service: from the submission; response: from when it was due)"))
+    if "sync" in cell.latency:
+        sync = cell.latency["sync"]
+        rows.append(("sync", f"{counted(sync.count, 'time')}, {duration(sync.mean_ns)} each"))
+    return rows
+
+
+def _quantiles(latency: Latency) -> str:
+    parts = (
+        ("p50", latency.p50_ns),
+        ("p99", latency.p99_ns),
+        ("p99.9", latency.p99_9_ns),
+        ("max", latency.max_ns),
+    )
+    return "   ".join(f"{name} {duration(value)}" for name, value in parts)
+
+
+def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
+    rows = []
+    if cell.cpu_ns_per_op is not None and cell.cpu_cores is not None:
+        own = f", of which the engine {duration(cell.overhead_ns_per_op)}" if cell.overhead_ns_per_op else ""
+        rows.append(
+            (
+                "CPU",
+                f"{duration(cell.cpu_ns_per_op)} per operation{own}; {cell.cpu_cores:.2f} processors busy",
+            )
+        )
+    if cell.limited_by:
+        rows.append(("limited by", ", ".join(cell.limited_by)))
+    programmed, written = cell.counters.get("flash_pages_programmed"), cell.counters.get("host_pages_written")
+    if programmed and written:
+        rows.append(("flash", f"{programmed / written:.2f} pages programmed for each one written"))
+    return rows
+
+
+def _table(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
+    columns = columns_of(cells)
+    beside = max(len(label) for label in labels) <= _LABEL
+    label_width = _LABEL if beside else 2
+    lines = [" " * label_width + "".join(f"{head:>{width}}" for head, width, _ in columns)]
+    lines.append("-" * len(lines[0]))
+    for cell, label in zip(cells, labels, strict=True):
+        figures = "".join(f"{text(cell):>{width}}" for _, width, text in columns)
+        lines += [f"{label:<{label_width}}{figures}"] if beside else [label, " " * label_width + figures]
+    lines.append("")
+    if any(cell.runs > 1 for cell in cells):
+        lines += _wrapped("±: half the 95 % interval of the mean over the runs; rates are medians.")
+    if any("response" in cell.latency for cell in cells):
+        lines += _wrapped(
+            "Latency is the response, from when an operation was due; serv p99 is from its submission."
+        )
+    lines += _limits(cells, labels)
+    return lines if lines[-1] else lines[:-1]
+
+
+def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
+    """The columns that these cells have figures for."""
+    repeated = any(cell.runs > 1 for cell in cells)
+    opened = any("response" in cell.latency for cell in cells)
+    timed = any(cell.cpu_ns_per_op is not None for cell in cells)
+    kind = "response" if opened else "all"
+    columns: list[Column] = [
+        ("MiB/s", 8, lambda cell: mib_per_s(spread_of(cell.rate_bytes_per_s).median)),
+        ("MB/s", 8, lambda cell: mb_per_s(spread_of(cell.rate_bytes_per_s).median)),
+    ]
+    if repeated:
+        columns.append(("±", 7, lambda cell: spread_of(cell.ops_per_s).share))
+    columns.append(("IOPS", 9, lambda cell: figure(spread_of(cell.ops_per_s).median)))
+    columns += [
+        ("p50", 8, lambda cell: _quantile(cell, kind, "p50_ns")),
+        ("p99", 8, lambda cell: _quantile(cell, kind, "p99_ns")),
+        ("p99.9", 8, lambda cell: _quantile(cell, kind, "p99_9_ns")),
+    ]
+    if opened:
+        columns.append(("serv p99", 9, lambda cell: _quantile(cell, "all", "p99_ns")))
+    else:
+        columns.append(("max", 8, lambda cell: _quantile(cell, kind, "max_ns")))
+    if timed and not (repeated and opened):
+        columns.append(("CPU/op", 8, lambda cell: duration(cell.cpu_ns_per_op)))
+    return columns
+
+
+def _quantile(cell: MeasuredCell, kind: str, name: str) -> str:
+    latency = cell.latency.get(kind)
+    return "-" if latency is None else duration(getattr(latency, name))
+
+
+def _limits(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
+    found: dict[str, list[str]] = {}
+    for cell, label in zip(cells, labels, strict=True):
+        if cell.limited_by:
+            found.setdefault(", ".join(cell.limited_by), []).append(label)
+    if len(found) == 1 and sum(len(group) for group in found.values()) == len(cells):
+        return [f"limited by: {next(iter(found))}"]
+    text = "; ".join(f"{limit} at {', '.join(group)}" for limit, group in found.items())
+    return _wrapped(f"limited by: {text}") if found else []
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, NARROWEST, break_on_hyphens=False)
+
+
+class SpreadText:
+    """The values of one or more runs, for people; an interval needs several, all above 0."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.median = statistics.median(values) if values else 0.0
+        self.low: float | None = None
+        self.high: float | None = None
+        if len(values) > 1 and min(values) > 0:
+            from mileage.judge import spread
+
+            found = spread(values)
+            self.low, self.high = found.low, found.high
+
+    @property
+    def share(self) -> str:
+        """Half the interval as a share of the median: "1.2 %"; "-" for a single run."""
+        if self.low is None or self.high is None or self.median == 0:
+            return "-"
+        half = 50 * (self.high - self.low) / self.median
+        return f"{half:.0f} %" if half >= 10 else f"{half:.1f} %"
+
+    def told(self, words: Callable[[float], str]) -> str:
+        """The median, with the interval where there is one: "512 (498 to 521)"."""
+        if self.low is None or self.high is None:
+            return words(self.median)
+        return f"{words(self.median)} ({words(self.low)} to {words(self.high)})"
+
+
+def spread_of(values: Sequence[float]) -> SpreadText:
+    """The spread of the runs' values, for people."""
+    return SpreadText(values)

@@ -1,0 +1,77 @@
+"""The page of a study that compares nothing: what was measured in each cell, and how to repeat it.
+
+Models the same style as the page of a comparison. Names come from strangers: every text is escaped by the template,
+and a content policy forbids all loading; there is no script. Two renderings of one value are identical.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import statistics
+from pathlib import Path
+
+import msgspec
+
+from mileage.record import MeasuredCell
+from mileage.report.html import templates
+from mileage.report.measured import columns_of
+from mileage.report.view import cleaned_text
+
+
+class MeasuredPage(msgspec.Struct, frozen=True):
+    """What the page shows."""
+
+    name: str
+    question: str
+    target: str
+    setting: tuple[str, ...]
+    cells: tuple[MeasuredCell, ...]
+    runs_total: int
+    runs_failed: int
+    method: str
+    command: str
+    identity: dict[str, str]
+
+
+def render_measured(page: MeasuredPage) -> str:
+    """The whole page as text, to be stored as UTF-8."""
+    columns = columns_of(page.cells)
+    return (
+        templates()
+        .get_template("measured.html.j2")
+        .render(
+            page=page,
+            heads=[head for head, _, _ in columns],
+            rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
+        )
+    )
+
+
+def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
+    """CSV text with a header: one row per cell, medians, units in the column names; empty: unknown."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    latencies = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns")
+    head = ("stage", "cell", "runs", "rate_bytes_per_s", "ops_per_s")
+    writer.writerow((*head, *(f"latency_{name}" for name in latencies), "cpu_ns_per_op", "limited_by"))
+    for cell in cells:
+        whole = cell.latency.get("response") or cell.latency.get("all")
+        rates = (_median(cell.rate_bytes_per_s), _median(cell.ops_per_s))
+        quantiles = (getattr(whole, name) if whole else "" for name in latencies)
+        cost = "" if cell.cpu_ns_per_op is None else cell.cpu_ns_per_op
+        writer.writerow(
+            (cell.stage, cell.cell, cell.runs, *rates, *quantiles, cost, " ".join(cell.limited_by))
+        )
+    return text.getvalue()
+
+
+def _median(values: tuple[float, ...]) -> float | str:
+    return statistics.median(values) if values else ""
+
+
+def write_measured(page: MeasuredPage, report: Path, tables: Path) -> None:
+    """Write the page, and `measured.csv` into the folder of tables."""
+    tables.mkdir(exist_ok=True)
+    (tables / "measured.csv").write_text(measured_csv(page.cells), encoding="utf-8")
+    report.write_text(render_measured(page), encoding="utf-8")

@@ -1,0 +1,50 @@
+"""Numbers for people: three significant digits, a unit, and no exponent.
+
+Rates are shown in MiB/s (2^20) and MB/s (10^6), times in the unit that leaves one to three digits before the point.
+Refuses nothing; what cannot be known is "-".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MIB: Final = 1 << 20
+MB: Final = 10**6
+_TIMES: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
+
+
+def figure(number: float) -> str:
+    """Three significant digits: "0.0123", "1.23", "12.3", "123", "1,234"."""
+    if number >= 100:
+        return f"{number:,.0f}"
+    if number >= 10:
+        return f"{number:.1f}"
+    if number >= 1 or number == 0:
+        return f"{number:.2f}"
+    return f"{number:.3g}"
+
+
+def duration(time_ns: float | None) -> str:
+    """A time: "98.3 µs", "1.20 ms", "12 s"; "-" for None."""
+    if time_ns is None:
+        return "-"
+    scale, unit = next(((scale, unit) for scale, unit in _TIMES if time_ns >= scale), (1, "ns"))
+    amount = time_ns / scale
+    if unit == "ns":
+        return f"{amount:.0f} ns"
+    return f"{amount:.0f} {unit}" if amount >= 100 else f"{amount:.3g} {unit}"
+
+
+def mib_per_s(rate_bytes_per_s: float) -> str:
+    """A rate in MiB/s, without the unit."""
+    return figure(rate_bytes_per_s / MIB)
+
+
+def mb_per_s(rate_bytes_per_s: float) -> str:
+    """A rate in MB/s, without the unit."""
+    return figure(rate_bytes_per_s / MB)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts: "1 run", "12 runs"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

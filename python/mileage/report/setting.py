@@ -1,0 +1,74 @@
+"""In what setting a one-off study measured: the lines above its figures.
+
+Models what a reader must know to repeat it: target, workload, sizes, load, how the target was reached. Refuses
+nothing.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from mileage.plan import Plan, Workload
+from mileage.plan.api import Reach, api_word
+from mileage.plan.sizes import format_bytes
+from mileage.report.quantity import counted, duration
+
+
+def setting_text(plan: Plan, width: int = 80) -> str:
+    """Two or three lines on what is measured, ending in an empty line."""
+    return "\n".join(line for text in setting_lines(plan) for line in textwrap.wrap(text, width)) + "\n"
+
+
+def setting_lines(plan: Plan) -> tuple[str, str]:
+    """What is measured on which target; and the sizes and ways that all cells share."""
+    cells = plan.cells
+    first = cells[0]
+    shared = _common([_words(cell.workload, cell.reach) for cell in cells])
+    names = list(dict.fromkeys(short_name(cell.label.split(" ", 1)[0]) for cell in cells))
+    what = ", ".join(names)
+    title = f": {first.title.partition(': ')[2] or first.title}" if len(names) == 1 and first.title else ""
+    return f"{what} on {plan.target}{title}", "; ".join(shared)
+
+
+def labels_of(cells: Sequence[str]) -> dict[str, str]:
+    """What tells cells apart, by their labels: the parts that they do not share; of one cell, its name."""
+    parts = {cell: _parts(cell) for cell in cells}
+    common = [part for part in parts[cells[0]] if all(part in other for other in parts.values())]
+    short = {cell: ", ".join(part for part in own if part not in common) for cell, own in parts.items()}
+    return {cell: label or parts[cell][0] for cell, label in short.items()}
+
+
+def _parts(label: str) -> list[str]:
+    name, _, rest = label.partition(" ")
+    return [short_name(name), *rest.split(", ")]
+
+
+def short_name(workload: str) -> str:
+    """A workload as people call it: `pattern.random_read` is `random_read`."""
+    return workload.removeprefix("pattern.")
+
+
+def _words(workload: Workload, reach: Reach | None) -> list[str]:
+    stop = workload.stop
+    words = [
+        f"records of {format_bytes(workload.record_bytes)}",
+        f"in {format_bytes(workload.span_bytes)}",
+        counted(workload.threads, "thread"),
+        f"depth {workload.depth}",
+    ]
+    words += [f"for {duration(stop.time_ns)}"] if stop.time_ns is not None else []
+    words += [f"until {format_bytes(stop.bytes)}"] if stop.bytes is not None else []
+    words += [f"until {counted(stop.operations, 'operation')}"] if stop.operations is not None else []
+    if reach is None:
+        return [*words, "simulated time"]
+    words.append(api_word(reach.options.api))
+    if reach.options.api != "null":
+        cache = "emptied before each run" if reach.cold else "used"
+        words.append("page cache bypassed" if reach.options.direct else f"page cache {cache}")
+    return words
+
+
+def _common(lists: list[list[str]]) -> list[str]:
+    """The words that all lists have, in the order of the first."""
+    return [word for word in lists[0] if all(word in other for other in lists)]

@@ -1,0 +1,190 @@
+"""`mileage measure`: one measurement or scan on every kind of target, its figures, its refusals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DRIVE = ("-t", "virtual:plain-64gib", "--size", "64MiB")
+
+
+def mileage(*args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mileage", *args]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+
+
+def measured(*args: str) -> str:
+    result = mileage("measure", *args)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def is_narrow(text: str) -> bool:
+    return all(len(line) <= 80 for line in text.splitlines())
+
+
+def cells(*args: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(measured(*args, "--json"))
+    return found
+
+
+def test_one_measurement_says_every_figure() -> None:
+    text = measured(*DRIVE, "--for", "100ms")
+    for word in (
+        "random_read on virtual:plain-64gib",
+        "records of 4 KiB",
+        "MiB/s",
+        "MB/s",
+        "/s",
+        "p50",
+        "p99.9",
+        "max",
+    ):
+        assert word in text
+    assert is_narrow(text)
+
+
+def test_the_same_seed_gives_the_same_figures() -> None:
+    first, again = (measured(*DRIVE, "--for", "50ms", "-w", "mix", "--seed", "5") for _ in range(2))
+    assert first == again
+    assert measured(*DRIVE, "--for", "50ms", "-w", "mix", "--seed", "6") != first
+
+
+def test_a_scan_has_a_row_for_each_level_in_order() -> None:
+    found = cells(*DRIVE, "--operations", "2000", "--vary", "depth=1,2,4..16")
+    assert [cell["cell"].rpartition(" ")[2] for cell in found] == ["1", "2", "4", "8", "16"]
+    rates = [cell["ops_per_s"][0] for cell in found]
+    assert rates == sorted(rates)
+    text = measured(*DRIVE, "--operations", "2000", "--vary", "depth=1,2,4..16")
+    assert [line.split()[:2] for line in text.splitlines() if line.startswith("depth")] == [
+        ["depth", str(depth)] for depth in (1, 2, 4, 8, 16)
+    ]
+
+
+def test_repetitions_have_an_interval() -> None:
+    text = measured(*DRIVE, "--operations", "500", "--vary", "depth=2,4", "--repeat", "3")
+    assert "±" in text
+    assert is_narrow(text)
+    (cell,) = cells(*DRIVE, "--operations", "500", "--repeat", "3", "--depth", "4")
+    assert cell["runs"] == 3
+    assert len(cell["ops_per_s"]) == 3
+    assert cell["latency"]["read"]["count"] == 1500
+
+
+def test_a_directory_is_left_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    text = measured("-t", f"dir:{tmp_path}", "--size", "8MiB", "--operations", "200", "-w", "random_write")
+    assert "sync" in text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.txt"]
+
+
+def test_a_file_with_content_is_only_read(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(os.urandom(1 << 20))
+    before = hashlib.sha256(path.read_bytes()).digest()
+    (cell,) = cells("-t", f"file:{path}", "--operations", "100")
+    assert cell["ops_read"] == 100
+    assert hashlib.sha256(path.read_bytes()).digest() == before
+    result = mileage("measure", "-t", f"file:{path}", "--operations", "100", "-w", "random_write")
+    assert result.returncode == 2
+    assert f"--destroy {path}" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert hashlib.sha256(path.read_bytes()).digest() == before
+
+
+def test_a_file_that_was_given_up_is_written_in_place(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(bytes(1 << 20))
+    inode = path.stat().st_ino
+    measured("-t", f"file:{path}", "--bytes", "1MiB", "-w", "sequential_write", "--destroy", str(path))
+    assert path.stat().st_size == 1 << 20
+    assert path.stat().st_ino == inode
+    assert path.read_bytes() != bytes(1 << 20)
+
+
+def test_a_new_file_is_made_and_removed(tmp_path: Path) -> None:
+    (cell,) = cells("-t", f"file:{tmp_path / 'new'}", "--size", "4MiB", "--operations", "50")
+    assert cell["ops_read"] == 50
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_saved_study_is_reported_and_compared(tmp_path: Path) -> None:
+    scan = (*DRIVE, "--operations", "300", "--vary", "depth=1,4", "--repeat", "3")
+    for name in ("a", "b"):
+        measured(*scan, "--save", str(tmp_path / name))
+    assert (tmp_path / "a" / "report.html").read_text().count("<tr>") == 3
+    assert (tmp_path / "a" / "tables" / "measured.csv").read_text().count("\n") == 3
+    report = mileage("report", str(tmp_path / "a"))
+    assert report.returncode == 0, report.stderr
+    assert "depth 4" in report.stdout
+    compared = mileage("compare", str(tmp_path / "a"), str(tmp_path / "b"))
+    assert compared.returncode == 0, compared.stderr
+    assert "same" in compared.stdout
+    again = mileage("measure", *scan, "--save", str(tmp_path / "a"))
+    assert again.returncode == 2
+    assert "not an empty folder" in again.stderr
+
+
+def test_the_study_file_does_the_same(tmp_path: Path) -> None:
+    scan = (*DRIVE, "--operations", "300", "--vary", "depth=1,4")
+    text = measured(*scan, "--as-study")
+    assert tomllib.loads(text)["measure"]["measure"]["depth"] == [1, 4]
+    (tmp_path / "study.toml").write_text(text)
+    ran = mileage("run", "study.toml", "--out", "out", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    measured(*scan, "--save", str(tmp_path / "saved"))
+    plans = [json.loads((tmp_path / name / "plan.json").read_text())["hash"] for name in ("out", "saved")]
+    assert plans[0] == plans[1]
+
+
+REFUSED = [
+    (("-w", "random_raed"), "'random_raed' is not a workload; did you mean random_read?"),
+    (("-w", "stride:x"), "expected a name, or stride:RECORDS"),
+    (("--record", "4K"), "'4K' is not a size"),
+    (("--record", "3KiB"), "does not divide"),
+    (("--for", "soon"), "'soon' is not a time"),
+    (("--vary", "depht=1,2"), "there is no key 'depht'"),
+    (("--vary", "depth"), "For example --vary depth=1,2,4..64"),
+    (("--vary", "depth=1,3..8"), "neither a factor nor a difference leads from 3 to 8"),
+    (("--vary", "depth=1,2", "--vary", "depth=4"), "depth is varied twice"),
+    (("--depth", "0"), "depth"),
+    (("--reads", "101"), "reads"),
+    (("--poisson",), "spacing: has no effect without rate"),
+    (("--burst", "4"), "burst: has no effect without think"),
+    (("--api", "pread"), "a virtual drive is reached without calls"),
+    (("--pin", "x"), "expected processor numbers"),
+    (("--cold", "--direct"), "--cold and --direct"),
+    (("--destroy", "/dev/null"), "destroys nothing"),
+    (("--repeat", "0"), "repeat"),
+    (("--size", "0"), "span"),
+    (("--content", "ones"), "'ones' is not a content"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), REFUSED, ids=str)
+def test_what_cannot_be_done_is_refused_in_one_line(options: tuple[str, ...], words: str) -> None:
+    result = mileage("measure", *DRIVE, "--for", "10ms", *options)
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+    assert words in result.stderr
+
+
+def test_a_target_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    for target, words in (
+        ("block:/dev/no-such", "no such device"),
+        (f"dir:{tmp_path}/none", "does not exist"),
+        (f"file:{tmp_path}", "a directory"),
+        ("null:x", "has no name"),
+    ):
+        result = mileage("measure", "-t", target)
+        assert result.returncode == 2, result.stderr
+        assert words in result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
