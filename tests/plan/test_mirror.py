@@ -131,7 +131,7 @@ workloads = st.builds(
 )
 
 
-@settings(max_examples=3000, deadline=None, derandomize=False, print_blob=True)
+@settings(max_examples=1500, deadline=None)
 @given(workloads)
 def test_both_sides_accept_the_same_workloads(workload: Workload) -> None:
     try:

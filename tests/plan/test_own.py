@@ -97,8 +97,6 @@ def test_every_key_arrives_in_the_workload(directory: Facts) -> None:
         ramp_to = 2000
         ramp_over = "5 s"
         warm_up = "1 s"
-        think = "2 ms"
-        burst = 8
         api = "uring:batch=8,sqpoll"
         cache = "cold"
         dsync = true
@@ -116,7 +114,6 @@ def test_every_key_arrives_in_the_workload(directory: Facts) -> None:
     assert workload.verify == VerifyTable(Sampled(8))
     assert (workload.generation, workload.sync, workload.sync_every) == (3, "fsync", 16)
     assert workload.load.open == Open(1000, "poisson", Ramp(2000, 5 * 10**9))
-    assert workload.load.think == Think(2 * 10**6, 8)
     assert workload.load.warm_up_ns == 10**9
     assert (workload.span_start_bytes, workload.span_bytes) == (4 << 20, 16 << 20)
     assert reach.options == EngineOptions(
@@ -127,6 +124,13 @@ def test_every_key_arrives_in_the_workload(directory: Facts) -> None:
         timeout_ns=30 * 10**9,
     )
     assert (reach.cold, reach.log) == (True, True)
+
+
+def test_think_time(directory: Facts) -> None:
+    workload = the_workload(
+        study('pattern = "random"', 'record = "4KiB"\nthink = "2 ms"\nburst = 8'), directory()
+    )
+    assert workload.load.think == Think(2 * 10**6, 8)
 
 
 def test_more_than_one_in_flight_means_io_uring(directory: Facts) -> None:
@@ -195,6 +199,16 @@ REFUSED = [
     ),
     ('pattern = "random"\ntimed = true', "", "workload.mine.timed: has no effect without trace"),
     ('pattern = "random"', 'rate = 5\ncap = 5\nrecord = "4KiB"', "measure.it.cap: has no effect beside rate"),
+    (
+        'pattern = "random"',
+        'rate = 5\nthink = "1 s"\nrecord = "4KiB"',
+        "measure.it.think: has no effect beside rate",
+    ),
+    (
+        'pattern = "random"',
+        'sync_every = 5\nsync = "none"\nrecord = "4KiB"',
+        "sync_every: has no effect with sync",
+    ),
     ('pattern = "random"', 'spacing = "poisson"\nrecord = "4KiB"', "it.spacing: has no effect without rate"),
     ('pattern = "random"', 'burst = 4\nrecord = "4KiB"', "it.burst: has no effect without think"),
     (

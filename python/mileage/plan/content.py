@@ -17,6 +17,9 @@ ContentName = Literal["incompressible", "zeros", "iozone_default", "iozone_diagn
 CONTENT_NAMES: Final[tuple[ContentName, ...]] = get_args(ContentName)
 
 
+IOZONE_RECORD_BYTES_MAX: Final = 16 << 20
+
+
 class Mixed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Compressibility and duplication as two independent knobs."""
 
@@ -60,7 +63,7 @@ class VerifyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Verify = Literal["off", "all"] | VerifyTable
 
 
-def content_problem(content: Content) -> Problem | None:
+def content_problem(content: Content, record_bytes: int) -> Problem | None:
     """The first rule that a content breaks; None when it breaks none."""
     if isinstance(content, str):
         return None
@@ -69,6 +72,11 @@ def content_problem(content: Content) -> Problem | None:
         return "content", f"found {' and '.join(given) or 'none'} of mixed, iozone_dedup: expected one"
     table: Mixed | IozoneDedup | None = content.mixed or content.iozone_dedup
     assert table is not None
+    if content.iozone_dedup is not None and record_bytes > IOZONE_RECORD_BYTES_MAX:
+        return (
+            "record_bytes",
+            f"{record_bytes}: IOzone's content has records of 512 to {IOZONE_RECORD_BYTES_MAX}",
+        )
     fields = table.__struct_fields__
     return first_problem((f"content.{given[0]}.{field}", getattr(table, field), 0, 100) for field in fields)
 

@@ -16,7 +16,7 @@ import msgspec
 from mileage.plan import sizes
 from mileage.plan.api import URING, EngineOptions, Reach, read_api
 from mileage.plan.content import read_content, read_verify
-from mileage.plan.load import Load, Open, Ramp, Spacing, Think, read_cap
+from mileage.plan.load import OPERATIONS_PER_S_MAX, Load, Open, Ramp, Spacing, Think, read_cap
 from mileage.plan.rules import U32_MAX, U64_MAX
 from mileage.plan.workload import Files, Sync
 
@@ -101,8 +101,8 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
         ("discards", how.discards, 0, 100),
         ("sync_every", how.sync_every, 0, U64_MAX),
         ("generation", how.generation, 0, U32_MAX),
-        ("rate", how.rate, 1, U64_MAX),
-        ("ramp_to", how.ramp_to, 1, U64_MAX),
+        ("rate", how.rate, 1, OPERATIONS_PER_S_MAX),
+        ("ramp_to", how.ramp_to, 1, OPERATIONS_PER_S_MAX),
         ("burst", how.burst, 1, U64_MAX),
     )
     for key, found, low, high in ranges:
@@ -133,8 +133,11 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
     for key, other in (*needs, ("burst", "think")):
         if getattr(how, key) is not None and getattr(how, other) is None:
             yield key, f"has no effect without {other}; give both or neither"
-    if how.rate is not None and how.cap is not None:
-        yield "cap", "has no effect beside rate, which already says how fast; give one of them"
+    for key in ("cap", "think"):
+        if how.rate is not None and getattr(how, key) is not None:
+            yield key, "has no effect beside rate, which alone says when operations start; give one of them"
+    if how.sync_every and how.sync == "none":
+        yield "sync_every", 'has no effect with sync = "none"; choose fsync or fdatasync'
 
 
 def has_no_effect(how: How, kind: str) -> tuple[str, str] | None:

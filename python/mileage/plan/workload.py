@@ -122,10 +122,16 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             or self._span_problem()
             or self._stop_problem()
             or pattern_problem(self.pattern, self.record_bytes)
-            or content_problem(self.content)
+            or self._sync_problem()
+            or content_problem(self.content, self.record_bytes)
             or load_problem(self.load)
             or verify_problem(self.verify)
         )
+
+    def _sync_problem(self) -> Problem | None:
+        if self.sync_every and self.sync == "none":
+            return "sync_every", f"{self.sync_every}: without a sync there is none between writes; choose one"
+        return None
 
     def _span_problem(self) -> Problem | None:
         records = self.span_bytes // self.record_bytes
