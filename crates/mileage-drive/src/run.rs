@@ -5,13 +5,14 @@
 //! run begins where the device's clock stands and leaves it at the last completion.
 //!
 //! # Refused here
-//! Verification: a virtual drive keeps no content, so that there is nothing to compare.
+//! Verification: a virtual drive keeps no content, so that there is nothing to compare. A file for each thread: there
+//! are no files on it.
 
 use crate::device::{self, BlockDevice, Refusal, Request, RequestKind, Status};
 use crate::earliest::{Earliest, NEVER};
 use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
-use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step, Verify, Workload};
+use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Verify, Workload};
 
 /// First length of the series' intervals; it doubles as the run gets longer.
 const INTERVAL_NS: u64 = 1_000_000;
@@ -83,6 +84,10 @@ pub fn run<D: BlockDevice, O: Observer>(
     if workload.verify != Verify::Off {
         let why = "keeps no content that could be compared: leave verify out";
         return Err(Error::NotVirtual { what: "verify", found: format!("{:?}", workload.verify), why });
+    }
+    if workload.files != Files::Shared {
+        let why = "is one device without files: use threads on parts of it, or a target with a file system";
+        return Err(Error::NotVirtual { what: "files", found: "per_thread".to_owned(), why });
     }
     let mut running = Running::new(device, workload, observer)?;
     running.turn(poll);

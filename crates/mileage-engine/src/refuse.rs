@@ -67,9 +67,6 @@ pub(crate) fn check(workload: &Workload, options: &Options) -> Result<(), Error>
         }
         Api::Positioned | Api::Seek | Api::Uring { .. } => {}
     }
-    if workload.load.warm_up_ns > 0 {
-        return not_built("load.warm_up_ns", &workload.load.warm_up_ns);
-    }
     check_not_built(options)?;
     pin::check(&options.pin_cpus)
 }

@@ -1,6 +1,6 @@
 //! Which record comes next.
 
-use crate::workload::{Workload, share};
+use crate::workload::{Files, Workload, share};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
@@ -149,6 +149,7 @@ impl Records {
     pub(crate) fn new(workload: &Workload, thread: u32) -> Self {
         let (first, count) = match workload.pattern {
             PatternKind::Random => (0, workload.records()),
+            _ if workload.files == Files::PerThread => (0, workload.records()),
             _ => share(workload.records(), thread, workload.threads),
         };
         let shuffle = match workload.pattern {

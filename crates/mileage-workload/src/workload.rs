@@ -73,7 +73,7 @@ pub struct Workload {
     pub record_bytes: u32,
     /// First byte of the span, a multiple of the record.
     pub span_start_bytes: u64,
-    /// Length of the span, a multiple of the record, with at least one record for each thread.
+    /// Length of the span, a multiple of the record, with at least one record for each thread that shares it.
     pub span_bytes: u64,
     /// Operations outstanding per thread, 1 to 4096, held constant (closed loop).
     pub depth: u32,
@@ -210,7 +210,8 @@ impl Workload {
         in_range("threads", u64::from(self.threads), 1, u64::from(Self::THREADS_MAX))?;
         multiple("span_start_bytes", self.span_start_bytes, record)?;
         multiple("span_bytes", self.span_bytes, record)?;
-        in_range("records in the span", self.records(), u64::from(self.threads), u64::from(u32::MAX))?;
+        let sharing = if self.files == Files::Shared { u64::from(self.threads) } else { 1 };
+        in_range("records in the span", self.records(), sharing, u64::from(u32::MAX))?;
         if self.span_start_bytes.checked_add(self.span_bytes).is_none() {
             return Err(Error::OutOfRange {
                 what: "span_start_bytes",
@@ -259,9 +260,6 @@ impl Workload {
             return refuse("content", &self.content);
         }
         let plain = Self::default();
-        if self.files != plain.files {
-            return refuse("files", &self.files);
-        }
         if self.verify != plain.verify {
             return refuse("verify", &self.verify);
         }

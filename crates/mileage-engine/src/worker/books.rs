@@ -3,8 +3,9 @@
 
 use super::failure::{closing_overdue, overdue};
 use super::{Shared, Told};
-use crate::audit::ThreadIo;
+use crate::audit::{Snapshot, ThreadIo};
 use crate::custody::Held;
+use crate::error::Error;
 use mileage_measure::{Histogram, Mismatch, RunError, Series, ThreadRecord};
 use mileage_workload::{Op, OpKind};
 use std::path::Path;
@@ -71,6 +72,8 @@ pub(crate) struct Completed<'a> {
     pub(crate) due_ns: Option<u64>,
     pub(crate) submit_ns: u64,
     pub(crate) complete_ns: u64,
+    /// False for an operation of the warm-up, of which nothing is booked.
+    pub(crate) counted: bool,
 }
 
 /// A thread's books. Nothing in them grows while operations run.
@@ -81,6 +84,10 @@ pub(crate) struct Books<'a> {
     tell_ns: u64,
     first_done_ns: &'a AtomicU64,
     is_done: bool,
+    /// The kernel's account where counting began.
+    before: Option<Snapshot>,
+    /// When counting began; the series starts there.
+    base_ns: u64,
 }
 
 impl Part {
@@ -146,6 +153,8 @@ impl<'a> Books<'a> {
             tell_ns: TELL_NS,
             first_done_ns: &shared.first_done_ns.0,
             is_done: false,
+            before: None,
+            base_ns: shared.workload.load.warm_up_ns,
         }
     }
 
@@ -156,6 +165,37 @@ impl<'a> Books<'a> {
             self.part.begin();
             self.part.under_way = Some(UnderWay::Operation(*op, at_ns));
         }
+    }
+
+    /// From here on the kernel's account is that of the operations that count: at the start, and again after a
+    /// warm-up.
+    ///
+    /// # Errors
+    /// The kernel keeps no account.
+    pub(crate) fn begin_audit(&mut self) -> Result<(), Error> {
+        self.before = Some(Snapshot::take()?);
+        Ok(())
+    }
+
+    /// The kernel's account of what counts ends here.
+    ///
+    /// # Errors
+    /// The kernel keeps no account.
+    pub(crate) fn end_audit(&mut self) -> Result<(), Error> {
+        if let Some(before) = self.before {
+            self.part.io = Some(before.until(&Snapshot::take()?));
+        }
+        Ok(())
+    }
+
+    /// The warm-up is over: the next operation is the first that counts. True when noting it took time.
+    #[cold]
+    pub(crate) fn warmed_up(&mut self) -> bool {
+        let audited = self.before.is_some();
+        if audited {
+            self.before = Snapshot::take().ok();
+        }
+        audited
     }
 
     /// Book `calls` calls that moved `bytes` of an operation, whether or not it will complete.
@@ -174,8 +214,12 @@ impl<'a> Books<'a> {
     /// closed, progress told): who times operations reads the clock again.
     #[inline]
     pub(crate) fn completed(&mut self, done: Completed<'_>) -> bool {
-        let Completed { op, due_ns, submit_ns, complete_ns } = done;
+        let Completed { op, due_ns, submit_ns, complete_ns, counted } = done;
+        if !counted {
+            return false;
+        }
         let part = &mut *self.part;
+        let at_ns = complete_ns.saturating_sub(self.base_ns);
         if complete_ns > self.first_done_ns.load(Ordering::Relaxed) && part.at_first_done.is_none() {
             part.note_first_done(op);
         }
@@ -184,18 +228,18 @@ impl<'a> Books<'a> {
             OpKind::Read => {
                 part.record.ops_read += 1;
                 part.read.record(latency_ns);
-                part.series.record(complete_ns, bytes, 0, latency_ns)
+                part.series.record(at_ns, bytes, 0, latency_ns)
             }
             OpKind::Write => {
                 part.record.ops_written += 1;
                 part.write.record(latency_ns);
-                part.series.record(complete_ns, 0, bytes, latency_ns)
+                part.series.record(at_ns, 0, bytes, latency_ns)
             }
             OpKind::Discard => {
                 part.ops_discarded += 1;
                 part.bytes_discarded += bytes;
                 part.discard.record(latency_ns);
-                part.series.record(complete_ns, 0, 0, latency_ns)
+                part.series.record(at_ns, 0, 0, latency_ns)
             }
             OpKind::Sync => {
                 part.sync.record(latency_ns);

@@ -19,7 +19,6 @@ use crate::api::seek::Seek;
 use crate::api::stream::Stream;
 use crate::api::uring::Settings;
 use crate::api::vectored::Vectored;
-use crate::audit::Snapshot;
 use crate::clock::RunClock;
 use crate::error::Error;
 use crate::gate::Gate;
@@ -85,7 +84,7 @@ trait Loop<'a> {
     /// Turn the execution until it is done, the run is halted, or an operation fails; the failure and when it came.
     fn turn(&mut self, clock: RunClock) -> Option<(u64, RunError)>;
 
-    /// What was written down.
+    /// What is written down.
     fn books(&mut self) -> &mut Books<'a>;
 }
 
@@ -133,14 +132,17 @@ fn work_loop<'a, L: Loop<'a>>(
 ) -> Result<Part, Error> {
     let seat = shared.gate.seat();
     wait::prepare();
-    let bound = pin::bind(&shared.options.pin_cpus, thread);
-    let prepared = bound.and_then(|()| Ok((prepare()?, shared.options.audit.then(Snapshot::take).transpose()?)));
-    let (mut turner, before) = prepared.inspect_err(|_| shared.halt(FAILED))?;
+    let prepared = pin::bind(&shared.options.pin_cpus, thread).and_then(|()| {
+        let mut turner = prepare()?;
+        if shared.options.audit {
+            turner.books().begin_audit()?;
+        }
+        Ok(turner)
+    });
+    let mut turner = prepared.inspect_err(|_| shared.halt(FAILED))?;
     let failure = turner.turn(RunClock::since(seat.wait()));
     let books = turner.books();
-    if let Some(before) = before {
-        books.part.io = Some(before.until(&Snapshot::take()?));
-    }
+    books.end_audit()?;
     books.part.failure = failure;
     books.tell();
     let mut part = books.part.hand_over();

@@ -44,6 +44,8 @@ struct Flight {
     submit_ns: u64,
     /// Bytes of it that were moved.
     done: u32,
+    /// Whether it counts in the record.
+    counted: bool,
 }
 
 /// Everything the loop touches; nothing in it grows while operations run.
@@ -68,6 +70,8 @@ pub(super) struct RingLoop<'a, O> {
     handed_on: bool,
     /// Processor time of the thread when it began.
     began_cpu_ns: u64,
+    /// Whether the warm-up is over.
+    counted: bool,
 }
 
 /// An operation that failed, and when.
@@ -103,6 +107,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             workers: Workers::default(),
             handed_on: false,
             began_cpu_ns: 0,
+            counted: workload.load.warm_up_ns == 0,
         })
     }
 
@@ -121,6 +126,12 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             out.clear();
             match self.execution.next(at_ns, &mut out) {
                 Step::Issue => {
+                    if self.execution.counted() && !self.counted {
+                        self.counted = true;
+                        if self.books.warmed_up() {
+                            at_ns = clock.now_ns();
+                        }
+                    }
                     self.issue(&mut at_ns, &out, clock)?;
                     ready = ready.saturating_sub(out.len());
                     continue;
@@ -149,7 +160,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                 fill(&mut self.ring, &mut self.data, *slot, op);
             }
             *at_ns = clock.now_ns();
-            self.books.part.fill_ns += *at_ns - began_ns;
+            self.books.part.fill_ns += if self.counted { *at_ns - began_ns } else { 0 };
         }
         let batch = self.settings.batch as usize;
         for (number, op) in out.iter().enumerate() {
@@ -161,7 +172,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                 self.about_to_hand_on(op);
             }
             let due_ns = self.execution.due_ns().get(number).copied();
-            let flight = Flight { op: *op, due_ns, submit_ns: *at_ns, done: 0 };
+            let flight = Flight { op: *op, due_ns, submit_ns: *at_ns, done: 0, counted: self.counted };
             self.flights[slot as usize] = Some(flight);
             if op.kind == OpKind::Sync && self.settings.iopoll {
                 self.sync_aside(slot, flight, clock)?;
@@ -242,7 +253,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     #[inline]
     fn enter(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), Failed> {
-        self.books.moved(OpKind::Sync, 0, 1);
+        self.books.moved(OpKind::Sync, 0, u64::from(self.counted));
         self.ring.enter(want, Duration::from_nanos(wait_ns)).map_err(|errno| (clock.now_ns(), self.broken(errno)))
     }
 
@@ -284,7 +295,9 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             Err(errno) => return Err((now_ns, self.describe(flight, Some(errno)))),
         };
         if matches!(flight.op.kind, OpKind::Read | OpKind::Write) {
-            self.books.moved(flight.op.kind, count as usize, 0);
+            if flight.counted {
+                self.books.moved(flight.op.kind, count as usize, 0);
+            }
             flight.done += count;
             if flight.done < flight.op.length_bytes {
                 if count == 0 {
@@ -301,8 +314,8 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     #[inline]
     fn finish(&mut self, slot: u32, flight: Flight, now_ns: u64) {
-        let Flight { op, due_ns, submit_ns, .. } = flight;
-        self.books.completed(Completed { op: &op, due_ns, submit_ns, complete_ns: now_ns });
+        let Flight { op, due_ns, submit_ns, counted, .. } = flight;
+        self.books.completed(Completed { op: &op, due_ns, submit_ns, complete_ns: now_ns, counted });
         self.execution.complete(now_ns);
         self.observer.completed(&Completion {
             thread: self.thread,
@@ -310,7 +323,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             due_ns: due_ns.unwrap_or(submit_ns),
             submit_ns,
             complete_ns: now_ns,
-            counted: true,
+            counted,
         });
         self.flights[slot as usize] = None;
         self.free.push(slot);

@@ -62,6 +62,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
         // Operations that the execution has ready; at zero it must compute more.
         let mut ready = self.execution.upcoming().len();
         let mut at_ns = clock.now_ns();
+        let mut counted = self.shared.workload.load.warm_up_ns == 0;
         loop {
             if ready == 0 {
                 ready = self.execution.upcoming().len();
@@ -87,12 +88,19 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             let op = out[0];
             let due_ns = self.execution.due_ns().first().copied();
             self.books.begin(&op, at_ns);
-            let done = self.perform(&op, clock, &mut at_ns);
+            if self.execution.counted() && !counted {
+                counted = true;
+                if self.books.warmed_up() {
+                    at_ns = clock.now_ns();
+                }
+            }
+            let done = self.perform(&op, counted, clock, &mut at_ns);
             let end_ns = clock.now_ns();
             if let Err(failure) = done {
                 return self.give_up(end_ns, failure);
             }
-            let long = self.books.completed(Completed { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns });
+            let done = Completed { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns, counted };
+            let long = self.books.completed(done);
             ready -= usize::from(op.kind != OpKind::Sync);
             self.execution.complete(end_ns);
             self.observer.completed(&Completion {
@@ -101,7 +109,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 due_ns: due_ns.unwrap_or(at_ns),
                 submit_ns: at_ns,
                 complete_ns: end_ns,
-                counted: true,
+                counted,
             });
             at_ns = if long { clock.now_ns() } else { end_ns };
         }
@@ -109,23 +117,23 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
 
     /// Do one operation whole. What it carries may have to be generated first; `submit_ns` then moves on.
     #[inline]
-    fn perform(&mut self, op: &Op, clock: RunClock, submit_ns: &mut u64) -> Result<(), Failure> {
+    fn perform(&mut self, op: &Op, counted: bool, clock: RunClock, submit_ns: &mut u64) -> Result<(), Failure> {
         let Self { shared, transfer, data, books, .. } = self;
         let at = |done: usize| op.offset_bytes + done as u64;
         match op.kind {
             OpKind::Read => {
                 let into = data.incoming(op);
-                move_whole::<T>(op, shared, books, |done| transfer.read(at(done), &mut into[done..]))
+                move_whole::<T>(op, shared, counted, books, |done| transfer.read(at(done), &mut into[done..]))
             }
             OpKind::Write => {
                 let fills = data.fills();
                 let from = data.outgoing(op);
                 if fills {
                     let filled_ns = clock.now_ns();
-                    books.part.fill_ns += filled_ns - *submit_ns;
+                    books.part.fill_ns += if counted { filled_ns - *submit_ns } else { 0 };
                     *submit_ns = filled_ns;
                 }
-                move_whole::<T>(op, shared, books, |done| transfer.write(at(done), &from[done..]))
+                move_whole::<T>(op, shared, counted, books, |done| transfer.write(at(done), &from[done..]))
             }
             OpKind::Sync | OpKind::Discard => self.command(op),
         }
@@ -194,13 +202,16 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
 fn move_whole<T: Transfer>(
     op: &Op,
     shared: &Shared,
+    counted: bool,
     books: &mut Books<'_>,
     mut call: impl FnMut(usize) -> Result<usize, Errno>,
 ) -> Result<(), Failure> {
     let (length, mut done, mut tries) = (op.length_bytes as usize, 0, 0);
     while done < length {
         let answer = books.part.outside(|| call(done));
-        books.moved(op.kind, answer.unwrap_or(0), T::CALLS);
+        if counted {
+            books.moved(op.kind, answer.unwrap_or(0), T::CALLS);
+        }
         match answer {
             Ok(0) => return Err(Failure { op: *op, errno: None, done }),
             Ok(count) => done += count,

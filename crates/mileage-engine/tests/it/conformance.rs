@@ -1,7 +1,7 @@
 //! The contract of execution, judged by its own suite on real files.
 
 use crate::scratch::{file_of, finish, has_direct};
-use mileage_engine::{Options, start_observed};
+use mileage_engine::{Api, Options, start_observed};
 use mileage_workload::conformance::{Log, Scope, check};
 use mileage_workload::{Completion, Observer, Workload};
 use std::sync::mpsc::{Sender, channel};
@@ -34,7 +34,7 @@ pub fn seed() -> u64 {
 #[test]
 fn through_the_page_cache() {
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    check(seed(), 200, &Scope::plain(TARGET_BYTES, 1), |workload| drive(workload, Options::new(&path)));
+    check(seed(), 200, &Scope::whole(TARGET_BYTES, 1), |workload| drive(workload, Options::new(&path)));
 }
 
 #[test]
@@ -43,6 +43,17 @@ fn past_the_page_cache() {
         return;
     }
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    let scope = Scope::plain(TARGET_BYTES, 1);
+    let scope = Scope::whole(TARGET_BYTES, 1);
     check(seed(), 60, &scope, |workload| drive(workload, Options { direct: true, ..Options::new(&path) }));
+}
+
+#[test]
+fn through_every_api_of_one_operation_at_a_time() {
+    let (_folder, path) = file_of(TARGET_BYTES as usize);
+    for api in [Api::Seek, Api::Vectored { parts: 4 }, Api::Mmap, Api::Stdio { buffer_bytes: 3000 }, Api::Null] {
+        // The one thing that a stream cannot do is refused, and tested elsewhere.
+        let discards = !matches!(api, Api::Stdio { .. });
+        let scope = Scope { discards, ..Scope::whole(TARGET_BYTES, 1) };
+        check(seed(), 40, &scope, |workload| drive(workload, Options { api, ..Options::new(&path) }));
+    }
 }

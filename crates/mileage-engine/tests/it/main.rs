@@ -7,6 +7,7 @@ mod faults;
 mod layout;
 mod metadata;
 mod metadata_calls;
+mod options;
 mod refusals;
 mod ring;
 mod scratch;

@@ -103,10 +103,10 @@ fn records_that_direct_io_cannot_carry() {
 }
 
 /// A block device over a file, detached whatever happens.
-struct Loop(String);
+pub struct Loop(pub String);
 
 impl Loop {
-    fn attach(file: &Path) -> Option<Self> {
+    pub fn attach(file: &Path) -> Option<Self> {
         std::fs::write(file, vec![0; 8 << 20]).unwrap();
         let output = std::process::Command::new("losetup")
             .args(["--find", "--show", "--sector-size", "4096"])
