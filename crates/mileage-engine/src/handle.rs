@@ -16,9 +16,11 @@ use crate::watchdog::{Watchdog, within};
 use crate::worker::{FAILED, Padded, Part, STOPPED, Shared, work};
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Unobserved, Workload};
+use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -112,8 +114,9 @@ pub fn start_observed<O: Observer + Send + 'static>(
     let parts = (0..threads).map(|_| None).collect();
     let state = Mutex::new(State { running: threads, parts, threads: Vec::new(), watchdog: None, outcome: None });
     let handle = Handle { run: Arc::new(Run { shared, state, finished: Condvar::new() }) };
+    let (give_back, returned) = channel();
     for (thread, file) in (0..threads).zip(files) {
-        match spawn(&handle.run, thread, file, observer(thread)) {
+        match spawn(&handle.run, thread, file, give_back.clone(), observer(thread)) {
             Ok(joinable) => handle.run.lock().threads.push(joinable),
             Err(error) => {
                 handle.run.abandon();
@@ -121,6 +124,9 @@ pub fn start_observed<O: Observer + Send + 'static>(
             }
         }
     }
+    // Every thread has the target in a table of its own then, and closes it there.
+    drop(give_back);
+    returned.into_iter().for_each(drop);
     handle.run.lock().watchdog = Run::watch(&handle.run).map_err(|error| handle.run.unwatched(&error))?;
     Ok(handle)
 }
@@ -143,10 +149,13 @@ fn spawn<O: Observer + Send + 'static>(
     run: &Arc<Run>,
     thread: u32,
     file: Option<TargetFile>,
+    give_back: Sender<OwnedFd>,
     observer: O,
 ) -> std::io::Result<JoinHandle<()>> {
     let run = Arc::clone(run);
     std::thread::Builder::new().name(format!("mileage-{thread}")).spawn(move || {
+        let file = file.map(|file| file.into_own_table(&give_back)).transpose();
+        drop(give_back);
         let worked = catch_unwind(AssertUnwindSafe(|| work(&run.shared, thread, file, observer)));
         if worked.as_ref().is_err_and(|panic| panic.is::<LeftBehind>()) {
             return;

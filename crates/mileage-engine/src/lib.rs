@@ -33,6 +33,8 @@ mod clock;
 #[expect(unsafe_code, reason = "hands a box from thread to thread")]
 mod custody;
 mod data;
+#[expect(unsafe_code, reason = "leaves the process's table of open files")]
+mod descriptors;
 mod errno;
 mod error;
 mod gate;

@@ -1,9 +1,11 @@
 //! An open target, and what every API does with it in the same way.
 
+use crate::descriptors;
 use mileage_workload::Sync;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
+use std::sync::mpsc::{SendError, Sender};
 
 /// One thread's own open file or device.
 #[derive(Debug)]
@@ -26,6 +28,18 @@ impl TargetFile {
 
     pub(crate) fn fd(&self) -> &OwnedFd {
         &self.fd
+    }
+
+    /// The same file in a descriptor table of the calling thread's own. What was in the process's table is given back
+    /// to be closed by a thread that still has that table.
+    pub(crate) fn into_own_table(self, give_back: &Sender<OwnedFd>) -> Result<Self, Errno> {
+        let Self { fd, block_device } = self;
+        let own = descriptors::take(&fd);
+        if let Err(SendError(fd)) = give_back.send(fd) {
+            // Nobody is left to close it, and the number may be another file's in this thread.
+            std::mem::forget(fd);
+        }
+        Ok(Self { fd: own?, block_device })
     }
 
     /// The descriptor alone, for an API that owns it.

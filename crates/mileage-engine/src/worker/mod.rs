@@ -29,6 +29,7 @@ use books::Books;
 use mileage_measure::RunError;
 use mileage_workload::{Files, Observer, Workload};
 use ring_loop::RingLoop;
+use rustix::io::Errno;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use sync_loop::SyncLoop;
@@ -92,17 +93,21 @@ trait Loop<'a> {
 pub(crate) fn work<O: Observer>(
     shared: &Shared,
     thread: u32,
-    file: Option<TargetFile>,
+    file: Result<Option<TargetFile>, Errno>,
     observer: O,
 ) -> Result<Part, Error> {
     let Shared { workload, options, .. } = shared;
-    let Some(file) = file else {
+    let cannot = |what| move |errno| target::failed(what, &shared.path_of(thread))(errno);
+    let file = file.inspect_err(|_| {
+        shared.halt(FAILED);
+        drop(shared.gate.seat());
+    });
+    let Some(file) = file.map_err(cannot("have a descriptor of"))? else {
         return work_loop(shared, thread, || SyncLoop::new(shared, thread, Null, observer));
     };
     if let Some(settings) = Settings::of(options) {
         return work_loop(shared, thread, || RingLoop::new(shared, thread, file.into_fd(), settings, observer));
     }
-    let cannot = |what| move |errno| target::failed(what, &shared.path_of(thread))(errno);
     match options.api {
         Api::Seek => work_loop(shared, thread, || SyncLoop::new(shared, thread, Seek::new(file), observer)),
         Api::Vectored { parts } => {
