@@ -5,6 +5,9 @@ Where `plan`, `target`, `record` and `execute` meet, without the judgement: what
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from mileage.errors import Refused
 from mileage.execute import Progress, execute_study
 from mileage.plan import Plan, TargetFacts
@@ -73,3 +76,16 @@ def do(
             if done:
                 opened.cleanup()
             opened.close()
+
+
+@contextmanager
+def opened(resolved: Plan, destroy: str | None) -> Iterator[Target]:
+    """The target of a plan, prepared and purged, and cleaned up on the way out, whatever the way was.
+
+    Raises Refused and RunFailed as `open_target` and `Target.prepare` do.
+    """
+    keep = resolved.study.state.start == "kept"
+    with open_target(resolved.target, plan_hash=resolved.hash, destroy=destroy, keep=keep) as target:
+        target.prepare(resolved.work_bytes)
+        target.purge()
+        yield target

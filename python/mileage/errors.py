@@ -15,7 +15,7 @@ What it refuses: wrapping programming errors. A TypeError stays a TypeError and 
 from __future__ import annotations
 
 import errno
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 UNKNOWN_CAUSE: Final = "unknown"
 """The cause of a RunFailed when nobody knows it."""
@@ -51,7 +51,8 @@ class RunFailed(MileageError):
     """A run could not be completed.
 
     `cause` is the kind of failure: a symbolic errno name such as "ENOSPC" or "EIO" when the operating system
-    said why, "vanished" when the target disappeared, or "unknown".
+    said why, "vanished" when the target disappeared, "verification" when what was read is not what was written, or
+    "unknown". `record` is what the run had done until then, where that is known.
     """
 
     exit_status: ClassVar[int] = 3
@@ -59,6 +60,7 @@ class RunFailed(MileageError):
     def __init__(self, message: str, *, cause: str = UNKNOWN_CAUSE) -> None:
         super().__init__(message)
         self.cause: str = cause
+        self.record: dict[str, Any] | None = None
 
     @classmethod
     def from_os_error(cls, what: str, error: OSError) -> RunFailed:

@@ -188,3 +188,46 @@ def test_a_target_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
         assert result.returncode == 2, result.stderr
         assert words in result.stderr
         assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+
+
+def test_an_open_loop_shows_response_beside_service() -> None:
+    text = measured(*DRIVE, "--for", "200ms", "--rate", "2000", "--poisson", "--depth", "8")
+    assert "service" in text
+    assert "response" in text
+    (cell,) = cells(*DRIVE, "--for", "200ms", "--rate", "2000", "--depth", "8")
+    assert cell["ops_per_s"][0] == pytest.approx(2000, rel=0.05)
+    assert cell["latency"]["response"]["count"] == cell["ops_read"]
+
+
+def test_the_highest_rate_that_keeps_a_latency_is_searched() -> None:
+    given = (*DRIVE, "--operations", "3000", "--depth", "32", "--poisson", "--latency-target", "p99=100us")
+    text = measured(*given)
+    assert is_narrow(text)
+    probes = [line.split() for line in text.splitlines() if line.endswith((" yes", " no"))]
+    assert {probe[-1] for probe in probes} == {"yes", "no"}
+    found = json.loads(measured(*given, "--json"))
+    best = found["search"]["best"]["rate"]
+    assert f"up to {best:,} operations per second" in text
+    assert found["cells"][0]["ops_per_s"][0] == pytest.approx(best, rel=0.1)
+    assert all(probe["kept"] is False for probe in found["search"]["probes"] if probe["rate"] > best)
+
+
+def test_a_latency_that_no_rate_keeps_is_said() -> None:
+    text = measured(*DRIVE, "--operations", "500", "--latency-target", "p99=1us")
+    assert "No rate keeps p99=1us" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--latency-target", "p98=1ms"), "expected one of p50"),
+        (("--latency-target", "p99"), "expected one of p50"),
+        (("--latency-target", "p99=1ms", "--vary", "depth=1,2"), "leave --vary out"),
+        (("--latency-target", "p99=1ms", "--rate", "5"), "leave --rate out"),
+        (("--latency-target", "p99=1ms", "--cap", "5"), "leave --rate and --cap out"),
+    ],
+)
+def test_a_search_that_makes_no_sense_is_refused(options: tuple[str, ...], words: str) -> None:
+    result = mileage("measure", *DRIVE, "--operations", "50", *options)
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert words in result.stderr

@@ -45,6 +45,7 @@ _LOAD = "load"
 @click.option("--cold", is_flag=True, help="Use the page cache, emptied of the target before each run.")
 @click.option("--rate", type=int, metavar="N", help="Open loop: operations per second that are due.")
 @click.option("--poisson", is_flag=True, help="With --rate: random gaps instead of even ones.")
+@click.option("--latency-target", metavar="P=TIME", help="Search the highest --rate that keeps it: p99=1ms.")
 @click.option("--cap", metavar="RATE", help="Not faster than so many operations per second, or 100MiB/s.")
 @click.option("--think", metavar="TIME", help="Pause after each operation (after each --burst).")
 @click.option("--burst", type=int, metavar="N", help="With --think: operations between pauses.")

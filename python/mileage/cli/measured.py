@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -14,38 +14,56 @@ from mileage.execute.watch import Watch
 from mileage.measuring import Measurement, asked_of, measure, planned, refuse_existing
 from mileage.plan import Asked, one_off, to_toml
 from mileage.plan.how import Cache, How
+from mileage.plan.load import Spacing
 from mileage.report.measured import measured_text
 from mileage.report.setting import labels_of, setting_text
+
+if TYPE_CHECKING:
+    from mileage.searching import Found
+
+WRITING = "writing what is read"
 
 
 def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     """Measure what the options ask for. Raises Refused and RunFailed."""
     asked = _asked(given)
-    study = one_off(asked)
-    if given["as_study"]:
-        planned(study, given["destroy"])
-        click.echo(to_toml(study), nl=False)
-        return
-    save = given["save"]
+    destroy, save = given["destroy"], given["save"]
     if save is not None:
         refuse_existing(save)
-    plan = planned(study, given["destroy"])
-    labels = labels_of([cell.label for cell in plan.cells])
-    names = [labels.get(run.cell, "writing what is read") for run in plan.runs]
-    with Watch(plan.runs, names, simulated=plan.facts.virtual) as progress:
-        found = measure(
-            plan, destroy=given["destroy"], save=save, progress=progress, command=("mileage", *arguments)
-        )
-    _print(found, labels, given)
+    found = None
+    if given["latency_target"] is not None:
+        from mileage.cli.searched import print_nothing, searched
 
-
-def _print(found: Measurement, labels: dict[str, str], given: dict[str, Any]) -> None:
-    if given["as_json"]:
-        click.echo(msgspec.json.format(msgspec.json.encode(found.cells), indent=2))
+        found = searched(asked, given)
+        if found.best is None:
+            print_nothing(found, given)
+            return
+        spacing: Spacing = "poisson" if given["poisson"] else "constant"
+        how = msgspec.structs.replace(asked.how, rate=found.best.rate, spacing=spacing)
+        asked = msgspec.structs.replace(asked, how=how)
+    study = one_off(asked)
+    plan = planned(study, destroy)
+    if given["as_study"]:
+        click.echo(to_toml(study), nl=False)
         return
-    click.echo(setting_text(found.plan))
-    click.echo(measured_text(found.cells, [labels[cell.cell] for cell in found.cells]), nl=False)
-    for note in found.notes:
+    labels = labels_of([cell.label for cell in plan.cells])
+    names = [labels.get(run.cell, WRITING) for run in plan.runs]
+    with Watch(plan.runs, names, simulated=plan.facts.virtual) as progress:
+        done = measure(plan, destroy=destroy, save=save, progress=progress, command=("mileage", *arguments))
+    _print(done, labels, found, given)
+
+
+def _print(done: Measurement, labels: dict[str, str], found: Found | None, given: dict[str, Any]) -> None:
+    if given["as_json"]:
+        value: Any = done.cells if found is None else {"search": found, "cells": done.cells}
+        click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+        return
+    if found is not None and found.best is not None:
+        told = f"{given['latency_target']} is kept up to {found.best.rate:,} operations per second"
+        click.echo(f"\n{told}; measured there once more:\n")
+    click.echo(setting_text(done.plan))
+    click.echo(measured_text(done.cells, [labels[cell.cell] for cell in done.cells]), nl=False)
+    for note in done.notes:
         click.echo(f"note: {note}")
     if given["save"] is not None:
         click.echo(f"\nStudy folder: {given['save']} (mileage report, mileage compare)")
@@ -54,7 +72,6 @@ def _print(found: Measurement, labels: dict[str, str], given: dict[str, Any]) ->
 def _asked(given: dict[str, Any]) -> Asked:
     cache = _cache(given)
     asked = asked_of(given["target"], given["destroy"], cache)
-    rate, poisson = given["rate"], given["poisson"]
     how = How(
         reads=given["reads"],
         discards=given["discards"],
@@ -63,8 +80,8 @@ def _asked(given: dict[str, Any]) -> Asked:
         generation=given["generation"],
         sync=given["sync"],
         sync_every=given["sync_every"],
-        rate=rate,
-        spacing="poisson" if poisson else None,
+        rate=given["rate"],
+        spacing="poisson" if given["poisson"] and given["latency_target"] is None else None,
         cap=given["cap"],
         think=given["think"],
         burst=given["burst"],

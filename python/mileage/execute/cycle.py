@@ -162,6 +162,7 @@ class Cycle:
                         "run": run.index,
                         "cause": failure.cause,
                         "message": str(failure),
+                        "record": failure.record,
                         "at": _now(),
                     }
                 )

@@ -11,6 +11,7 @@ import msgspec
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.plan import PlannedRun
 from mileage.plan.api import Reach
+from mileage.plan.sizes import format_bytes
 from mileage.target import Target, empty_cache
 
 #: Called about twenty times a second with (bytes done, operations done); true means stop now.
@@ -49,12 +50,33 @@ def perform(target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll) -> dic
     record: dict[str, Any] = msgspec.json.decode(text)
     if record["interrupted"]:
         raise Interrupted()
-    if record["error"] is not None:
-        raise RunFailed(
-            f"{run.cell} on {target.spec}: {record['error']['message']}", cause=record["error"]["kind"]
-        )
+    if failure := _failure(record, f"{run.cell} on {target.spec}"):
+        raise failure
     _still_there(target, run)
     return record
+
+
+def _failure(record: dict[str, Any], what: str) -> RunFailed | None:
+    """Why a run that came to an end did not do what it should; it keeps what the run had done."""
+    mismatches = record.get("mismatches") or []
+    if record["error"] is not None:
+        failure = RunFailed(
+            f"{what}: {record['error']['message']}{_until(record)}", cause=record["error"]["kind"]
+        )
+    elif mismatches:
+        first = mismatches[0]
+        more = f" (and {len(mismatches) - 1} more)" if len(mismatches) > 1 else ""
+        told = f"wrong data at byte {first['offset_bytes']}: {first['kind']}: {first['message']}{more}"
+        failure = RunFailed(f"{what}: {told}", cause="verification")
+    else:
+        return None
+    failure.record = record
+    return failure
+
+
+def _until(record: dict[str, Any]) -> str:
+    moved = int(record["bytes_read"]) + int(record["bytes_written"])
+    return f"; until then {format_bytes(moved)} in {record['submit_ns'] / 1e9:.3g} s" if moved else ""
 
 
 def _still_there(target: Target, run: PlannedRun) -> None:

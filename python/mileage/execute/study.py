@@ -80,7 +80,7 @@ def _run_cycles(shared: Shared, open_target: OpenTarget) -> None:
     workers = min(len(cycles), os.cpu_count() or 1) if shared.plan.facts.virtual else 1
     with ThreadPoolExecutor(workers, thread_name_prefix="cycle") as pool:
         futures = [pool.submit(Cycle(shared, runs).run, open_target) for runs in cycles]
-        with _stops(shared.stop):
+        with ends_on_sigterm(shared.stop):
             try:
                 pending = set(futures)
                 while pending:
@@ -97,8 +97,8 @@ def _run_cycles(shared: Shared, open_target: OpenTarget) -> None:
 
 
 @contextmanager
-def _stops(stop: threading.Event) -> Iterator[None]:
-    """SIGTERM ends the study as Ctrl-C does, where this is the main thread."""
+def ends_on_sigterm(stop: threading.Event) -> Iterator[None]:
+    """SIGTERM ends what is under way as Ctrl-C does and sets `stop`, where this is the main thread."""
     import signal
 
     if threading.current_thread() is not threading.main_thread():

@@ -92,6 +92,13 @@ class Watch:
             self._bar.update(self._task, completed=min(elapsed_s / max(whole_s, 1e-9), 1.0))
         self._bar.update(self._task, told=told)
 
+    def print(self, text: str) -> None:
+        """Print to standard output, above the line."""
+        if self._bar is not None and sys.stdout.isatty():
+            self._bar.console.print(text, markup=False, soft_wrap=True)
+        else:
+            print(text, flush=True)
+
     def note(self, text: str) -> None:
         """Print above the line."""
         if self._console is not None:

@@ -169,11 +169,15 @@ def merge(histograms: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {**whole, "buckets": [list(bucket) for bucket in sorted(buckets.items())]}
 
 
-def _latency(histogram: dict[str, Any]) -> Latency:
+def quantile_ns(histogram: dict[str, Any], q: float) -> int | None:
+    """Nearest-rank quantile of a stored histogram in nanoseconds, `q` in 0..1; None when it is empty."""
     from mileage import _core
 
-    text = msgspec.json.encode(histogram).decode()
-    quantiles = {name: _core.latency_quantile_ns(text, q) or 0 for name, q in _QUANTILES.items()}
+    return _core.latency_quantile_ns(msgspec.json.encode(histogram).decode(), q)
+
+
+def _latency(histogram: dict[str, Any]) -> Latency:
+    quantiles = {name: quantile_ns(histogram, q) or 0 for name, q in _QUANTILES.items()}
     return Latency(
         count=histogram["count"],
         mean_ns=histogram["sum_ns"] / histogram["count"],

@@ -14,10 +14,9 @@ from typing import Final
 
 from mileage.record import Latency, MeasuredCell
 from mileage.report.quantity import counted, duration, figure, mb_per_s, mib_per_s
+from mileage.report.setting import headed
 
 NARROWEST: Final = 80
-_LABEL: Final = 9
-"""Columns for a cell's label beside its figures; a longer one has a line of its own."""
 _NAME: Final = 14
 
 Column = tuple[str, int, Callable[[MeasuredCell], str]]
@@ -102,20 +101,24 @@ def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
 
 def _table(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
     columns = columns_of(cells)
-    beside = max(len(label) for label in labels) <= _LABEL
-    label_width = _LABEL if beside else 2
-    lines = [" " * label_width + "".join(f"{head:>{width}}" for head, width, _ in columns)]
+    head, names = headed(labels)
+    room = NARROWEST - sum(width for _, width, _ in columns)
+    longest = max(len(head), *(len(name) for name in names))
+    beside = longest <= room
+    label_width = longest if beside else 2
+    first = head if beside else ""
+    lines = [f"{first:<{label_width}}" + "".join(f"{head:>{width}}" for head, width, _ in columns)]
     lines.append("-" * len(lines[0]))
-    for cell, label in zip(cells, labels, strict=True):
+    for cell, name, label in zip(cells, names, labels, strict=True):
         figures = "".join(f"{text(cell):>{width}}" for _, width, text in columns)
-        lines += [f"{label:<{label_width}}{figures}"] if beside else [label, " " * label_width + figures]
+        lines += [f"{name:>{label_width}}{figures}"] if beside else [label, " " * label_width + figures]
     lines.append("")
+    opened = any("response" in cell.latency for cell in cells)
+    told = "an operation, from when it was due; serv p99: from its submission" if opened else "an operation"
+    cost = "; CPU/op: processor time of one" if any(cell.cpu_ns_per_op is not None for cell in cells) else ""
+    lines += _wrapped(f"p50 to {'p99.9' if opened else 'max'}: latency of {told}{cost}.")
     if any(cell.runs > 1 for cell in cells):
         lines += _wrapped("±: half the 95 % interval of the mean over the runs; rates are medians.")
-    if any("response" in cell.latency for cell in cells):
-        lines += _wrapped(
-            "Latency is the response, from when an operation was due; serv p99 is from its submission."
-        )
     lines += _limits(cells, labels)
     return lines if lines[-1] else lines[:-1]
 

@@ -14,7 +14,9 @@ _TIMES: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 
 
 def figure(number: float) -> str:
-    """Three significant digits: "0.0123", "1.23", "12.3", "123", "1,234"."""
+    """Three significant digits or more: "0.0123", "1.23", "12.3", "123", "1,234", "12.3M"."""
+    if number >= 10_000_000:
+        return f"{number / 1e6:,.1f}M"
     if number >= 100:
         return f"{number:,.0f}"
     if number >= 10:

@@ -39,6 +39,18 @@ def labels_of(cells: Sequence[str]) -> dict[str, str]:
     return {cell: label or parts[cell][0] for cell, label in short.items()}
 
 
+def headed(labels: Sequence[str]) -> tuple[str, list[str]]:
+    """A heading for labels that differ in one key alone, and what is left of each: "depth" and "1", "2", "4"."""
+    words = [label.split(" ") for label in labels]
+    if len(labels) > 1 and all(len(found) == 2 for found in words):
+        for place in (0, 1):
+            if len({found[place] for found in words}) == 1:
+                return words[0][place], [found[1 - place] for found in words]
+        if {found[1] for found in words} == {"thread", "threads"}:
+            return "threads", [found[0] for found in words]
+    return "", list(labels)
+
+
 def _parts(label: str) -> list[str]:
     name, _, rest = label.partition(" ")
     return [short_name(name), *rest.split(", ")]
@@ -62,7 +74,7 @@ def _words(workload: Workload, reach: Reach | None) -> list[str]:
     words += [f"until {counted(stop.operations, 'operation')}"] if stop.operations is not None else []
     if reach is None:
         return [*words, "simulated time"]
-    words.append(api_word(reach.options.api))
+    words.append(api_word(reach.options.api).replace("uring", "io_uring"))
     if reach.options.api != "null":
         cache = "emptied before each run" if reach.cold else "used"
         words.append("page cache bypassed" if reach.options.direct else f"page cache {cache}")

@@ -1,0 +1,117 @@
+"""The highest rate of an open loop that keeps a latency on a target: what `mileage measure --latency-target` does.
+
+The rules of the search are the judge's; here its probes are done, one after the other on one prepared target.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from mileage.doing import opened
+from mileage.errors import Refused
+from mileage.execute.run import perform
+from mileage.execute.study import ends_on_sigterm
+from mileage.judge.search import Probe, best_of, next_rate, probe_of
+from mileage.plan import Plan, PlannedRun
+from mileage.plan.load import Load, Open, Spacing
+from mileage.plan.sizes import parse_time_ns
+from mileage.record.measured import merge, quantile_ns
+
+QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999, "max": 1.0}
+
+
+class Goal(msgspec.Struct, frozen=True):
+    """A latency that is to be kept, from when operations are due."""
+
+    quantile: str
+    """A name of `QUANTILES`."""
+    limit_ns: int
+
+    @property
+    def text(self) -> str:
+        """As it is written: "p99=1ms"."""
+        return f"{self.quantile}={self.limit_ns} ns"
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a search found."""
+
+    closed_ops_per_s: float
+    """What the target does in a closed loop, before the search."""
+    probes: tuple[Probe, ...]
+    best: Probe | None
+    """The highest rate that kept the goal; None when none did."""
+
+
+def read_goal(text: str) -> Goal:
+    """The goal that "p99=1ms" names. Raises Refused."""
+    name, equals, limit = text.partition("=")
+    try:
+        if equals and name.strip() in QUANTILES:
+            return Goal(name.strip(), parse_time_ns(limit))
+    except ValueError:
+        pass
+    raise Refused(
+        f"--latency-target {text}: expected one of {', '.join(QUANTILES)} and a time, such as p99=1ms"
+    )
+
+
+def search(
+    resolved: Plan,
+    goal: Goal,
+    spacing: Spacing,
+    destroy: str | None,
+    *,
+    tell: Callable[[Probe], None],
+    moved: Callable[[PlannedRun, int], None],
+) -> Found:
+    """Search on the target of a one-off plan with one cell in a closed loop.
+
+    `tell` hears of every probe, `moved` of the run under way and the bytes that it has done. Raises Refused when the
+    plan has several cells, and RunFailed when a run fails; what Mileage put on the target is removed.
+    """
+    measured = [run for run in resolved.runs if run.role == "measure"]
+    if len(resolved.cells) != 1 or measured[0].workload is None:
+        raise Refused("--latency-target searches the rate of one setting; leave --vary out")
+    workload = measured[0].workload
+    if workload.load.open is not None or workload.load.cap is not None:
+        raise Refused("--latency-target searches the rate itself; leave --rate and --cap out")
+    probes: list[Probe] = []
+    with ends_on_sigterm(threading.Event()), opened(resolved, destroy) as target:
+
+        def done(run: PlannedRun) -> dict[str, Any]:
+            def poll(byte_count: int, _operations: int) -> bool:
+                moved(run, byte_count)
+                return False
+
+            return perform(target, run, idle_ns=0, poll=poll)
+
+        for run in resolved.runs:
+            if run.role == "prepare":
+                done(run)
+        closed = _ops_per_s(done(measured[0]))
+        while (rate := next_rate(probes, closed)) is not None:
+            load = Load(open=Open(rate, spacing), warm_up_ns=workload.load.warm_up_ns)
+            probing = msgspec.structs.replace(
+                measured[0], workload=msgspec.structs.replace(workload, load=load)
+            )
+            record = done(probing)
+            probes.append(probe_of(rate, _ops_per_s(record), _latency_ns(record, goal), goal.limit_ns))
+            tell(probes[-1])
+    return Found(closed, tuple(probes), best_of(probes))
+
+
+def _ops_per_s(record: dict[str, Any]) -> float:
+    ops = record["ops_read"] + record["ops_written"] + record.get("ops_discarded", 0)
+    return float(ops) * 1e9 / max(int(record["elapsed_ns"]), 1)
+
+
+def _latency_ns(record: dict[str, Any], goal: Goal) -> float:
+    latency = record["latency"]
+    kinds = ("response",) if latency.get("response", {}).get("count") else ("read", "write")
+    found = quantile_ns(merge(latency[kind] for kind in kinds), QUANTILES[goal.quantile])
+    return float("inf") if found is None else float(found)
