@@ -4,12 +4,10 @@
 //! random overwrites to settle, one overwrite measured. Without `--bench` it is 1 GiB and shows only that it runs.
 //! Rates are host pages per second of this thread's CPU time, timing, counters and histograms on.
 
+use mileage_drive::check::theory;
 use mileage_drive::{BlockDevice, FlashDrive, Profile, run};
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 use std::fmt::Write;
-
-#[path = "../tests/it/theory.rs"]
-mod theory;
 
 const PLAIN: &str = include_str!("../../../drives/plain-64gib.toml");
 

@@ -13,6 +13,7 @@
 //! Disks, SMR, `XPoint` and arrays: not built yet; a profile of another `kind` than `flash` is refused by name.
 #![forbid(unsafe_code)]
 
+pub mod check;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod device;

@@ -161,6 +161,12 @@ impl FlashDrive {
         }
     }
 
+    /// Pages that were programmed and whose blocks were not erased since; 0 for a mapping by blocks, which does not
+    /// fill every block.
+    pub fn written_pages(&self) -> u64 {
+        self.layer.map().map_or(0, Map::written_pages)
+    }
+
     /// Share of the rated program and erase cycles that are used up on average (0 new, 1 at the rating); `None`
     /// when the profile does not know the rating.
     pub fn life_used(&self) -> Option<f64> {

@@ -1,28 +1,9 @@
 //! Write amplification against theory, at the spare that drives are sold with.
 
 use crate::drives::{Sketch, amplification, counter, do_workload, request, submit, workload};
-use crate::theory;
+use mileage_drive::check::theory;
 use mileage_drive::{FlashDrive, RequestKind};
 use mileage_workload::PatternKind::{Random, Sequential};
-
-#[test]
-fn the_formula_gives_the_published_values() {
-    let rows = include_str!("../data/write_amplification.csv").lines().filter(|line| !line.starts_with('#')).skip(1);
-    let mut checked = 0;
-    for row in rows {
-        let fields: Vec<f64> = row.split(',').map(|field| field.parse().unwrap()).collect();
-        let [spare, pages, expected] = fields[..] else { panic!("three fields: {row}") };
-        let got = theory::greedy(1.0 - spare, pages as u32);
-        assert!((got - expected).abs() < 1e-4, "spare {spare}, {pages} pages: {got} against {expected}");
-        checked += 1;
-    }
-    assert_eq!(checked, 40);
-    // The usual ways to sell spare, without the drive's own reserve.
-    for (over_provisioning, expected) in [(0.07, 7.597), (0.15, 3.960), (0.28, 2.461)] {
-        let got = theory::greedy(1.0 / (1.0 + over_provisioning), 256);
-        assert!((got - expected).abs() < 1e-3, "{over_provisioning}: {got} against {expected}");
-    }
-}
 
 /// Fill, overwrite at random three times, measure three more.
 fn check(sketch: &Sketch, tolerance: f64) {

@@ -8,6 +8,5 @@ mod endurance;
 mod policies;
 mod profile;
 mod state;
-mod theory;
 mod timing;
 mod x25e;

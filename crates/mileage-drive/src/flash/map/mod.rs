@@ -501,6 +501,12 @@ impl Map {
         self.units.iter().map(|unit| unit.fresh - unit.free.len() as u32)
     }
 
+    /// Pages of these blocks that were programmed.
+    pub(crate) fn written_pages(&self) -> u64 {
+        let pages: u64 = self.written_blocks().map(|blocks| u64::from(blocks) * u64::from(self.geometry.pages)).sum();
+        pages - self.frontiers.iter().map(|frontier| u64::from(frontier.left)).sum::<u64>()
+    }
+
     /// Logical pages that are mapped.
     pub(crate) fn mapped(&self) -> u64 {
         u64::from(self.mapped)

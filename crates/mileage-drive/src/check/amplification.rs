@@ -1,0 +1,266 @@
+//! Write amplification of every collection policy against the published values.
+
+use super::sketch::{Sketch, Work};
+use super::{Case, Row};
+use crate::RequestKind;
+
+const TABLE: &str = include_str!("write_amplification.csv");
+/// Pages of a checked drive, about: as many as fit a fast cache.
+const PAGES: u32 = 1 << 18;
+/// Overwrites of all pages before the measurement, and during it.
+const SETTLE: u64 = 4;
+const MEASURE: u64 = 4;
+
+/// One line of the table.
+#[derive(Clone, Debug)]
+struct Published {
+    model: String,
+    spare: f64,
+    pages: u32,
+    amplification: f64,
+}
+
+fn published() -> Vec<Published> {
+    let rows = TABLE.lines().filter(|line| !line.starts_with('#')).skip(1);
+    let parse = |row: &str| {
+        let [model, spare, pages, amplification] = row.split(',').collect::<Vec<_>>()[..] else { return None };
+        Some(Published {
+            model: model.to_owned(),
+            spare: spare.parse().ok()?,
+            pages: pages.parse().ok()?,
+            amplification: amplification.parse().ok()?,
+        })
+    };
+    rows.filter_map(parse).collect()
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases: Vec<Case> = published()
+        .into_iter()
+        .map(|row| {
+            let slow = ["hotcold_f0.05", "hotcold_f0.10", "trim_q0.10", "trim_q0.30"];
+            let slow = slow.iter().any(|model| row.model.starts_with(model));
+            let quick = !slow && (row.spare - 0.15).abs() < 1e-9 && (row.pages == 64 || row.pages == 256);
+            Case::new(quick, move || vec![check(&row)])
+        })
+        .collect();
+    cases.push(Case::new(true, sequential));
+    cases.push(Case::new(true, by_blocks));
+    cases.push(Case::new(true, cached_map));
+    cases
+}
+
+/// The numbers behind the letters of a model's name, such as 0.20 and 0.80 in `hotcold_f0.20_r0.80`.
+fn number_after(model: &str, mark: &str) -> Option<f64> {
+    model.split('_').find_map(|part| part.strip_prefix(mark)?.parse().ok())
+}
+
+fn check(row: &Published) -> Row {
+    let blocks = PAGES / row.pages;
+    // One block stays free, and the open one lacks half of the b / A pages that a collection gains.
+    let data = f64::from(row.pages) * (f64::from(blocks) - 1.0 - 0.5 / row.amplification);
+    let logical = ((1.0 - row.spare) * data).round() as u64;
+    let sketch = Sketch::plane(blocks, row.pages, logical);
+    let model = row.model.as_str();
+    let quoted = |text: &str| format!("{text:?}");
+    let sketch = match model {
+        _ if model.contains("greedy") => sketch,
+        "random_victim" => sketch.with("gc_victim", quoted("random")),
+        "dchoices_d2" => sketch.with("gc_victim", quoted("d-choices")).with("gc_victim_choices", 2),
+        "dchoices_d10" => sketch.with("gc_victim", quoted("d-choices")).with("gc_victim_choices", 10),
+        _ => sketch.with("gc_victim", quoted("fifo")),
+    };
+    let mut work = Work::new(&sketch, 2010);
+    work.write_all(0..logical);
+    let simulated = if let Some(trims) = number_after(model, "q") {
+        Trimming::new(logical).run(&mut work, trims)
+    } else {
+        let hot = number_after(model, "f").zip(number_after(model, "r")).unwrap_or((1.0, 1.0));
+        let overwrite = |work: &mut Work, times: u64| {
+            (0..times * logical).for_each(|_| {
+                let page = page_of(work, logical, hot);
+                work.write(page);
+            });
+        };
+        // Cold pages are rare: what is skewed settles late.
+        overwrite(&mut work, if hot.0 < 1.0 { 4 * SETTLE } else { SETTLE });
+        work.amplification_of(|work| overwrite(work, MEASURE))
+    };
+    Row::within(0.01, format!("WA {model}, spare {}, {} pages", row.spare, row.pages), row.amplification, simulated)
+}
+
+/// A page of the first `hot.0` of all with the chance `hot.1`, else one of the others.
+fn page_of(work: &mut Work, logical: u64, hot: (f64, f64)) -> u64 {
+    let hot_pages = (logical as f64 * hot.0).round() as u64;
+    if hot_pages == logical || work.draw(1_000_000) < (hot.1 * 1e6) as u64 {
+        work.draw(hot_pages)
+    } else {
+        hot_pages + work.draw(logical - hot_pages)
+    }
+}
+
+/// The pages that are mapped, so that one of them can be drawn.
+struct Trimming {
+    mapped: Vec<u32>,
+    index: Vec<u32>,
+}
+
+impl Trimming {
+    fn new(logical: u64) -> Self {
+        let all: Vec<u32> = (0..logical as u32).collect();
+        Self { mapped: all.clone(), index: all }
+    }
+
+    fn run(&mut self, work: &mut Work, trims: f64) -> f64 {
+        self.requests(work, trims, 2 * SETTLE);
+        work.amplification_of(|work| self.requests(work, trims, MEASURE))
+    }
+
+    fn requests(&mut self, work: &mut Work, trims: f64, times: u64) {
+        let logical = self.index.len() as u64;
+        for _ in 0..times * logical {
+            if work.draw(1_000_000) < (trims * 1e6) as u64 && !self.mapped.is_empty() {
+                let at = work.draw(self.mapped.len() as u64) as usize;
+                let page = self.mapped.swap_remove(at);
+                self.index[page as usize] = u32::MAX;
+                if let Some(moved) = self.mapped.get(at) {
+                    self.index[*moved as usize] = at as u32;
+                }
+                let now_ns = work.drive_now();
+                work.submit(RequestKind::Discard, u64::from(page), 1, now_ns);
+            } else {
+                let page = work.draw(logical);
+                if self.index[page as usize] == u32::MAX {
+                    self.index[page as usize] = self.mapped.len() as u32;
+                    self.mapped.push(page as u32);
+                }
+                work.write(page);
+            }
+        }
+    }
+}
+
+/// Written in order again and again, nothing is copied.
+fn sequential() -> Vec<Row> {
+    let victims = ["greedy", "fifo", "cost-benefit"];
+    let rows = victims.iter().map(|victim| {
+        let sketch = Sketch { channels: 2, ..Sketch::plane(64, 64, 7000) }.with("gc_victim", format!("{victim:?}"));
+        let mut work = Work::new(&sketch, 1);
+        work.write_all(0..7000);
+        let simulated = work.amplification_of(|work| work.write_all((0..70_000).map(|page| page % 7000)));
+        Row::exact(format!("WA sequential overwrite, {victim}"), 1.0, simulated)
+    });
+    rows.collect()
+}
+
+/// Mappings by blocks: an overwritten page costs its block; a whole block, or a stream with log blocks, nothing more.
+fn by_blocks() -> Vec<Row> {
+    let pages = 128;
+    let mut rows = Vec::new();
+    for (mapping, logs) in [("block", None), ("bast", Some(4)), ("fast", Some(4))] {
+        let mut sketch = Sketch::plane(40, pages, 32 * u64::from(pages)).with("mapping", format!("{mapping:?}"));
+        if let Some(logs) = logs {
+            sketch = sketch.with("log_blocks", logs);
+        }
+        let mut work = Work::new(&sketch, 3);
+        work.write_all(0..32 * u64::from(pages));
+        if mapping == "block" {
+            let before = ["flash_pages_read", "flash_pages_programmed", "blocks_erased"].map(|name| work.counter(name));
+            work.write(1000);
+            for ((name, theory), before) in
+                [("flash_pages_read", 127.0), ("flash_pages_programmed", 128.0), ("blocks_erased", 1.0)]
+                    .iter()
+                    .zip(before)
+            {
+                rows.push(Row::exact(
+                    format!("block mapping, one page overwritten: {name}"),
+                    *theory,
+                    work.counter(name) - before,
+                ));
+            }
+        } else {
+            let streams = work.amplification_of(|work| work.write_all((0..64 * 128).map(|page| page % (32 * 128))));
+            rows.push(Row::exact(format!("WA {mapping}, sequential overwrite"), 1.0, streams));
+        }
+    }
+    rows
+}
+
+/// A map of which `held / logical` is cached, uniform random writes: so many writes find their entry; each of the others
+/// loads one and writes one back.
+fn cached_map() -> Vec<Row> {
+    let (logical, rows) = (100_000, [10_000, 50_000]);
+    rows.iter()
+        .flat_map(|held| {
+            let sketch =
+                Sketch::plane(1200, 128, logical).with("mapping", "\"demand\"").with("map_cache_entries", held);
+            let mut work = Work::new(&sketch, 7);
+            work.write_all(0..logical);
+            let overwrite = |work: &mut Work| {
+                (0..2 * logical).for_each(|_| {
+                    let page = work.draw(logical);
+                    work.write(page);
+                });
+            };
+            overwrite(&mut work);
+            let names = ["map_pages_read", "map_pages_programmed", "host_pages_written"];
+            let before = names.map(|name| work.counter(name));
+            overwrite(&mut work);
+            let now = names.map(|name| work.counter(name));
+            let [reads, programs, writes] = [0, 1, 2].map(|index| now[index] - before[index]);
+            let misses = 1.0 - f64::from(*held) / logical as f64;
+            // Every entry written back also reads the page that it is merged into.
+            [("loads", reads - programs), ("write-backs", programs)].map(|(what, pages)| {
+                Row::within(
+                    0.02,
+                    format!("demand map, {held} of {logical} held: {what} per write"),
+                    misses,
+                    pages / writes,
+                )
+            })
+        })
+        .collect()
+}
+
+impl Work {
+    fn drive_now(&self) -> u64 {
+        crate::BlockDevice::now_ns(&self.drive)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::theory;
+    use super::{number_after, published};
+
+    #[test]
+    fn the_formulas_give_the_published_values() {
+        let mut checked = 0;
+        for row in published() {
+            let rho = 1.0 - row.spare;
+            let model = row.model.as_str();
+            let got = match model {
+                "greedy" => theory::greedy(rho, row.pages),
+                "fifo_lru" => theory::fifo(rho),
+                "random_victim" => theory::random(rho),
+                "dchoices_d2" => theory::d_choices(rho, row.pages, 2),
+                "dchoices_d10" => theory::d_choices(rho, row.pages, 10),
+                _ if model.starts_with("trim") => {
+                    theory::greedy(theory::rho_with_trims(rho, number_after(model, "q").unwrap()), row.pages)
+                }
+                _ => {
+                    let (f, r) = (number_after(model, "f").unwrap(), number_after(model, "r").unwrap());
+                    theory::fifo_of_classes(rho, &[(f, r), (1.0 - f, 1.0 - r)])
+                }
+            };
+            assert!((got - row.amplification).abs() < 2e-5 * row.amplification + 1e-5, "{row:?}: {got}");
+            checked += 1;
+        }
+        assert_eq!(checked, 40 + 10 + 20 + 10 + 9 + 9);
+        // The usual ways to sell spare, without the drive's own reserve.
+        for (over_provisioning, expected) in [(0.07, 7.597), (0.15, 3.960), (0.28, 2.461)] {
+            let got = theory::greedy(1.0 / (1.0 + over_provisioning), 256);
+            assert!((got - expected).abs() < 1e-3, "{over_provisioning}: {got} against {expected}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Theory against simulation: what a flash drive must do if the model is right.
+//!
+//! [`cases`] lists what can be checked; each [`Case`] simulates a drive made for it and answers with a [`Row`]. The
+//! expected values are the published ones of `write_amplification.csv`, or elementary arithmetic that the case
+//! states; no expectation comes from the simulation.
+
+mod amplification;
+mod limits;
+mod sketch;
+pub mod theory;
+mod wear;
+
+pub use wear::life_of_the_scaled_drive;
+
+/// One comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What is compared.
+    pub name: String,
+    /// What theory says.
+    pub theory: f64,
+    /// What the simulated drive did.
+    pub simulated: f64,
+    /// Largest difference that is no miss, as a share of the theory's value.
+    pub tolerance: f64,
+    /// A simulated value above this is a miss whatever the tolerance; `None`: no bound.
+    pub bound: Option<f64>,
+}
+
+impl Row {
+    /// simulated / theory - 1; 0 when both are 0.
+    pub fn difference(&self) -> f64 {
+        // Exact equality is meant: counts.
+        if (self.simulated - self.theory).abs() <= 0.0 { 0.0 } else { self.simulated / self.theory - 1.0 }
+    }
+
+    /// Whether simulation and theory agree.
+    pub fn holds(&self) -> bool {
+        self.difference().abs() <= self.tolerance && self.bound.is_none_or(|bound| self.simulated <= bound)
+    }
+
+    fn exact(name: impl Into<String>, theory: f64, simulated: f64) -> Self {
+        Self { name: name.into(), theory, simulated, tolerance: 0.0, bound: None }
+    }
+
+    fn within(tolerance: f64, name: impl Into<String>, theory: f64, simulated: f64) -> Self {
+        Self { name: name.into(), theory, simulated, tolerance, bound: None }
+    }
+}
+
+/// Something that can be checked.
+pub struct Case {
+    /// Whether a short check includes it.
+    pub quick: bool,
+    work: Box<dyn Fn() -> Vec<Row> + Send + Sync>,
+}
+
+impl Case {
+    fn new(quick: bool, work: impl Fn() -> Vec<Row> + Send + Sync + 'static) -> Self {
+        Self { quick, work: Box::new(work) }
+    }
+
+    /// Simulate and compare.
+    pub fn rows(&self) -> Vec<Row> {
+        (self.work)()
+    }
+}
+
+/// Everything that can be checked in a minute or two, in the order in which it is shown.
+pub fn cases() -> Vec<Case> {
+    let mut cases = amplification::cases();
+    cases.extend(limits::cases());
+    cases.extend(wear::cases());
+    cases
+}
+
+#[cfg(test)]
+mod tests;
