@@ -64,9 +64,10 @@ def test_a_scan_has_a_row_for_each_level_in_order() -> None:
     rates = [cell["ops_per_s"][0] for cell in found]
     assert rates == sorted(rates)
     text = measured(*DRIVE, "--operations", "2000", "--vary", "depth=1,2,4..16")
-    assert [line.split()[:2] for line in text.splitlines() if line.startswith("depth")] == [
-        ["depth", str(depth)] for depth in (1, 2, 4, 8, 16)
-    ]
+    lines = text.splitlines()
+    head = next(number for number, line in enumerate(lines) if line.startswith("depth"))
+    assert [line.split()[0] for line in lines[head + 2 : head + 7]] == ["1", "2", "4", "8", "16"]
+    assert is_narrow(text)
 
 
 def test_repetitions_have_an_interval() -> None:
@@ -124,7 +125,7 @@ def test_a_saved_study_is_reported_and_compared(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "tables" / "measured.csv").read_text().count("\n") == 3
     report = mileage("report", str(tmp_path / "a"))
     assert report.returncode == 0, report.stderr
-    assert "depth 4" in report.stdout
+    assert "depth   MiB/s" in report.stdout
     compared = mileage("compare", str(tmp_path / "a"), str(tmp_path / "b"))
     assert compared.returncode == 0, compared.stderr
     assert "same" in compared.stdout
