@@ -14,7 +14,7 @@ const PLAIN: Api = Api::Uring { registered: false, batch: 0, sqpoll: false, iopo
 
 /// What the suite may ask of the ring.
 const RING: Scope =
-    Scope { target_bytes: TARGET_BYTES, depth_max: 64, loads: true, warm_up: false, syncs: true, discards: true };
+    Scope { target_bytes: TARGET_BYTES, depth_max: 64, loads: true, warm_up: true, syncs: true, discards: true };
 
 fn over_ring(path: &Path) -> Options {
     Options { api: REGISTERED, ..Options::new(path) }
@@ -129,6 +129,11 @@ fn what_a_ring_cannot_do_here_is_refused_by_name() {
     let polling = Api::Uring { registered: true, batch: 0, sqpoll: false, iopoll: true };
     let cached = refusal(polling, false);
     assert!(cached.is_refusal() && cached.to_string().contains("direct"), "{cached}");
+    let vast = Workload { record_bytes: 1 << 30, span_bytes: 1 << 40, depth: 4096, ..random_reads(4) };
+    let sparse = path.with_file_name("sparse");
+    std::fs::File::create(&sparse).unwrap().set_len(1 << 40).unwrap();
+    let no_memory = start(vast, over_ring(&sparse)).unwrap_err();
+    assert!(no_memory.is_refusal() && no_memory.to_string().contains("of memory is available"), "{no_memory}");
     match start(random_reads(4), Options { api: polling, direct: true, ..Options::new(&path) }) {
         Ok(handle) => assert_eq!(finish(&handle).unwrap().record.error, None, "not refused, so it must work"),
         Err(error) => assert!(error.is_refusal() && error.to_string().starts_with("iopoll for "), "{error}"),

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::options::{Api, Options};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
+use mileage_units::format_bytes;
 use mileage_workload::Workload;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{FileType, Mode, OFlags};
@@ -98,6 +99,7 @@ pub(crate) fn check(settings: Settings, workload: &Workload, options: &Options, 
             &format!("{} operations cannot be submitted together at depth {depth}", settings.batch),
         );
     }
+    check_memory(workload, path)?;
     let ring = build(settings, workload.depth, path)?;
     if settings.iopoll {
         if !options.direct {
@@ -111,6 +113,25 @@ pub(crate) fn check(settings: Settings, workload: &Workload, options: &Options, 
         check_discard(ring, file, path)
     } else {
         Ok(())
+    }
+}
+
+/// Whether there is memory for a buffer for every operation that may be outstanding: asking for more than there is ends
+/// other programs.
+fn check_memory(workload: &Workload, path: &Path) -> Result<(), Error> {
+    let operations = u64::from(workload.threads) * u64::from(workload.depth);
+    let needed = operations * u64::from(workload.length_bytes_max()).next_multiple_of(4096);
+    let facts = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = facts.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.split_whitespace().next());
+    match available.and_then(|kib| kib.parse::<u64>().ok()).map(|kib| kib << 10) {
+        Some(available) if needed > available => {
+            let (needed, available) = (format_bytes(needed), format_bytes(available));
+            let reason = format!(
+                "{operations} outstanding operations need {needed} of buffers, {available} of memory is available"
+            );
+            Err(Error::NoUring { what: "depth", path: path.to_owned(), reason })
+        }
+        _ => Ok(()),
     }
 }
 
