@@ -1,18 +1,47 @@
 //! What the engine adds to a bare loop of `pread` or `pwrite`: cached random records of 4 KiB by one thread, engine and
-//! loop in turn, the ratio of their times per operation. The bare loop writes one buffer again and again, the engine
+//! loop in turn, the ratio of the processor time of an operation. The bare loop writes one buffer again and again, the engine
 //! takes new bytes from its pool for every write: that ratio shows what honest content costs where nothing but memory
 //! is written. `cargo bench` measures; `cargo test --benches` only tries that it runs.
 
-use mileage_engine::{Api, Options, start};
-use mileage_workload::{Content, PatternKind, Stop, Sync, Workload};
+use mileage_engine::{Api, Options, start_observed};
+use mileage_workload::{Completion, Content, Observer, PatternKind, Stop, Sync, Workload};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 const RECORD_BYTES: u32 = 4096;
+
+/// Takes the processor time of a thread from its first completion to its last.
+struct Processor {
+    left: u64,
+    began_ns: u64,
+    used: Arc<AtomicU64>,
+}
+
+impl Observer for Processor {
+    #[inline]
+    fn completed(&mut self, _completion: &Completion) {
+        if self.began_ns == 0 {
+            self.began_ns = thread_ns();
+        }
+        self.left -= 1;
+        if self.left == 0 {
+            self.used.store(thread_ns() - self.began_ns, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Processor time of the calling thread in nanoseconds.
+fn thread_ns() -> u64 {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
+}
 
 struct Case<'a> {
     name: &'static str,
@@ -45,10 +74,12 @@ impl Case<'_> {
             sync_timed: false,
             ..Workload::default()
         };
-        let handle = start(workload, options).expect("the file is there");
+        let used = Arc::new(AtomicU64::new(0));
+        let watch = |_| Processor { left: self.operations, began_ns: 0, used: Arc::clone(&used) };
+        let handle = start_observed(workload, options, watch).expect("the file is there");
         let finished = handle.wait(Duration::from_secs(3600)).expect("ends").expect("is not void");
         assert_eq!(finished.record.error, None);
-        finished.record.submit_ns as f64 / self.operations as f64
+        used.load(Ordering::Relaxed) as f64 / (self.operations - 1) as f64
     }
 
     /// Nanoseconds per operation of a loop that does nothing but draw an offset and make the call, on a thread of its
@@ -61,7 +92,7 @@ impl Case<'_> {
             let mut buffer = vec![1_u8; 2 * RECORD_BYTES as usize];
             let aligned = buffer.as_ptr().align_offset(RECORD_BYTES as usize);
             let buffer = &mut buffer[aligned..aligned + RECORD_BYTES as usize];
-            let began = Instant::now();
+            let began_ns = thread_ns();
             for _ in 0..operations {
                 let record = ((u128::from(rng.next_u64()) * u128::from(records)) >> 64) as u64;
                 let offset_bytes = record * u64::from(RECORD_BYTES);
@@ -72,9 +103,9 @@ impl Case<'_> {
                 };
                 assert_eq!(black_box(moved), Ok(RECORD_BYTES as usize));
             }
-            began.elapsed()
+            thread_ns() - began_ns
         });
-        elapsed.join().expect("does not panic").as_nanos() as f64 / operations as f64
+        elapsed.join().expect("does not panic") as f64 / operations as f64
     }
 
     fn compare(&self, rounds: u64) -> std::io::Result<()> {
