@@ -12,7 +12,8 @@ const LINEAR: u64 = 1 << (SUB_BITS + 1);
 pub(crate) const BUCKETS: usize = (65 - SUB_BITS as usize) << SUB_BITS;
 
 /// Counts of latencies in nanoseconds, 0 to `u64::MAX`, each known to 0.4 %.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "HistogramData", try_from = "HistogramData")]
 pub struct Histogram {
     counts: Box<[u64]>,
     count: u64,
@@ -34,6 +35,20 @@ pub struct HistogramData {
     pub max_ns: u64,
     /// `(bucket index, count)`, ascending by index.
     pub buckets: Vec<(u32, u64)>,
+}
+
+impl From<Histogram> for HistogramData {
+    fn from(histogram: Histogram) -> Self {
+        histogram.to_data()
+    }
+}
+
+impl TryFrom<HistogramData> for Histogram {
+    type Error = &'static str;
+
+    fn try_from(data: HistogramData) -> Result<Self, Self::Error> {
+        Self::from_data(&data).ok_or("a histogram whose parts do not add up")
+    }
 }
 
 impl Default for Histogram {

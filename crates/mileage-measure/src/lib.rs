@@ -12,4 +12,4 @@ mod sparse;
 
 pub use histogram::{Histogram, HistogramData, SUB_BUCKETS_PER_OCTAVE};
 pub use record::{Concurrency, LatencyData, LogRecord, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
-pub use series::{Series, SeriesData};
+pub use series::{Series, SeriesData, SeriesState};

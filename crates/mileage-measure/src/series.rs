@@ -8,6 +8,10 @@
 //! are packed into half a mebibyte, and when that is full (some thousand buckets to every interval of 512), neighbours
 //! are joined as well.
 
+mod state;
+
+pub use state::SeriesState;
+
 use crate::histogram::{Extremes, Histogram, bucket_of, quantile_ns_of};
 use crate::sparse::{Place, Sparse, joined};
 use serde::{Deserialize, Serialize};
@@ -33,7 +37,8 @@ struct Open {
 }
 
 /// Completions per interval of time since the run began, and counters as they stood at each interval's end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "SeriesState", try_from = "SeriesState")]
 pub struct Series {
     /// Where the open interval begins.
     open_start_ns: u64,
