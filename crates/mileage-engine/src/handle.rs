@@ -5,13 +5,14 @@ use crate::api::uring::{self, Settings};
 use crate::audit::{Snapshot, ThreadIo};
 use crate::clock;
 use crate::custody::{Deposit, LeftBehind};
+use crate::data::Laps;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::job::words_of;
 use crate::merge::merge;
 use crate::options::Options;
 use crate::refuse;
-use crate::target::{self, Target};
+use crate::target;
 use crate::watchdog::{Watchdog, within};
 use crate::worker::{FAILED, Padded, Part, STOPPED, Shared, work};
 use mileage_measure::RunRecord;
@@ -96,13 +97,14 @@ pub fn start_observed<O: Observer + Send + 'static>(
     if options.audit {
         Snapshot::take()?;
     }
-    let Target { files, align_bytes } = open(&workload, &options)?;
+    let files = open(&workload, &options)?;
     if let (Some(settings), Some(file)) = (Settings::of(&options), &files[0]) {
         uring::check(settings, &workload, &options, file.fd())?;
     }
     let threads = workload.threads;
+    let laps = Laps::needed(&workload).then(|| Arc::new(Laps::new(&workload)));
     let shared = Shared {
-        align_bytes,
+        laps,
         gate: Gate::new(threads),
         halt: Padded::default(),
         first_done_ns: Padded(AtomicU64::new(u64::MAX)),
@@ -132,7 +134,7 @@ pub fn start_observed<O: Observer + Send + 'static>(
 }
 
 /// Open the target; one that does not even answer that is refused after the time-out.
-fn open(workload: &Workload, options: &Options) -> Result<Target, Error> {
+fn open(workload: &Workload, options: &Options) -> Result<Vec<Option<TargetFile>>, Error> {
     let (its, how) = (workload.clone(), options.clone());
     within(options.timeout_ns, move || target::open(&its, &how, its.threads)).unwrap_or_else(|| {
         Err(Error::Target {

@@ -10,7 +10,8 @@
 //! `CLOCK_MONOTONIC_RAW` (the record says which), read once at each boundary between operations: an operation's latency is its
 //! system calls plus the few tens of nanoseconds in which the engine counted the one before. Choosing offsets is
 //! outside the latencies (it is done for 64 operations at a time), though inside the run's time: a shuffle of a
-//! further pass is a pause between two operations. Buffers are filled before the threads are released together.
+//! further pass is a pause between two operations. So are generating what is written, before the operation is released,
+//! and comparing what was read, after it has completed; `usage.fill_ns` and `usage.verify_ns` say how long they took.
 //!
 //! # Invariants
 //! * The loop allocates nothing, locks nothing and formats nothing. *Guard:* the bench `pread_loop` prints its cost
@@ -18,7 +19,8 @@
 //! * What the record says is what the kernel was asked. *Guard:* the tests compare it with the kernel's own counts
 //!   per thread (`Options::audit`) and with a trace of the system calls.
 //! * Unsafe code is confined to `memory`, which maps and unmaps the buffers, `api::uring`, which lends them to the
-//!   kernel, `custody`, which hands a box over, and `tsc`. *Guard:* `unsafe_code` is denied everywhere else.
+//!   kernel, `custody`, which hands a box over, `data::wide`, which calls code for vectors that the processor has, and
+//!   `tsc`. *Guard:* `unsafe_code` is denied everywhere else.
 //!
 //! # Refused here
 //! Depth above 1 without a ring, settings of a ring that kernel or target cannot, anything that is neither a regular

@@ -2,9 +2,10 @@
 
 use crate::audit::ThreadIo;
 use crate::clock;
+use crate::data::measure;
 use crate::handle::Finished;
 use crate::worker::Part;
-use mileage_measure::{Concurrency, Histogram, LatencyData, RunRecord, ThreadRecord, Usage};
+use mileage_measure::{Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
 use mileage_workload::Workload;
 
 /// Mismatches that a record keeps.
@@ -29,6 +30,10 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64) -> 
         all
     });
     let failure = parts.iter().filter_map(|part| part.failure.clone()).min_by_key(|(at_ns, _)| *at_ns);
+    let failure = failure.map(|(_, error)| error);
+    let mismatches = parts.iter().flat_map(|part| part.compared.mismatches.clone());
+    let mismatches: Vec<Mismatch> = mismatches.take(MISMATCHES_MAX).collect();
+    let wrong = wrong_data(parts, &mismatches);
     let sum = |pick: fn(&Part) -> u64| parts.iter().map(pick).sum::<u64>();
     let record = RunRecord {
         bytes_read: sum(|part| part.record.bytes_read),
@@ -58,9 +63,12 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64) -> 
             clock: clock::name().to_owned(),
             ..Usage::default()
         },
-        mismatches: parts.iter().flat_map(|part| part.mismatches.clone()).take(MISMATCHES_MAX).collect(),
-        error: failure.map(|(_, error)| error),
-        notes: notes(parts),
+        content: measure(parts.iter().map(|part| part.kept.clone()).collect()),
+        ops_compared: sum(|part| part.compared.reads),
+        ops_mismatched: sum(|part| part.compared.wrong),
+        error: wrong.clone().or(failure.clone()),
+        notes: notes(parts, failure.filter(|_| wrong.is_some()).as_ref()),
+        mismatches,
         interrupted: parts.iter().any(|part| part.interrupted),
         ..RunRecord::default()
     };
@@ -68,9 +76,21 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64) -> 
     Finished { record, audit }
 }
 
+/// Reads that did not return what was written end a run as failed, whatever else befell it.
+fn wrong_data(parts: &[Part], mismatches: &[Mismatch]) -> Option<RunError> {
+    let sum = |pick: fn(&Part) -> u64| parts.iter().map(pick).sum::<u64>();
+    let (wrong, reads) = (sum(|part| part.compared.wrong), sum(|part| part.compared.reads));
+    let Mismatch { offset_bytes, kind, message } = mismatches.first()?;
+    let message = format!(
+        "{wrong} of {reads} compared reads did not return what was written; the first at offset {offset_bytes} is \
+         {kind}: {message}"
+    );
+    Some(RunError { kind: "VERIFY".to_owned(), message })
+}
+
 /// What a reader must know beside the figures.
-fn notes(parts: &[Part]) -> Vec<String> {
-    let mut notes = Vec::new();
+fn notes(parts: &[Part], also_failed: Option<&RunError>) -> Vec<String> {
+    let mut notes: Vec<String> = also_failed.map(|error| error.message.clone()).into_iter().collect();
     let punting = parts.iter().filter(|part| part.punted > 0).count();
     if punting > 0 {
         let workers: u32 = parts.iter().map(|part| part.punted).sum();

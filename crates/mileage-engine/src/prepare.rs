@@ -4,9 +4,7 @@ use crate::error::Error;
 use crate::handle::{Handle, start};
 use crate::options::Options;
 use crate::target::write_tail;
-use mileage_workload::{Content, PatternKind, Stop, Sync, Workload};
-use rand::{RngCore, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use mileage_workload::{Blocks, Content, PatternKind, Stop, Sync, Workload, Writing};
 use std::path::Path;
 
 const RECORD_BYTES: u64 = 1 << 20;
@@ -16,7 +14,7 @@ const UNIT_BYTES: u64 = 4096;
 /// Write the first `bytes` (at least 4 KiB) of a file once with incompressible data, in order, in records of 1 MiB, and
 /// make it durable: a run like any other, to be watched and stopped by its handle. A missing file is created; a longer
 /// one keeps its end. `direct` writes past the page cache; the last partial MiB is written through it in any case,
-/// before the run and outside its record.
+/// before the run and outside its record. What is written is generation 0 of `seed`, to be compared with it later.
 ///
 /// # Errors
 /// As [`start`], and what stopped the writing of the last partial MiB.
@@ -28,7 +26,9 @@ pub fn lay_out(path: &Path, bytes: u64, seed: u64, direct: bool) -> Result<Handl
     let span_bytes = bytes - bytes % record_bytes;
     if bytes > span_bytes {
         let mut tail = vec![0; (bytes - span_bytes) as usize];
-        Xoshiro256PlusPlus::seed_from_u64(seed ^ bytes).fill_bytes(&mut tail);
+        if let Some(blocks) = Blocks::new(seed, &Content::Incompressible) {
+            blocks.fill(Writing::default(), span_bytes, &mut tail);
+        }
         write_tail(path, span_bytes, &tail)?;
     }
     let workload = Workload {

@@ -1,9 +1,10 @@
 //! What an API, or this machine, cannot honour is refused by name before the target is opened.
 
+use crate::data::{Laps, UNITS_MAX};
 use crate::error::Error;
 use crate::options::{Api, Options};
 use crate::pin;
-use mileage_workload::{Verify, Workload};
+use mileage_workload::{Files, Verify, Workload};
 
 /// Most buffers of one vectored call (`IOV_MAX`).
 const PARTS_MAX: u32 = 1024;
@@ -67,8 +68,36 @@ pub(crate) fn check(workload: &Workload, options: &Options) -> Result<(), Error>
         }
         Api::Positioned | Api::Seek | Api::Uring { .. } => {}
     }
+    check_comparison(workload, options)?;
     check_not_built(options)?;
     pin::check(&options.pin_cpus)
+}
+
+/// Whether reads can be compared with what the run itself writes meanwhile.
+fn check_comparison(workload: &Workload, options: &Options) -> Result<(), Error> {
+    if !Laps::needed(workload) {
+        return Ok(());
+    }
+    let (unit_bytes, units) = Laps::size(workload);
+    if units > UNITS_MAX {
+        return Err(Error::Workload(mileage_workload::Error::OutOfRange {
+            what: "records that are written and compared in one run",
+            found: units,
+            min: 1,
+            max: UNITS_MAX,
+        }));
+    }
+    debug_assert!(unit_bytes > 0, "records are not empty");
+    let streams = matches!(options.api, Api::Stdio { .. });
+    if streams && workload.threads > 1 && workload.files == Files::Shared {
+        return Err(Error::Api {
+            api: name(options.api),
+            what: "verify",
+            found: format!("{:?}", workload.verify),
+            because: "where each thread has a buffer of its own that others do not see: give each a file, or one thread",
+        });
+    }
+    Ok(())
 }
 
 /// What the options name and has no code yet.

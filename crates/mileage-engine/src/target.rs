@@ -10,18 +10,6 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// Where buffers start that nothing else is asked of, in bytes.
-const PLAIN_ALIGN_BYTES: usize = 512;
-
-/// The opened target, once for each thread: threads that share an open file contend for its reference count.
-#[derive(Debug)]
-pub(crate) struct Target {
-    /// `None` for an API that makes no call.
-    pub(crate) files: Vec<Option<TargetFile>>,
-    /// Where buffers may start, in bytes.
-    pub(crate) align_bytes: usize,
-}
-
 /// A file that exists only because of this call, removed again unless the call succeeds.
 struct Created<'a>(Option<&'a Path>);
 
@@ -52,10 +40,11 @@ pub(crate) fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -
     }
 }
 
-/// Open the target for every thread of the workload, or nothing at all.
-pub(crate) fn open(workload: &Workload, options: &Options, threads: u32) -> Result<Target, Error> {
+/// Open the target for every thread of the workload, or nothing at all. Once for each thread: threads that share an open
+/// file contend for its reference count. `None` for an API that makes no call.
+pub(crate) fn open(workload: &Workload, options: &Options, threads: u32) -> Result<Vec<Option<TargetFile>>, Error> {
     if options.api == Api::Null {
-        return Ok(Target { files: (0..threads).map(|_| None).collect(), align_bytes: PLAIN_ALIGN_BYTES });
+        return Ok((0..threads).map(|_| None).collect());
     }
     let flags = flags_of(workload, options);
     if workload.files == Files::PerThread && is_block_device(&options.path) {
@@ -66,11 +55,9 @@ pub(crate) fn open(workload: &Workload, options: &Options, threads: u32) -> Resu
         Files::PerThread => (0..threads).map(|thread| path_of(&options.path, thread)).collect(),
     };
     let (mut files, mut created) = (Vec::with_capacity(threads as usize), Vec::new());
-    let mut align_bytes = PLAIN_ALIGN_BYTES;
     for path in &paths {
-        let (first, made, align) = open_one(workload, options, path, flags)?;
+        let (first, made) = open_one(workload, options, path, flags)?;
         created.push(made);
-        align_bytes = align_bytes.max(align);
         files.push(Some(first));
     }
     if workload.files == Files::Shared {
@@ -81,7 +68,7 @@ pub(crate) fn open(workload: &Workload, options: &Options, threads: u32) -> Resu
         }
     }
     created.iter_mut().for_each(|created| created.0 = None);
-    Ok(Target { files, align_bytes })
+    Ok(files)
 }
 
 /// The file of one thread, where each has its own: `PATH.0`, `PATH.1` and so on.
@@ -111,18 +98,20 @@ fn open_one<'a>(
     options: &Options,
     path: &'a Path,
     flags: OFlags,
-) -> Result<(TargetFile, Created<'a>, usize), Error> {
+) -> Result<(TargetFile, Created<'a>), Error> {
     let may_create = options.create && !workload.reads();
     let (fd, created) = open_first(path, flags, may_create)?;
     let stat = rustix::fs::fstat(&fd).map_err(failed("examine", path))?;
     let block_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
     check_size(workload, &fd, path, may_create && !block_device)?;
-    let align_bytes = if options.direct { check_direct(workload, options, &fd, path)? } else { PLAIN_ALIGN_BYTES };
+    if options.direct {
+        check_direct(workload, options, &fd, path)?;
+    }
     let file = TargetFile::new(fd, block_device);
     if workload.discards() {
         file.check_discard().map_err(failed("discard on", path))?;
     }
-    Ok((file, created, align_bytes))
+    Ok((file, created))
 }
 
 fn is_block_device(path: &Path) -> bool {
@@ -192,10 +181,10 @@ fn check_size(workload: &Workload, file: &OwnedFd, path: &Path, grows: bool) -> 
     if grows || found >= needed { Ok(()) } else { Err(Error::TooSmall { path: path.to_owned(), found, needed }) }
 }
 
-/// The alignment that direct I/O asks of buffers, after checking sizes and offsets against it: what the kernel says of
-/// this file (Linux 6.1 and later), or one sector. The stricter of its two figures is asked of both, so that every
-/// window of the pool is aligned.
-fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &Path) -> Result<usize, Error> {
+/// Whether sizes and offsets have the alignment that direct I/O asks for: what the kernel says of this file (Linux 6.1
+/// and later), or one sector. Of its two figures, for offsets and for memory, the stricter is asked of both, so that an
+/// operation can be continued in the middle; buffers begin with a page.
+fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &Path) -> Result<(), Error> {
     let facts = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
     let facts = facts.ok().filter(|facts| facts.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
     let align_bytes = match facts {
@@ -213,7 +202,7 @@ fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &P
     if !workload.lengths_are_multiples_of(parts.saturating_mul(align_bytes)) {
         return misaligned("one of the parts of a record", u64::from(workload.record_bytes / parts));
     }
-    Ok(align_bytes as usize)
+    Ok(())
 }
 
 /// Write a few bytes at the very end of a file that is being laid out, through the page cache, durably.

@@ -11,5 +11,7 @@ mod series;
 mod sparse;
 
 pub use histogram::{Histogram, HistogramData, SUB_BUCKETS_PER_OCTAVE};
-pub use record::{Concurrency, LatencyData, LogRecord, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
+pub use record::{
+    Concurrency, ContentData, LatencyData, LogRecord, Mismatch, PackedData, RunError, RunRecord, ThreadRecord, Usage,
+};
 pub use series::{Series, SeriesData, SeriesState};

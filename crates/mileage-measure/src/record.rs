@@ -77,6 +77,32 @@ pub struct Mismatch {
     pub message: String,
 }
 
+/// What was really written, measured on a sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContentData {
+    /// Bytes of the sample that was compressed, taken evenly over the run.
+    pub sample_bytes: u64,
+    /// What compressors made of it, by the size of the pieces: 4 KiB, and the record where that is longer.
+    pub packed: Vec<PackedData>,
+    /// Blocks of 4 KiB that were looked at for duplicates; 0 when records are smaller.
+    pub blocks: u64,
+    /// Different ones among them: the share of duplicates is 1 - `blocks_distinct` / `blocks`.
+    pub blocks_distinct: u64,
+}
+
+/// Bytes that the sample takes when each piece is compressed on its own; the share saved is 1 - bytes / sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackedData {
+    /// Size of a piece in bytes.
+    pub piece_bytes: u64,
+    /// With zlib at level 1.
+    pub zlib_bytes: u64,
+    /// With zstd at level 1.
+    pub zstd_bytes: u64,
+    /// With LZ4.
+    pub lz4_bytes: u64,
+}
+
 /// Rates that a run of several threads has beside its total (IOzone's "children see" and "parent sees").
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concurrency {
@@ -160,7 +186,16 @@ pub struct RunRecord {
     /// What the threads together had done when the first was done; `None` with one thread.
     #[serde(default)]
     pub concurrency: Option<Concurrency>,
-    /// Reads that did not return what was written, the first 100.
+    /// What was really written; `None` when nothing was.
+    #[serde(default)]
+    pub content: Option<ContentData>,
+    /// Reads that were compared with what was written.
+    #[serde(default)]
+    pub ops_compared: u64,
+    /// Those of them that did not return it.
+    #[serde(default)]
+    pub ops_mismatched: u64,
+    /// What was wrong with those, the first 100.
     #[serde(default)]
     pub mismatches: Vec<Mismatch>,
     /// What became of the log of single operations; `None` when none was asked for.

@@ -147,16 +147,28 @@ impl Execution {
     /// What to do at `now_ns` (any origin, never running backwards); operations to issue are appended to `out`.
     #[inline]
     pub fn next(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
+        self.advance::<false>(now_ns, out)
+    }
+
+    /// As [`Execution::next`], for drivers that prepare operations: besides a sync it issues only what
+    /// [`Execution::upcoming`] shows. After [`Step::Issue`] such a driver prepares and asks again at once.
+    #[inline]
+    pub fn next_shown(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
+        self.advance::<true>(now_ns, out)
+    }
+
+    #[inline]
+    fn advance<const SHOWN: bool>(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
         if self.start_ns.is_none() {
             self.start(now_ns);
         }
         self.expired |= now_ns >= self.deadline_ns;
         if self.gates.is_some() {
-            return self.next_gated(now_ns, out);
+            return self.next_gated::<SHOWN>(now_ns, out);
         }
         let before = out.len();
         while self.in_flight < self.depth && !self.expired {
-            if self.cursor == self.upcoming.len() && !self.refill() {
+            if self.cursor == self.upcoming.len() && (SHOWN && out.len() > before || !self.refill()) {
                 break;
             }
             let op = self.upcoming[self.cursor];
@@ -196,7 +208,7 @@ impl Execution {
 
     /// As [`Execution::next`], through the gates.
     #[inline(never)]
-    fn next_gated(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
+    fn next_gated<const SHOWN: bool>(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
         let Some(mut gates) = self.gates.take() else { unreachable!("asked for only with gates") };
         let start_ns = self.start_ns.unwrap_or(now_ns);
         let (at_ns, last_ns) = (now_ns - start_ns, self.last_ns.saturating_sub(start_ns));
@@ -206,7 +218,8 @@ impl Execution {
             if self.in_flight == self.depth || gates.alone(self.in_flight) {
                 break Step::AwaitCompletion;
             }
-            if self.expired || (self.cursor == self.upcoming.len() && !self.refill_through(&mut gates)) {
+            let used_up = self.cursor == self.upcoming.len();
+            if self.expired || used_up && (SHOWN && out.len() > before || !self.refill_through(&mut gates)) {
                 break Step::Done;
             }
             match gates.gate(self.cursor, at_ns, last_ns, self.in_flight) {

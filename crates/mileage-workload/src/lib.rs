@@ -22,7 +22,7 @@
 //!    operation completes before: a driver then asks again. Asking early is harmless.
 //!
 //! After [`Step::Issue`] a driver asks again at once if [`Workload::waits`]; otherwise nothing more can come before a
-//! completion, and it need not.
+//! completion, and it need not. A driver that prepares its operations uses [`Execution::next_shown`], and always does.
 //!
 //! # Invariant
 //! Touches no file and no clock; all randomness comes from the workload's seed. *Guard:* `clippy.toml` of this crate

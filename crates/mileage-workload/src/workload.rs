@@ -235,7 +235,7 @@ impl Workload {
             return Err(Error::Endless);
         }
         self.load.check()?;
-        self.content.check(self.record_bytes)?;
+        self.check_content()?;
         in_range("discard_percent", u64::from(self.discard_percent), 0, 100)?;
         if self.sync_every > 0 && self.sync == Sync::None {
             return Err(Error::Refused {
@@ -255,16 +255,6 @@ impl Workload {
         };
         if !known {
             return refuse("pattern", &self.pattern);
-        }
-        if !matches!(self.content, Content::Incompressible | Content::Zeros) {
-            return refuse("content", &self.content);
-        }
-        let plain = Self::default();
-        if self.verify != plain.verify {
-            return refuse("verify", &self.verify);
-        }
-        if self.generation != 0 {
-            return refuse("generation", &self.generation);
         }
         Ok(())
     }

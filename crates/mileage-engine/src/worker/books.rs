@@ -5,8 +5,9 @@ use super::failure::{closing_overdue, overdue};
 use super::{Shared, Told};
 use crate::audit::{Snapshot, ThreadIo};
 use crate::custody::Held;
+use crate::data::{Compared, Data, Kept};
 use crate::error::Error;
-use mileage_measure::{Histogram, Mismatch, RunError, Series, ThreadRecord};
+use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
 use mileage_workload::{Op, OpKind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +34,9 @@ pub(crate) struct Part {
     pub(crate) fill_ns: u64,
     /// Comparing what was read.
     pub(crate) verify_ns: u64,
-    pub(crate) mismatches: Vec<Mismatch>,
+    /// A sample of what was written.
+    pub(crate) kept: Kept,
+    pub(crate) compared: Compared,
     /// First submission.
     pub(crate) first_ns: Option<u64>,
     /// Last completion of anything but a sync.
@@ -105,7 +108,8 @@ impl Part {
             bytes_discarded: 0,
             fill_ns: 0,
             verify_ns: 0,
-            mismatches: Vec::new(),
+            kept: Kept::default(),
+            compared: Compared::default(),
             first_ns: None,
             last_ns: 0,
             durable_ns: None,
@@ -276,6 +280,11 @@ impl<'a> Books<'a> {
             let synced_ns = self.part.durable_ns.filter(|_| sync_timed).unwrap_or(0);
             self.first_done_ns.fetch_min(self.part.last_ns.max(synced_ns), Ordering::Relaxed);
         }
+    }
+
+    /// Take over what the data has to tell.
+    pub(crate) fn close(&mut self, data: &mut Data) {
+        (self.part.kept, self.part.compared) = data.finish(self.part.record.ops_written);
     }
 
     /// Let progress see what has been done.

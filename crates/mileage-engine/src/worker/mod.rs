@@ -20,6 +20,7 @@ use crate::api::stream::Stream;
 use crate::api::uring::Settings;
 use crate::api::vectored::Vectored;
 use crate::clock::RunClock;
+use crate::data::Laps;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::options::{Api, Options};
@@ -31,6 +32,7 @@ use mileage_workload::{Files, Observer, Workload};
 use ring_loop::RingLoop;
 use rustix::io::Errno;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use sync_loop::SyncLoop;
 
@@ -56,7 +58,8 @@ pub(crate) struct Told {
 pub(crate) struct Shared {
     pub(crate) workload: Workload,
     pub(crate) options: Options,
-    pub(crate) align_bytes: usize,
+    /// Which lap every place holds, for a run that writes and compares.
+    pub(crate) laps: Option<Arc<Laps>>,
     pub(crate) gate: Gate,
     pub(crate) halt: Padded<AtomicU8>,
     /// When the first thread was done, on the run's clock; `u64::MAX` as long as none is.
@@ -84,6 +87,9 @@ impl Shared {
 trait Loop<'a> {
     /// Turn the execution until it is done, the run is halted, or an operation fails; the failure and when it came.
     fn turn(&mut self, clock: RunClock) -> Option<(u64, RunError)>;
+
+    /// Write down what the data has to tell.
+    fn close(&mut self);
 
     /// What is written down.
     fn books(&mut self) -> &mut Books<'a>;
@@ -146,6 +152,7 @@ fn work_loop<'a, L: Loop<'a>>(
     });
     let mut turner = prepared.inspect_err(|_| shared.halt(FAILED))?;
     let failure = turner.turn(RunClock::since(seat.wait()));
+    turner.close();
     let books = turner.books();
     books.end_audit()?;
     books.part.failure = failure;

@@ -8,7 +8,7 @@
 //! operations are submitted together and N completions waited for, or as many as are outstanding.
 //!
 //! # What is timed
-//! An operation's latency runs from the moment the execution released it (data to write is generated before that) to
+//! An operation's latency runs from the moment the execution released it (data to write is generated before that, as soon as a slot is free) to
 //! the moment at which the loop has its completion in hand: operations submitted together begin together, and
 //! completions found together end together. The ring does not say when in between each was done.
 
@@ -18,7 +18,7 @@ use super::{FAILED, Loop, STOPPED, Shared};
 use crate::api::uring::workers::Workers;
 use crate::api::uring::{Call, Reaped, Ring, Settings};
 use crate::clock::RunClock;
-use crate::data::Data;
+use crate::data::{Buffers, Data};
 use crate::error::Error;
 use mileage_measure::RunError;
 use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step, Sync};
@@ -26,6 +26,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -60,6 +61,8 @@ pub(super) struct RingLoop<'a, O> {
     settings: Settings,
     flights: Box<[Option<Flight>]>,
     free: Vec<u32>,
+    /// Slots that hold what the next operations write, in their order.
+    prepared: VecDeque<u32>,
     reaped: Vec<Reaped>,
     /// How the target gives up space.
     discard: Call,
@@ -90,17 +93,21 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         let depth = workload.depth;
         let block =
             rustix::fs::fstat(&file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice);
+        let mut ring = Ring::new(settings, depth, workload.length_bytes_max(), file, &shared.options.path)?;
+        let data = Data::new(workload, thread, Buffers::OfSlots, shared.laps.as_ref())?;
+        (0..depth).for_each(|slot| data.prime(ring.bytes_mut(slot, workload.length_bytes_max() as usize)));
         Ok(Self {
             shared,
             thread,
             execution: Execution::new(workload, thread)?,
-            ring: Ring::new(settings, depth, workload.length_bytes_max(), file, &shared.options.path)?,
-            data: Data::new(workload, thread, shared.align_bytes)?,
+            ring,
+            data,
             books: Books::new(shared, thread),
             observer,
             settings,
             flights: vec![None; depth as usize].into(),
             free: (0..depth).rev().collect(),
+            prepared: VecDeque::with_capacity(depth as usize),
             reaped: Vec::with_capacity(depth as usize),
             discard: if block { Call::Discard } else { Call::Punch },
             looked_ns: 0,
@@ -123,8 +130,11 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                 self.books.part.interrupted = halt & STOPPED != 0;
                 return self.drain(clock);
             }
+            if self.data.prepares() {
+                self.prepare(&mut at_ns, clock);
+            }
             out.clear();
-            match self.execution.next(at_ns, &mut out) {
+            match self.execution.next_shown(at_ns, &mut out) {
                 Step::Issue => {
                     if self.execution.counted() && !self.counted {
                         self.counted = true;
@@ -132,7 +142,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                             at_ns = clock.now_ns();
                         }
                     }
-                    self.issue(&mut at_ns, &out, clock)?;
+                    self.issue(at_ns, &out, clock)?;
                     ready = ready.saturating_sub(out.len());
                     continue;
                 }
@@ -150,29 +160,51 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         }
     }
 
-    /// Queue what was released at `at_ns`, which moves on by the time that generating data takes.
+    /// Fill what will be written next, as far as it is known and there is room, before its time comes; `at_ns` moves on.
     #[inline]
-    fn issue(&mut self, at_ns: &mut u64, out: &[Op], clock: RunClock) -> Result<(), Failed> {
-        let first = self.free.len() - out.len();
-        if self.data.fills() {
-            let began_ns = *at_ns;
-            for (op, slot) in out.iter().zip(self.free[first..].iter().rev()) {
-                fill(&mut self.ring, &mut self.data, *slot, op);
-            }
-            *at_ns = clock.now_ns();
-            self.books.part.fill_ns += if self.counted { *at_ns - began_ns } else { 0 };
+    fn prepare(&mut self, at_ns: &mut u64, clock: RunClock) {
+        let Self { execution, prepared, free, ring, data, .. } = self;
+        let known = execution.upcoming();
+        if free.is_empty() || prepared.len() >= known.len() {
+            return;
         }
+        for op in &known[prepared.len()..] {
+            let Some(slot) = free.pop() else { break };
+            data.prepare(op, slot as usize, ring.bytes_mut(slot, op.length_bytes as usize));
+            prepared.push_back(slot);
+        }
+        let filled_ns = clock.now_ns();
+        self.books.part.fill_ns += if self.counted { filled_ns - *at_ns } else { 0 };
+        *at_ns = filled_ns;
+    }
+
+    /// A slot for an operation that is released.
+    #[inline]
+    fn slot_for(&mut self, op: &Op) -> u32 {
+        let slot = if op.kind == OpKind::Sync || !self.data.prepares() {
+            // A sync that comes before what is prepared may find no slot left: the last one is filled again later.
+            self.free.pop().or_else(|| {
+                self.data.take_back();
+                self.prepared.pop_back()
+            })
+        } else {
+            self.prepared.pop_front()
+        };
+        slot.expect("no more operations are released than the depth")
+    }
+
+    /// Queue what was released at `at_ns`.
+    #[inline]
+    fn issue(&mut self, at_ns: u64, out: &[Op], clock: RunClock) -> Result<(), Failed> {
         let batch = self.settings.batch as usize;
         for (number, op) in out.iter().enumerate() {
-            let slot = self.free.pop().expect("no more operations are released than the depth");
-            if !self.data.fills() {
-                fill(&mut self.ring, &mut self.data, slot, op);
-            }
+            let slot = self.slot_for(op);
+            self.data.submit(op, slot as usize);
             if matches!(op.kind, OpKind::Sync | OpKind::Discard) {
                 self.about_to_hand_on(op);
             }
             let due_ns = self.execution.due_ns().get(number).copied();
-            let flight = Flight { op: *op, due_ns, submit_ns: *at_ns, done: 0, counted: self.counted };
+            let flight = Flight { op: *op, due_ns, submit_ns: at_ns, done: 0, counted: self.counted };
             self.flights[slot as usize] = Some(flight);
             if op.kind == OpKind::Sync && self.settings.iopoll {
                 self.sync_aside(slot, flight, clock)?;
@@ -223,7 +255,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             let now_ns = clock.now_ns();
             match synced {
                 Ok(()) => {
-                    self.finish(slot, flight, now_ns);
+                    self.finish(slot, flight, now_ns, clock);
                     return Ok(());
                 }
                 Err(Errno::INTR) => {}
@@ -266,7 +298,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         let mut outcome = Ok(());
         for index in 0..self.reaped.len() {
             let reaped = self.reaped[index];
-            let settled = self.settle(reaped, now_ns);
+            let settled = self.settle(reaped, now_ns, clock);
             if settled.is_err() {
                 self.flights[reaped.slot as usize] = None;
             }
@@ -283,7 +315,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// Book one call that has returned, and continue its operation if that is not complete.
     #[inline]
-    fn settle(&mut self, reaped: Reaped, now_ns: u64) -> Result<(), Failed> {
+    fn settle(&mut self, reaped: Reaped, now_ns: u64, clock: RunClock) -> Result<(), Failed> {
         let Reaped { slot, result } = reaped;
         let mut flight = self.flights[slot as usize].expect("a call returns to the operation it was made for");
         let count = match result {
@@ -308,12 +340,12 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                 return Ok(());
             }
         }
-        self.finish(slot, flight, now_ns);
+        self.finish(slot, flight, now_ns, clock);
         Ok(())
     }
 
     #[inline]
-    fn finish(&mut self, slot: u32, flight: Flight, now_ns: u64) {
+    fn finish(&mut self, slot: u32, flight: Flight, now_ns: u64, clock: RunClock) {
         let Flight { op, due_ns, submit_ns, counted, .. } = flight;
         self.books.completed(Completed { op: &op, due_ns, submit_ns, complete_ns: now_ns, counted });
         self.execution.complete(now_ns);
@@ -325,6 +357,11 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             complete_ns: now_ns,
             counted,
         });
+        if self.data.completed(&op, slot as usize) {
+            let began_ns = clock.now_ns();
+            self.data.compare(&op, slot as usize, self.ring.bytes_mut(slot, op.length_bytes as usize));
+            self.books.part.verify_ns += clock.now_ns() - began_ns;
+        }
         self.flights[slot as usize] = None;
         self.free.push(slot);
     }
@@ -398,14 +435,6 @@ fn tid() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
 }
 
-/// Put into the slot what this operation writes.
-#[inline]
-fn fill(ring: &mut Ring, data: &mut Data, slot: u32, op: &Op) {
-    if op.kind == OpKind::Write {
-        data.fill(op, ring.bytes_mut(slot, op.length_bytes as usize));
-    }
-}
-
 impl<'a, O: Observer> Loop<'a> for RingLoop<'a, O> {
     fn turn(&mut self, clock: RunClock) -> Option<Failed> {
         self.began_cpu_ns = thread_cpu_ns();
@@ -422,6 +451,10 @@ impl<'a, O: Observer> Loop<'a> for RingLoop<'a, O> {
         self.books.part.kernel_workers_ns = self.workers.used_ns();
         self.books.part.stuck = self.ring.outstanding();
         failed
+    }
+
+    fn close(&mut self) {
+        self.books.close(&mut self.data);
     }
 
     fn books(&mut self) -> &mut Books<'a> {

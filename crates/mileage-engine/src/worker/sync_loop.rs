@@ -5,7 +5,7 @@ use super::failure::{FLUSH, Failure};
 use super::{FAILED, Loop, STOPPED, Shared, wait};
 use crate::api::Transfer;
 use crate::clock::RunClock;
-use crate::data::Data;
+use crate::data::{Buffers, Data};
 use crate::error::Error;
 use mileage_measure::RunError;
 use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step};
@@ -34,6 +34,10 @@ impl<'a, T: Transfer, O: Observer> Loop<'a> for SyncLoop<'a, T, O> {
         Some((at_ns, failure.describe(self.shared, self.thread)))
     }
 
+    fn close(&mut self) {
+        self.books.close(&mut self.data);
+    }
+
     fn books(&mut self) -> &mut Books<'a> {
         &mut self.books
     }
@@ -47,7 +51,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             thread,
             execution: Execution::new(&shared.workload, thread)?,
             transfer,
-            data: Data::new(&shared.workload, thread, shared.align_bytes)?,
+            data: Data::new(&shared.workload, thread, Buffers::Own, shared.laps.as_ref())?,
             books: Books::new(shared, thread),
             observer,
         })
@@ -56,13 +60,14 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     /// Turn the execution until it is done, the run is halted, or an operation fails; the failure and when it came.
     ///
     /// The clock is read once at each boundary between operations, and once more where something that is no part of
-    /// a latency took time: choosing the next offsets, generating what is written.
+    /// a latency took time: choosing the next offsets, generating what is written, comparing what was read.
     fn run(&mut self, clock: RunClock) -> Option<(u64, Failure)> {
         let mut out = Vec::with_capacity(1);
         // Operations that the execution has ready; at zero it must compute more.
         let mut ready = self.execution.upcoming().len();
         let mut at_ns = clock.now_ns();
         let mut counted = self.shared.workload.load.warm_up_ns == 0;
+        let (ahead, mut prepared) = (self.data.prepares(), false);
         loop {
             if ready == 0 {
                 ready = self.execution.upcoming().len();
@@ -73,8 +78,11 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 self.books.part.interrupted = halt & STOPPED != 0;
                 return None;
             }
+            if ahead && !prepared {
+                prepared = self.prepare(&mut at_ns, counted, clock);
+            }
             out.clear();
-            match self.execution.next(at_ns, &mut out) {
+            match self.execution.next_shown(at_ns, &mut out) {
                 Step::Issue => {}
                 Step::Done => return self.finish(clock),
                 Step::WaitUntil(until_ns) => {
@@ -94,14 +102,17 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                     at_ns = clock.now_ns();
                 }
             }
-            let done = self.perform(&op, counted, clock, &mut at_ns);
+            self.data.submit(&op, 0);
+            let done = self.perform(&op, counted);
             let end_ns = clock.now_ns();
             if let Err(failure) = done {
                 return self.give_up(end_ns, failure);
             }
             let done = Completed { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns, counted };
             let long = self.books.completed(done);
-            ready -= usize::from(op.kind != OpKind::Sync);
+            if op.kind != OpKind::Sync {
+                (ready, prepared) = (ready - 1, false);
+            }
             self.execution.complete(end_ns);
             self.observer.completed(&Completion {
                 thread: self.thread,
@@ -112,12 +123,29 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 counted,
             });
             at_ns = if long { clock.now_ns() } else { end_ns };
+            if self.data.completed(&op, 0) {
+                self.data.compare_incoming(&op);
+                let began_ns = at_ns;
+                at_ns = clock.now_ns();
+                self.books.part.verify_ns += at_ns - began_ns;
+            }
         }
     }
 
-    /// Do one operation whole. What it carries may have to be generated first; `submit_ns` then moves on.
+    /// Generate what the next operation carries, before it is released; `at_ns` moves on. False when none is left.
     #[inline]
-    fn perform(&mut self, op: &Op, counted: bool, clock: RunClock, submit_ns: &mut u64) -> Result<(), Failure> {
+    fn prepare(&mut self, at_ns: &mut u64, counted: bool, clock: RunClock) -> bool {
+        let Some(op) = self.execution.upcoming().first().copied() else { return false };
+        self.data.prepare_outgoing(&op);
+        let filled_ns = clock.now_ns();
+        self.books.part.fill_ns += if counted { filled_ns - *at_ns } else { 0 };
+        *at_ns = filled_ns;
+        true
+    }
+
+    /// Do one operation whole.
+    #[inline]
+    fn perform(&mut self, op: &Op, counted: bool) -> Result<(), Failure> {
         let Self { shared, transfer, data, books, .. } = self;
         let at = |done: usize| op.offset_bytes + done as u64;
         match op.kind {
@@ -126,13 +154,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 move_whole::<T>(op, shared, counted, books, |done| transfer.read(at(done), &mut into[done..]))
             }
             OpKind::Write => {
-                let fills = data.fills();
                 let from = data.outgoing(op);
-                if fills {
-                    let filled_ns = clock.now_ns();
-                    books.part.fill_ns += if counted { filled_ns - *submit_ns } else { 0 };
-                    *submit_ns = filled_ns;
-                }
                 move_whole::<T>(op, shared, counted, books, |done| transfer.write(at(done), &from[done..]))
             }
             OpKind::Sync | OpKind::Discard => self.command(op),

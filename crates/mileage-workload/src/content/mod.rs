@@ -9,6 +9,7 @@ mod blocks;
 mod finding;
 mod identity;
 pub(crate) mod iozone;
+mod rules;
 
 pub use blocks::{BLOCK_BYTES, Blocks};
 pub use finding::{Expected, Finding, Kind, Lap, plain_findings};

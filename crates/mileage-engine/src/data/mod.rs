@@ -1,0 +1,199 @@
+//! The bytes of one thread's operations: where reads put them, where writes take them, how they are compared.
+//!
+//! `fill` makes what is written, `wide` with the processor's widest vectors; `verify` compares what is read, `laps`
+//! knows which writing a place holds; `sample` keeps some of what was written, `pack` measures it after the run.
+
+mod fill;
+mod laps;
+mod pack;
+mod sample;
+mod verify;
+#[expect(unsafe_code, reason = "calls code for vectors that the processor was asked about")]
+mod wide;
+
+pub(crate) use laps::{Laps, UNITS_MAX};
+pub(crate) use pack::measure;
+pub(crate) use sample::Kept;
+pub(crate) use verify::Compared;
+
+use crate::error::Error;
+use crate::memory::Pages;
+use fill::Filler;
+use mileage_workload::{Op, OpKind, Workload};
+use sample::Sampler;
+use std::sync::Arc;
+use verify::Verifier;
+
+/// A thread's buffers, and what fills and compares them.
+#[derive(Debug)]
+pub(crate) struct Data {
+    incoming: Option<Pages>,
+    outgoing: Option<Pages>,
+    filler: Filler,
+    /// Whether every write carries the same bytes, which then stand in the buffers already.
+    fixed: bool,
+    writes: bool,
+    record_bytes: usize,
+    sampler: Option<Sampler>,
+    verifier: Option<Verifier>,
+    laps: Option<Arc<Laps>>,
+    /// Lap of each slot's write under way.
+    lap_of: Box<[u32]>,
+}
+
+/// Whose buffers operations use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Buffers {
+    /// Those of [`Data`]: one for reads, one for writes, one operation at a time.
+    Own,
+    /// The caller's, one for each slot, for reads and writes alike.
+    OfSlots,
+}
+
+impl Data {
+    /// The buffers of `thread`. `laps` is what the threads of a run share that writes and compares.
+    pub(crate) fn new(
+        workload: &Workload,
+        thread: u32,
+        buffers: Buffers,
+        laps: Option<&Arc<Laps>>,
+    ) -> Result<Self, Error> {
+        let (reads, writes) = (workload.reads(), workload.writes());
+        let room = || Pages::new(workload.length_bytes_max() as usize);
+        let own = buffers == Buffers::Own;
+        let filler = Filler::new(workload, thread);
+        let mut outgoing = (own && writes).then(room).transpose()?;
+        let fixed = Filler::is_fixed(workload.content) && (own || !reads);
+        if let (true, Some(outgoing)) = (fixed, &mut outgoing) {
+            filler.prime(outgoing.bytes_mut());
+        }
+        Ok(Self {
+            incoming: (own && reads).then(room).transpose()?,
+            outgoing,
+            filler,
+            fixed,
+            writes,
+            record_bytes: workload.length_bytes_max() as usize,
+            sampler: (writes && !fixed).then(|| Sampler::new(workload)).transpose()?,
+            verifier: Verifier::new(workload, thread, laps.cloned())?,
+            laps: laps.cloned(),
+            lap_of: vec![0; workload.depth as usize].into(),
+        })
+    }
+
+    /// Whether operations are to be prepared, in their order and before they are submitted; that is timed, on its own.
+    #[inline]
+    pub(crate) fn prepares(&self) -> bool {
+        self.writes && !self.fixed || self.laps.is_some()
+    }
+
+    /// Make a slot's buffer what all writes carry, before the run, where all carry the same.
+    pub(crate) fn prime(&self, into: &mut [u8]) {
+        if self.writes && self.fixed {
+            self.filler.prime(into);
+        }
+    }
+
+    /// Put what an operation writes into the buffer of its slot.
+    #[inline]
+    pub(crate) fn prepare(&mut self, op: &Op, slot: usize, buffer: &mut [u8]) {
+        let lap = self.filler.next_lap();
+        self.lap_of[slot] = lap;
+        if op.kind == OpKind::Write && !self.fixed {
+            self.filler.fill(op, lap, buffer);
+            if let Some(sampler) = &mut self.sampler {
+                sampler.take(op, buffer);
+            }
+        }
+    }
+
+    /// As [`Data::prepare`], into the buffer that is used where there is only one.
+    #[inline]
+    pub(crate) fn prepare_outgoing(&mut self, op: &Op) {
+        let mut pages = self.outgoing.take();
+        let buffer = pages.as_mut().map_or(&mut [][..], |pages| &mut pages.bytes_mut()[..op.length_bytes as usize]);
+        self.prepare(op, 0, buffer);
+        self.outgoing = pages;
+    }
+
+    /// The operation prepared last will not be submitted next: it is prepared again later.
+    pub(crate) fn take_back(&mut self) {
+        self.filler.take_back();
+    }
+
+    /// An operation is about to be submitted from a slot.
+    #[inline]
+    pub(crate) fn submit(&mut self, op: &Op, slot: usize) {
+        match op.kind {
+            OpKind::Read => {
+                if let Some(verifier) = &mut self.verifier {
+                    verifier.submit(op, slot);
+                }
+            }
+            OpKind::Write => {
+                if let Some(laps) = &self.laps {
+                    laps.begin(op, self.lap_of[slot]);
+                }
+            }
+            OpKind::Discard => {
+                if let Some(laps) = &self.laps {
+                    laps.begin_discard(op);
+                }
+            }
+            OpKind::Sync => {}
+        }
+    }
+
+    /// What a write carries that has been prepared, where there is only one buffer.
+    #[inline]
+    pub(crate) fn outgoing(&self, op: &Op) -> &[u8] {
+        let pages = self.outgoing.as_ref().expect("a workload that writes has a buffer to write from");
+        &pages.bytes()[..op.length_bytes as usize]
+    }
+
+    /// Where a read goes, where there is only one buffer.
+    #[inline]
+    pub(crate) fn incoming(&mut self, op: &Op) -> &mut [u8] {
+        let pages = self.incoming.as_mut().expect("a workload that reads has a buffer to read into");
+        &mut pages.bytes_mut()[..op.length_bytes as usize]
+    }
+
+    /// An operation of a slot has completed. True if it is a read that is to be compared.
+    #[inline]
+    pub(crate) fn completed(&mut self, op: &Op, slot: usize) -> bool {
+        if op.kind == OpKind::Read {
+            return self.verifier.as_ref().is_some_and(|verifier| verifier.wants(slot));
+        }
+        if let Some(laps) = &self.laps {
+            match op.kind {
+                OpKind::Write => laps.end(op, self.lap_of[slot]),
+                OpKind::Discard => laps.end_discard(op),
+                OpKind::Read | OpKind::Sync => {}
+            }
+        }
+        false
+    }
+
+    /// Compare what the read of a slot returned.
+    pub(crate) fn compare(&mut self, op: &Op, slot: usize, found: &[u8]) {
+        if let Some(verifier) = &mut self.verifier {
+            verifier.compare(op, slot, found);
+        }
+    }
+
+    /// As [`Data::compare`], of the buffer that is used where there is only one.
+    pub(crate) fn compare_incoming(&mut self, op: &Op) {
+        if let (Some(verifier), Some(incoming)) = (&mut self.verifier, &self.incoming) {
+            verifier.compare(op, 0, &incoming.bytes()[..op.length_bytes as usize]);
+        }
+    }
+
+    /// What was kept of the `writes` writes, and what came of the comparisons.
+    pub(crate) fn finish(&mut self, writes: u64) -> (Kept, Compared) {
+        let kept = match self.sampler.take() {
+            Some(sampler) => sampler.into_kept(),
+            None => Kept::of_fixed(&self.filler, self.record_bytes, if self.fixed { writes } else { 0 }),
+        };
+        (kept, self.verifier.take().map(Verifier::into_compared).unwrap_or_default())
+    }
+}

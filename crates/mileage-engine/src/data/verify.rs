@@ -1,0 +1,144 @@
+//! Compares what reads returned with what was written.
+//!
+//! A run that only reads expects its generation everywhere, of any lap, one lap to a block. A run that also writes knows
+//! the lap of all it has written itself; what it has not written yet may be of its own or any older generation. So that
+//! a lost write is always noticed, a run that writes over a target has a higher generation than the runs before it.
+//!
+//! # Limits
+//! Records smaller than a block that belong to different laps are only told apart in operations of their own size: a
+//! target is to be compared in records no longer than those it was written in, or of 4 KiB. Contents without identity
+//! (zeros, IOzone's) are compared as they are: what is wrong with them is `flipped` or `foreign`.
+
+use super::fill::{Source, file_of};
+use super::laps::{Laps, State};
+use crate::error::Error;
+use crate::memory::Pages;
+use mileage_measure::Mismatch;
+use mileage_workload::{Expected, Finding, Lap, Op, Verify, Workload, Writing, plain_findings};
+use std::sync::Arc;
+
+/// Mismatches that a thread keeps; all are counted.
+const KEPT: usize = 100;
+
+/// What a thread's comparisons came to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Compared {
+    /// Reads that were compared.
+    pub(crate) reads: u64,
+    /// Those that were wrong.
+    pub(crate) wrong: u64,
+    /// The first of what was wrong.
+    pub(crate) mismatches: Vec<Mismatch>,
+}
+
+/// Compares a thread's reads.
+#[derive(Debug)]
+pub(super) struct Verifier {
+    source: Source,
+    file: u16,
+    generation: u32,
+    /// One read in so many is compared.
+    one_in: u64,
+    /// Drawn anew for each read.
+    draw: u64,
+    laps: Option<Arc<Laps>>,
+    /// Of each slot's read, what the laps were when it was submitted; `None` when it is not compared.
+    before: Box<[Option<u64>]>,
+    /// Room for what should have come, where that cannot be made block by block.
+    scratch: Option<Pages>,
+    compared: Compared,
+}
+
+impl Verifier {
+    /// What compares `thread`'s reads; `None` when the workload asks for no comparison.
+    pub(super) fn new(workload: &Workload, thread: u32, laps: Option<Arc<Laps>>) -> Result<Option<Self>, Error> {
+        let one_in = match workload.verify {
+            Verify::Off => return Ok(None),
+            Verify::Sampled { one_in } => u64::from(one_in),
+            Verify::All => 1,
+        };
+        let source = Source::of(workload);
+        let scratch = match source {
+            Source::Blocks(..) => None,
+            Source::Iozone(_) | Source::Zeros => Some(Pages::new(workload.length_bytes_max() as usize)?),
+        };
+        Ok(Some(Self {
+            source,
+            file: file_of(workload, thread),
+            generation: workload.generation,
+            one_in,
+            draw: workload.seed ^ u64::from(thread) << 32,
+            laps,
+            before: vec![None; workload.depth as usize].into(),
+            scratch,
+            compared: Compared { mismatches: Vec::with_capacity(KEPT), ..Compared::default() },
+        }))
+    }
+
+    /// A read is about to be submitted.
+    #[inline]
+    pub(super) fn submit(&mut self, op: &Op, slot: usize) {
+        // Knuth's MMIX generator; its high bits are good enough to choose reads by.
+        self.draw = self.draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let chosen = self.one_in == 1 || ((self.draw >> 32) * self.one_in) >> 32 == 0;
+        self.before[slot] = chosen.then(|| self.laps.as_ref().map_or(0, |laps| laps.look(op)));
+    }
+
+    /// Whether the read in this slot is to be compared.
+    #[inline]
+    pub(super) fn wants(&self, slot: usize) -> bool {
+        self.before[slot].is_some()
+    }
+
+    /// Compare what the read in a slot returned.
+    pub(super) fn compare(&mut self, op: &Op, slot: usize, found: &[u8]) {
+        let Some(before) = self.before[slot].take() else { return };
+        let laps = self.laps.clone();
+        let wrong = match laps {
+            None => self.stretch(op.offset_bytes, Lap::Any, found),
+            Some(laps) => laps.stretches(op, before).fold(false, |wrong, (range, state)| {
+                let State::Lap(lap) = state else { return wrong };
+                self.stretch(op.offset_bytes + range.start as u64, lap, &found[range]) || wrong
+            }),
+        };
+        self.compared.reads += 1;
+        self.compared.wrong += u64::from(wrong);
+    }
+
+    /// Whether a stretch is wrong; if so it is noted.
+    fn stretch(&mut self, offset_bytes: u64, lap: Lap, found: &[u8]) -> bool {
+        let expected = Expected { file: self.file, generation: self.generation, lap };
+        let full = self.compared.mismatches.len() == KEPT;
+        let findings = match (&self.source, &mut self.scratch) {
+            (Source::Blocks(blocks, width), _) => {
+                if width.agrees(blocks, expected, offset_bytes, found) {
+                    return false;
+                }
+                blocks.findings(expected, offset_bytes, found)
+            }
+            (source, Some(scratch)) => {
+                let made = &mut scratch.bytes_mut()[..found.len()];
+                source.make(Writing { file: self.file, ..Writing::default() }, offset_bytes, made);
+                if made == found {
+                    return false;
+                }
+                plain_findings(offset_bytes, made, found)
+            }
+            (_, None) => unreachable!("contents without identity have room to be made in"),
+        };
+        if !full {
+            let room = KEPT - self.compared.mismatches.len();
+            self.compared.mismatches.extend(findings.iter().take(room).map(mismatch));
+        }
+        !findings.is_empty()
+    }
+
+    pub(super) fn into_compared(self) -> Compared {
+        self.compared
+    }
+}
+
+fn mismatch(finding: &Finding) -> Mismatch {
+    let Finding { kind, offset_bytes, message } = finding;
+    Mismatch { offset_bytes: *offset_bytes, kind: kind.name().to_owned(), message: message.clone() }
+}

@@ -1,0 +1,119 @@
+//! Blocks made and compared with the widest vectors that the processor has.
+//!
+//! The code is that of `mileage-workload`, compiled three times: it is inlined here into functions for which the
+//! compiler may use AVX2 or AVX-512. Other architectures have their vectors in the baseline.
+
+use mileage_workload::{Blocks, Expected, Writing};
+
+/// The vectors that are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    /// What every processor of the architecture has.
+    Baseline,
+    /// 256 bits.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// 512 bits.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Width {
+    /// The widest that this processor has and the system lets us use.
+    pub(crate) fn best() -> Self {
+        Self::all().pop().unwrap_or(Self::Baseline)
+    }
+
+    /// All that it has, the widest last.
+    pub(crate) fn all() -> Vec<Self> {
+        let mut all = vec![Self::Baseline];
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.extend(is_x86_feature_detected!("avx2").then_some(Self::Avx2));
+            all.extend(is_x86_feature_detected!("avx512f").then_some(Self::Avx512));
+        }
+        all
+    }
+
+    /// As [`Blocks::fill`].
+    #[inline]
+    pub(crate) fn fill(self, blocks: &Blocks, writing: Writing, offset_bytes: u64, out: &mut [u8]) {
+        match self {
+            Self::Baseline => blocks.fill(writing, offset_bytes, out),
+            // SAFETY: the value exists only where the processor has the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { fill_avx2(blocks, writing, offset_bytes, out) },
+            // SAFETY: likewise.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { fill_avx512(blocks, writing, offset_bytes, out) },
+        }
+    }
+
+    /// As [`Blocks::agrees`].
+    #[inline]
+    pub(crate) fn agrees(self, blocks: &Blocks, expected: Expected, offset_bytes: u64, found: &[u8]) -> bool {
+        match self {
+            Self::Baseline => blocks.agrees(expected, offset_bytes, found),
+            // SAFETY: the value exists only where the processor has the feature.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => unsafe { agrees_avx2(blocks, expected, offset_bytes, found) },
+            // SAFETY: likewise.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => unsafe { agrees_avx512(blocks, expected, offset_bytes, found) },
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn fill_avx2(blocks: &Blocks, writing: Writing, offset_bytes: u64, out: &mut [u8]) {
+    blocks.fill(writing, offset_bytes, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn fill_avx512(blocks: &Blocks, writing: Writing, offset_bytes: u64, out: &mut [u8]) {
+    blocks.fill(writing, offset_bytes, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn agrees_avx2(blocks: &Blocks, expected: Expected, offset_bytes: u64, found: &[u8]) -> bool {
+    blocks.agrees(expected, offset_bytes, found)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn agrees_avx512(blocks: &Blocks, expected: Expected, offset_bytes: u64, found: &[u8]) -> bool {
+    blocks.agrees(expected, offset_bytes, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Width;
+    use mileage_workload::{Blocks, Content, Expected, Lap, Writing};
+
+    #[test]
+    fn all_widths_make_the_same_bytes() {
+        for (level, duplicate_percent) in [(0, 0), (2, 50), (50, 0), (75, 30), (98, 0), (100, 0)] {
+            let content = Content::Mixed { compressible_percent: level, duplicate_percent };
+            let blocks = Blocks::new(1, &content).unwrap();
+            let writing = Writing { file: 1, generation: 2, lap: 3 };
+            for (offset, length) in [(0, 65_536), (512, 512), (1024, 10_240), (7, 9001)] {
+                let made = |width: Width| {
+                    let mut out = vec![0; length];
+                    width.fill(&blocks, writing, offset, &mut out);
+                    out
+                };
+                let plain = made(Width::Baseline);
+                for width in Width::all() {
+                    assert!(made(width) == plain, "{width:?}, level {level}, {length} bytes at {offset}");
+                    let expected = Expected { file: 1, generation: 2, lap: Lap::Exactly(3) };
+                    assert!(width.agrees(&blocks, expected, offset, &plain), "{width:?}");
+                    let older = Expected { lap: Lap::Exactly(2), ..expected };
+                    assert!(!width.agrees(&blocks, older, offset, &plain), "{width:?}");
+                }
+            }
+        }
+    }
+}

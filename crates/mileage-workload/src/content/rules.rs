@@ -1,0 +1,48 @@
+//! How a workload's operations divide into laps and units, and which contents and comparisons go together.
+
+use super::Content;
+use crate::pattern::PatternKind;
+use crate::workload::{Error, Files, Verify, Workload, in_range, share};
+
+impl Workload {
+    /// Operations of a thread after which a new lap begins: the records of its share of the span.
+    pub fn lap_operations(&self, thread: u32) -> u64 {
+        match self.files {
+            Files::Shared => share(self.records(), thread, self.threads).1,
+            Files::PerThread => self.records(),
+        }
+    }
+
+    /// Length in bytes of which every operation is a multiple, and at a multiple of which from the span's start it lies.
+    pub fn operations_unit_bytes(&self) -> u32 {
+        match self.pattern {
+            PatternKind::Access { .. } | PatternKind::Trace { .. } => Self::SECTOR_BYTES,
+            _ => self.record_bytes,
+        }
+    }
+
+    /// Whether the content is possible, and what is asked of the comparison.
+    pub(crate) fn check_content(&self) -> Result<(), Error> {
+        self.content.check(self.length_bytes_max())?;
+        if let Verify::Sampled { one_in } = self.verify {
+            in_range("verify.sampled.one_in", u64::from(one_in), 2, u64::from(u32::MAX))?;
+        }
+        let refused = |what, found, expected| Err(Error::Refused { what, found, expected });
+        if self.verify != Verify::Off && !self.reads() {
+            return refused(
+                "verify",
+                format!("{:?}", self.verify).to_lowercase(),
+                "it compares reads, and this workload makes none: compare in a run that reads",
+            );
+        }
+        let has_identity = matches!(self.content, Content::Incompressible | Content::Mixed { .. });
+        if self.generation > 0 && !has_identity {
+            return refused(
+                "generation",
+                self.generation.to_string(),
+                "this content is the same in every generation: choose incompressible or mixed, or generation 0",
+            );
+        }
+        Ok(())
+    }
+}
