@@ -3,7 +3,7 @@
 //! fresh journalled ext4 in a loop file, since ext4 without a journal is slow at random; else where the build lies.
 //! `cargo bench` measures; `cargo test --benches` only tries that it runs.
 
-use mileage_engine::start_metadata;
+use mileage_engine::{MetadataOptions, start_metadata};
 use mileage_workload::{CreateCall, Metadata, MetadataOp, Names, Paths, Place, SetUp};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 use rustix::time::{ClockId, clock_gettime};
@@ -36,7 +36,7 @@ fn engine_ns(directory: &Path, files: u64, threads: u32) -> [f64; 4] {
             ..Metadata::default()
         };
         let before = cpu_ns();
-        let job = start_metadata(metadata, directory).expect("the directory is there");
+        let job = start_metadata(metadata, directory, MetadataOptions::default()).expect("the directory is there");
         let record = job.wait(Duration::from_secs(3600)).expect("ends").expect("is not void");
         let ns = cpu_ns() - before;
         assert_eq!((record.error, record.ops_metadata), (None, files));

@@ -31,6 +31,13 @@ pub(crate) fn take(file: &OwnedFd) -> Result<OwnedFd, Errno> {
     fetch(number)
 }
 
+/// Leave the process's table for a new one, where the kernel can: for a thread that opens all it needs itself, after
+/// this.
+pub(crate) fn leave() {
+    // Where it cannot, the thread stays, and loses nothing but the time that this would have spared.
+    let _ = unshare();
+}
+
 /// The file that has this number in the table of the process's first thread.
 fn fetch(number: RawFd) -> Result<OwnedFd, Errno> {
     let process = pidfd_open(getpid(), PidfdFlags::empty())?;

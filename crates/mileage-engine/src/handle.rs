@@ -4,23 +4,22 @@ use crate::api::file::TargetFile;
 use crate::api::uring::{self, Settings};
 use crate::audit::{Snapshot, ThreadIo};
 use crate::clock;
-use crate::custody::{Deposit, LeftBehind};
-use crate::data::Laps;
+use crate::custody::LeftBehind;
 use crate::error::Error;
-use crate::gate::Gate;
+use crate::iozone::Workers;
 use crate::job::words_of;
 use crate::merge::merge;
 use crate::options::Options;
 use crate::refuse;
 use crate::target;
 use crate::watchdog::{Watchdog, within};
-use crate::worker::{FAILED, Padded, Part, STOPPED, Shared, work};
+use crate::worker::{FAILED, Part, STOPPED, Shared, work};
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Unobserved, Workload};
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -88,7 +87,7 @@ pub fn start(workload: Workload, options: Options) -> Result<Handle, Error> {
 pub fn start_observed<O: Observer + Send + 'static>(
     workload: Workload,
     options: Options,
-    mut observer: impl FnMut(u32) -> O,
+    observer: impl FnMut(u32) -> O,
 ) -> Result<Handle, Error> {
     workload.check()?;
     refuse::check(&workload, &options)?;
@@ -101,18 +100,29 @@ pub fn start_observed<O: Observer + Send + 'static>(
     if let (Some(settings), Some(file)) = (Settings::of(&options), &files[0]) {
         uring::check(settings, &workload, &options, file.fd())?;
     }
-    let threads = workload.threads;
-    let laps = Laps::needed(&workload).then(|| Arc::new(Laps::new(&workload)));
-    let shared = Shared {
-        laps,
-        gate: Gate::new(threads),
-        halt: Padded::default(),
-        first_done_ns: Padded(AtomicU64::new(u64::MAX)),
-        told: (0..threads).map(|_| Padded::default()).collect(),
-        deposits: (0..if options.timeout_ns > 0 { threads } else { 0 }).map(|_| Arc::new(Deposit::new())).collect(),
-        workload,
-        options,
-    };
+    launch(Shared::new(workload, options), files, observer)
+}
+
+/// Start one of IOzone's tests: a run whose workers open their files themselves, before the clock.
+///
+/// # Errors
+/// A workload that breaks a rule, or a thread that could not be started. What a worker's file refuses ends the run.
+pub(crate) fn start_tests(tests: Workers) -> Result<Handle, Error> {
+    tests.workload().check()?;
+    let _ = clock::now_ns();
+    let mut shared = Shared::new(tests.workload().clone(), tests.options());
+    let files = (0..shared.workload.threads).map(|_| None).collect();
+    shared.tests = Some(Arc::new(tests));
+    launch(shared, files, |_| Unobserved)
+}
+
+/// Start the threads of a run.
+fn launch<O: Observer + Send + 'static>(
+    shared: Shared,
+    files: Vec<Option<TargetFile>>,
+    mut observer: impl FnMut(u32) -> O,
+) -> Result<Handle, Error> {
+    let threads = shared.workload.threads;
     let parts = (0..threads).map(|_| None).collect();
     let state = Mutex::new(State { running: threads, parts, threads: Vec::new(), watchdog: None, outcome: None });
     let handle = Handle { run: Arc::new(Run { shared, state, finished: Condvar::new() }) };

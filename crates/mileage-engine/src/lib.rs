@@ -41,6 +41,7 @@ mod errno;
 mod error;
 mod gate;
 mod handle;
+mod iozone;
 mod job;
 #[expect(unsafe_code, reason = "maps the buffers")]
 mod memory;
@@ -60,8 +61,11 @@ mod worker;
 pub use audit::ThreadIo;
 pub use error::Error;
 pub use handle::{Finished, Handle, Progress, start, start_observed};
+pub use iozone::{
+    Group, Iozone, IozoneResults, Mode, Moved, Test, TestResult, WorkerRates, iozone_differences, start_iozone,
+};
 pub use job::Job;
-pub use metadata::start_metadata;
+pub use metadata::{MetadataOptions, start_metadata};
 pub use options::{Api, Options};
 pub use pin::cpus_of_node;
 pub use prepare::lay_out;

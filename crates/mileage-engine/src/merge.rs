@@ -113,7 +113,8 @@ fn notes(parts: &[Part], also_failed: Option<&RunError>) -> Vec<String> {
 fn thread_record(workload: &Workload, part: &Part) -> ThreadRecord {
     let synced_ns = part.durable_ns.filter(|_| workload.sync_timed).unwrap_or(0);
     let elapsed_ns = part.first_ns.map_or(0, |first_ns| part.last_ns.max(synced_ns) - first_ns);
-    ThreadRecord { elapsed_ns, ..part.record.clone() }
+    let (first_done_bytes, first_done_ops) = part.at_first_done.unzip();
+    ThreadRecord { elapsed_ns, first_done_bytes, first_done_ops, ..part.record.clone() }
 }
 
 /// What all threads had done when the first was done: an operation counts if it was complete by then.

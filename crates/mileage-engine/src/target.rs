@@ -164,7 +164,7 @@ fn open_again(first: &TargetFile, path: &Path, flags: OFlags) -> Result<OwnedFd,
     }
 }
 
-fn not_storage(path: &Path, found: FileType) -> Error {
+pub(crate) fn not_storage(path: &Path, found: FileType) -> Error {
     let found = match found {
         FileType::Directory => "a directory",
         FileType::CharacterDevice => "a character device",

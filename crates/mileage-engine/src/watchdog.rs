@@ -40,7 +40,7 @@ impl Watchdog {
     }
 
     /// The threads whose operations are overdue at `now_ns`, and what they had written down.
-    pub(crate) fn look(&mut self, now_ns: u64, deposits: &[Arc<Deposit<Part>>]) -> Vec<(u32, Part)> {
+    pub(crate) fn look<T: Send>(&mut self, now_ns: u64, deposits: &[Arc<Deposit<T>>]) -> Vec<(u32, T)> {
         let mut overdue = Vec::new();
         for (thread, (seen, deposit)) in (0..).zip(self.seen.iter_mut().zip(deposits)) {
             // In this order: a thread that waited long outside any call, and is inside one now, has begun an operation.

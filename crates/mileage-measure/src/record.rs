@@ -135,6 +135,12 @@ pub struct ThreadRecord {
     /// First submission to last completion of this thread, in nanoseconds.
     #[serde(default)]
     pub elapsed_ns: u64,
+    /// Bytes that this thread had moved when the first thread was done; `None` if it was done itself by then.
+    #[serde(default)]
+    pub first_done_bytes: Option<u64>,
+    /// Operations that it had completed by then; `None` likewise.
+    #[serde(default)]
+    pub first_done_ops: Option<u64>,
 }
 
 /// Why a run ended before its stop rule.

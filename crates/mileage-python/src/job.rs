@@ -1,7 +1,7 @@
 //! Jobs on real files and directories that are more than one run of a workload.
 
 use crate::{Refused, ask, to_json};
-use mileage_engine::{Error, Job, start_metadata};
+use mileage_engine::{Error, Job, iozone_differences, start_iozone, start_metadata};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -51,12 +51,42 @@ where
 /// Do a metadata workload (JSON) in the directory at `directory` and return its record (JSON).
 ///
 /// `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted, and removes
-/// what it made before it returns. An error of the file system stands in the record. Raises `mileage.errors.Refused`
+/// what it made before it returns. `options` (JSON) are `pin_cpus` and `timeout_ns`. An error of the file system stands in the record. Raises `mileage.errors.Refused`
 /// when the workload or the directory cannot be used, and `OSError` when the run is void.
 #[pyfunction]
-#[pyo3(signature = (directory, metadata, poll = None))]
+#[pyo3(signature = (directory, metadata, poll = None, options = "{}"))]
 #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
-pub fn run_metadata(py: Python<'_>, directory: PathBuf, metadata: &str, poll: Option<Py<PyAny>>) -> PyResult<String> {
-    let job = start_metadata(parse("metadata", metadata)?, directory).map_err(wrap)?;
+pub fn run_metadata(
+    py: Python<'_>,
+    directory: PathBuf,
+    metadata: &str,
+    poll: Option<Py<PyAny>>,
+    options: &str,
+) -> PyResult<String> {
+    let options = parse("options", options)?;
+    let job = start_metadata(parse("metadata", metadata)?, directory, options).map_err(wrap)?;
     follow(py, &job, poll.as_ref())
+}
+
+/// Do a set of IOzone's tests (JSON) on the file at `path` and return their results (JSON): `results` with a record for
+/// each test, `interrupted`.
+///
+/// Workers have files of their own, `path` with `.0`, `.1` and so on. Files that the tests make are removed, unless the
+/// set keeps them. `poll(bytes, operations)` is called twenty times a second; when it answers true the tests end, and the
+/// files are removed before this returns. An I/O error stands in the last record. Raises `mileage.errors.Refused` when
+/// the set or the file cannot be used, and `OSError` when a test is void.
+#[pyfunction]
+#[pyo3(signature = (path, suite, poll = None))]
+#[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+pub fn run_iozone(py: Python<'_>, path: PathBuf, suite: &str, poll: Option<Py<PyAny>>) -> PyResult<String> {
+    let job = start_iozone(parse("suite", suite)?, path).map_err(wrap)?;
+    follow(py, &job, poll.as_ref())
+}
+
+/// What IOzone itself does otherwise than the names of a set of its tests (JSON) say, in lines of text. Raises
+/// `mileage.errors.Refused` when the set cannot be done.
+#[pyfunction]
+#[pyo3(name = "iozone_differences")]
+pub fn differences_of_iozone(suite: &str) -> PyResult<String> {
+    iozone_differences(&parse("suite", suite)?).map_err(|error| Refused::new_err(error.to_string()))
 }

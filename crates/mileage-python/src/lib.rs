@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use crate::file::run_file;
     #[pymodule_export]
-    use crate::job::run_metadata;
+    use crate::job::{differences_of_iozone, run_iozone, run_metadata};
     #[pymodule_export]
     use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes};
     #[pymodule_export]

@@ -28,6 +28,8 @@ pub(crate) trait Transfer {
     const CALLS: u64;
     /// Whether written bytes may still be in a buffer when [`Transfer::write`] has taken them.
     const KEEPS_BACK: bool = false;
+    /// Whether [`Transfer::finish`] belongs to the run's time whatever was done before it.
+    const ENDS_IN_TIME: bool = false;
 
     /// Read at `offset_bytes`; how many bytes came, 0 at the end of the target.
     fn read(&mut self, offset_bytes: u64, into: &mut [u8]) -> Result<usize, Errno>;

@@ -55,6 +55,12 @@ impl Stream {
         if set == 0 { Ok(stream) } else { Err(Errno::INVAL) }
     }
 
+    /// The stream of a file that was just opened: it is at the start, ready to read or to write.
+    pub(crate) fn at_start(mut self, reads: bool) -> Self {
+        self.at = Some((if reads { Direction::Reading } else { Direction::Writing }, 0));
+        self
+    }
+
     /// Be at `offset_bytes`, ready for `direction`.
     #[inline]
     fn go(&mut self, direction: Direction, offset_bytes: u64) -> Result<(), Errno> {

@@ -5,7 +5,7 @@ use crate::errno;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_measure::RunError;
-use mileage_workload::{CreateCall, Metadata, MetadataOp, Paths};
+use mileage_workload::{CreateCall, Metadata, MetadataOp, MetadataPaths, Paths};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -69,6 +69,17 @@ impl Failure {
     }
 }
 
+/// What one operation moved.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moved {
+    /// Bytes.
+    pub(super) read: u64,
+    /// Bytes.
+    pub(super) written: u64,
+    /// Names found in a directory.
+    pub(super) entries: u64,
+}
+
 /// One worker's calls, with what they need.
 pub(super) struct Calls<'a> {
     /// The run's directory, opened by this worker alone; `None` when calls name whole paths.
@@ -116,6 +127,43 @@ impl<'a> Calls<'a> {
     #[inline]
     fn at(&self) -> BorrowedFd<'_> {
         self.directory.as_ref().map_or(CWD, AsFd::as_fd)
+    }
+
+    /// One operation on an item of an owner; `made` counts what is there by it.
+    #[inline]
+    pub(super) fn operate(
+        &mut self,
+        operation: MetadataOp,
+        (owner, item): (u32, u64),
+        paths: &mut MetadataPaths,
+        made: &mut u64,
+    ) -> Result<Moved, Failure> {
+        match operation {
+            MetadataOp::Create => {
+                let mut exists = false;
+                let written = self.create(paths.path_of(item), (owner, item), &mut exists);
+                *made += u64::from(exists);
+                return Ok(Moved { written: written?, ..Moved::default() });
+            }
+            MetadataOp::Open => self.open(paths.path_of(item))?,
+            MetadataOp::Read => return Ok(Moved { read: self.read(paths.path_of(item))?, ..Moved::default() }),
+            MetadataOp::Stat => self.stat(paths.path_of(item))?,
+            MetadataOp::Utime => self.utime(paths.path_of(item))?,
+            MetadataOp::Rename => {
+                let (from, to) = paths.pair_of(item);
+                self.rename(from, to)?;
+            }
+            MetadataOp::Unlink => self.remove(paths.path_of(item), AtFlags::empty())?,
+            MetadataOp::Mkdir => {
+                self.mkdir(paths.path_of(item))?;
+                *made += 1;
+            }
+            MetadataOp::Rmdir => self.remove(paths.path_of(item), AtFlags::REMOVEDIR)?,
+            MetadataOp::Readdir => {
+                return Ok(Moved { entries: self.list(paths.directory(item as usize))?, ..Moved::default() });
+            }
+        }
+        Ok(Moved::default())
     }
 
     /// Create a file, fill it, sync it if asked, close it; the bytes written. `exists` says whether the file is there

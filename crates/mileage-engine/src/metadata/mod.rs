@@ -5,7 +5,7 @@
 //! the one before, as in byte workloads; when all workers are done, each removes its own files, and then the directories
 //! go. Only the part between is in the record's times.
 //!
-//! `worker` is one worker from set-up to clean-up, `calls` its system calls, `place` the directories, `notes` what a
+//! `worker` is one worker from set-up to clean-up, `crew` all of them as threads, `calls` its system calls, `place` the directories, `notes` what a
 //! reader of the figures should know.
 //!
 //! # Invariants
@@ -19,25 +19,32 @@
 //! Hard links, symbolic links, extended attributes: no operation asks for them.
 
 mod calls;
+mod crew;
 mod notes;
 mod place;
 mod worker;
 
 use crate::clock;
+use crate::custody::Deposit;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::handle::Progress;
-use crate::job::{Control, Job, words_of};
+use crate::job::{Control, Job};
+use crate::pin;
+use crate::target::failed;
+use crate::watchdog::within;
 use crate::worker::{Padded, Told};
+use crew::{Crew, work_together};
 use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Usage};
 use mileage_workload::{Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
 use place::{Made, Place};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use worker::{Part, work};
+use worker::Part;
 
 /// The user asked the run to end.
 const STOPPED: u8 = 1;
@@ -48,9 +55,21 @@ const FIRST_DONE: u8 = 4;
 /// The user asked again: what is there is left there.
 const ABANDONED: u8 = 8;
 
+/// How a metadata run is done, beside what it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MetadataOptions {
+    /// Processors that the workers are bound to, dealt out in turn; empty for the scheduler's choice.
+    pub pin_cpus: Vec<u32>,
+    /// A call that has not returned after this long ends the run as failed, in nanoseconds; 0 for never. What the run
+    /// made is left then.
+    pub timeout_ns: u64,
+}
+
 /// What the workers of a run share.
 struct Shared {
     metadata: Metadata,
+    options: MetadataOptions,
     layout: MetadataLayout,
     place: Place,
     operations_total: u64,
@@ -60,6 +79,9 @@ struct Shared {
     told: Box<[Padded<Told>]>,
     /// Items of each worker that the first worker made for it.
     made: Box<[Padded<AtomicU64>]>,
+    /// Where the workers leave their books during calls; empty where nobody watches.
+    deposits: Box<[Arc<Deposit<Part>>]>,
+    crew: Crew,
 }
 
 impl Shared {
@@ -99,13 +121,21 @@ impl Control for Shared {
 /// see its files removed, wait for it.
 ///
 /// # Errors
-/// A workload that breaks a rule, or a directory that cannot be used. Nothing is left behind then.
-pub fn start_metadata(metadata: Metadata, directory: impl Into<PathBuf>) -> Result<Job<RunRecord>, Error> {
+/// A workload that breaks a rule, or a directory or processor that cannot be used. Nothing is left behind then.
+pub fn start_metadata(
+    metadata: Metadata,
+    directory: impl Into<PathBuf>,
+    options: MetadataOptions,
+) -> Result<Job<RunRecord>, Error> {
     let layout = MetadataLayout::new(&metadata)?;
+    pin::check(&options.pin_cpus)?;
     let visits = |worker| MetadataVisits::total_of(&metadata, &layout, worker);
     let operations_total = (0..metadata.threads).map(visits).fold(0, u64::saturating_add);
-    let place = Place::take(&directory.into(), metadata.place == PlaceKind::Fresh)?;
-    let threads = metadata.threads;
+    let (directory, fresh, timeout_ns) = (directory.into(), metadata.place == PlaceKind::Fresh, options.timeout_ns);
+    let given = directory.clone();
+    let place = within(timeout_ns, move || Place::take(&given, fresh));
+    let place = place.unwrap_or_else(|| Err(failed("open the directory", &directory)(Errno::TIMEDOUT)))?;
+    let (threads, watched) = (metadata.threads, if timeout_ns > 0 { metadata.threads } else { 0 });
     let shared = Arc::new(Shared {
         layout,
         place,
@@ -115,14 +145,20 @@ pub fn start_metadata(metadata: Metadata, directory: impl Into<PathBuf>) -> Resu
         halt: Padded::default(),
         told: (0..threads).map(|_| Padded::default()).collect(),
         made: (0..threads).map(|_| Padded::default()).collect(),
+        deposits: (0..watched).map(|_| Arc::new(Deposit::new())).collect(),
+        crew: Crew::default(),
         metadata,
+        options,
     });
     Job::start(Arc::clone(&shared) as Arc<dyn Control>, move || run(&shared))
 }
 
 /// The whole run, on the job's own thread.
 fn run(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
-    let (mut made, failure) = shared.place.make(&shared.layout, || shared.go_on());
+    let timeout_ns = shared.options.timeout_ns;
+    let its = Arc::clone(shared);
+    let prepared = within(timeout_ns, move || its.place.make(&its.layout, || its.go_on()));
+    let (mut made, failure) = prepared.unwrap_or_else(|| (Made::default(), Some(crew::overdue(shared, timeout_ns))));
     if shared.metadata.set_up == SetUp::Existing {
         made = Made::all(&shared.layout);
     }
@@ -130,47 +166,16 @@ fn run(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
         shared.halt(FAILED);
     }
     let parts = if shared.go_on() { work_together(shared) } else { Ok(Vec::new()) };
-    let left = if shared.metadata.keep { None } else { shared.place.remove(&made) };
+    let abandoned = shared.halt.0.load(Ordering::Relaxed) & ABANDONED != 0;
+    let left = match (shared.metadata.keep, abandoned) {
+        (true, _) => None,
+        (false, true) => Some("the run was given up".to_owned()),
+        (false, false) => shared.place.remove(&made),
+    };
     let parts = parts?;
     let mut record = merge(shared, &parts, failure);
     notes::add(&mut record, shared, &parts, left);
     Ok(record)
-}
-
-fn work_together(shared: &Arc<Shared>) -> Result<Vec<Part>, Error> {
-    let threads = shared.metadata.threads;
-    let mut started = Vec::with_capacity(threads as usize);
-    let mut refused = None;
-    for worker in 0..threads {
-        let its = Arc::clone(shared);
-        let builder = std::thread::Builder::new().name(format!("mileage-{worker}"));
-        let spawned = builder.spawn(move || {
-            let worked = catch_unwind(AssertUnwindSafe(|| work(&its, worker)));
-            let part = worked.unwrap_or_else(|panic| Err(Error::Broken { thread: worker, reason: words_of(&*panic) }));
-            if part.is_err() {
-                its.halt(FAILED);
-            }
-            part
-        });
-        match spawned {
-            Ok(thread) => started.push(thread),
-            Err(error) => {
-                shared.halt(FAILED);
-                shared.gate.open_early();
-                shared.all_done.open_early();
-                refused = Some(Error::NoThread { thread: worker, threads, reason: error.to_string() });
-                break;
-            }
-        }
-    }
-    let parts: Vec<Result<Part, Error>> = started
-        .into_iter()
-        .map(|thread| thread.join().unwrap_or_else(|panic| Err(Error::Broken { thread: 0, reason: words_of(&*panic) })))
-        .collect();
-    match refused {
-        Some(error) => Err(error),
-        None => parts.into_iter().collect(),
-    }
 }
 
 /// The record of a run whose workers have all come back.

@@ -1,9 +1,12 @@
 //! One worker of a metadata run: makes what it needs, waits at the gate, does its operations, removes what is left.
 
-use super::calls::{Calls, Failure};
+use super::calls::{Calls, Failure, Moved};
 use super::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
 use crate::clock::RunClock;
+use crate::custody::Held;
+use crate::descriptors;
 use crate::error::Error;
+use crate::pin;
 use crate::worker::Told;
 use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
 use mileage_workload::{MetadataOp, MetadataPaths, MetadataVisits, SetUp};
@@ -46,7 +49,7 @@ struct Worker<'a> {
     paths: MetadataPaths,
     visits: MetadataVisits,
     told: &'a Told,
-    part: Part,
+    part: Held<Part>,
     /// Items of this worker that the set-up made, from the first.
     made: u64,
     /// Items that the timed part made, in the order of the visits.
@@ -58,14 +61,16 @@ struct Worker<'a> {
 /// Do one worker's part of the run.
 pub(super) fn work(shared: &Shared, worker: u32) -> Result<Part, Error> {
     let (start, end) = (shared.gate.seat(), shared.all_done.seat());
-    let mut worker = Worker::new(shared, worker).inspect_err(|_| shared.halt(FAILED))?;
+    descriptors::leave();
+    let bound = pin::bind(&shared.options.pin_cpus, worker);
+    let mut worker = bound.and_then(|()| Worker::new(shared, worker)).inspect_err(|_| shared.halt(FAILED))?;
     worker.set_up();
     let clock = RunClock::since(start.wait());
     worker.turn(clock);
     worker.tell();
     end.wait();
     worker.clean_up();
-    Ok(worker.part)
+    Ok(worker.part.into_inner())
 }
 
 impl<'a> Worker<'a> {
@@ -80,20 +85,23 @@ impl<'a> Worker<'a> {
             paths: MetadataPaths::new(metadata, &shared.layout, shared.place.base(metadata.paths), owner)?,
             visits: MetadataVisits::new(metadata, &shared.layout, worker)?,
             told: &shared.told[worker as usize].0,
-            part: Part {
-                record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
-                latency: Histogram::default(),
-                series: Series::new(INTERVAL_NS, &[]),
-                first_ns: None,
-                last_ns: 0,
-                when_first_done: None,
-                was_first_done: false,
-                interrupted: false,
-                failure: None,
-                entries: 0,
-                left: 0,
-                left_because: None,
-            },
+            part: Held::new(
+                Part {
+                    record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
+                    latency: Histogram::default(),
+                    series: Series::new(INTERVAL_NS, &[]),
+                    first_ns: None,
+                    last_ns: 0,
+                    when_first_done: None,
+                    was_first_done: false,
+                    interrupted: false,
+                    failure: None,
+                    entries: 0,
+                    left: 0,
+                    left_because: None,
+                },
+                shared.deposits.get(worker as usize).cloned(),
+            ),
             made: 0,
             created: 0,
             complete: false,
@@ -141,11 +149,11 @@ impl<'a> Worker<'a> {
             }
             let path = paths.path_of(item);
             let mut exists = false;
-            let made = if directories {
-                self.calls.mkdir(path)
-            } else {
-                self.calls.create(path, (owner, item), &mut exists).map(|_| ())
-            };
+            let calls = &mut self.calls;
+            self.part.begin();
+            let made = self.part.outside(|| {
+                if directories { calls.mkdir(path) } else { calls.create(path, (owner, item), &mut exists).map(drop) }
+            });
             if let Err(failure) = made {
                 self.fail(0, "set-up: ", path, &failure);
                 return item + u64::from(exists);
@@ -174,7 +182,7 @@ impl<'a> Worker<'a> {
             let done = self.operate(item);
             let end_ns = clock.now_ns();
             match done {
-                Ok((read, written)) => self.count(at_ns, end_ns, read, written),
+                Ok(moved) => self.count(at_ns, end_ns, moved),
                 Err(failure) => {
                     let path = self.path_of(item);
                     self.fail(end_ns, "", &path, &failure);
@@ -203,46 +211,25 @@ impl<'a> Worker<'a> {
         halt & (STOPPED | FAILED) == 0
     }
 
-    /// One operation; the bytes it read and wrote.
     #[inline]
-    fn operate(&mut self, item: u64) -> Result<(u64, u64), Failure> {
-        let metadata = &self.shared.metadata;
-        let (paths, calls) = (&mut self.paths, &mut self.calls);
-        match metadata.operation {
-            MetadataOp::Create => {
-                let mut exists = false;
-                let created = calls.create(paths.path_of(item), (self.number, item), &mut exists);
-                self.created += u64::from(exists);
-                return created.map(|written| (0, written));
-            }
-            MetadataOp::Open => calls.open(paths.path_of(item))?,
-            MetadataOp::Read => return calls.read(paths.path_of(item)).map(|read| (read, 0)),
-            MetadataOp::Stat => calls.stat(paths.path_of(item))?,
-            MetadataOp::Utime => calls.utime(paths.path_of(item))?,
-            MetadataOp::Rename => {
-                let (from, to) = paths.pair_of(item);
-                calls.rename(from, to)?;
-            }
-            MetadataOp::Unlink => calls.remove(paths.path_of(item), AtFlags::empty())?,
-            MetadataOp::Mkdir => {
-                calls.mkdir(paths.path_of(item))?;
-                self.created += 1;
-            }
-            MetadataOp::Rmdir => calls.remove(paths.path_of(item), AtFlags::REMOVEDIR)?,
-            MetadataOp::Readdir => self.part.entries += calls.list(paths.directory(item as usize))?,
-        }
-        Ok((0, 0))
+    fn operate(&mut self, item: u64) -> Result<Moved, Failure> {
+        let Self { shared, number, calls, paths, part, created, .. } = self;
+        let operation = shared.metadata.operation;
+        part.begin();
+        part.outside(|| calls.operate(operation, (*number, item), paths, created))
     }
 
     #[inline]
-    fn count(&mut self, at_ns: u64, end_ns: u64, read: u64, written: u64) {
-        let part = &mut self.part;
+    fn count(&mut self, at_ns: u64, end_ns: u64, moved: Moved) {
+        let part = &mut *self.part;
+        let Moved { read, written, entries } = moved;
         let latency_ns = end_ns.saturating_sub(at_ns);
         part.latency.record(latency_ns);
         part.series.record(end_ns, read, written, latency_ns);
         part.record.ops_metadata += 1;
         part.record.bytes_read += read;
         part.record.bytes_written += written;
+        part.entries += entries;
         part.first_ns.get_or_insert(at_ns);
         part.last_ns = end_ns;
     }
@@ -257,9 +244,10 @@ impl<'a> Worker<'a> {
 
     /// Let progress see what has been done.
     fn tell(&mut self) {
-        let record = &mut self.part.record;
+        let part = &mut *self.part;
+        let record = &mut part.record;
         record.calls = self.calls.transfers();
-        record.elapsed_ns = self.part.last_ns.saturating_sub(self.part.first_ns.unwrap_or(self.part.last_ns));
+        record.elapsed_ns = part.last_ns.saturating_sub(part.first_ns.unwrap_or(part.last_ns));
         self.told.bytes.store(record.bytes_read + record.bytes_written, Ordering::Relaxed);
         self.told.operations.store(record.ops_metadata, Ordering::Relaxed);
     }
@@ -297,9 +285,11 @@ impl<'a> Worker<'a> {
         let (path, renamed) = paths.pair_of(item);
         let kind = if self.shared.metadata.on_directories() { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         let first = if operation == MetadataOp::Rename { renamed } else { path };
-        let mut removed = self.calls.remove(first, kind);
+        let calls = &self.calls;
+        self.part.begin();
+        let mut removed = self.part.outside(|| calls.remove(first, kind));
         if operation == MetadataOp::Rename && matches!(removed, Err(Failure { errno: Some(Errno::NOENT), .. })) {
-            removed = self.calls.remove(path, kind);
+            removed = self.part.outside(|| calls.remove(path, kind));
         }
         match removed {
             Ok(()) | Err(Failure { errno: Some(Errno::NOENT), .. }) => {}

@@ -272,6 +272,14 @@ impl<'a> Books<'a> {
         }
     }
 
+    /// The thread's time runs to here, whatever its last operation was.
+    #[cold]
+    pub(crate) fn ended(&mut self, at_ns: u64) {
+        if self.part.first_ns.is_some() {
+            self.part.last_ns = at_ns;
+        }
+    }
+
     /// The thread is done; with its syncs only if they are timed.
     #[cold]
     pub(crate) fn done(&mut self, sync_timed: bool) {

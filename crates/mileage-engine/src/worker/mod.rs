@@ -20,9 +20,11 @@ use crate::api::stream::Stream;
 use crate::api::uring::Settings;
 use crate::api::vectored::Vectored;
 use crate::clock::RunClock;
+use crate::custody::Deposit;
 use crate::data::Laps;
 use crate::error::Error;
 use crate::gate::Gate;
+use crate::iozone::Workers;
 use crate::options::{Api, Options};
 use crate::watchdog::Deposits;
 use crate::{pin, target};
@@ -31,6 +33,7 @@ use mileage_measure::RunError;
 use mileage_workload::{Files, Observer, Workload};
 use ring_loop::RingLoop;
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -67,19 +70,46 @@ pub(crate) struct Shared {
     pub(crate) told: Box<[Padded<Told>]>,
     /// Where the threads leave their books during calls; empty where nobody watches.
     pub(crate) deposits: Deposits,
+    /// Set when this is one of IOzone's tests, whose workers open their files themselves.
+    pub(crate) tests: Option<Arc<Workers>>,
 }
 
 impl Shared {
+    pub(crate) fn new(workload: Workload, options: Options) -> Self {
+        let watched = if options.timeout_ns > 0 { workload.threads } else { 0 };
+        Self {
+            laps: Laps::needed(&workload).then(|| Arc::new(Laps::new(&workload))),
+            gate: Gate::new(workload.threads),
+            halt: Padded::default(),
+            first_done_ns: Padded(AtomicU64::new(u64::MAX)),
+            told: (0..workload.threads).map(|_| Padded::default()).collect(),
+            deposits: (0..watched).map(|_| Arc::new(Deposit::new())).collect(),
+            tests: None,
+            workload,
+            options,
+        }
+    }
+
     pub(crate) fn halt(&self, why: u8) {
         self.halt.0.fetch_or(why, Ordering::Relaxed);
     }
 
     /// The file that this thread works on.
     pub(crate) fn path_of(&self, thread: u32) -> PathBuf {
+        if let Some(tests) = &self.tests {
+            return tests.path_of(thread);
+        }
         match self.workload.files {
             Files::Shared => self.options.path.clone(),
             Files::PerThread => target::path_of(&self.options.path, thread),
         }
+    }
+}
+
+impl Shared {
+    /// What this thread does: the run's workload, or in one of IOzone's tests its own.
+    fn workload_of(&self, thread: u32) -> Cow<'_, Workload> {
+        self.tests.as_ref().map_or(Cow::Borrowed(&self.workload), |tests| Cow::Owned(tests.workload_of(thread)))
     }
 }
 
@@ -103,6 +133,11 @@ pub(crate) fn work<O: Observer>(
     observer: O,
 ) -> Result<Part, Error> {
     let Shared { workload, options, .. } = shared;
+    if let Some(tests) = &shared.tests {
+        return work_loop(shared, thread, || {
+            SyncLoop::new(shared, thread, Workers::open_in_time(tests, thread)?, observer)
+        });
+    }
     let cannot = |what| move |errno| target::failed(what, &shared.path_of(thread))(errno);
     let file = file.inspect_err(|_| {
         shared.halt(FAILED);

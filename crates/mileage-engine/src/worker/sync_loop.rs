@@ -46,12 +46,13 @@ impl<'a, T: Transfer, O: Observer> Loop<'a> for SyncLoop<'a, T, O> {
 impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     /// The loop of one thread.
     pub(super) fn new(shared: &'a Shared, thread: u32, transfer: T, observer: O) -> Result<Self, Error> {
+        let workload = shared.workload_of(thread);
         Ok(Self {
             shared,
             thread,
-            execution: Execution::new(&shared.workload, thread)?,
+            execution: Execution::new(&workload, thread)?,
             transfer,
-            data: Data::new(&shared.workload, thread, Buffers::Own, shared.laps.as_ref())?,
+            data: Data::new(&workload, thread, Buffers::Own, shared.laps.as_ref())?,
             books: Books::new(shared, thread),
             observer,
         })
@@ -191,7 +192,9 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             let end_ns = clock.now_ns();
             match answer {
                 Ok(()) => {
-                    if T::KEEPS_BACK {
+                    if T::ENDS_IN_TIME {
+                        self.books.ended(end_ns);
+                    } else if T::KEEPS_BACK {
                         self.books.handed_over(end_ns);
                     }
                     self.books.done(self.shared.workload.sync_timed);

@@ -1,7 +1,7 @@
 //! A metadata run does what it says, counts it, and leaves the directory as it found it, however it ends.
 
 use crate::scratch::folder;
-use mileage_engine::{Job, start_metadata};
+use mileage_engine::{Job, MetadataOptions, start_metadata};
 use mileage_measure::RunRecord;
 use mileage_workload::{Directories, Items, Metadata, MetadataOp, MetadataOrder, Paths, Place, SetUp, Tree};
 use std::path::Path;
@@ -26,7 +26,7 @@ fn finish(job: &Job<RunRecord>) -> RunRecord {
 }
 
 fn run(metadata: Metadata, directory: &Path) -> RunRecord {
-    finish(&start_metadata(metadata, directory).unwrap())
+    finish(&start_metadata(metadata, directory, MetadataOptions::default()).unwrap())
 }
 
 /// Names in a directory and all below it, directories with a slash.
@@ -175,7 +175,7 @@ fn an_interrupted_run_removes_what_it_made() {
     for operation in [MetadataOp::Create, MetadataOp::Stat] {
         let order = MetadataOrder::Shuffled;
         let metadata = Metadata { files: 30_000_000, threads: 2, order, ..of(operation) };
-        let job = start_metadata(metadata, folder.path()).unwrap();
+        let job = start_metadata(metadata, folder.path(), MetadataOptions::default()).unwrap();
         assert_eq!(job.wait(Duration::from_millis(100)), None);
         while operation == MetadataOp::Create && job.progress().operations == 0 {
             assert_eq!(job.wait(Duration::from_millis(20)), None);
@@ -192,7 +192,7 @@ fn an_interrupted_run_removes_what_it_made() {
 fn interrupted_twice_it_says_what_is_left() {
     let folder = folder();
     let metadata = Metadata { files: 30_000_000, threads: 1, ..of(MetadataOp::Create) };
-    let job = start_metadata(metadata, folder.path()).unwrap();
+    let job = start_metadata(metadata, folder.path(), MetadataOptions::default()).unwrap();
     while job.progress().operations < 2000 {
         assert_eq!(job.wait(Duration::from_millis(20)), None);
     }
@@ -269,11 +269,80 @@ fn a_full_file_system_ends_the_run_with_its_name() {
 #[test]
 fn a_directory_that_cannot_be_used_is_refused() {
     let folder = folder();
-    let missing = start_metadata(of(MetadataOp::Create), folder.path().join("none")).unwrap_err();
+    let missing =
+        start_metadata(of(MetadataOp::Create), folder.path().join("none"), MetadataOptions::default()).unwrap_err();
     assert!(missing.is_refusal() && missing.to_string().contains("(ENOENT)"), "{missing}");
     std::fs::write(folder.path().join("file"), "").unwrap();
-    let file = start_metadata(of(MetadataOp::Create), folder.path().join("file")).unwrap_err();
+    let file =
+        start_metadata(of(MetadataOp::Create), folder.path().join("file"), MetadataOptions::default()).unwrap_err();
     assert!(file.is_refusal() && file.to_string().contains("(ENOTDIR)"), "{file}");
-    let nothing = start_metadata(Metadata { files: 0, ..of(MetadataOp::Create) }, folder.path()).unwrap_err();
+    let nothing =
+        start_metadata(Metadata { files: 0, ..of(MetadataOp::Create) }, folder.path(), MetadataOptions::default())
+            .unwrap_err();
     assert!(nothing.is_refusal(), "{nothing}");
+}
+
+/// An ext4 of its own in a loop file, thawed and unmounted whatever happens.
+struct Freezable(tempfile::TempDir);
+
+impl Freezable {
+    fn ext4(test: &str) -> Option<Self> {
+        let folder = folder();
+        let (image, point) = (folder.path().join("image"), folder.path().join("mounted"));
+        std::fs::create_dir(&point).unwrap();
+        std::fs::File::create(&image).unwrap().set_len(32 << 20).unwrap();
+        let did = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+        let mounted = did(Command::new("mkfs.ext4").arg("-q").arg(&image))
+            && did(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&point));
+        if !mounted {
+            eprintln!("skipped {test}: mounting an ext4 in a loop file needs root and mkfs.ext4");
+        }
+        mounted.then_some(Self(folder))
+    }
+
+    fn point(&self) -> std::path::PathBuf {
+        self.0.path().join("mounted")
+    }
+
+    fn freeze(&self, how: &str) -> bool {
+        Command::new("fsfreeze").arg(how).arg(self.point()).output().is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for Freezable {
+    fn drop(&mut self) {
+        self.freeze("-u");
+        let unmount = || Command::new("umount").arg(self.point()).output().is_ok_and(|output| output.status.success());
+        // A worker that was left behind holds its directory until its call has returned.
+        let unmounted = (0..50).any(|_| {
+            unmount() || {
+                std::thread::sleep(Duration::from_millis(100));
+                false
+            }
+        });
+        assert!(unmounted || std::thread::panicking(), "{} is still mounted", self.point().display());
+    }
+}
+
+#[test]
+fn a_target_that_no_longer_answers_ends_the_run() {
+    let test = "a_target_that_no_longer_answers_ends_the_run";
+    let Some(target) = Freezable::ext4(test) else { return };
+    let metadata = Metadata { files: 100, passes: u32::MAX, threads: 2, ..of(MetadataOp::Utime) };
+    let options = MetadataOptions { timeout_ns: 300_000_000, ..MetadataOptions::default() };
+    let job = start_metadata(metadata, target.point(), options).unwrap();
+    while job.progress().operations == 0 {
+        assert_eq!(job.wait(Duration::from_millis(20)), None);
+    }
+    if !target.freeze("-f") {
+        eprintln!("skipped {test}: no fsfreeze");
+        return;
+    }
+    let record = finish(&job);
+    let error = record.error.as_ref().unwrap();
+    assert_eq!(error.kind, "ETIMEDOUT");
+    assert!(error.message.contains("has not returned for 0.3 s"), "{}", error.message);
+    assert!(record.ops_metadata > 0 && record.latency.metadata.count == record.ops_metadata, "what was done is kept");
+    assert!(record.notes.iter().any(|note| note.contains("left in")), "{:?}", record.notes);
+    assert!(!record.interrupted);
 }

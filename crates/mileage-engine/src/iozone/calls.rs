@@ -1,0 +1,211 @@
+//! The calls of one worker in one test: those that move records, those that end the test inside its clock, and those
+//! that come after.
+
+use super::steps::{Ending, Moves};
+use crate::api::Transfer;
+use crate::api::stream::Stream;
+use crate::clock;
+use crate::errno;
+use mileage_measure::RunError;
+use mileage_workload::Sync;
+use rustix::fd::OwnedFd;
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the workers of a test leave behind beside the record.
+#[derive(Debug)]
+pub(super) struct Ends {
+    began_ns: AtomicU64,
+    ended_ns: AtomicU64,
+    error: Mutex<Option<RunError>>,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self { began_ns: AtomicU64::new(u64::MAX), ended_ns: AtomicU64::new(0), error: Mutex::default() }
+    }
+}
+
+impl Ends {
+    /// From the first call of any worker to the last close of any, in nanoseconds: what IOzone's parent waits for.
+    pub(super) fn whole_ns(&self) -> u64 {
+        self.ended_ns.load(Ordering::Relaxed).saturating_sub(self.began_ns.load(Ordering::Relaxed))
+    }
+
+    /// What went wrong after the clock.
+    pub(super) fn error(&self) -> Option<RunError> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What the records are moved through.
+#[derive(Debug)]
+pub(super) enum Opened {
+    File(OwnedFd),
+    Stream(Stream),
+    Closed,
+}
+
+/// One worker's file in a test.
+#[derive(Debug)]
+pub(crate) struct TestFile {
+    pub(super) opened: Opened,
+    pub(super) path: PathBuf,
+    pub(super) moves: Moves,
+    pub(super) record_bytes: u64,
+    /// Where the position goes after the last record.
+    pub(super) last_seek_bytes: u64,
+    pub(super) ending: Ending,
+    pub(super) ends: Arc<Ends>,
+    /// The record for which the position was moved last; a call that is made again does not move it again.
+    pub(super) sought: Option<u64>,
+    pub(super) began: bool,
+    pub(super) finished: bool,
+}
+
+impl TestFile {
+    /// Be at a record, as the test gets there.
+    #[inline]
+    fn go(&mut self, offset_bytes: u64) -> Result<(), Errno> {
+        let inside = !offset_bytes.is_multiple_of(self.record_bytes);
+        if self.sought == Some(offset_bytes) || inside {
+            return Ok(());
+        }
+        let first = !self.began;
+        self.begin();
+        let back = -2 * self.record_bytes.cast_signed();
+        let to = match self.moves {
+            Moves::SeekFirst => SeekFrom::Start(offset_bytes),
+            Moves::SeekAfter if !first => SeekFrom::Start(offset_bytes),
+            Moves::StepBack if first => SeekFrom::End(-self.record_bytes.cast_signed()),
+            Moves::StepBack => SeekFrom::Current(back),
+            _ => return Ok(()),
+        };
+        self.seek(to)?;
+        self.sought = Some(offset_bytes);
+        Ok(())
+    }
+
+    fn seek(&self, to: SeekFrom) -> Result<(), Errno> {
+        match &self.opened {
+            Opened::File(file) => rustix::fs::seek(file, to).map(drop),
+            Opened::Stream(_) | Opened::Closed => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        if !self.began {
+            self.began = true;
+            self.ends.began_ns.fetch_min(clock::now_ns(), Ordering::Relaxed);
+        }
+    }
+
+    fn fsync(&mut self) -> Result<(), Errno> {
+        match &mut self.opened {
+            Opened::File(file) => rustix::fs::fsync(file),
+            Opened::Stream(stream) => stream.sync(Sync::Fsync),
+            Opened::Closed => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn close(&mut self) {
+        self.opened = Opened::Closed;
+    }
+}
+
+impl Transfer for TestFile {
+    const CALLS: u64 = 1;
+    const ENDS_IN_TIME: bool = true;
+
+    #[inline]
+    fn read(&mut self, offset_bytes: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        self.go(offset_bytes)?;
+        let read = match (&mut self.opened, self.moves) {
+            (Opened::File(file), Moves::Positioned) => rustix::io::pread(file, into, offset_bytes),
+            (Opened::File(file), _) => rustix::io::read(file, into),
+            (Opened::Stream(stream), _) => stream.read(offset_bytes, into),
+            (Opened::Closed, _) => Err(Errno::BADF),
+        }?;
+        self.sought = None;
+        Ok(read)
+    }
+
+    #[inline]
+    fn write(&mut self, offset_bytes: u64, from: &[u8]) -> Result<usize, Errno> {
+        self.go(offset_bytes)?;
+        let written = match (&mut self.opened, self.moves) {
+            (Opened::File(file), Moves::Positioned) => rustix::io::pwrite(file, from, offset_bytes),
+            (Opened::File(file), _) => rustix::io::write(file, from),
+            (Opened::Stream(stream), _) => stream.write(offset_bytes, from),
+            (Opened::Closed, _) => Err(Errno::BADF),
+        }?;
+        self.sought = None;
+        Ok(written)
+    }
+
+    fn sync(&mut self, _how: Sync) -> Result<(), Errno> {
+        self.last_seek()?;
+        self.fsync()
+    }
+
+    fn discard(&mut self, _offset_bytes: u64, _length_bytes: u64) -> Result<(), Errno> {
+        // No test asks for it.
+        Err(Errno::OPNOTSUPP)
+    }
+
+    fn finish(&mut self) -> Result<(), Errno> {
+        self.last_seek()?;
+        if let Opened::Stream(stream) = &mut self.opened {
+            stream.finish()?;
+        }
+        if self.ending.flush_reads {
+            self.fsync()?;
+        }
+        if self.ending.close_inside {
+            self.close();
+        }
+        self.finished = true;
+        Ok(())
+    }
+}
+
+impl TestFile {
+    /// The move that follows the last record, once.
+    #[cold]
+    fn last_seek(&mut self) -> Result<(), Errno> {
+        let moved = match self.moves {
+            Moves::SeekAfter => self.seek(SeekFrom::Start(self.last_seek_bytes)),
+            Moves::StepBack => match self.seek(SeekFrom::Current(-2 * self.record_bytes.cast_signed())) {
+                // Before the start of the file there is nothing.
+                Err(Errno::INVAL) => Ok(()),
+                moved => moved,
+            },
+            _ => return Ok(()),
+        };
+        moved?;
+        self.moves = Moves::InOrder;
+        Ok(())
+    }
+}
+
+impl Drop for TestFile {
+    /// What comes after the clock. A test that failed or was stopped is closed and no more.
+    fn drop(&mut self) {
+        if self.finished
+            && self.ending.flush_after
+            && let Err(error) = self.fsync()
+        {
+            let (kind, sentence, advice) = (errno::name(error), errno::sentence(error), errno::advice(error));
+            let message = format!("fsync of {} after the test: {sentence} ({kind}){advice}", self.path.display());
+            let mut slot = self.ends.error.lock().unwrap_or_else(PoisonError::into_inner);
+            slot.get_or_insert(RunError { kind, message });
+        }
+        self.close();
+        self.ends.ended_ns.fetch_max(clock::now_ns(), Ordering::Relaxed);
+    }
+}

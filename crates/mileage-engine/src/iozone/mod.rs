@@ -1,0 +1,82 @@
+//! IOzone's tests on real files: write, rewrite, read, reread, random read and write, backward read, record rewrite,
+//! stride read, the four through C streams, and the mix of workers.
+//!
+//! [`Iozone`] says which, on what, and in which of two modes: *intended* does what the tests' names say, *fidelity* makes
+//! the calls that IOzone 3.471 makes, at its offsets and in its order. [`iozone_differences`] says in words how the two
+//! differ. [`start_iozone`] does the tests one after the other; each is a run of a
+//! [`Workload`](mileage_workload::Workload) like any other and leaves a record.
+//!
+//! `suite` is the value, `steps` what each test does before, inside and after its clock, `workers` what happens before,
+//! `calls` what happens inside and after, `run` the sequence, `results` the rates that IOzone prints, `differences` the
+//! text.
+//!
+//! # Invariant
+//! In fidelity the system calls on the file are those of IOzone 3.471, in its order. *Guard:* the tests watch every test
+//! by `strace` and compare it with what IOzone itself was seen to do.
+//!
+//! # Refused here
+//! Record rewrite by workers in fidelity and the mix of a single stream, which IOzone leaves out without a word;
+//! `pwrite`/`pread` tests (`-E`), which are no part of the thirteen; processes instead of threads.
+
+mod calls;
+mod differences;
+mod results;
+mod run;
+mod steps;
+mod suite;
+mod workers;
+
+pub use differences::iozone_differences;
+pub use results::{IozoneResults, Moved, TestResult, WorkerRates};
+pub use suite::{Group, Iozone, Mode, Test};
+pub(crate) use workers::Workers;
+
+use crate::error::Error;
+use crate::job::{Control, Job};
+use crate::target;
+use run::Tests;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Start a set of tests on the file at `path`; workers have files of their own, `PATH.0`, `PATH.1` and so on, unless the
+/// suite names them. Returns at once. Files that the tests make are removed at the end, unless the suite keeps them; a
+/// file that is there before the test *write* is lost.
+///
+/// # Errors
+/// A suite that breaks a rule, a file that is none, or one that is too short for tests that only read.
+pub fn start_iozone(suite: Iozone, path: impl Into<PathBuf>) -> Result<Job<IozoneResults>, Error> {
+    suite.check()?;
+    let path = path.into();
+    let paths = match suite.workers {
+        None => vec![path],
+        Some(_) if !suite.files.is_empty() => suite.files.clone(),
+        Some(workers) => (0..workers).map(|worker| target::path_of(&path, worker)).collect(),
+    };
+    let makes = suite.order().first().is_some_and(|test| test.makes_the_file());
+    for path in &paths {
+        check_file(&suite, path, makes)?;
+    }
+    let tests = Arc::new(Tests::new(suite, paths));
+    let job = Arc::clone(&tests);
+    Job::start(tests as Arc<dyn Control>, move || job.run())
+}
+
+fn check_file(suite: &Iozone, path: &Path, makes: bool) -> Result<(), Error> {
+    match rustix::fs::stat(path) {
+        Ok(stat) => {
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            let found = u64::try_from(stat.st_size).unwrap_or(0);
+            if kind != FileType::RegularFile {
+                return Err(target::not_storage(path, kind));
+            }
+            if !makes && found < suite.file_bytes {
+                return Err(Error::TooSmall { path: path.to_owned(), found, needed: suite.file_bytes });
+            }
+            Ok(())
+        }
+        Err(Errno::NOENT) if makes => Ok(()),
+        Err(error) => Err(target::failed("examine", path)(error)),
+    }
+}

@@ -1,0 +1,141 @@
+//! What the tests leave behind: a record each, and for workers the rates that IOzone prints of them.
+
+use super::suite::Test;
+use mileage_measure::{RunRecord, ThreadRecord};
+use serde::{Deserialize, Serialize};
+
+/// What a set of tests leaves behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IozoneResults {
+    /// The tests that were begun, in order. The last one has an error when the set ended by it.
+    pub results: Vec<TestResult>,
+    /// The user ended the set.
+    pub interrupted: bool,
+}
+
+/// One test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestResult {
+    /// Which.
+    pub test: Test,
+    /// The workload's name, such as `iozone.stride_read`.
+    pub name: String,
+    /// False for a pass that IOzone does and does not print: its second backward read.
+    pub reported: bool,
+    /// As for every other workload.
+    pub record: RunRecord,
+    /// The rates of the workers; `None` for a single stream.
+    pub workers: Option<WorkerRates>,
+}
+
+/// What IOzone prints of workers, in bytes and nanoseconds; a rate is their quotient.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerRates {
+    /// What each worker had moved and in which time: when the first was done, or of its own whole part.
+    pub children: Vec<Moved>,
+    /// All of that together, over the time from the first call to the last close of any worker; to the first one's end
+    /// where the others leave then ("parent sees").
+    pub parent: Moved,
+}
+
+/// Bytes and the time they took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Bytes.
+    pub bytes: u64,
+    /// Nanoseconds.
+    pub ns: u64,
+}
+
+impl Moved {
+    /// Bytes per second; 0 when no time passed.
+    pub fn bytes_per_s(&self) -> f64 {
+        if self.ns == 0 { 0.0 } else { self.bytes as f64 * 1e9 / self.ns as f64 }
+    }
+}
+
+impl TestResult {
+    /// Bytes and time of the whole test.
+    pub fn moved(&self) -> Moved {
+        Moved { bytes: self.record.bytes_read + self.record.bytes_written, ns: self.record.elapsed_ns }
+    }
+
+    /// Records per second (IOzone's `-O`); 0 when no time passed.
+    pub fn ops_per_s(&self) -> f64 {
+        let ops = self.record.ops_read + self.record.ops_written;
+        if self.record.elapsed_ns == 0 { 0.0 } else { ops as f64 * 1e9 / self.record.elapsed_ns as f64 }
+    }
+}
+
+impl WorkerRates {
+    /// The rates of a record's threads. `whole_ns` runs to the last close of any worker. `stonewall` counts what all had
+    /// moved when the first was done; `leave` says that the others leave then.
+    pub(super) fn of(record: &RunRecord, whole_ns: u64, stonewall: bool, leave: bool) -> Self {
+        let first_done_ns = record.concurrency.as_ref().filter(|_| stonewall).map(|all| all.first_done_ns);
+        let child = |thread: &ThreadRecord| {
+            let whole = Moved { bytes: thread.bytes_read + thread.bytes_written, ns: thread.elapsed_ns };
+            match (first_done_ns, thread.first_done_bytes) {
+                (Some(ns), Some(bytes)) if thread.elapsed_ns > ns => Moved { bytes, ns },
+                _ => whole,
+            }
+        };
+        let children: Vec<Moved> = record.threads.iter().map(child).collect();
+        let bytes = children.iter().map(|child| child.bytes).sum();
+        let ns = first_done_ns.filter(|_| leave).unwrap_or(whole_ns);
+        Self { children, parent: Moved { bytes, ns } }
+    }
+
+    /// "Children see": the sum of the workers' own rates, in bytes per second.
+    pub fn children_bytes_per_s(&self) -> f64 {
+        self.children.iter().map(Moved::bytes_per_s).sum()
+    }
+
+    /// Smallest and largest of the workers' rates in bytes per second; both 0 without workers.
+    pub fn range_bytes_per_s(&self) -> (f64, f64) {
+        let rates = || self.children.iter().map(Moved::bytes_per_s);
+        let least = rates().reduce(f64::min).unwrap_or(0.0);
+        (least, rates().reduce(f64::max).unwrap_or(0.0))
+    }
+
+    /// Mean of the workers' rates in bytes per second.
+    pub fn mean_bytes_per_s(&self) -> f64 {
+        self.children_bytes_per_s() / self.children.len().max(1) as f64
+    }
+
+    /// "Min xfer": the least that a worker had moved, in bytes.
+    pub fn least_bytes(&self) -> u64 {
+        self.children.iter().map(|child| child.bytes).min().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Moved, WorkerRates};
+    use mileage_measure::{Concurrency, RunRecord, ThreadRecord};
+
+    fn thread(bytes: u64, elapsed_ns: u64, first_done_bytes: u64) -> ThreadRecord {
+        let first_done_bytes = Some(first_done_bytes);
+        ThreadRecord { bytes_written: bytes, elapsed_ns, first_done_bytes, ..ThreadRecord::default() }
+    }
+
+    #[test]
+    fn rates_stop_when_the_first_worker_is_done() {
+        let record = RunRecord {
+            threads: vec![thread(1000, 10, 1000), thread(1000, 20, 600)],
+            concurrency: Some(Concurrency { first_done_ns: 10, ..Concurrency::default() }),
+            ..RunRecord::default()
+        };
+        let rates = WorkerRates::of(&record, 40, true, false);
+        assert_eq!(rates.children, [Moved { bytes: 1000, ns: 10 }, Moved { bytes: 600, ns: 10 }]);
+        assert_eq!((rates.parent, rates.least_bytes()), (Moved { bytes: 1600, ns: 40 }, 600));
+        let per_ns = 1e9;
+        assert!((rates.children_bytes_per_s() - 160.0 * per_ns).abs() < 1.0);
+        assert!((rates.mean_bytes_per_s() - 80.0 * per_ns).abs() < 1.0);
+        assert_eq!(rates.range_bytes_per_s(), (60.0 * per_ns, 100.0 * per_ns));
+        let leaving = WorkerRates::of(&record, 40, true, true);
+        assert_eq!(leaving.parent, Moved { bytes: 1600, ns: 10 });
+        let whole = WorkerRates::of(&record, 40, false, true);
+        assert_eq!(whole.children[1], Moved { bytes: 1000, ns: 20 });
+        assert_eq!(whole.parent, Moved { bytes: 2000, ns: 40 });
+    }
+}

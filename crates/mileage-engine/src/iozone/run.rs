@@ -1,0 +1,179 @@
+//! Does the tests one after the other, on a thread of the job's own.
+
+use super::calls::Ends;
+use super::results::{IozoneResults, TestResult, WorkerRates};
+use super::steps::{Step, steps};
+use super::suite::{Iozone, Mode};
+use super::workers::Workers;
+use crate::error::Error;
+use crate::handle::{Handle, Progress, start_tests};
+use crate::job::Control;
+use mileage_measure::{RunError, RunRecord};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a test is waited for before the user's wish to stop is looked at again; the test itself sees it at once.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A set of tests under way.
+pub(super) struct Tests {
+    pub(super) suite: Arc<Iozone>,
+    pub(super) paths: Vec<PathBuf>,
+    steps: Vec<Step>,
+    stopped: AtomicBool,
+    /// The test under way.
+    current: Mutex<Option<Arc<Handle>>>,
+    bytes_before: AtomicU64,
+    operations_before: AtomicU64,
+}
+
+impl Tests {
+    pub(super) fn new(suite: Iozone, paths: Vec<PathBuf>) -> Self {
+        Self {
+            steps: steps(&suite),
+            suite: Arc::new(suite),
+            paths,
+            stopped: AtomicBool::new(false),
+            current: Mutex::new(None),
+            bytes_before: AtomicU64::new(0),
+            operations_before: AtomicU64::new(0),
+        }
+    }
+
+    fn current(&self) -> MutexGuard<'_, Option<Arc<Handle>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// All tests, until one fails or the user ends them.
+    pub(super) fn run(&self) -> Result<IozoneResults, Error> {
+        let mut all = IozoneResults::default();
+        let fidelity = self.suite.mode == Mode::Fidelity;
+        if fidelity {
+            rustix::fs::sync();
+            rustix::fs::sync();
+        }
+        let made = self.suite.order().iter().any(|test| test.makes_the_file());
+        for step in &self.steps {
+            if self.is_stopped() {
+                break;
+            }
+            let done = self.run_step(step);
+            let failed = done.as_ref().is_ok_and(|result| result.record.error.is_some());
+            match done {
+                Ok(result) => all.results.push(result),
+                Err(error) => {
+                    self.remove_files(made);
+                    return Err(error);
+                }
+            }
+            if failed {
+                break;
+            }
+            if self.suite.workers.is_some() {
+                if fidelity {
+                    rustix::fs::sync();
+                }
+                self.pause();
+            }
+        }
+        all.interrupted = self.is_stopped();
+        if let Some(left) = self.remove_files(made)
+            && let Some(last) = all.results.last_mut()
+        {
+            last.record.notes.push(left);
+        }
+        Ok(all)
+    }
+
+    fn run_step(&self, step: &Step) -> Result<TestResult, Error> {
+        let ends = Arc::new(Ends::default());
+        let workers = Workers {
+            suite: Arc::clone(&self.suite),
+            step: step.clone(),
+            paths: self.paths.clone(),
+            ends: Arc::clone(&ends),
+        };
+        let handle = Arc::new(start_tests(workers)?);
+        *self.current() = Some(Arc::clone(&handle));
+        let outcome = loop {
+            if self.is_stopped() {
+                handle.stop();
+            }
+            if let Some(outcome) = handle.wait(LOOK) {
+                break outcome;
+            }
+        };
+        *self.current() = None;
+        let mut record = match outcome {
+            Ok(finished) => finished.record,
+            // The file could not be made ready: that ends the set as an error of the test itself does.
+            Err(Error::Target { what, path, kind, reason, advice }) => {
+                let message = format!("cannot {what} {}: {reason} ({kind}){advice}", path.display());
+                RunRecord { error: Some(RunError { kind, message }), ..RunRecord::default() }
+            }
+            Err(error) => return Err(error),
+        };
+        record.error = record.error.or_else(|| ends.error());
+        self.bytes_before.fetch_add(record.bytes_read + record.bytes_written, Ordering::Relaxed);
+        self.operations_before.fetch_add(record.ops_read + record.ops_written, Ordering::Relaxed);
+        let leave = self.suite.mode == Mode::Fidelity && step.test.only_reads();
+        let rates = || WorkerRates::of(&record, ends.whole_ns(), self.suite.stonewall, leave);
+        Ok(TestResult {
+            test: step.test,
+            name: step.test.name().to_owned(),
+            reported: !step.unreported,
+            workers: self.suite.workers.map(|_| rates()),
+            record,
+        })
+    }
+
+    fn pause(&self) {
+        let mut left = Duration::from_nanos(self.suite.pause_ns);
+        while !left.is_zero() && !self.is_stopped() {
+            let piece = left.min(LOOK);
+            std::thread::sleep(piece);
+            left -= piece;
+        }
+    }
+
+    /// Remove the files that these tests made; why one is left, if so.
+    fn remove_files(&self, made: bool) -> Option<String> {
+        if self.suite.keep || !made {
+            return None;
+        }
+        let remove = |path: &PathBuf| match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Some(format!("{} is left behind: {error}", path.display()))
+            }
+            _ => None,
+        };
+        self.paths.iter().filter_map(remove).reduce(|all, one| all + "; " + &one)
+    }
+}
+
+impl Control for Tests {
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        if let Some(handle) = &*self.current() {
+            handle.stop();
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        let now = self.current().as_ref().map(|handle| handle.progress());
+        let (bytes, operations) = now.map_or((0, 0), |now| (now.bytes, now.operations));
+        let whole = self.steps.iter().filter_map(|step| step.workload.stop.bytes).fold(0, u64::saturating_add);
+        Progress {
+            bytes: self.bytes_before.load(Ordering::Relaxed) + bytes,
+            operations: self.operations_before.load(Ordering::Relaxed) + operations,
+            bytes_total: Some(whole),
+            operations_total: Some(whole / u64::from(self.suite.record_bytes)),
+        }
+    }
+}

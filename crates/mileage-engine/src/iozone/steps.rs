@@ -1,0 +1,216 @@
+//! What is done in each test: before its clock starts, inside, and after.
+
+use super::suite::{Iozone, Mode, Test};
+use mileage_workload::{Files, PatternKind, Stop, Sync, Workload};
+
+/// Something done to the file outside the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// `open(O_CREAT|O_WRONLY, 0)`, `ftruncate` to nothing, `close`.
+    Empty,
+    /// `unlink`, if it is there.
+    Unlink,
+    /// `creat(0640)`, `close`.
+    Create,
+    /// `open`; the test works on what this opened.
+    Open(Access),
+    /// `fsync` of what was opened.
+    Fsync,
+    /// `read` of the first record, `lseek` back to it.
+    ReadFirst,
+    /// `open(O_RDONLY)` beside what was opened, `fsync`, `close`.
+    FsyncBeside,
+}
+
+/// How a file is opened. Flags for direct and synchronous I/O come on top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// `O_RDONLY`.
+    Read,
+    /// `O_RDWR`.
+    ReadWrite,
+    /// `O_RDWR|O_CREAT`, 0640.
+    Create,
+    /// `O_RDWR|O_CREAT|O_TRUNC`, 0666, as `fopen` with `w+` does; if the file exists `O_RDWR`, as with `r+`.
+    Stream,
+}
+
+/// By which calls the records are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moves {
+    /// `pread`, `pwrite`.
+    Positioned,
+    /// `read`, `write`, and the position stays where they leave it.
+    InOrder,
+    /// `lseek` to each record, then `read` or `write`.
+    SeekFirst,
+    /// `read` or `write`, then `lseek` to the next record, also after the last.
+    SeekAfter,
+    /// `lseek` to the last record from the end; after each `read` back by two records, which fails after the last.
+    StepBack,
+    /// `fread`, `fwrite` with a buffer of one record.
+    Stream,
+}
+
+/// One test, ready to be done by every worker.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) test: Test,
+    /// A pass whose result IOzone does not report.
+    pub(super) unreported: bool,
+    pub(super) before: Vec<Action>,
+    pub(super) workload: Workload,
+    pub(super) moves: Moves,
+    pub(super) ending: Ending,
+}
+
+/// How a worker's part of a test ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ending {
+    /// `fsync` inside the clock though nothing was written.
+    pub(super) flush_reads: bool,
+    /// `close` inside the clock.
+    pub(super) close_inside: bool,
+    /// `fsync` after the clock, before `close`.
+    pub(super) flush_after: bool,
+}
+
+/// All that is done, in order.
+pub(super) fn steps(suite: &Iozone) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for test in suite.order() {
+        let step = step(suite, test);
+        let twice = test == Test::BackwardRead && twice_backward(suite);
+        steps.push(step.clone());
+        if twice {
+            steps.push(Step { unreported: true, ..step });
+        }
+    }
+    steps
+}
+
+/// A single stream goes backwards twice in fidelity.
+pub(super) fn twice_backward(suite: &Iozone) -> bool {
+    suite.mode == Mode::Fidelity && suite.workers.is_none() && suite.retests
+}
+
+fn step(suite: &Iozone, test: Test) -> Step {
+    let fidelity = suite.mode == Mode::Fidelity;
+    let by_stream = test.by_stream();
+    let moves = if by_stream {
+        Moves::Stream
+    } else if !fidelity {
+        Moves::Positioned
+    } else {
+        match test {
+            Test::Mix if suite.mix_sequential => Moves::InOrder,
+            Test::RandomRead | Test::RandomWrite | Test::Mix => Moves::SeekFirst,
+            Test::BackwardRead => Moves::StepBack,
+            Test::RecordRewrite | Test::StrideRead => Moves::SeekAfter,
+            _ => Moves::InOrder,
+        }
+    };
+    let streamed_read = by_stream && test.only_reads();
+    let flushed_after = if fidelity { !streamed_read } else { !test.only_reads() && !suite.flush_timed };
+    Step {
+        test,
+        unreported: false,
+        before: if fidelity { faithful(suite, test) } else { intended(test) },
+        workload: workload_of(suite, test),
+        moves,
+        ending: Ending {
+            // A stream that was read is flushed by fflush, which does nothing to the file.
+            flush_reads: fidelity && suite.flush_timed && !by_stream,
+            close_inside: suite.close_timed,
+            // IOzone does not flush what it has closed inside.
+            flush_after: flushed_after && !suite.close_timed,
+        },
+    }
+}
+
+/// What IOzone 3.471 does before the clock. Workers leave out what a single stream does once.
+fn faithful(suite: &Iozone, test: Test) -> Vec<Action> {
+    use Action::{Create, Empty, Fsync, FsyncBeside, Open, ReadFirst, Unlink};
+    let together = suite.workers.is_some();
+    match test {
+        test if together && test.only_reads() && !test.by_stream() => vec![Open(Access::Read)],
+        Test::Write if together => vec![Open(Access::Create)],
+        Test::Write => vec![Empty, Unlink, Create, Open(Access::ReadWrite), Fsync],
+        Test::Rewrite if together => vec![Open(Access::ReadWrite)],
+        Test::Rewrite => vec![Open(Access::ReadWrite), Fsync],
+        Test::Read | Test::Reread => vec![Open(Access::Read), Fsync, ReadFirst],
+        // A reader of the mix opens for reading alone: see `before_of`.
+        Test::RandomRead | Test::RandomWrite | Test::Mix => vec![Open(Access::Create)],
+        Test::BackwardRead | Test::StrideRead => vec![Open(Access::Read), Fsync],
+        Test::RecordRewrite => vec![Open(Access::Create), Fsync],
+        Test::Fwrite | Test::Frewrite => vec![Open(Access::Stream), Fsync],
+        Test::Fread | Test::Freread => vec![Open(Access::Read), FsyncBeside],
+    }
+}
+
+/// What the test's name asks for. Data that an earlier test left in the cache is written back first, so that it is not
+/// written back inside this clock.
+fn intended(test: Test) -> Vec<Action> {
+    use Action::{Fsync, Open, Unlink};
+    match test {
+        Test::Write | Test::Fwrite => vec![Unlink, Open(Access::Create)],
+        test if test.only_reads() => vec![Open(Access::Read), Fsync],
+        _ => vec![Open(Access::ReadWrite), Fsync],
+    }
+}
+
+impl Step {
+    /// What worker `worker` does before the clock.
+    pub(super) fn before_of(&self, suite: &Iozone, worker: u32) -> Vec<Action> {
+        if self.test == Test::Mix && suite.reads_in_mix(worker) {
+            return vec![Action::Open(Access::Read)];
+        }
+        self.before.clone()
+    }
+
+    /// The workload of worker `worker`: that of the step, but in a mix each only reads or only writes.
+    pub(super) fn workload_for(&self, suite: &Iozone, worker: u32) -> Workload {
+        let mut workload = self.workload.clone();
+        if self.test == Test::Mix {
+            workload.read_percent = if suite.reads_in_mix(worker) { 100 } else { 0 };
+        }
+        workload
+    }
+}
+
+/// What is timed.
+pub(super) fn workload_of(suite: &Iozone, test: Test) -> Workload {
+    let fidelity = suite.mode == Mode::Fidelity;
+    let step_records = suite.stride_records;
+    let pattern = match test {
+        Test::Mix if suite.mix_sequential => PatternKind::Sequential,
+        Test::RandomRead | Test::RandomWrite | Test::Mix if fidelity => PatternKind::IozoneShuffle,
+        Test::RandomRead | Test::RandomWrite | Test::Mix => PatternKind::Shuffled,
+        Test::BackwardRead => PatternKind::Backward,
+        Test::RecordRewrite => PatternKind::Fixed,
+        Test::StrideRead if fidelity => PatternKind::IozoneStride { step_records },
+        Test::StrideRead => PatternKind::Stride { step_records },
+        _ => PatternKind::Sequential,
+    };
+    let read_percent = match test {
+        Test::Mix => 50,
+        test if test.only_reads() => 100,
+        _ => 0,
+    };
+    let threads = suite.threads();
+    let flush = suite.flush_timed && read_percent < 100;
+    Workload {
+        pattern,
+        read_percent,
+        record_bytes: suite.record_bytes,
+        span_bytes: suite.file_bytes,
+        threads,
+        stop: Stop { bytes: Some(suite.file_bytes.saturating_mul(u64::from(threads))), ..Stop::default() },
+        seed: suite.seed,
+        content: suite.content(),
+        sync: if flush { Sync::Fsync } else { Sync::None },
+        sync_timed: flush,
+        files: if suite.workers.is_some() { Files::PerThread } else { Files::Shared },
+        ..Workload::default()
+    }
+}

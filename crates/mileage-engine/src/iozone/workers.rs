@@ -1,0 +1,188 @@
+//! Opens the file of each worker as a test wants it, before the clock.
+
+use super::calls::{Ends, Opened, TestFile};
+use super::steps::{Access, Action, Ending, Moves, Step};
+use super::suite::Iozone;
+use crate::api::file::TargetFile;
+use crate::api::stream::Stream;
+use crate::descriptors;
+use crate::error::Error;
+use crate::memory::Pages;
+use crate::options::{Api, Options};
+use crate::target::failed;
+use crate::watchdog::within;
+use mileage_workload::{Execution, PatternKind, Step as Turn, Workload};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One test, as its workers see it.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    pub(super) suite: Arc<Iozone>,
+    pub(super) step: Step,
+    /// The files, one for each worker.
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) ends: Arc<Ends>,
+}
+
+impl Workers {
+    /// The file of a worker.
+    pub(crate) fn path_of(&self, worker: u32) -> PathBuf {
+        self.paths[worker as usize].clone()
+    }
+
+    /// The workload of a worker, which in a mix is not that of the others.
+    pub(crate) fn workload_of(&self, worker: u32) -> Workload {
+        self.step.workload_for(&self.suite, worker)
+    }
+
+    /// The workload of all of them.
+    pub(crate) fn workload(&self) -> &Workload {
+        &self.step.workload
+    }
+
+    /// The engine's options, as far as this test has them.
+    pub(crate) fn options(&self) -> Options {
+        let api = match self.step.moves {
+            Moves::Positioned => Api::Positioned,
+            Moves::Stream => Api::Stdio { buffer_bytes: 0 },
+            _ => Api::Seek,
+        };
+        Options {
+            api,
+            direct: self.is_direct(),
+            dsync: self.suite.dsync,
+            timeout_ns: self.suite.timeout_ns,
+            ..Options::new(self.path_of(0))
+        }
+    }
+
+    fn is_direct(&self) -> bool {
+        self.suite.direct && self.step.moves != Moves::Stream
+    }
+
+    /// Do what comes before the clock, within the time-out; the worker's file, ready for its first record.
+    pub(crate) fn open_in_time(workers: &Arc<Self>, worker: u32) -> Result<TestFile, Error> {
+        let (its, timeout_ns) = (Arc::clone(workers), workers.suite.timeout_ns);
+        if timeout_ns == 0 {
+            // Nobody else opens the file then.
+            descriptors::leave();
+        }
+        let opened = within(timeout_ns, move || its.open(worker));
+        opened.unwrap_or_else(|| Err(failed("open", &workers.path_of(worker))(Errno::TIMEDOUT)))
+    }
+
+    fn open(&self, worker: u32) -> Result<TestFile, Error> {
+        let (step, path) = (&self.step, self.path_of(worker));
+        let mut opened = None;
+        for action in step.before_of(&self.suite, worker) {
+            self.act(action, &path, &mut opened)?;
+        }
+        let file = opened.ok_or(Errno::BADF).map_err(failed("open", &path))?;
+        let workload = self.workload_of(worker);
+        let opened = if step.moves == Moves::Stream {
+            let (reads, writes) = (workload.reads(), workload.writes());
+            let buffer_bytes = workload.record_bytes as usize;
+            let stream = Stream::new(TargetFile::new(file, false), buffer_bytes, reads, writes);
+            Opened::Stream(stream.map_err(failed("open a stream on", &path))?.at_start(reads))
+        } else {
+            Opened::File(file)
+        };
+        Ok(TestFile {
+            opened,
+            path,
+            moves: step.moves,
+            record_bytes: u64::from(workload.record_bytes),
+            last_seek_bytes: offset_after(&workload, worker)?,
+            ending: Ending { flush_reads: step.ending.flush_reads && !workload.writes(), ..step.ending },
+            ends: Arc::clone(&self.ends),
+            sought: None,
+            began: false,
+            finished: false,
+        })
+    }
+
+    fn act(&self, action: Action, path: &Path, opened: &mut Option<OwnedFd>) -> Result<(), Error> {
+        let current = || opened.as_ref().ok_or(Errno::BADF).map_err(failed("examine", path));
+        match action {
+            Action::Empty => {
+                let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+                let file = rustix::fs::open(path, flags, Mode::empty()).map_err(failed("open", path))?;
+                rustix::fs::ftruncate(&file, 0).map_err(failed("truncate", path))?;
+            }
+            Action::Unlink => match rustix::fs::unlink(path) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(error) => return Err(failed("remove", path)(error)),
+            },
+            Action::Create => {
+                let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC | OFlags::CLOEXEC;
+                rustix::fs::open(path, flags, Mode::from_raw_mode(0o640)).map_err(failed("create", path))?;
+            }
+            Action::Open(access) => *opened = Some(self.open_as(access, path)?),
+            Action::Fsync => rustix::fs::fsync(current()?).map_err(failed("fsync", path))?,
+            Action::ReadFirst => {
+                let mut buffer = Pages::new(self.suite.record_bytes as usize)?;
+                rustix::io::read(current()?, buffer.bytes_mut()).map_err(failed("read", path))?;
+                rustix::fs::seek(current()?, SeekFrom::Start(0)).map_err(failed("seek in", path))?;
+            }
+            Action::FsyncBeside => {
+                let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+                let beside = rustix::fs::open(path, flags, Mode::empty()).map_err(failed("open", path))?;
+                rustix::fs::fsync(&beside).map_err(failed("fsync", path))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open_as(&self, access: Access, path: &Path) -> Result<OwnedFd, Error> {
+        let (flags, mode) = match access {
+            Access::Read => (OFlags::RDONLY, 0),
+            Access::ReadWrite => (OFlags::RDWR, 0),
+            Access::Create => (OFlags::RDWR | OFlags::CREATE, 0o640),
+            Access::Stream if path.exists() => (OFlags::RDWR, 0),
+            Access::Stream => (OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC, 0o666),
+        };
+        let suite = &self.suite;
+        let streamed = self.step.moves == Moves::Stream;
+        let mut flags = flags | OFlags::CLOEXEC;
+        let writes = access != Access::Read;
+        let wanted =
+            [(suite.direct, OFlags::DIRECT), (suite.osync && writes, OFlags::SYNC), (suite.dsync && writes, DSYNC)];
+        for (_, flag) in wanted.into_iter().filter(|(wanted, _)| *wanted && !streamed) {
+            flags |= flag;
+        }
+        match rustix::fs::open(path, flags, Mode::from_raw_mode(mode)) {
+            Err(Errno::INVAL) if flags.contains(OFlags::DIRECT) => Err(Error::NoDirect { path: path.to_owned() }),
+            opened => opened.map_err(failed("open", path)),
+        }
+    }
+}
+
+/// `O_DSYNC` alone, from the kernel's `fcntl.h`: the library's flag of that name is `O_SYNC`.
+const DSYNC: OFlags = OFlags::from_bits_retain(0o10_000);
+
+/// Where the pattern would go after a worker's last record, for the tests whose position is moved there.
+fn offset_after(workload: &Workload, worker: u32) -> Result<u64, Error> {
+    match workload.pattern {
+        PatternKind::IozoneStride { .. } => {
+            let mut further = workload.clone();
+            further.threads = 1;
+            further.files = mileage_workload::Files::Shared;
+            let operations = workload.operations_of(worker);
+            further.stop = mileage_workload::Stop { operations: Some(operations + 1), ..Default::default() };
+            let mut execution = Execution::new(&further, 0)?;
+            let mut out = Vec::with_capacity(1);
+            let mut last = 0;
+            while execution.next(0, &mut out) == Turn::Issue {
+                last = out[0].offset_bytes;
+                out.clear();
+                execution.complete(0);
+            }
+            Ok(last)
+        }
+        _ => Ok(0),
+    }
+}
