@@ -161,6 +161,12 @@ pub trait BlockDevice {
         assert!(out.is_empty(), "a device without gauges was asked for {}", out.len());
     }
 
+    /// Names of the counters, and behind them those of the gauges: what a run's series follows.
+    fn series_names(&self) -> &'static [&'static str] {
+        assert!(self.gauge_names().is_empty(), "a device with gauges names its series");
+        self.counter_names()
+    }
+
     /// The whole state: maps, clocks, counters.
     fn save(&self) -> Vec<u8>;
 

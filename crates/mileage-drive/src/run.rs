@@ -186,6 +186,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         let waiting = if workload.waits() { workload.threads as usize } else { 0 };
         let due = if workload.load.open.is_some() { places } else { 0 };
         let names = device.counter_names();
+        let series_names = device.series_names();
         Ok(Self {
             threads: threads?,
             outstanding: vec![IDLE; places],
@@ -201,9 +202,9 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             last_ns: start_ns,
             sync_timed: workload.sync_timed,
             latency: Box::default(),
-            series: Series::new(INTERVAL_NS, names),
+            series: Series::new(INTERVAL_NS, series_names),
             interval_end_ns: 0,
-            counters_now: vec![0; names.len()],
+            counters_now: vec![0; series_names.len()],
             counters_before: vec![0; names.len()],
             discarded: (0, 0),
             work: 0,
@@ -414,10 +415,12 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
 
     #[cold]
     fn note_counters(&mut self) {
-        self.device.counters(&mut self.counters_now);
-        for (now, before) in self.counters_now.iter_mut().zip(&self.counters_before) {
+        let (counters, gauges) = self.counters_now.split_at_mut(self.counters_before.len());
+        self.device.counters(counters);
+        for (now, before) in counters.iter_mut().zip(&self.counters_before) {
             *now -= before;
         }
+        self.device.gauges(gauges);
         self.series.note_counters(&self.counters_now);
     }
 

@@ -70,3 +70,15 @@ pub(crate) const GAUGE_NAMES: &[&str] = &[
     "erase_count_most",
     "wear_indicator_percent",
 ];
+
+/// The names of the counters and, behind them, of the gauges.
+pub(crate) const SERIES_NAMES: [&str; COUNTER_NAMES.len() + GAUGE_NAMES.len()] = {
+    let mut names = [""; COUNTER_NAMES.len() + GAUGE_NAMES.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] =
+            if index < COUNTER_NAMES.len() { COUNTER_NAMES[index] } else { GAUGE_NAMES[index - COUNTER_NAMES.len()] };
+        index += 1;
+    }
+    names
+};

@@ -33,7 +33,7 @@ use crate::device::{BlockDevice, Completion, Refusal, Request, RequestKind, Stat
 use crate::profile::Profile;
 use crate::profile::policies::{EndOfLife, Mapping};
 use blocks::Blocks;
-use counters::{COUNTER_NAMES, Counters, GAUGE_NAMES};
+use counters::{COUNTER_NAMES, Counters, GAUGE_NAMES, SERIES_NAMES};
 use demand::Demand;
 use map::{Geometry, Map, Rules};
 use medium::Medium;
@@ -303,6 +303,10 @@ impl BlockDevice for FlashDrive {
 
     fn gauge_names(&self) -> &'static [&'static str] {
         GAUGE_NAMES
+    }
+
+    fn series_names(&self) -> &'static [&'static str] {
+        &SERIES_NAMES
     }
 
     fn gauges(&self, out: &mut [u64]) {

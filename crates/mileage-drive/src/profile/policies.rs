@@ -74,7 +74,7 @@ choices! {
         Shared = "shared",
         /// Survivors have blocks of their own.
         SurvivorsApart = "survivors-apart",
-        /// Pages that the host overwrote soon have blocks of their own; others share with survivors.
+        /// Pages that were overwritten soon have blocks of their own, apart from those that lie still.
         HotCold = "hot-cold",
     }
 }

@@ -8,5 +8,6 @@ mod endurance;
 mod policies;
 mod profile;
 mod state;
+mod techniques;
 mod timing;
 mod x25e;

@@ -1,7 +1,7 @@
 //! Which block is collected, and how.
 
 use super::{Cells, GROUP, Map, NO_VICTIM, Opening};
-use crate::profile::policies::Victim;
+use crate::profile::policies::{Frontiers, Victim};
 
 impl Map {
     /// Collect one block of a unit; false when no block of it has a stale page.
@@ -122,9 +122,18 @@ impl Map {
         mixed ^ (mixed >> 31)
     }
 
+    /// The frontier that the survivors of a block go to: 0 or 1.
+    fn survivors_of(&self, block: u32) -> u32 {
+        u32::from(match self.rules.frontiers {
+            Frontiers::Shared => false,
+            Frontiers::SurvivorsApart => true,
+            Frontiers::HotCold => self.is_old(block),
+        })
+    }
+
     /// Copy the valid pages of a block to where survivors go; how many.
     fn copy_valid<C: Cells>(&mut self, from: u32, unit: u32, cells: &mut C) -> u32 {
-        let slot = 2 * unit + self.rules.survivors();
+        let slot = 2 * unit + self.survivors_of(from);
         let (pages, words) = (self.geometry.pages, self.geometry.words());
         let source = from * pages;
         let mut room = self.frontiers[slot as usize].left;
@@ -170,10 +179,11 @@ impl Map {
     }
 
     /// Static levelling: when a block just erased has been erased `erases` times, `gap` or more above the least worn
-    /// full block of its unit, what lies still there moves to the most worn erased block. The rest of that block is
+    /// full block of its unit that was opened as many pages ago as the drive has, what lies still there moves to the most worn erased block. The rest of that block is
     /// not written until it is erased again.
     fn level<C: Cells>(&mut self, unit: u32, erases: u32, gap: u32, cost: &mut Opening, cells: &mut C) {
-        let Some(quiet) = self.full_blocks(unit).min_by_key(|block| self.erases[*block as usize]) else { return };
+        let old = self.full_blocks(unit).filter(|block| self.age_of(*block) >= u64::from(self.geometry.logical));
+        let Some(quiet) = old.min_by_key(|block| self.erases[*block as usize]) else { return };
         let free = &self.units[unit as usize].free;
         let Some(index) = (0..free.len()).max_by_key(|index| self.erases[free[*index] as usize]) else { return };
         let valid = self.geometry.pages - self.stale_count[quiet as usize] as u32;

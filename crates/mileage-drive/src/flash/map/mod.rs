@@ -13,7 +13,8 @@
 //!
 //! # Hot and cold
 //! A page is hot when the host overwrites it sooner than [`HOT_WITHIN`] of the logical pages were written since its
-//! block was opened; survivors and cold pages share a frontier.
+//! block was opened; cold pages share a frontier with the survivors of blocks older than that, hot ones with those of
+//! younger ones.
 //!
 //! # Not modelled
 //! Read disturb, retention.
@@ -343,8 +344,19 @@ impl Map {
         if old == NOWHERE {
             return 1;
         }
-        let age = self.written.saturating_sub(self.opened_at[self.block_of(old) as usize]);
-        u32::from(age as f64 >= HOT_WITHIN * f64::from(self.geometry.logical))
+        u32::from(self.is_old(self.block_of(old)))
+    }
+
+    /// Pages written since a block was opened.
+    #[inline]
+    fn age_of(&self, block: u32) -> u64 {
+        self.written.saturating_sub(self.opened_at[block as usize])
+    }
+
+    /// Whether what lies in a block is cold.
+    #[inline]
+    fn is_old(&self, block: u32) -> bool {
+        self.age_of(block) as f64 >= HOT_WITHIN * f64::from(self.geometry.logical)
     }
 
     /// Forget a logical page; whether it was mapped.

@@ -70,6 +70,12 @@ impl Map {
         let mut spread = EraseSpread { least: u32::MAX, most: 0 };
         for (unit, state) in self.units.iter().enumerate() {
             let first = unit as u32 * self.geometry.stride();
+            if state.bad.is_empty() {
+                let erases = &self.erases[first as usize..(first + self.geometry.blocks) as usize];
+                spread.least = erases.iter().fold(spread.least, |least, erases| least.min(*erases));
+                spread.most = erases.iter().fold(spread.most, |most, erases| most.max(*erases));
+                continue;
+            }
             for block in first..first + self.geometry.blocks + state.bad.len() as u32 {
                 if !state.bad.contains(&block) {
                     spread.least = spread.least.min(self.erases[block as usize]);

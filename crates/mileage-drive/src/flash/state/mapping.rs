@@ -12,7 +12,8 @@ const EVER: u64 = u64::MAX / 2;
 /// Which numbers of every block the policies need: the order of opening, and the age.
 fn needs(map: &Map) -> (bool, bool) {
     let rules = &map.rules;
-    (rules.victim == Victim::Fifo, rules.victim == Victim::CostBenefit || rules.frontiers == Frontiers::HotCold)
+    let ages = rules.victim == Victim::CostBenefit || rules.frontiers == Frontiers::HotCold;
+    (rules.victim == Victim::Fifo, ages || rules.wear.static_gap.is_some())
 }
 
 pub(super) fn save_map(out: &mut Writer, map: &Map) {
