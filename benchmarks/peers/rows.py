@@ -2,7 +2,8 @@
 
 fio comes as people start it and *lean*: without its map of offsets already visited (Mileage's random pattern has
 none either), in a thread, and, where that is said, without reading the clock for every operation. Mileage records the
-full latency histogram in every row.
+full latency histogram in every row, and writes data that it never wrote before, generated as it goes; fio writes such
+data where it says *fresh data*, and else one buffer again and again, as the bare loop does.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from benchmarks.peers.table import US, Bar, Reading
 #: fio without what it keeps per operation.
 LEAN = ("--norandommap", "--gtod_reduce=1", "--thread")
 FIOS = ("fio", "fio lean", "fio-new", "fio-new lean", "fio lean batched", "fio-new lean batched")
+FRESH = ("fio fresh data", "fio-new fresh data")
 REGISTERED = {"api": {"uring": {"registered": True, "batch": 0, "sqpoll": False, "iopoll": False}}}
 
 
@@ -155,9 +157,8 @@ def direct(programs: Programs, sizes: Sizes, path: Path, write: bool, depth: int
     }
     engine = ("--ioengine=io_uring", "--fixedbufs", "--registerfiles") if deep else ("--ioengine=psync",)
     common = [*_timed(sizes, path, mib), f"--rw=rand{word}", "--bs=4k", "--direct=1", f"--iodepth={depth}"]
-    # Fresh data for every write, as Mileage writes.
-    common += [*engine, "--norandommap", "--thread", *(["--refill_buffers"] if write else [])]
-    arms |= _fio_arms(programs, common, _=())
+    common += [*engine, "--norandommap", "--thread"]
+    arms |= _fio_arms(programs, common, _=(), **_fresh(write))
     others = programs.others
     if "elbencho" in others:
         flags = [f"-{word[0]}", "-t", "1", "-b", "4k", "-s", f"{mib}m", "--rand", "--direct"]
@@ -166,7 +167,9 @@ def direct(programs: Programs, sizes: Sizes, path: Path, write: bool, depth: int
     if deep and not write and "t/io_uring" in others:
         arms["t/io_uring"] = lambda: run.t_io_uring(others["t/io_uring"], path, sizes.seconds, direct=True)
     name = f"O_DIRECT 4 KiB random {word}, depth {depth}"
-    return Row(name, arms, _device_bars(arms), lambda: uncached(path, mib))
+    peers = tuple(name for name in arms if name != US)
+    bars = (Bar("cpu", 1.0, FRESH if write else FIOS, noise=True), Bar("rate", 0.97, peers))
+    return Row(name, arms, bars, lambda: uncached(path, mib))
 
 
 def sequential(programs: Programs, sizes: Sizes, path: Path, write: bool) -> Row:
@@ -194,10 +197,13 @@ def sequential(programs: Programs, sizes: Sizes, path: Path, write: bool) -> Row
         "--ioengine=psync",
         "--thread",
     ]
-    arms |= _fio_arms(programs, [*common, *(["--refill_buffers"] if write else [])], _=())
-    return Row(f"O_DIRECT 1 MiB sequential {word}", arms, _device_bars(arms), lambda: uncached(path, mib))
+    arms |= _fio_arms(programs, common, _=(), **_fresh(write))
+    # Between programs that generate as much data.
+    peers = FRESH if write else tuple(name for name in arms if name != US)
+    bars = (Bar("cpu", 1.0, FRESH if write else FIOS, noise=True), Bar("rate", 0.97, peers))
+    return Row(f"O_DIRECT 1 MiB sequential {word}", arms, bars, lambda: uncached(path, mib))
 
 
-def _device_bars(arms: Iterable[str]) -> tuple[Bar, ...]:
-    peers = tuple(name for name in arms if name != US)
-    return Bar("cpu", 1.0, FIOS, noise=True), Bar("rate", 0.97, peers)
+def _fresh(write: bool) -> dict[str, tuple[str, ...]]:
+    """The variant of fio that writes fresh data; none for reads."""
+    return {"fresh_data": ("--refill_buffers",)} if write else {}
