@@ -55,6 +55,8 @@ mod target;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
 mod tsc;
+#[expect(unsafe_code, reason = "calls getrusage")]
+mod usage;
 mod watchdog;
 mod worker;
 

@@ -56,13 +56,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64) -> 
         series: series.map(|series| series.to_data()).unwrap_or_default(),
         threads: parts.iter().map(|part| thread_record(workload, part)).collect(),
         concurrency: concurrency(parts, first_ns, first_done_ns),
-        usage: Usage {
-            fill_ns: sum(|part| part.fill_ns),
-            verify_ns: sum(|part| part.verify_ns),
-            kernel_workers_ns: sum(|part| part.kernel_workers_ns),
-            clock: clock::name().to_owned(),
-            ..Usage::default()
-        },
+        usage: usage(parts),
         content: measure(parts.iter().map(|part| part.kept.clone()).collect()),
         ops_compared: sum(|part| part.compared.reads),
         ops_mismatched: sum(|part| part.compared.wrong),
@@ -107,6 +101,20 @@ fn notes(parts: &[Part], also_failed: Option<&RunError>) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What the threads cost the machine, together.
+fn usage(parts: &[Part]) -> Usage {
+    let sum = |pick: fn(&Part) -> u64| parts.iter().map(pick).sum::<u64>();
+    let mut usage = Usage {
+        fill_ns: sum(|part| part.fill_ns),
+        verify_ns: sum(|part| part.verify_ns),
+        kernel_workers_ns: sum(|part| part.kernel_workers_ns),
+        clock: clock::name().to_owned(),
+        ..Usage::default()
+    };
+    parts.iter().for_each(|part| part.spent.add_to(&mut usage));
+    usage
 }
 
 /// One thread's part, with the time it took: to the end of its last sync, if syncs are timed.

@@ -195,6 +195,8 @@ fn merge(shared: &Shared, parts: &[Part], made_badly: Option<RunError>) -> RunRe
     if entries > 0 {
         counters.insert("entries".to_owned(), entries);
     }
+    let mut usage = Usage { clock: clock::name().to_owned(), ..Usage::default() };
+    parts.iter().for_each(|part| part.spent.add_to(&mut usage));
     RunRecord {
         bytes_read: sum(|part| part.record.bytes_read),
         bytes_written: sum(|part| part.record.bytes_written),
@@ -206,7 +208,7 @@ fn merge(shared: &Shared, parts: &[Part], made_badly: Option<RunError>) -> RunRe
         series: series.map(|series| series.to_data()).unwrap_or_default(),
         counters,
         threads: parts.iter().map(|part| part.record.clone()).collect(),
-        usage: Usage { clock: clock::name().to_owned(), ..Usage::default() },
+        usage,
         concurrency: concurrency(parts, first_ns),
         error: made_badly.or(failure.map(|(_, error)| error)),
         interrupted: shared.halt.0.load(Ordering::Relaxed) & STOPPED != 0,

@@ -7,6 +7,7 @@ use crate::custody::Held;
 use crate::descriptors;
 use crate::error::Error;
 use crate::pin;
+use crate::usage::Spent;
 use crate::worker::Told;
 use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
 use mileage_workload::{MetadataOp, MetadataPaths, MetadataVisits, SetUp};
@@ -31,6 +32,8 @@ pub(super) struct Part {
     /// Operations and bytes when the first worker was done.
     pub(super) when_first_done: Option<(u64, u64)>,
     pub(super) was_first_done: bool,
+    /// What the worker cost while the run was timed.
+    pub(super) spent: Spent,
     pub(super) interrupted: bool,
     pub(super) failure: Option<(u64, RunError)>,
     /// Names found by readdir.
@@ -66,7 +69,9 @@ pub(super) fn work(shared: &Shared, worker: u32) -> Result<Part, Error> {
     let mut worker = bound.and_then(|()| Worker::new(shared, worker)).inspect_err(|_| shared.halt(FAILED))?;
     worker.set_up();
     let clock = RunClock::since(start.wait());
+    let before = Spent::now();
     worker.turn(clock);
+    worker.part.spent = before.until(&Spent::now());
     worker.tell();
     end.wait();
     worker.clean_up();
@@ -94,6 +99,7 @@ impl<'a> Worker<'a> {
                     last_ns: 0,
                     when_first_done: None,
                     was_first_done: false,
+                    spent: Spent::default(),
                     interrupted: false,
                     failure: None,
                     entries: 0,

@@ -7,6 +7,7 @@ use crate::audit::{Snapshot, ThreadIo};
 use crate::custody::Held;
 use crate::data::{Compared, Data, Kept};
 use crate::error::Error;
+use crate::usage::Spent;
 use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
 use mileage_workload::{Op, OpKind};
 use std::path::Path;
@@ -43,6 +44,8 @@ pub(crate) struct Part {
     pub(crate) last_ns: u64,
     /// End of the last sync.
     pub(crate) durable_ns: Option<u64>,
+    /// What the thread cost while the run was timed.
+    pub(crate) spent: Spent,
     pub(crate) interrupted: bool,
     pub(crate) failure: Option<(u64, RunError)>,
     pub(crate) io: Option<ThreadIo>,
@@ -113,6 +116,7 @@ impl Part {
             first_ns: None,
             last_ns: 0,
             durable_ns: None,
+            spent: Spent::default(),
             interrupted: false,
             failure: None,
             io: None,

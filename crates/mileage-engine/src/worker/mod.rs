@@ -26,6 +26,7 @@ use crate::error::Error;
 use crate::gate::Gate;
 use crate::iozone::Workers;
 use crate::options::{Api, Options};
+use crate::usage::Spent;
 use crate::watchdog::Deposits;
 use crate::{pin, target};
 use books::Books;
@@ -186,10 +187,14 @@ fn work_loop<'a, L: Loop<'a>>(
         Ok(turner)
     });
     let mut turner = prepared.inspect_err(|_| shared.halt(FAILED))?;
-    let failure = turner.turn(RunClock::since(seat.wait()));
+    let origin_ns = seat.wait();
+    let before = Spent::now();
+    let failure = turner.turn(RunClock::since(origin_ns));
+    let spent = before.until(&Spent::now());
     turner.close();
     let books = turner.books();
     books.end_audit()?;
+    books.part.spent = spent;
     books.part.failure = failure;
     books.tell();
     let mut part = books.part.hand_over();

@@ -19,6 +19,15 @@ fn writes(sync: Sync, sync_timed: bool) -> Workload {
 }
 
 #[test]
+fn a_record_says_what_its_threads_cost() {
+    let (_folder, path) = file_of(4 << 20);
+    let workload = Workload { threads: 2, stop: Stop { operations: Some(2_000), ..Stop::default() }, ..plain() };
+    let usage = run(workload, Options::new(path)).record.usage;
+    assert!(usage.user_ns + usage.system_ns > 0, "{usage:?}");
+    assert!(!usage.clock.is_empty());
+}
+
+#[test]
 fn a_timed_sync_counts() {
     for sync in [Sync::Fsync, Sync::Fdatasync] {
         let (record, outside_ns) = timed(writes(sync, true));

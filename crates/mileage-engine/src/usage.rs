@@ -1,0 +1,77 @@
+//! What a thread costs the machine, as the kernel accounts for it.
+
+use mileage_measure::Usage;
+
+/// A thread's account: what it had spent at an instant, or between two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spent {
+    user_ns: u64,
+    system_ns: u64,
+    switches_voluntary: u64,
+    switches_involuntary: u64,
+}
+
+impl Spent {
+    /// The calling thread's account so far (`getrusage(RUSAGE_THREAD)`).
+    pub(crate) fn now() -> Self {
+        // SAFETY: a `rusage` is plain numbers, of which all zeros is one.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: `usage` is ours for the call. It cannot fail: who is asked for and where it goes are both valid.
+        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+        let ns = |time: libc::timeval| time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1000;
+        Self {
+            user_ns: ns(usage.ru_utime),
+            system_ns: ns(usage.ru_stime),
+            switches_voluntary: usage.ru_nvcsw.unsigned_abs(),
+            switches_involuntary: usage.ru_nivcsw.unsigned_abs(),
+        }
+    }
+
+    /// What was spent from here to `later` of the same thread. The kernel's split of user and system time is an
+    /// estimate that may run backwards by a tick.
+    pub(crate) fn until(&self, later: &Self) -> Self {
+        Self {
+            user_ns: later.user_ns.saturating_sub(self.user_ns),
+            system_ns: later.system_ns.saturating_sub(self.system_ns),
+            switches_voluntary: later.switches_voluntary.saturating_sub(self.switches_voluntary),
+            switches_involuntary: later.switches_involuntary.saturating_sub(self.switches_involuntary),
+        }
+    }
+
+    /// Add it to a run's usage.
+    pub(crate) fn add_to(&self, usage: &mut Usage) {
+        usage.user_ns += self.user_ns;
+        usage.system_ns += self.system_ns;
+        usage.switches_voluntary += self.switches_voluntary;
+        usage.switches_involuntary += self.switches_involuntary;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spent;
+    use mileage_measure::Usage;
+    use rustix::time::{ClockId, clock_gettime};
+    use std::time::Duration;
+
+    fn thread_ns() -> u64 {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+    }
+
+    #[test]
+    fn it_agrees_with_the_threads_clock_and_counts_sleeps() {
+        let (spent, began_ns) = (Spent::now(), thread_ns());
+        let mut sum = 0_u64;
+        while thread_ns() - began_ns < 60_000_000 {
+            sum = std::hint::black_box(sum.wrapping_mul(31) + 1);
+        }
+        (0..3).for_each(|_| std::thread::sleep(Duration::from_millis(1)));
+        let (spent, took_ns) = (spent.until(&Spent::now()), thread_ns() - began_ns);
+        let mut usage = Usage::default();
+        spent.add_to(&mut usage);
+        // Both are of one account; the kernel rounds it to microseconds.
+        assert!((usage.user_ns + usage.system_ns).abs_diff(took_ns) < 2_000_000, "{usage:?} against {took_ns} ns");
+        assert!(usage.switches_voluntary >= 3, "{usage:?}");
+    }
+}
