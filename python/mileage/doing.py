@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from mileage.errors import Refused
 from mileage.execute import Progress, execute_study
-from mileage.plan import Plan, TargetFacts
-from mileage.plan.pattern import pattern_word
+from mileage.plan import Plan, Study, TargetFacts, TraceFile, trace_paths
+from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.record import StudyFolder
 from mileage.target import Target, open_target
 
@@ -25,6 +26,39 @@ def facts_of(target: str, destroy: str | None, *, keep: bool) -> TargetFacts:
         return opened.facts()
     finally:
         opened.close()
+
+
+def traces_of(study: Study, beside: Path | None = None) -> dict[str, TraceFile]:
+    """What must be known of each trace that a study names; paths are looked for beside the study file.
+
+    Raises Refused for one that cannot be read.
+    """
+    found: dict[str, TraceFile] = {}
+    for name in trace_paths(study):
+        from mileage.formats.trace import read_trace, trace_file
+
+        path = Path(beside or Path(), name)
+        found[name] = trace_file(path.resolve(), read_trace(path))
+    return found
+
+
+def keep_traces(resolved: Plan, folder: StudyFolder) -> None:
+    """Put the traces that a plan replays into its folder, so that it needs nothing else. Raises Refused."""
+    needed = {
+        trace.sha256: trace
+        for run in resolved.runs
+        if run.workload is not None and isinstance(run.workload.pattern, PatternTable)
+        if (trace := run.workload.pattern.trace_file) is not None
+    }
+    for sha256, trace in needed.items():
+        if folder.load_trace(sha256) is not None:
+            continue
+        from mileage.formats.trace import operations_json, read_trace, trace_file
+
+        operations = read_trace(Path(trace.path))
+        if trace_file(Path(trace.path), operations).sha256 != sha256:
+            raise Refused(f"{trace.path}: the trace has changed since the study was planned; plan it anew")
+        folder.save_trace(sha256, operations_json(operations))
 
 
 def check_built(resolved: Plan) -> Plan:
@@ -56,6 +90,7 @@ def do(
     With `always_clean` it is removed when something failed, too, so that nothing is left to go on with. Raises
     as :func:`run`.
     """
+    keep_traces(resolved, folder)
     shared: list[Target] = []
 
     def open_one() -> Target:
@@ -86,6 +121,6 @@ def opened(resolved: Plan, destroy: str | None) -> Iterator[Target]:
     """
     keep = resolved.study.state.start == "kept"
     with open_target(resolved.target, plan_hash=resolved.hash, destroy=destroy, keep=keep) as target:
-        target.prepare(resolved.work_bytes)
+        target.prepare(resolved.work_bytes, resolved.files)
         target.purge()
         yield target

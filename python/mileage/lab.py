@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from mileage.doing import check_built, do, facts_of
+from mileage.doing import check_built, do, facts_of, traces_of
 from mileage.errors import MileageError, Refused
 from mileage.execute import Progress, Silent
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
@@ -66,7 +66,9 @@ def plan(
     wanted = _read_study(study or DEFAULT_STUDY)
     where = target or wanted.target
     facts = facts_of(where, destroy, keep=wanted.state.start == "kept")
-    return check_built(resolve(wanted, facts, quick=quick, target=where, seed=seed))
+    named = Path(study) if study is not None and study not in builtin_names() else None
+    traces = traces_of(wanted, named.parent if named else None)
+    return check_built(resolve(wanted, facts, quick=quick, target=where, seed=seed, traces=traces))
 
 
 def run(

@@ -7,13 +7,14 @@ kept, and then `mileage report` and `mileage compare` read it.
 from __future__ import annotations
 
 import shlex
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from mileage.doing import check_built, do, facts_of
+from mileage.doing import check_built, do, facts_of, traces_of
 from mileage.errors import Refused
 from mileage.execute import Progress, Silent
 from mileage.plan import Asked, Plan, Study, resolve
@@ -51,7 +52,7 @@ def _is_empty(path: Path) -> bool:
 def planned(study: Study, destroy: str | None) -> Plan:
     """The plan of a one-off study. Raises Refused."""
     facts = facts_of(study.target, destroy, keep=study.state.start == "kept")
-    return check_built(resolve(study, facts))
+    return check_built(resolve(study, facts, traces=traces_of(study)))
 
 
 def measure(
@@ -59,10 +60,13 @@ def measure(
     *,
     destroy: str | None = None,
     save: Path | None = None,
+    log: Path | None = None,
     progress: Progress | None = None,
     command: Sequence[str] = ("mileage", "measure"),
 ) -> Measurement:
     """Do the plan of a one-off study. With `save`, its folder is kept there with its report.
+
+    With `log`, every operation of its one run is written there; of several runs to `log-1`, `log-2` and so on.
 
     Raises:
         Refused: what is asked is not possible, or the folder cannot be made; nothing was written.
@@ -70,23 +74,41 @@ def measure(
     """
     tell = progress or Silent()
     if save is not None:
-        cells = _done_in(save, resolved, destroy, tell, command)
+        cells = _done_in(save, resolved, destroy, tell, command, log)
         from mileage.lab import StudyResult
 
         StudyResult(StudyFolder.open(save), resolved).write_report()
     else:
         with tempfile.TemporaryDirectory(prefix="mileage-measure-") as place:
-            cells = _done_in(Path(place) / "study", resolved, destroy, tell, command)
+            cells = _done_in(Path(place) / "study", resolved, destroy, tell, command, log)
     return Measurement(resolved, tuple(cells), tuple(notes_on(resolved, cells)))
 
 
 def _done_in(
-    place: Path, resolved: Plan, destroy: str | None, tell: Progress, command: Sequence[str]
+    place: Path,
+    resolved: Plan,
+    destroy: str | None,
+    tell: Progress,
+    command: Sequence[str],
+    log: Path | None,
 ) -> list[MeasuredCell]:
     folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode())
     do(resolved, folder, destroy, tell, command=shlex.join(command), always_clean=True)
+    if log is not None:
+        _copy_logs(folder, log)
     order = {cell.label: number for number, cell in enumerate(resolved.cells)}
     return sorted(measured_cells(folder.content()), key=lambda cell: order[cell.cell])
+
+
+def _copy_logs(folder: StudyFolder, log: Path) -> None:
+    """Copy the logs of the measured runs to where the user wants them. Raises Refused."""
+    found = sorted(folder.logs.iterdir()) if folder.logs.is_dir() else []
+    names = [log] if len(found) == 1 else [log.with_stem(f"{log.stem}-{n}") for n in range(1, len(found) + 1)]
+    try:
+        for source, name in zip(found, names, strict=True):
+            shutil.copyfile(source, name)
+    except OSError as error:
+        raise Refused(f"--log {log}: cannot be written: {error.strerror}") from error
 
 
 def notes_on(resolved: Plan, cells: Sequence[MeasuredCell]) -> list[str]:

@@ -18,6 +18,7 @@ from mileage.execute.study import ends_on_sigterm
 from mileage.judge.search import Probe, best_of, next_rate, probe_of
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.load import Load, Open, Spacing
+from mileage.plan.pattern import is_own_master
 from mileage.plan.sizes import parse_time_ns
 from mileage.record.measured import merge, quantile_ns
 
@@ -78,6 +79,8 @@ def search(
     if len(resolved.cells) != 1 or measured[0].workload is None:
         raise Refused("--latency-target searches the rate of one setting; leave --vary out")
     workload = measured[0].workload
+    if is_own_master(workload.pattern):
+        raise Refused(f"--latency-target needs one size of operations; {measured[0].cell} has its own rhythm")
     if workload.load.open is not None or workload.load.cap is not None:
         raise Refused("--latency-target searches the rate itself; leave --rate and --cap out")
     probes: list[Probe] = []

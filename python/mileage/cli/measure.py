@@ -27,6 +27,9 @@ _LOAD = "load"
     "--depth", "-d", type=int, default=1, metavar="N", help="Operations in flight per thread; default 1."
 )
 @click.option("--threads", "-j", type=int, default=1, metavar="N", help="Threads; default 1.")
+@click.option(
+    "--files", type=click.Choice(["shared", "per_thread"]), help="One file for all threads, or one each."
+)
 @click.option("--for", "time", metavar="TIME", help="Length of a run, such as 30s; default 10s.")
 @click.option("--bytes", "size_limit", metavar="SIZE", help="End a run after so many bytes.")
 @click.option("--operations", type=int, metavar="N", help="End a run after so many operations.")
@@ -61,6 +64,9 @@ _LOAD = "load"
     "--generation", type=int, metavar="N", help="Number of the writing, for --verify on another day."
 )
 @click.option("--timeout", metavar="TIME", help="An operation that takes longer ends the run as failed.")
+@click.option(
+    "--log", type=click.Path(path_type=Path), metavar="FILE", help="Write every operation to a CSV file."
+)
 @click.option("--pin", metavar="CPUS", help="Processors of the threads, such as 0,2.")
 @click.option("--seed", type=int, default=1, metavar="N", help="Source of every random choice; default 1.")
 @click.option("--destroy", metavar="PATH", help="Allow the loss of what is in this file or device.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.execute.watch import Watch
 from mileage.measuring import Measurement, asked_of, measure, planned, refuse_existing
-from mileage.plan import Asked, one_off, to_toml
+from mileage.plan import Asked, TraceFile, one_off, to_toml
 from mileage.plan.how import Cache, How
 from mileage.plan.load import Spacing
 from mileage.report.measured import measured_text
@@ -30,6 +31,8 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     destroy, save = given["destroy"], given["save"]
     if save is not None:
         refuse_existing(save)
+    if given["log"] is not None and given["log"].exists():
+        raise Refused(f"--log {given['log']}: exists; name a new file")
     found = None
     if given["latency_target"] is not None:
         from mileage.cli.searched import print_nothing, searched
@@ -49,7 +52,14 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     labels = labels_of([cell.label for cell in plan.cells])
     names = [labels.get(run.cell, WRITING) for run in plan.runs]
     with Watch(plan.runs, names, simulated=plan.facts.virtual) as progress:
-        done = measure(plan, destroy=destroy, save=save, progress=progress, command=("mileage", *arguments))
+        done = measure(
+            plan,
+            destroy=destroy,
+            save=save,
+            log=given["log"],
+            progress=progress,
+            command=("mileage", *arguments),
+        )
     _print(done, labels, found, given)
 
 
@@ -78,6 +88,7 @@ def _asked(given: dict[str, Any]) -> Asked:
         content=given["content"],
         verify=given["verify"],
         generation=given["generation"],
+        files=given["files"],
         sync=given["sync"],
         sync_every=given["sync_every"],
         rate=given["rate"],
@@ -91,6 +102,7 @@ def _asked(given: dict[str, Any]) -> Asked:
         dsync=given["dsync"] or None,
         pin=_processors(given["pin"]),
         timeout=given["timeout"],
+        log=True if given["log"] is not None else None,
     )
     return msgspec.structs.replace(
         asked,
@@ -106,8 +118,25 @@ def _asked(given: dict[str, Any]) -> Asked:
         how=how,
         vary=given["vary"],
         repeat=given["repeat"],
+        traces=_traces(given),
         seed=given["seed"],
     )
+
+
+def _traces(given: dict[str, Any]) -> dict[str, TraceFile]:
+    """The traces that the workload, or a level of it, replays. Raises Refused."""
+    words = [
+        given["workload"],
+        *(word for text in given["vary"] for word in text.partition("=")[2].split(",")),
+    ]
+    found: dict[str, TraceFile] = {}
+    for word in words:
+        head, colon, path = word.strip().partition(":")
+        if head == "trace" and colon:
+            from mileage.formats.trace import read_trace, trace_file
+
+            found[path] = trace_file(Path(path).resolve(), read_trace(Path(path)))
+    return found
 
 
 def _cache(given: dict[str, Any]) -> Cache | None:

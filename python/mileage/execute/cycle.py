@@ -101,7 +101,7 @@ class Cycle:
             finished += 1
         if not target.is_virtual:
             kept = target.path is not None and target.path.exists()
-            target.prepare(self._shared.plan.work_bytes)
+            target.prepare(self._shared.plan.work_bytes, self._shared.plan.files)
             done = [run for stage in stages for run in stage if run.index in self._done]
             if not done:
                 target.purge()
@@ -125,7 +125,8 @@ class Cycle:
                 self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
 
     def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> dict[str, Any]:
-        return perform(target, run, idle_ns=self._idle_ns(run), poll=poll)
+        idle_ns = self._idle_ns(run)
+        return perform(target, run, idle_ns=idle_ns, poll=poll, kept=self._shared.folder)
 
     def _idle_ns(self, run: PlannedRun) -> int:
         """How long an idle run rests: as planned, or as long as the torture run that it mirrors lasted."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import msgspec
 
 from mileage.errors import Interrupted, Refused, RunFailed
-from mileage.plan import PlannedRun
+from mileage.plan import PlannedRun, Workload
 from mileage.plan.api import Reach
 from mileage.plan.sizes import format_bytes
 from mileage.target import Target, empty_cache
@@ -20,10 +21,23 @@ Poll = Callable[[int, int], bool]
 _IDLE_SLICE_S = 0.1
 
 
-def perform(target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll) -> dict[str, Any]:
+class Kept(Protocol):
+    """Where what a run needs beside its workload is kept; a study folder is one."""
+
+    def load_trace(self, sha256: str) -> bytes | None:
+        """The operations of a trace as a JSON list; None when there is none."""
+
+    def log_of(self, run: int) -> Path:
+        """Where a run's log of every operation is written."""
+
+
+def perform(
+    target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll, kept: Kept | None = None
+) -> dict[str, Any]:
     """Do one run and return its record (the JSON of `RunRecord`, see the measure crate).
 
-    `idle_ns`: how long an idle run rests, in nanoseconds.
+    `idle_ns`: how long an idle run rests, in nanoseconds. `kept`: where traces are found and logs are put; without it,
+    a run that has a trace or a log is refused.
 
     Raises:
         RunFailed: the target failed under the load; `cause` names the error (`ENOSPC`, `EIO`, `vanished` ...).
@@ -33,7 +47,7 @@ def perform(target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll) -> dic
         return _rest(target, idle_ns, poll)
     from mileage import _core
 
-    workload = run.workload.to_json()
+    workload = workload_json(run.workload, kept)
     _still_there(target, run)
     try:
         if target.path is None:
@@ -41,8 +55,14 @@ def perform(target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll) -> dic
         else:
             reach = run.reach or Reach()
             if reach.cold:
-                empty_cache(target.path)
-            text = _core.run_file(str(target.path), workload, reach.options.to_json(), poll)
+                for path in target.paths:
+                    empty_cache(path)
+            options = reach.options
+            if reach.log:
+                if kept is None:
+                    raise Refused(f"{run.cell}: a log of every operation needs a study folder")
+                options = msgspec.structs.replace(options, log=str(kept.log_of(run.index)))
+            text = _core.run_file(str(target.path), workload, options.to_json(), poll)
     except ValueError as cause:
         raise Refused(f"{run.cell}: {cause}") from cause
     except OSError as cause:
@@ -54,6 +74,19 @@ def perform(target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll) -> dic
         raise failure
     _still_there(target, run)
     return record
+
+
+def workload_json(workload: Workload, kept: Kept | None) -> str:
+    """The JSON that the core reads: that of the workload, with the operations of a trace in place of its file."""
+    pattern = workload.pattern
+    if isinstance(pattern, str) or pattern.trace_file is None:
+        return workload.to_json()
+    operations = kept.load_trace(pattern.trace_file.sha256) if kept is not None else None
+    if operations is None:
+        raise RunFailed(f"the trace {pattern.trace_file.path} is not in the study folder", cause="vanished")
+    fields = msgspec.structs.asdict(workload)
+    fields["pattern"] = {"trace": {"operations": msgspec.Raw(operations), "timed": pattern.trace_file.timed}}
+    return msgspec.json.encode(fields).decode()
 
 
 def _failure(record: dict[str, Any], what: str) -> RunFailed | None:

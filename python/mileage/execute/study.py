@@ -29,7 +29,7 @@ def planned_bytes(run: PlannedRun) -> int:
     stop = run.workload.stop
     if stop.bytes is not None:
         return stop.bytes
-    return (stop.operations or 0) * run.workload.record_bytes
+    return int((run.workload.operations or 0) * run.workload.mean_bytes)
 
 
 def execute_study(

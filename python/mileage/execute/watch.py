@@ -116,5 +116,5 @@ class Watch:
             limits.append(stop.time_ns / 1e9)
         operations = run.workload.operations
         if operations is not None and rate > 0:
-            limits.append(operations * run.workload.record_bytes / rate)
+            limits.append(operations * run.workload.mean_bytes / rate)
         return min(limits, default=None)

@@ -15,6 +15,7 @@ from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.checking import listed
 from mileage.plan.facts import TargetFacts
+from mileage.plan.pattern import unit_bytes
 from mileage.plan.study import Measure, Size, Study
 from mileage.plan.workloads import NamedWorkload, find_workloads
 
@@ -50,7 +51,9 @@ def records_of(study: Study, own: Own) -> list[tuple[str, int]]:
             records.append((f"measure.{name}.record{suffix}", sizes.size_bytes(record)))
         if not given:
             found = named_in(study, f"measure.{name}", measure.workload, own)
-            records += [(f"measure.{name}.workload", sizes.size_bytes(named.record or 0)) for named in found]
+            for named in found:
+                unit = unit_bytes(named.pattern, sizes.size_bytes(named.record or 0))
+                records.append((f"measure.{name}.workload", unit))
     records += [
         (f"torture.{name}.record", sizes.size_bytes(table.record)) for name, table in study.torture.items()
     ]

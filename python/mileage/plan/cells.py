@@ -21,6 +21,7 @@ from mileage.plan.content import read_content, read_verify
 from mileage.plan.facts import TargetFacts
 from mileage.plan.how import has_no_effect, load_of, reach_of
 from mileage.plan.own import how_in
+from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned import Cell
 from mileage.plan.study import Level, Measure, Size, StopRule, Study, Torture
 from mileage.plan.workload import Stop, Workload
@@ -87,8 +88,9 @@ class _Making:
             table = msgspec.structs.replace(measure, **levels)
             done = as_done(named, how_in(table))
             record_bytes = sizes.size_bytes(record if record is not None else named.record or 0)
-            span = self._span(path, table, record_bytes)
-            stop = self._stop(path, table.stop or named.stop or StopRule(), record_bytes, done.once, span[1])
+            unit = unit_bytes(done.pattern, record_bytes)
+            span = self._span(path, table, unit)
+            stop = self._stop(path, table.stop or named.stop or StopRule(), unit, done.once, span[1])
             workload = self._workload(done, record_bytes, span, thread, depth, stop)
             self._check(path, done, workload, _FIELDS)
             parts = [f"{named.name} {words(record_bytes)}"]
@@ -113,7 +115,7 @@ class _Making:
         record = sizes.size_bytes(table.record)
         amount = self._area(path, "amount", table.amount, record)
         stop = Stop(bytes=amount, time_ns=None if table.time is None else sizes.parse_time_ns(table.time))
-        span = self._span(path, table, record)
+        span = self._span(path, table, unit_bytes(done.pattern, record))
         workload = self._workload(done, record, span, table.threads, table.depth, stop)
         self._check(path, done, workload, {**_FIELDS, "stop.bytes": "amount", "stop.time_ns": "time"})
         return workload, self._reach(done, table.depth)
@@ -128,7 +130,8 @@ class _Making:
         stop: Stop,
     ) -> Workload:
         how = done.how
-        sync = (how.sync or "fdatasync") if done.writes and self._facts.kind != "null" else "none"
+        syncs = done.writes or pattern_word(done.pattern) == "trace_file"
+        sync = (how.sync or "fdatasync") if syncs and self._facts.kind != "null" else "none"
         return Workload(
             pattern=done.pattern,
             read_percent=done.read_percent,
@@ -153,22 +156,20 @@ class _Making:
     def _reach(self, done: NamedWorkload, depth: int) -> Reach | None:
         return reach_of(done.how, self._facts.kind, self._study.state.cache, depth)
 
-    def _span(self, path: str, table: Measure | Torture, record_bytes: int) -> tuple[int, int]:
-        """First byte and length of what is visited, in bytes."""
-        start = self._area(path, "span_start", table.span_start, record_bytes) if table.span_start else 0
+    def _span(self, path: str, table: Measure | Torture, unit: int) -> tuple[int, int]:
+        """First byte and length of what is visited, in bytes: multiples of `unit`."""
+        start = self._area(path, "span_start", table.span_start, unit) if table.span_start else 0
         room = self._work_bytes - start
-        if table.span == "file":
-            length = room - room % record_bytes
-        else:
-            length = self._area(path, "span", table.span, record_bytes)
+        whole = table.span == "file"
+        length = room - room % unit if whole else self._area(path, "span", table.span, unit)
         if length > room or length <= 0:
             beyond = f", which begins at {words(start)}" if start else ""
             text = f"found {words(length)}{beyond}, more than the work area of {words(self._work_bytes)}"
             refuse(self._study, f"{path}.span", text)
         return start, length
 
-    def _stop(self, path: str, rule: StopRule, record_bytes: int, once: bool, span_bytes: int) -> Stop:
-        limit = None if rule.bytes is None else self._area(path, "stop.bytes", rule.bytes, record_bytes)
+    def _stop(self, path: str, rule: StopRule, unit: int, once: bool, span_bytes: int) -> Stop:
+        limit = None if rule.bytes is None else self._area(path, "stop.bytes", rule.bytes, unit)
         if once:
             limit = span_bytes if limit is None else min(limit, span_bytes)
         return Stop(
@@ -177,12 +178,12 @@ class _Making:
             time_ns=None if rule.time is None else sizes.parse_time_ns(rule.time),
         )
 
-    def _area(self, path: str, key: str, size: Size, record_bytes: int) -> int:
-        """Bytes of a part or a multiple of the work area that the record must divide."""
-        area = sizes.area_bytes(size, work_bytes=self._work_bytes, multiple_bytes=record_bytes)
-        if area % record_bytes:
+    def _area(self, path: str, key: str, size: Size, unit: int) -> int:
+        """Bytes of a part or a multiple of the work area that the record, or its unit, must divide."""
+        area = sizes.area_bytes(size, work_bytes=self._work_bytes, multiple_bytes=unit)
+        if area % unit:
             text = (
-                f"found {words(area)}, which the record of {words(record_bytes)} does not divide; "
+                f"found {words(area)}, which the record of {words(unit)} does not divide; "
                 "choose sizes that divide evenly"
             )
             refuse(self._study, f"{path}.{key}", text)

@@ -20,7 +20,7 @@ from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.how import HOW_KEYS, How, check_how
 from mileage.plan.own import how_in, own_workloads
-from mileage.plan.pattern import SECTOR_BYTES
+from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
 from mileage.plan.study import (
     Compare,
     Level,
@@ -34,7 +34,7 @@ from mileage.plan.study import (
     Study,
     Torture,
 )
-from mileage.plan.workload import DEPTH_MAX, RECORD_BYTES_MAX, THREADS_MAX
+from mileage.plan.workload import DEPTH_MAX, THREADS_MAX
 from mileage.plan.workloads import METRICS, NamedWorkload, find_workloads
 
 CYCLES_MAX: Final = 1000

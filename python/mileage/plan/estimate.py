@@ -90,8 +90,9 @@ def run_times_s(runs: Sequence[PlannedRun], *, virtual: bool) -> list[float]:
 
 
 def _bytes(workload: Workload, *, reads: bool) -> int:
-    percent = workload.read_percent if reads else 100 - workload.read_percent
-    return _operations(workload) * workload.record_bytes * percent // 100
+    found = workload.does
+    percent = found.read if reads else found.write
+    return int(_operations(workload) * workload.mean_bytes * percent / 100)
 
 
 def _operations(workload: Workload) -> int:
@@ -104,7 +105,7 @@ def _operations(workload: Workload) -> int:
 
 
 def _ops_per_s(workload: Workload) -> float:
-    by_bytes = ASSUMED_RATE_BYTES_PER_S / workload.record_bytes
+    by_bytes = ASSUMED_RATE_BYTES_PER_S / max(workload.mean_bytes, 1.0)
     return by_bytes if is_sequential(workload.pattern) else min(by_bytes, ASSUMED_OPS_PER_S)
 
 
@@ -114,7 +115,7 @@ def _real_s(workload: Workload) -> float:
 
 
 def _simulated_s(workload: Workload) -> float:
-    pages = -(-workload.record_bytes // PAGE_BYTES)
+    pages = -(-int(workload.mean_bytes) // PAGE_BYTES)
     return _operations(workload) * pages / SIMULATED_PAGES_PER_S
 
 

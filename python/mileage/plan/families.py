@@ -124,10 +124,9 @@ def _iometer() -> Iterator[NamedWorkload]:
 
 def _access(name: str, title: str, lines: tuple[AccessLine, ...]) -> NamedWorkload:
     pattern = PatternTable(access=Access(lines))
-    reads = round(sum(line.share_percent * line.read_percent for line in lines) / 100)
     kind: Kind = "iops" if any(line.random_percent for line in lines) else "throughput"
     largest = exact_bytes(max(line.size_bytes for line in lines))
-    return NamedWorkload(f"iometer.{name}", title, pattern, reads, kind, METRICS_OF[kind], record=largest)
+    return NamedWorkload(f"iometer.{name}", title, pattern, 100, kind, METRICS_OF[kind], record=largest)
 
 
 def _sqlio() -> Iterator[NamedWorkload]:

@@ -19,7 +19,16 @@ from mileage.plan import sizes
 from mileage.plan.checking import VARIED
 from mileage.plan.how import HOW_KEYS, Cache, How
 from mileage.plan.levels import read_levels
-from mileage.plan.pattern import HotCold, PartlySequential, PatternTable, Stride, Zipf, is_sequential
+from mileage.plan.pattern import (
+    HotCold,
+    PartlySequential,
+    Pattern,
+    PatternTable,
+    Stride,
+    TraceFile,
+    Zipf,
+    is_sequential,
+)
 from mileage.plan.study import Level, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
 from mileage.plan.workloads import Kind, NamedWorkload, as_done, find_workloads
 
@@ -72,6 +81,8 @@ class Asked(msgspec.Struct, frozen=True):
     """"depth=1,2,4..64"."""
     repeat: int = 1
     seed: int = 1
+    traces: dict[str, TraceFile] = msgspec.field(default_factory=dict)
+    """What must be known of the traces that are replayed, by their paths."""
 
 
 def one_off(asked: Asked) -> Study:
@@ -81,7 +92,8 @@ def one_off(asked: Asked) -> Study:
     words = tuple(_workload(word, own) for word in _texts(levels, "workload") or (asked.workload,))
     named = [found for word in words for found in _named(word, asked, own)]
     records = _records(levels, asked, named)
-    size, start = _part(asked, records)
+    reach = max((trace.end_bytes for trace in asked.traces.values()), default=0)
+    size, start = _part(asked, records, reach)
     reads = any(as_done(found, asked.how).reads for found in named) or "reads" in levels
     fill = reads and not asked.kept and not asked.target.startswith("null:")
     varied = {key: values for key, values in levels.items() if key in VARIED}
@@ -114,7 +126,7 @@ def one_off(asked: Asked) -> Study:
         stage=(*stages, Stage(name=NAME, measure=(NAME,))),
         workload=own,
         measure={NAME: measure},
-        torture={FILL: _filling(asked, size or 0, start)} if fill else {},
+        torture={FILL: _filling(asked, size or 0, start, measure.threads)} if fill else {},
     )
 
 
@@ -213,7 +225,11 @@ def _named(word: str, asked: Asked, own: dict[str, OwnWorkload]) -> tuple[NamedW
         table = own[word]
         kind: Kind = "throughput" if table.pattern and is_sequential(_pattern_of(table)) else "iops"
         record = "4KiB" if table.trace else None
-        return (NamedWorkload(word, "", "random", table.reads or 0, kind, (), record=record),)
+        trace = asked.traces.get(table.trace or "")
+        pattern: Pattern = PatternTable(trace_file=trace) if trace else "random"
+        reads = 100 if trace else table.reads or 0
+        stop = StopRule(operations=trace.operations) if trace else None
+        return (NamedWorkload(word, "", pattern, reads, kind, (), record=record, stop=stop),)
     return find_workloads(word, asked.target, "--workload")
 
 
@@ -241,8 +257,11 @@ def _stop(asked: Asked, named: list[NamedWorkload]) -> StopRule | None:
     return StopRule(bytes=asked.bytes, operations=asked.operations, time=asked.time)
 
 
-def _part(asked: Asked, records: tuple[str, ...]) -> tuple[int | None, int]:
-    """Length of the part that is visited, None for all of a kept target, and its first byte."""
+def _part(asked: Asked, records: tuple[str, ...], reach: int) -> tuple[int | None, int]:
+    """Length of the part that is visited, None for all of a kept target, and its first byte.
+
+    `reach` is how far traces go, in bytes.
+    """
     try:
         start = sizes.parse_bytes(asked.start) if asked.start else 0
     except ValueError as error:
@@ -258,18 +277,23 @@ def _part(asked: Asked, records: tuple[str, ...]) -> tuple[int | None, int]:
         multiple = math.lcm(_UNIT, *(sizes.parse_bytes(record) for record in records))
     except ValueError as error:
         raise Refused(f"--record: {error}") from None
-    return max(min(FILE_BYTES, asked.room_bytes // ROOM_SHARE) // max(multiple, 1), 1) * multiple, start
+    size = max(min(FILE_BYTES, asked.room_bytes // ROOM_SHARE) // max(multiple, 1), 1) * multiple
+    return max(size, -(-reach // multiple) * multiple), start
 
 
-def _filling(asked: Asked, size: int, start: int) -> Torture:
-    """Writes all that is visited, with the content that is verified."""
+def _filling(asked: Asked, size: int, start: int, threads: int | tuple[int, ...]) -> Torture:
+    """Writes all that is visited, in each thread's own file if it has one, with the content that is verified."""
     record = math.gcd(_FILL_RECORD, size, start)
+    each = asked.how.files == "per_thread"
+    most = (max(threads) if isinstance(threads, tuple) else threads) if each else 1
     return Torture(
         workload="throughput.write",
         record=sizes.exact_bytes(record),
-        amount=sizes.exact_bytes(size),
+        amount=sizes.exact_bytes(size * most),
         span=sizes.exact_bytes(size),
         span_start=sizes.exact_bytes(start) if start else 0,
+        threads=most,
+        files=asked.how.files,
         content=asked.how.content,
         generation=asked.how.generation,
     )

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+import msgspec
+
 from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.families import WORKLOADS
@@ -114,9 +116,7 @@ def _pattern(name: str, table: OwnWorkload, path: str) -> NamedWorkload:
                 f"{path}.pattern: found {pattern_word(pattern)}, expected one of {', '.join(_TABLES)} with its "
                 "numbers (access lines and traces have keys of their own)"
             )
-        # A block of IOR is a multiple of the record, which is not known yet.
-        problem = None if pattern.ior else pattern_problem(pattern, 1)
-        if problem:
+        if problem := pattern_problem(pattern):
             raise Refused(f"{path}.{problem[0]}: found {problem[1]}")
         title = table.title or f"pattern {pattern_word(pattern)}"
         return of_pattern(name, title, pattern, reads, how)
@@ -133,14 +133,13 @@ def _pattern(name: str, table: OwnWorkload, path: str) -> NamedWorkload:
 def _access(name: str, table: OwnWorkload, rows: tuple[AccessRow, ...], path: str) -> NamedWorkload:
     lines = tuple(_line(row, f"{path}[{number}]") for number, row in enumerate(rows))
     pattern = PatternTable(access=Access(lines))
-    if problem := pattern_problem(pattern, 1):
+    if problem := pattern_problem(pattern):
         where = problem[0].removeprefix("pattern.access.lines")
         raise Refused(f"{path}{where}: found {problem[1]}")
-    reads = round(sum(line.share_percent * line.read_percent for line in lines) / 100)
     kind: Kind = "iops" if any(line.random_percent for line in lines) else "throughput"
     title = table.title or f"{len(lines)} access line{'' if len(lines) == 1 else 's'}"
     largest = sizes.exact_bytes(max(line.size_bytes for line in lines))
-    return NamedWorkload(name, title, pattern, reads, kind, METRICS_OF[kind], how_in(table), record=largest)
+    return NamedWorkload(name, title, pattern, 100, kind, METRICS_OF[kind], how_in(table), record=largest)
 
 
 def _line(row: AccessRow, path: str) -> AccessLine:
@@ -173,17 +172,18 @@ def _line(row: AccessRow, path: str) -> AccessLine:
 
 
 def _replay(name: str, table: OwnWorkload, trace: TraceFile) -> NamedWorkload:
-    trace = TraceFile(
-        **{**{key: getattr(trace, key) for key in trace.__struct_fields__}, "timed": bool(table.timed)}
-    )
+    trace = msgspec.structs.replace(trace, timed=bool(table.timed))
+    how = how_in(table)
+    if trace.syncs and how.sync is None:
+        how = msgspec.structs.replace(how, sync="fdatasync")
     return NamedWorkload(
         name,
         table.title or f"replay of {table.trace}",
         PatternTable(trace_file=trace),
-        round(100 * trace.reads / trace.operations),
+        100,
         "iops",
         METRICS_OF["iops"],
-        how_in(table),
+        how,
         record=sizes.exact_bytes(trace.largest_bytes),
-        stop=StopRule(operations=trace.operations),
+        stop=StopRule(operations=trace.operations - trace.syncs),
     )

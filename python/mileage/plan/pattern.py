@@ -7,6 +7,7 @@ What it refuses: what the Rust rules refuse; a table with no entry, or with seve
 
 from __future__ import annotations
 
+import math
 from typing import Final, Literal, get_args
 
 import msgspec
@@ -20,6 +21,9 @@ IorOrderName = Literal["in_order", "random"]
 LINES_MAX: Final = 100
 """Lines of an access specification."""
 SECTOR_BYTES: Final = 512
+RECORD_BYTES_MAX: Final = 1 << 30
+STEP_MAX: Final = 1 << 40
+DELAY_MS_MAX: Final = 24 * 3600 * 1000
 
 
 class Stride(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,6 +140,10 @@ class TraceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many, 1 or more."""
     reads: int = 0
     """How many of them read."""
+    writes: int = 0
+    """How many of them write."""
+    syncs: int = 0
+    """How many of them sync."""
     bytes: int = 0
     """Bytes that they read and write together."""
     largest_bytes: int = 512
@@ -148,6 +156,11 @@ class TraceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Time of the last operation."""
     timed: bool = False
     """Whether operations wait for their recorded times."""
+
+    @property
+    def discards(self) -> int:
+        """How many of the operations discard."""
+        return self.operations - self.reads - self.writes - self.syncs
 
 
 class PatternTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -183,8 +196,47 @@ def is_sequential(pattern: Pattern) -> bool:
     return pattern_word(pattern) in ("sequential", "backward", "fixed", "partly_sequential", "ior")
 
 
-def pattern_problem(pattern: Pattern, record_bytes: int) -> Problem | None:
-    """The first rule that a pattern breaks; None when it breaks none."""
+def is_own_master(pattern: Pattern) -> bool:
+    """Whether operations differ in size, kind and place as the pattern itself says."""
+    return pattern_word(pattern) in ("access", "trace", "trace_file")
+
+
+def unit_bytes(pattern: Pattern, record_bytes: int) -> int:
+    """What every offset and length of a workload is a multiple of: the record, unless operations differ in size."""
+    if isinstance(pattern, PatternTable) and pattern.access is not None:
+        return math.gcd(*(line.size_bytes for line in pattern.access.lines))
+    if isinstance(pattern, PatternTable) and pattern.trace_file is not None:
+        return pattern.trace_file.unit_bytes
+    return record_bytes
+
+
+class Does(msgspec.Struct, frozen=True):
+    """What a workload's operations do; the shares are in percent of them, and add up to 100 but for syncs."""
+
+    read: float
+    write: float
+    discard: float
+
+
+def does(pattern: Pattern, read_percent: int, discard_percent: int) -> Does:
+    """What operations do: as the pattern itself says, or else as the shares do."""
+    if isinstance(pattern, PatternTable) and pattern.access is not None:
+        reads = sum(line.share_percent * line.read_percent for line in pattern.access.lines) / 100
+        return Does(reads, 100 - reads, 0.0)
+    if isinstance(pattern, PatternTable) and pattern.trace_file is not None:
+        trace = pattern.trace_file
+        counts = (trace.reads, trace.writes, trace.discards)
+        return Does(*(100 * count / trace.operations for count in counts))
+    if isinstance(pattern, PatternTable) and pattern.trace is not None:
+        kinds = [op.kind for op in pattern.trace.operations]
+        total = max(len(kinds), 1)
+        return Does(*(100 * kinds.count(kind) / total for kind in ("read", "write", "discard")))
+    rest = 100 - discard_percent
+    return Does(rest * read_percent / 100, rest * (100 - read_percent) / 100, float(discard_percent))
+
+
+def pattern_problem(pattern: Pattern) -> Problem | None:
+    """The first rule that a pattern's own numbers break; None when they break none."""
     if isinstance(pattern, str):
         return None
     if len(pattern.given) != 1:
@@ -196,13 +248,12 @@ def pattern_problem(pattern: Pattern, record_bytes: int) -> Problem | None:
         return _access_problem(pattern.access)
     if pattern.trace is not None:
         return _trace_problem(pattern.trace)
-    if pattern.trace_file is not None:
-        return first_problem([("pattern.trace_file.operations", pattern.trace_file.operations, 1, U64_MAX)])
     ranges: list[tuple[str, int, int, int]] = []
-    multiples: list[tuple[str, int, int]] = []
+    if pattern.trace_file is not None:
+        ranges.append(("pattern.trace_file.operations", pattern.trace_file.operations, 1, U64_MAX))
     for name, stride in (("stride", pattern.stride), ("iozone_stride", pattern.iozone_stride)):
         if stride is not None:
-            ranges.append((f"pattern.{name}.step_records", stride.step_records, 1, U64_MAX))
+            ranges.append((f"pattern.{name}.step_records", stride.step_records, 1, STEP_MAX))
     if pattern.zipf is not None:
         ranges.append(("pattern.zipf.theta_hundredths", pattern.zipf.theta_hundredths, 1, 300))
     if hot := pattern.hot_cold:
@@ -211,11 +262,10 @@ def pattern_problem(pattern: Pattern, record_bytes: int) -> Problem | None:
     if partly := pattern.partly_sequential:
         ranges.append(("pattern.partly_sequential.random_percent", partly.random_percent, 0, 100))
     if ior := pattern.ior:
-        ranges.append(("pattern.ior.block_bytes", ior.block_bytes, record_bytes, U64_MAX))
-        multiples.append(("pattern.ior.block_bytes", ior.block_bytes, record_bytes))
+        ranges.append(("pattern.ior.block_bytes", ior.block_bytes, SECTOR_BYTES, U64_MAX))
         if isinstance(ior.order, IorOrder):
             ranges.append(("pattern.ior.order.reordered.tasks", ior.order.reordered.tasks, 1, U32_MAX))
-    return first_problem(ranges, multiples)
+    return first_problem(ranges)
 
 
 def _access_problem(access: Access) -> Problem | None:
@@ -226,13 +276,13 @@ def _access_problem(access: Access) -> Problem | None:
         at = f"{where}[{number}]"
         problem = first_problem(
             [
-                (f"{at}.size_bytes", line.size_bytes, SECTOR_BYTES, U32_MAX),
+                (f"{at}.size_bytes", line.size_bytes, SECTOR_BYTES, RECORD_BYTES_MAX),
                 (f"{at}.share_percent", line.share_percent, 1, 100),
                 (f"{at}.read_percent", line.read_percent, 0, 100),
                 (f"{at}.random_percent", line.random_percent, 0, 100),
-                (f"{at}.delay_ms", line.delay_ms, 0, U32_MAX),
+                (f"{at}.delay_ms", line.delay_ms, 0, DELAY_MS_MAX),
                 (f"{at}.burst", line.burst, 1, U32_MAX),
-                (f"{at}.align_bytes", line.align_bytes, 0, U32_MAX),
+                (f"{at}.align_bytes", line.align_bytes, 0, RECORD_BYTES_MAX),
             ],
             [
                 (f"{at}.size_bytes", line.size_bytes, SECTOR_BYTES),
@@ -251,12 +301,18 @@ def _trace_problem(trace: Trace) -> Problem | None:
     before_ns = 0
     for number, op in enumerate(trace.operations):
         at = f"pattern.trace.operations[{number}]"
+        sync = op.kind == "sync"
+        length = (0, 0) if sync else (SECTOR_BYTES, RECORD_BYTES_MAX)
         ranges = [
-            (f"{at}.at_ns", op.at_ns, before_ns, U64_MAX),
+            (f"{at}.at_ns", op.at_ns, before_ns, U64_MAX // 2),
             (f"{at}.offset_bytes", op.offset_bytes, 0, U64_MAX),
-            (f"{at}.length_bytes", op.length_bytes, 0, U32_MAX),
+            (f"{at}.length_bytes", op.length_bytes, *length),
         ]
-        if problem := first_problem(ranges):
+        multiples = [
+            (f"{at}.offset_bytes", 0 if sync else op.offset_bytes, SECTOR_BYTES),
+            (f"{at}.length_bytes", op.length_bytes, SECTOR_BYTES),
+        ]
+        if problem := first_problem(ranges, multiples):
             return problem
         before_ns = op.at_ns
     return None

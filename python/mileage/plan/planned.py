@@ -97,6 +97,11 @@ class Plan(msgspec.Struct, frozen=True):
     """SHA-256 in 64 hexadecimal digits over everything that decides what is done."""
 
     @property
+    def files(self) -> int:
+        """Files beside the work file, for threads that have one each; 0 when all share."""
+        return files_of(self.runs)
+
+    @property
     def hash_short(self) -> str:
         """The first 16 digits, for people."""
         return self.hash[:16]
@@ -114,6 +119,12 @@ class Plan(msgspec.Struct, frozen=True):
         """The text of plan.toml: a study file that resolves to this plan, with its hash in a comment."""
         identity = f"{self.target}, {self.facts.capacity_bytes} bytes; work area {self.work_bytes} bytes"
         return plan_to_toml(self.study, self.hash, identity, len(self.runs))
+
+
+def files_of(runs: tuple[PlannedRun, ...]) -> int:
+    """The most files that a run has, one for each thread; 0 when all share one."""
+    workloads = (run.workload for run in runs if run.workload is not None)
+    return max((found.threads for found in workloads if found.files == "per_thread"), default=0)
 
 
 def hash_of(study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]) -> str:

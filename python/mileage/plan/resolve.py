@@ -25,7 +25,7 @@ from mileage.plan.estimate import bytes_written
 from mileage.plan.facts import TargetFacts
 from mileage.plan.order import block_order, measure_seed, torture_seed
 from mileage.plan.own import Traces, own_workloads
-from mileage.plan.planned import Arm, Cell, Plan, PlannedRun, Role, hash_of
+from mileage.plan.planned import Arm, Cell, Plan, PlannedRun, Role, files_of, hash_of
 from mileage.plan.quick import quicken
 from mileage.plan.study import Measure, Stage, Study
 from mileage.plan.workload import Workload
@@ -224,16 +224,17 @@ def _seeded(workload: Workload, seed: int) -> Workload:
 
 def writes(run: PlannedRun) -> bool:
     """Whether a run changes the content of its target."""
-    return run.workload is not None and (run.workload.read_percent < 100 or run.workload.discard_percent > 0)
+    return run.workload is not None and run.workload.changes
 
 
 def _refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
 ) -> Iterator[str]:
     """Why a plan may not be started on this target, one line each."""
-    if uses_file(study, facts) and work_bytes > facts.free_bytes:
+    needed = work_bytes * (1 + files_of(runs))
+    if uses_file(study, facts) and needed > facts.free_bytes:
         yield (
-            f"{study.name}: state.file: the work file needs {sizes.format_bytes(work_bytes)} and "
+            f"{study.name}: state.file: the work file needs {sizes.format_bytes(needed)} and "
             f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}; "
             "free some space, give a smaller state.file, or use --quick"
         )

@@ -13,17 +13,26 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.plan.content import Content, Verify, content_problem, verify_problem
+from mileage.plan.fitting import fit_problem, span_problem
 from mileage.plan.load import Load, load_problem
-from mileage.plan.pattern import SECTOR_BYTES, Pattern, pattern_problem, pattern_word
-from mileage.plan.rules import U32_MAX, U64_MAX, Multiple, Problem, Range, first_problem
+from mileage.plan.pattern import (
+    RECORD_BYTES_MAX,
+    SECTOR_BYTES,
+    Does,
+    Pattern,
+    PatternTable,
+    does,
+    is_own_master,
+    pattern_problem,
+    pattern_word,
+)
+from mileage.plan.rules import U32_MAX, U64_MAX, Problem, Range, first_problem
 
 Sync = Literal["none", "fsync", "fdatasync"]
 Files = Literal["shared", "per_thread"]
 
-RECORD_BYTES_MAX: Final = 1 << 30
 DEPTH_MAX: Final = 4096
 THREADS_MAX: Final = 1024
-RECORDS_MAX: Final = 2**32 - 1
 
 
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,20 +92,44 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def operations(self) -> int | None:
-        """Operations at most, over all threads; None when only time ends the run."""
+        """Operations at most, over all threads; None when only time ends the run, or bytes of many sizes."""
         limits = [self.stop.operations]
-        limits.append(None if self.stop.bytes is None else self.stop.bytes // self.record_bytes)
+        if self.stop.bytes is not None and not is_own_master(self.pattern):
+            limits.append(self.stop.bytes // self.record_bytes)
+        if isinstance(self.pattern, PatternTable) and self.pattern.trace_file is not None:
+            limits.append(self.pattern.trace_file.operations)
         return min((limit for limit in limits if limit is not None), default=None)
+
+    @property
+    def mean_bytes(self) -> float:
+        """Bytes of an operation on average."""
+        pattern = self.pattern
+        if isinstance(pattern, PatternTable) and pattern.access is not None:
+            return sum(line.size_bytes * line.share_percent for line in pattern.access.lines) / 100
+        if isinstance(pattern, PatternTable) and pattern.trace_file is not None:
+            return pattern.trace_file.bytes / pattern.trace_file.operations
+        return float(self.record_bytes)
+
+    @property
+    def does(self) -> Does:
+        """What its operations do, in percent of them."""
+        return does(self.pattern, self.read_percent, self.discard_percent)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes the content of its target."""
+        return self.does.write > 0 or self.does.discard > 0
 
     @property
     def in_words(self) -> str:
         """What it does, without sizes: "sequential writes", "random, 70 % reads"."""
         pattern = pattern_word(self.pattern).replace("_", " ")
-        if self.discard_percent == 100:
+        found = self.does
+        if found.discard == 100:
             return f"{pattern} discards"
-        word = {0: "writes", 100: "reads"}.get(self.read_percent)
-        shares = f"{pattern} {word}" if word else f"{pattern}, {self.read_percent} % reads"
-        return shares + (f", {self.discard_percent} % discards" if self.discard_percent else "")
+        word = "reads" if found.read == 100 else "writes" if found.write == 100 else ""
+        shares = f"{pattern} {word}" if word else f"{pattern}, {found.read:.0f} % reads"
+        return shares + (f", {found.discard:.0f} % discards" if found.discard else "")
 
     def problem(self) -> Problem | None:
         """The first rule that the workload breaks, as (name of the field, what is wrong); None when valid."""
@@ -107,21 +140,15 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ("depth", self.depth, 1, DEPTH_MAX),
             ("threads", self.threads, 1, THREADS_MAX),
             ("seed", self.seed, 0, U64_MAX),
-            ("span_start_bytes", self.span_start_bytes, 0, U64_MAX),
-            ("span_bytes", self.span_bytes, 0, U64_MAX - max(self.span_start_bytes, 0)),
             ("sync_every", self.sync_every, 0, U64_MAX),
             ("generation", self.generation, 0, U32_MAX),
         )
-        multiples = (
-            ("record_bytes", self.record_bytes, SECTOR_BYTES),
-            ("span_start_bytes", self.span_start_bytes, self.record_bytes),
-            ("span_bytes", self.span_bytes, self.record_bytes),
-        )
         return (
-            first_problem(ranges, multiples)
-            or self._span_problem()
+            first_problem(ranges, [("record_bytes", self.record_bytes, SECTOR_BYTES)])
+            or span_problem(self)
             or self._stop_problem()
-            or pattern_problem(self.pattern, self.record_bytes)
+            or pattern_problem(self.pattern)
+            or fit_problem(self)
             or self._sync_problem()
             or content_problem(self.content, self.record_bytes)
             or load_problem(self.load)
@@ -133,26 +160,13 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return "sync_every", f"{self.sync_every}: without a sync there is none between writes; choose one"
         return None
 
-    def _span_problem(self) -> Problem | None:
-        records = self.span_bytes // self.record_bytes
-        if self.threads <= records <= RECORDS_MAX:
-            return None
-        return (
-            "span_bytes",
-            f"{records} records in the span: expected {self.threads} (threads) to {RECORDS_MAX}",
-        )
-
     def _stop_problem(self) -> Problem | None:
         stop = self.stop
-        if stop == Stop():
+        if stop == Stop() and pattern_word(self.pattern) not in ("trace", "trace_file"):
             return "stop", "no limit: expected bytes, operations or time"
         ranges: list[Range] = []
-        multiples: list[Multiple] = []
-        if stop.bytes is not None:
-            multiples.append(("stop.bytes", stop.bytes, self.record_bytes))
-            ranges.append(("stop.bytes", stop.bytes, self.record_bytes * self.threads, U64_MAX))
         if stop.operations is not None:
             ranges.append(("stop.operations", stop.operations, self.threads, U64_MAX))
         if stop.time_ns is not None:
             ranges.append(("stop.time_ns", stop.time_ns, 1, U64_MAX // 2))
-        return first_problem(ranges, multiples)
+        return first_problem(ranges)

@@ -15,7 +15,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.plan.how import How, merged
-from mileage.plan.pattern import Pattern, is_sequential
+from mileage.plan.pattern import Does, Pattern, does, is_sequential
 from mileage.plan.study import StopRule
 
 Metric = Literal["throughput", "iops", "p99"]
@@ -56,14 +56,19 @@ class NamedWorkload(msgspec.Struct, frozen=True):
     """Whether it ends at the end of its span at the latest."""
 
     @property
+    def does(self) -> Does:
+        """What its operations do, in percent of them."""
+        return does(self.pattern, self.read_percent, self.how.discards or 0)
+
+    @property
     def writes(self) -> bool:
         """Whether it writes or discards at all."""
-        return self.read_percent < 100 or bool(self.how.discards)
+        return self.does.write > 0 or self.does.discard > 0
 
     @property
     def reads(self) -> bool:
         """Whether it reads at all."""
-        return self.read_percent > 0 and (self.how.discards or 0) < 100
+        return self.does.read > 0
 
 
 def as_done(named: NamedWorkload, how: How) -> NamedWorkload:

@@ -1,6 +1,6 @@
 """Where the parts of a study stand on the disk.
 
-    plan.toml  environment/  journal.jsonl  state/  samples.parquet ...  report.html  figures/  tables/
+    plan.toml  environment/  journal.jsonl  state/  samples.parquet ...  report.html  figures/  tables/  traces/  logs/
 
 `state/` holds the drive states from which an unfinished study on a virtual drive goes on; it is emptied at the end.
 """
@@ -47,6 +47,8 @@ class StudyFolder:
         self.state = path / "state"
         self.figures = path / "figures"
         self.tables = path / "tables"
+        self.traces = path / "traces"
+        self.logs = path / "logs"
         self.report = path / "report.html"
         self._lock: int | None = None
 
@@ -148,6 +150,24 @@ class StudyFolder:
         for path in self.state.iterdir():
             if path.name.startswith((f"{owner}-", f".{owner}-")) and path.name != f"{owner}-{but}":
                 path.unlink()
+
+    def save_trace(self, sha256: str, operations: bytes) -> None:
+        """Keep the operations of a trace (a JSON list) that the study replays, under their hash."""
+        self.traces.mkdir(exist_ok=True)
+        write_durably(self.traces / f"{sha256}.json", operations)
+
+    def load_trace(self, sha256: str) -> bytes | None:
+        """The operations of a kept trace; None when it is absent or its bytes no longer have that hash."""
+        path = self.traces / f"{sha256}.json"
+        if not path.is_file():
+            return None
+        data = path.read_bytes()
+        return data if hashlib.sha256(data).hexdigest() == sha256 else None
+
+    def log_of(self, run: int) -> Path:
+        """Where the log of every operation of a run is written; its folder exists."""
+        self.logs.mkdir(exist_ok=True)
+        return self.logs / f"run-{run:06d}.csv"
 
     def plan(self) -> Any:
         """The resolved plan as plain JSON values."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from mileage.plan import Plan, Workload
 from mileage.plan.api import Reach, api_word
+from mileage.plan.pattern import is_own_master
 from mileage.plan.sizes import format_bytes
 from mileage.report.quantity import counted, duration
 
@@ -64,7 +65,7 @@ def short_name(workload: str) -> str:
 def _words(workload: Workload, reach: Reach | None) -> list[str]:
     stop = workload.stop
     words = [
-        f"records of {format_bytes(workload.record_bytes)}",
+        f"records of {'up to ' if is_own_master(workload.pattern) else ''}{format_bytes(workload.record_bytes)}",
         f"in {format_bytes(workload.span_bytes)}",
         counted(workload.threads, "thread"),
         f"depth {workload.depth}",

@@ -33,6 +33,11 @@ class Target(ABC):
         """The file that the engine reads and writes; None for a virtual drive. It exists once prepared."""
 
     @property
+    def paths(self) -> tuple[Path, ...]:
+        """Every file that runs may use: `path`, and those of single threads; empty for a virtual drive."""
+        return () if self.path is None else (self.path,)
+
+    @property
     @abstractmethod
     def place(self) -> Path | None:
         """The existing directory whose environment belongs to the target; None for a virtual drive."""
@@ -42,8 +47,11 @@ class Target(ABC):
         """What a plan must know. Raises RunFailed when the target is no longer there."""
 
     @abstractmethod
-    def prepare(self, work_bytes: int) -> str:
+    def prepare(self, work_bytes: int, files: int = 0) -> str:
         """Make the work area hold at least `work_bytes` (> 0) and say in words what was done.
+
+        With `files`, that many further files of the same size are made beside the work file, for threads that have
+        one each: `PATH.0`, `PATH.1` and so on.
 
         Its content is undefined afterwards. Raises Refused when it does not fit, and RunFailed (cause: the
         errno name, or "vanished") when the system fails.

@@ -37,16 +37,19 @@ class DirectoryTarget(Target):
         directory = Path(spec.name)
         refuse_unwritable_directory(str(spec), directory)
         self._directory = directory.resolve()
+        self._plan_hash = plan_hash
         path = self._directory / work_file_name(plan_hash)
-        self._file = WorkFile(str(spec), path, plan_hash=plan_hash)
-        if os.path.lexists(path):
-            refuse_file_in_use(str(spec), path, root=root)
-            self._file.claim()
+        self._file = self._work_file(path)
+        self._more = [self._work_file(found) for found in sorted(self._directory.glob(f"{path.name}.*"))]
         self._direct_supported = probe_direct(self._directory)
 
     @property
     def path(self) -> Path:
         return self._file.path
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return tuple(file.path for file in (self._file, *self._more))
 
     @property
     def place(self) -> Path:
@@ -55,18 +58,34 @@ class DirectoryTarget(Target):
     def facts(self) -> TargetFacts:
         return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
 
-    def prepare(self, work_bytes: int) -> str:
-        return self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
+    def prepare(self, work_bytes: int, files: int = 0) -> str:
+        told = self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
+        for number in range(len(self._more), files):
+            self._more.append(self._work_file(self.path.with_name(f"{self.path.name}.{number}")))
+        for file in self._more:
+            file.prepare(work_bytes, _free_bytes(file, self.spec, self._root))
+        return told + (f", and {files} beside it, one for each thread" if files else "")
 
     def purge(self) -> str:
-        self._file.renew()
+        for file in (self._file, *self._more):
+            file.renew()
         return f"removed and made {self.path} again; {PURGED_FILE}"
 
     def close(self) -> None:
-        self._file.close()
+        for file in (self._file, *self._more):
+            file.close()
 
     def cleanup(self) -> None:
-        self._file.discard()
+        for file in (self._file, *self._more):
+            file.discard()
+
+    def _work_file(self, path: Path) -> WorkFile:
+        """A work file of this plan; one that is already there is claimed."""
+        file = WorkFile(str(self.spec), path, plan_hash=self._plan_hash)
+        if os.path.lexists(path):
+            refuse_file_in_use(str(self.spec), path, root=self._root)
+            file.claim()
+        return file
 
 
 def refuse_unwritable_directory(text: str, directory: Path) -> None:

@@ -68,7 +68,8 @@ class KeptTarget(Target):
             writable=self._writable,
         )
 
-    def prepare(self, work_bytes: int) -> str:
+    def prepare(self, work_bytes: int, files: int = 0) -> str:
+        refuse_more_files(self.spec, files)
         size = size_bytes(self._path)
         if size < work_bytes:
             raise Refused(f"{self.spec}: the study needs {work_bytes} bytes and {self._path} has {size}")
@@ -82,6 +83,14 @@ class KeptTarget(Target):
 
     def cleanup(self) -> None:
         """Nothing was made."""
+
+
+def refuse_more_files(spec: TargetSpec, files: int) -> None:
+    """Refuse a file for each thread where there is but one."""
+    if files:
+        raise Refused(
+            f'{spec}: files = "per_thread" needs a directory, in which {files} files can be made; use dir:'
+        )
 
 
 def guard_in_place(spec: TargetSpec, *, destroy: str | None, root: Path = ROOT) -> None:

@@ -61,7 +61,9 @@ class VirtualTarget(Target):
             host_layer=False,
         )
 
-    def prepare(self, work_bytes: int) -> str:
+    def prepare(self, work_bytes: int, files: int = 0) -> str:
+        if files:
+            raise Refused(f'{self.spec}: files = "per_thread" needs files; a drive without a host has none')
         if work_bytes <= 0:
             raise Refused(
                 f"{self.spec}: a work area of {work_bytes} bytes makes no sense; expected more than 0"
