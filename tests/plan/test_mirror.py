@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -108,7 +110,7 @@ verifies = st.sampled_from(["off", "all"]) | st.builds(VerifyTable, st.builds(Sa
 limit = st.none() | mostly(st.sampled_from([1 << 20, 1 << 21]), number(0, 512, 2**63, 2**64))
 stops = mostly(st.builds(Stop, st.just(1 << 20)), st.builds(Stop, limit, limit, limit))
 
-workloads = st.builds(
+drawn = st.builds(
     Workload,
     pattern=mostly(st.just("random"), patterns) | patterns,
     read_percent=percent,
@@ -119,16 +121,40 @@ workloads = st.builds(
     threads=mostly(st.integers(1, 16), number(1, 1024)),
     stop=stops,
     seed=mostly(st.integers(0, 2**64 - 1), number(0, 2**64)),
-    content=contents,
+    content=mostly(st.just("incompressible"), contents),
     sync=st.sampled_from(["none", "fsync", "fdatasync"]),
     sync_timed=st.booleans(),
     sync_every=mostly(st.integers(0, 4), number(0, 2**64)),
     discard_percent=mostly(st.just(0), number(0, 100, 255)),
     files=st.sampled_from(["shared", "per_thread"]),
     load=loads,
-    verify=verifies,
-    generation=u32,
+    verify=mostly(st.just("off"), verifies),
+    generation=mostly(st.just(0), u32),
 )
+
+
+def coherent(workload: Workload) -> Workload:
+    """The workload with what its pattern asks of the other fields, so that valid ones are drawn of each pattern."""
+    pattern = workload.pattern
+    if isinstance(pattern, str) or len(pattern.given) != 1:
+        return workload
+    change = functools.partial(msgspec.structs.replace, workload)
+    sizes = [line.size_bytes for line in pattern.access.lines] if pattern.access else []
+    sizes += [op.length_bytes for op in pattern.trace.operations] if pattern.trace else []
+    if pattern.access or pattern.trace:
+        largest = max([512, *sizes])
+        return change(read_percent=100, discard_percent=0, record_bytes=largest, sync="fsync", load=Load())
+    if pattern.ior:
+        record = workload.record_bytes
+        segment = max(
+            pattern.ior.block_bytes * (1 if workload.files == "per_thread" else workload.threads), 1
+        )
+        if 512 <= record <= pattern.ior.block_bytes <= 1 << 21:
+            return change(span_bytes=4 * segment, span_start_bytes=0)
+    return workload
+
+
+workloads = drawn | drawn.map(coherent)
 
 
 @settings(max_examples=1500, deadline=None)
