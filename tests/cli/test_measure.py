@@ -232,3 +232,26 @@ def test_a_search_that_makes_no_sense_is_refused(options: tuple[str, ...], words
     result = mileage("measure", *DRIVE, "--operations", "50", *options)
     assert result.returncode == 2, result.stdout + result.stderr
     assert words in result.stderr
+
+
+def test_what_was_written_is_measured_and_what_is_read_compared(tmp_path: Path) -> None:
+    there = ("-t", f"dir:{tmp_path}", "--size", "16MiB")
+    (cell,) = cells(*there, "-w", "sequential_write", "--content", "compressible=50", "--bytes", "16MiB")
+    assert cell["saved_percent"]["zlib"] == pytest.approx(50, abs=3)
+    (cell,) = cells(*there, "--operations", "500", "--verify", "all")
+    assert cell["ops_compared"] == 500
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(os.urandom(1 << 20))
+    result = mileage("measure", "-t", f"file:{foreign}", "--operations", "50", "--verify", "all")
+    assert result.returncode == 3, result.stderr
+    assert "is foreign" in result.stderr
+
+
+def test_each_thread_may_have_its_own_file(tmp_path: Path) -> None:
+    there = ("-t", f"dir:{tmp_path}", "--size", "4MiB", "--threads", "2", "--files", "per_thread")
+    (cell,) = cells(*there, "--operations", "100", "--verify", "all")
+    assert cell["ops_compared"] == 100
+    assert list(tmp_path.iterdir()) == []
+    result = mileage("measure", "-t", f"file:{tmp_path}/x", "--files", "per_thread", "--operations", "10")
+    assert result.returncode == 2
+    assert "needs a directory" in result.stderr

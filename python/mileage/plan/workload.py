@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from mileage.plan.content import Content, Verify, content_problem, verify_problem
+from mileage.plan.content import Content, ContentTable, Verify, content_problem, verify_problem
 from mileage.plan.fitting import fit_problem, span_problem
 from mileage.plan.load import Load, load_problem
 from mileage.plan.pattern import (
@@ -153,7 +153,19 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             or content_problem(self.content, self.record_bytes)
             or load_problem(self.load)
             or verify_problem(self.verify)
+            or self._identity_problem()
         )
+
+    def _identity_problem(self) -> Problem | None:
+        """What is compared must be read, and only contents that carry their place and generation have one."""
+        if self.verify != "off" and self.does.read == 0:
+            return "verify", "it compares reads, and this workload makes none"
+        named = self.content == "incompressible" or (
+            isinstance(self.content, ContentTable) and self.content.mixed is not None
+        )
+        if self.generation and not named:
+            return "generation", f"{self.generation}: this content is the same in every generation"
+        return None
 
     def _sync_problem(self) -> Problem | None:
         if self.sync_every and self.sync == "none":

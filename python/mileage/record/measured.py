@@ -60,6 +60,16 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     """Processors that were busy on average; None in virtual time."""
     overhead_ns_per_op: float | None
     """The engine's own cost of an operation on a target that does nothing; None when not known."""
+    fill_ns_per_write: float | None
+    """Time of generating what was written, per write; it lies outside latencies. None when nothing was generated."""
+    verify_ns_per_compared: float | None
+    """Time of comparing a read with what was written; outside latencies. None when nothing was compared."""
+    ops_compared: int
+    """Reads that were compared with what was written, and equal."""
+    saved_percent: dict[str, float]
+    """What compressors save on 4 KiB pieces of what was really written, by compressor; empty when not known."""
+    duplicate_percent: float | None
+    """4 KiB blocks of what was written that another one equals; None when not known."""
     limited_by: tuple[str, ...]
     """What limited the runs, each word once."""
     clock: str
@@ -106,12 +116,13 @@ def _cell(stage: str, cell: str, records: list[dict[str, Any]]) -> MeasuredCell:
             (record["bytes_read"] + record["bytes_written"]) * 1e9 / record["elapsed_ns"] for record in timed
         ),
         ops_per_s=tuple(_ops(record) * 1e9 / record["elapsed_ns"] for record in timed),
-        **{name: sum(int(record.get(name, 0)) for record in records) for name in _TOTALS},
+        **_totals(records),
         latency=_latencies(records),
         per_second_bytes=_per_second(records),
         cpu_ns_per_op=cpu_ns / ops if cpu_ns and ops else None,
         cpu_cores=cpu_ns / elapsed_ns if cpu_ns and elapsed_ns else None,
         overhead_ns_per_op=sum(overheads) / len(overheads) if overheads else None,
+        **_data(records),
         limited_by=tuple(dict.fromkeys(usage["limited_by"] for usage in usages if usage.get("limited_by"))),
         clock=next((str(usage["clock"]) for usage in usages), ""),
         counters=counters,
@@ -123,7 +134,36 @@ def _cell(stage: str, cell: str, records: list[dict[str, Any]]) -> MeasuredCell:
     )
 
 
+def _totals(records: list[dict[str, Any]]) -> dict[str, Any]:
+    return {name: sum(int(record.get(name, 0)) for record in records) for name in _TOTALS}
+
+
 _TOTALS = ("bytes_read", "bytes_written", "bytes_discarded", "ops_read", "ops_written", "ops_discarded")
+
+
+def _data(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is known of the data: its cost, and what it was."""
+    fill_ns = sum(int(record.get("usage", {}).get("fill_ns", 0)) for record in records)
+    verify_ns = sum(int(record.get("usage", {}).get("verify_ns", 0)) for record in records)
+    writes = sum(int(record["ops_written"]) for record in records)
+    compared = sum(int(record.get("ops_compared", 0)) for record in records)
+    samples = [found for record in records if (found := record.get("content"))]
+    packed = [found["packed"][0] for found in samples if found["packed"]]
+    sampled = sum(found["sample_bytes"] for found in samples if found["packed"])
+    blocks = sum(found["blocks"] for found in samples)
+    return {
+        "fill_ns_per_write": fill_ns / writes if fill_ns and writes else None,
+        "verify_ns_per_compared": verify_ns / compared if verify_ns and compared else None,
+        "ops_compared": compared,
+        "saved_percent": {
+            name: 100 * (1 - sum(found[f"{name}_bytes"] for found in packed) / sampled)
+            for name in ("zlib", "zstd", "lz4")
+            if sampled
+        },
+        "duplicate_percent": 100 * (1 - sum(found["blocks_distinct"] for found in samples) / blocks)
+        if blocks
+        else None,
+    }
 
 
 def _ops(record: dict[str, Any]) -> int:

@@ -91,6 +91,21 @@ def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
                 f"{duration(cell.cpu_ns_per_op)} per operation{own}; {cell.cpu_cores:.2f} processors busy",
             )
         )
+    if cell.saved_percent:
+        saved = ", ".join(f"{name} {max(percent, 0):.0f} %" for name, percent in cell.saved_percent.items())
+        twice = (
+            ""
+            if cell.duplicate_percent is None
+            else f"; {cell.duplicate_percent:.0f} % of blocks are duplicates"
+        )
+        rows.append(("data written", f"saved by {saved}{twice}"))
+    if cell.ops_compared:
+        cost = (
+            "" if cell.verify_ns_per_compared is None else f", {duration(cell.verify_ns_per_compared)} each"
+        )
+        rows.append(
+            ("compared", f"{counted(cell.ops_compared, 'read')}, all as written{cost} (outside latencies)")
+        )
     if cell.limited_by:
         rows.append(("limited by", ", ".join(cell.limited_by)))
     programmed, written = cell.counters.get("flash_pages_programmed"), cell.counters.get("host_pages_written")
