@@ -2,9 +2,10 @@
 
 use crate::conformance::{TARGET_BYTES, drive, seed};
 use crate::scratch::{file_of, finish, for_seconds, has_direct, plain, run};
-use mileage_engine::{Api, Options, start};
+use mileage_engine::{Api, Options, start, start_observed};
 use mileage_workload::conformance::{Scope, check};
-use mileage_workload::{PatternKind, Stop, Sync, Workload};
+use mileage_workload::{Completion, Observer, PatternKind, Stop, Sync, Verify, Workload};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -239,4 +240,61 @@ fn blocks_of_a_device_are_given_up_through_the_ring() {
 
 fn blocks(count: u64) -> Stop {
     Stop { operations: Some(count), ..Stop::default() }
+}
+
+#[test]
+fn a_run_that_is_stopped_books_what_was_outstanding() {
+    if !has_direct("a_run_that_is_stopped_books_what_was_outstanding", 4096) {
+        return;
+    }
+    let (_folder, path) = file_of(4 << 20);
+    let workload = Workload { stop: for_seconds(60), ..random_reads(32) };
+    let handle = start(workload, Options { direct: true, ..over_ring(&path) }).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    handle.stop();
+    let record = finish(&handle).unwrap().record;
+    assert_eq!((record.interrupted, record.error), (true, None));
+    assert_eq!((record.ops_read, record.bytes_read), (record.latency.read.count, record.ops_read * 4096));
+}
+
+/// Breaks at the hundredth completion, while others are outstanding.
+struct Breaking(u32);
+
+impl Observer for Breaking {
+    fn completed(&mut self, _completion: &Completion) {
+        self.0 += 1;
+        assert!(self.0 < 100, "planted");
+    }
+}
+
+#[test]
+fn a_worker_that_breaks_leaves_the_kernel_its_buffers() {
+    if !has_direct("a_worker_that_breaks_leaves_the_kernel_its_buffers", 4096) {
+        return;
+    }
+    let (_folder, path) = file_of(4 << 20);
+    for _ in 0..5 {
+        let options = Options { direct: true, ..over_ring(&path) };
+        let handle = start_observed(random_reads(32), options, |_| Breaking(0)).unwrap();
+        let broken = finish(&handle).unwrap_err();
+        assert!(broken.to_string().contains("planted"), "{broken}");
+    }
+}
+
+#[test]
+fn what_the_ring_writes_is_what_any_api_compares() {
+    let (_folder, path) = file_of(4 << 20);
+    let writes = Workload { pattern: PatternKind::Shuffled, depth: 16, seed: seed(), ..plain() };
+    let written = run(writes.clone(), over_ring(&path)).record;
+    assert_eq!((written.error, written.ops_written), (None, 1024));
+    let reads = Workload { read_percent: 100, verify: Verify::All, ..writes };
+    assert_eq!(run(reads.clone(), over_ring(&path)).record.error, None);
+    assert_eq!(run(Workload { depth: 1, ..reads.clone() }, Options::new(&path)).record.error, None);
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, 1_234_567).unwrap();
+    file.write_all_at(&[byte[0] ^ 4], 1_234_567).unwrap();
+    let record = run(reads, over_ring(&path)).record;
+    assert_eq!(record.error.unwrap().kind, "VERIFY");
+    assert_eq!(record.mismatches[0].offset_bytes, 1_234_567);
 }
