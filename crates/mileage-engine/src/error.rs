@@ -49,6 +49,28 @@ pub enum Error {
         /// What the machine says.
         reason: String,
     },
+    /// The place where the processes of a run meet.
+    #[error("cannot {what} the meeting {} of several processes: {reason}", path.display())]
+    Meeting {
+        /// What was tried.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it is not possible.
+        reason: String,
+    },
+    /// A part of a run that is none.
+    #[error("threads {first_thread} and on, {threads} of them, are no share of a run of {of} threads: {reason}")]
+    Share {
+        /// Its first thread.
+        first_thread: u32,
+        /// How many it has.
+        threads: u32,
+        /// Threads of the run.
+        of: u32,
+        /// What is wrong.
+        reason: String,
+    },
     /// A file for each thread, on a device.
     #[error("files is per_thread: {} is one block device; use a directory's file, or files = \"shared\"", path.display())]
     DeviceForEach {

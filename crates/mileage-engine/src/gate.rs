@@ -1,7 +1,9 @@
 //! Lets all threads of a run go at the same instant, once the last is ready.
 
-use crate::clock;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::clock::{self, RunClock};
+use crate::meeting::Meeting;
+use crate::worker::wait;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
 struct State {
@@ -14,6 +16,8 @@ struct State {
 pub(crate) struct Gate {
     state: Mutex<State>,
     opened: Condvar,
+    /// Where the threads of other processes come as well.
+    meeting: Option<Arc<Meeting>>,
 }
 
 /// One thread's place at the gate; dropping it counts as having come, so that nobody waits for a thread that broke.
@@ -24,7 +28,16 @@ pub(crate) struct Seat<'a> {
 
 impl Gate {
     pub(crate) fn new(threads: u32) -> Self {
-        Self { state: Mutex::new(State { waiting_for: threads, origin_ns: None }), opened: Condvar::new() }
+        Self {
+            state: Mutex::new(State { waiting_for: threads, origin_ns: None }),
+            opened: Condvar::new(),
+            meeting: None,
+        }
+    }
+
+    /// A gate that opens when the threads of all processes have come to the meeting.
+    pub(crate) fn at(meeting: Option<Arc<Meeting>>, threads: u32) -> Self {
+        Self { meeting, ..Self::new(threads) }
     }
 
     pub(crate) fn seat(&self) -> Seat<'_> {
@@ -43,6 +56,16 @@ impl Gate {
     pub(crate) fn elapsed_ns(&self) -> u64 {
         let origin_ns = self.lock().origin_ns;
         origin_ns.map_or(0, |origin_ns| clock::now_ns().saturating_sub(origin_ns))
+    }
+
+    /// Wait at the meeting, then for the instant set there. A run that was halted before begins at once, and ends.
+    fn wait_for_others(&self, meeting: &Meeting) -> u64 {
+        meeting.arrive();
+        let now_ns = clock::now_ns();
+        let origin_ns = meeting.wait().unwrap_or(now_ns);
+        wait::until(RunClock::since(now_ns), origin_ns.saturating_sub(now_ns), || meeting.signals().halted() != 0);
+        self.lock().origin_ns = Some(origin_ns);
+        origin_ns
     }
 
     fn arrive(&self) -> MutexGuard<'_, State> {
@@ -65,6 +88,9 @@ impl Seat<'_> {
     /// Wait until all have come; the instant of opening, on the engine's clock.
     pub(crate) fn wait(mut self) -> u64 {
         self.taken = true;
+        if let Some(meeting) = &self.gate.meeting {
+            return self.gate.wait_for_others(meeting);
+        }
         let mut state = self.gate.arrive();
         loop {
             if let Some(origin_ns) = state.origin_ns {
@@ -77,8 +103,10 @@ impl Seat<'_> {
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        if !self.taken {
-            drop(self.gate.arrive());
+        match &self.gate.meeting {
+            _ if self.taken => {}
+            Some(meeting) => meeting.arrive(),
+            None => drop(self.gate.arrive()),
         }
     }
 }

@@ -11,9 +11,11 @@ use crate::job::words_of;
 use crate::merge::merge;
 use crate::options::Options;
 use crate::refuse;
+use crate::share::{Seats, ShareFinished};
+use crate::signals::{FAILED, STOPPED};
 use crate::target;
 use crate::watchdog::{Watchdog, within};
-use crate::worker::{FAILED, Part, STOPPED, Shared, work};
+use crate::worker::{Part, Shared, work};
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Unobserved, Workload};
 use rustix::fd::OwnedFd;
@@ -55,6 +57,7 @@ struct State {
     threads: Vec<JoinHandle<()>>,
     watchdog: Option<JoinHandle<()>>,
     outcome: Option<Result<Finished, Error>>,
+    share: Option<ShareFinished>,
 }
 
 #[derive(Debug)]
@@ -89,6 +92,17 @@ pub fn start_observed<O: Observer + Send + 'static>(
     options: Options,
     observer: impl FnMut(u32) -> O,
 ) -> Result<Handle, Error> {
+    let seats = Seats::all(&workload);
+    start_seats(workload, options, seats, observer)
+}
+
+/// Start those threads of a run that have a seat in this process.
+pub(crate) fn start_seats<O: Observer + Send + 'static>(
+    workload: Workload,
+    options: Options,
+    seats: Seats,
+    observer: impl FnMut(u32) -> O,
+) -> Result<Handle, Error> {
     workload.check()?;
     refuse::check(&workload, &options)?;
     // The first reading calibrates, which is no part of any thread's account.
@@ -96,11 +110,11 @@ pub fn start_observed<O: Observer + Send + 'static>(
     if options.audit {
         Snapshot::take()?;
     }
-    let files = open(&workload, &options)?;
+    let files = open(&workload, &options, (seats.first, seats.count))?;
     if let (Some(settings), Some(file)) = (Settings::of(&options), &files[0]) {
         uring::check(settings, &workload, &options, file.fd())?;
     }
-    launch(Shared::new(workload, options), files, observer)
+    launch(Shared::new(workload, options, seats), files, observer)
 }
 
 /// Start one of IOzone's tests: a run whose workers open their files themselves, before the clock.
@@ -110,7 +124,8 @@ pub fn start_observed<O: Observer + Send + 'static>(
 pub(crate) fn start_tests(tests: Workers) -> Result<Handle, Error> {
     tests.workload().check()?;
     let _ = clock::now_ns();
-    let mut shared = Shared::new(tests.workload().clone(), tests.options());
+    let seats = Seats::all(tests.workload());
+    let mut shared = Shared::new(tests.workload().clone(), tests.options(), seats);
     let files = (0..shared.workload.threads).map(|_| None).collect();
     shared.tests = Some(Arc::new(tests));
     launch(shared, files, |_| Unobserved)
@@ -122,12 +137,13 @@ fn launch<O: Observer + Send + 'static>(
     files: Vec<Option<TargetFile>>,
     mut observer: impl FnMut(u32) -> O,
 ) -> Result<Handle, Error> {
-    let threads = shared.workload.threads;
+    let (first, threads) = (shared.seats.first, shared.seats.count);
     let parts = (0..threads).map(|_| None).collect();
-    let state = Mutex::new(State { running: threads, parts, threads: Vec::new(), watchdog: None, outcome: None });
+    let state =
+        Mutex::new(State { running: threads, parts, threads: Vec::new(), watchdog: None, outcome: None, share: None });
     let handle = Handle { run: Arc::new(Run { shared, state, finished: Condvar::new() }) };
     let (give_back, returned) = channel();
-    for (thread, file) in (0..threads).zip(files) {
+    for (thread, file) in (first..).zip(files) {
         match spawn(&handle.run, thread, file, give_back.clone(), observer(thread)) {
             Ok(joinable) => handle.run.lock().threads.push(joinable),
             Err(error) => {
@@ -144,9 +160,9 @@ fn launch<O: Observer + Send + 'static>(
 }
 
 /// Open the target; one that does not even answer that is refused after the time-out.
-fn open(workload: &Workload, options: &Options) -> Result<Vec<Option<TargetFile>>, Error> {
+fn open(workload: &Workload, options: &Options, seats: (u32, u32)) -> Result<Vec<Option<TargetFile>>, Error> {
     let (its, how) = (workload.clone(), options.clone());
-    within(options.timeout_ns, move || target::open(&its, &how, its.threads)).unwrap_or_else(|| {
+    within(options.timeout_ns, move || target::open(&its, &how, seats)).unwrap_or_else(|| {
         Err(Error::Target {
             what: "open",
             path: options.path.clone(),
@@ -189,7 +205,7 @@ impl Run {
     /// A thread has come back, or is given up.
     fn come_back(&self, thread: u32, part: Result<Part, Error>) {
         let mut state = self.lock();
-        state.parts[thread as usize] = Some(part);
+        state.parts[self.shared.place_of(thread)] = Some(part);
         state.running -= 1;
         if state.running == 0 {
             self.finished.notify_all();
@@ -204,7 +220,7 @@ impl Run {
         }
         let run = Arc::clone(run);
         let watching = move || {
-            let mut watchdog = Watchdog::new(run.shared.workload.threads, timeout_ns, clock::now_ns());
+            let mut watchdog = Watchdog::new(run.shared.seats.count, timeout_ns, clock::now_ns());
             loop {
                 let waited = run.finished.wait_timeout_while(run.lock(), watchdog.period(), |state| state.running > 0);
                 let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -212,7 +228,8 @@ impl Run {
                     return;
                 }
                 drop(state);
-                for (thread, mut part) in watchdog.look(clock::now_ns(), &run.shared.deposits) {
+                for (place, mut part) in watchdog.look(clock::now_ns(), &run.shared.deposits) {
+                    let thread = run.shared.seats.first + place;
                     run.shared.halt(FAILED);
                     part.leave_behind(run.shared.gate.elapsed_ns(), timeout_ns, &run.shared.path_of(thread));
                     run.come_back(thread, Ok(part));
@@ -225,7 +242,7 @@ impl Run {
     /// A run that nobody would watch does not take place.
     fn unwatched(&self, error: &std::io::Error) -> Error {
         self.abandon();
-        let threads = self.shared.workload.threads;
+        let threads = self.shared.seats.count;
         Error::NoThread { thread: threads, threads: threads + 1, reason: error.to_string() }
     }
 
@@ -247,9 +264,13 @@ impl Run {
         let mut ends = state.parts.iter().map(|part| !held(part)).collect::<Vec<_>>().into_iter();
         state.threads.retain(|_| ends.next().unwrap_or(true));
         let parts: Result<Vec<Part>, Error> = state.parts.drain(..).flatten().collect();
-        debug_assert!(parts.as_ref().map_or(true, |parts| parts.len() == self.shared.workload.threads as usize));
-        let first_done_ns = self.shared.first_done_ns.0.load(Ordering::Relaxed);
-        parts.map(|parts| merge(&self.shared.workload, &parts, first_done_ns))
+        debug_assert!(parts.as_ref().map_or(true, |parts| parts.len() == self.shared.seats.count as usize));
+        let Shared { workload, seats, .. } = &self.shared;
+        let (parts, first_done_ns) = (parts?, self.shared.signals().first_done_ns());
+        let finished = merge(workload, &parts, first_done_ns);
+        state.share =
+            seats.meeting.is_some().then_some(ShareFinished { first_thread: seats.first, parts, first_done_ns });
+        Ok(finished)
     }
 }
 
@@ -280,6 +301,15 @@ impl Handle {
         outcome
     }
 
+    /// As [`wait`](Self::wait), for a share of a run in several processes: what is to be merged with the others'.
+    /// `None` as well when the run was not started by [`start_share`](crate::start_share).
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn wait_share(&self, timeout: Duration) -> Option<Result<ShareFinished, Error>> {
+        self.wait(timeout)?.map(|_| self.run.lock().share.clone()).transpose()
+    }
+
     /// Interrupt the run: no thread issues anything more, not even the final sync, and the run ends when the system
     /// calls under way return. What was done stands in the record.
     pub fn stop(&self) {
@@ -288,10 +318,11 @@ impl Handle {
 
     /// How far the run has come.
     pub fn progress(&self) -> Progress {
-        let Shared { workload, told, .. } = &self.run.shared;
+        let Shared { workload, told, seats, .. } = &self.run.shared;
         let record = u64::from(workload.record_bytes);
-        let by_bytes = workload.stop.bytes.map(|bytes| bytes / record);
-        let total = by_bytes.into_iter().chain(workload.stop.operations).min();
+        let limited = workload.stop.bytes.is_some() || workload.stop.operations.is_some();
+        let threads = seats.first..seats.first + seats.count;
+        let total = limited.then(|| threads.map(|thread| workload.operations_of(thread)).sum::<u64>());
         Progress {
             bytes: told.iter().map(|told| told.0.bytes.load(Ordering::Relaxed)).sum(),
             operations: told.iter().map(|told| told.0.operations.load(Ordering::Relaxed)).sum(),
@@ -303,6 +334,9 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.stop();
+        // Other processes may still be at work on the same run when this one has done its share.
+        if self.run.lock().running > 0 {
+            self.stop();
+        }
     }
 }

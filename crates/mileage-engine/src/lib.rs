@@ -18,9 +18,8 @@
 //!   over a bare loop.
 //! * What the record says is what the kernel was asked. *Guard:* the tests compare it with the kernel's own counts
 //!   per thread (`Options::audit`) and with a trace of the system calls.
-//! * Unsafe code is confined to `memory`, which maps and unmaps the buffers, `api::uring`, which lends them to the
-//!   kernel, `custody`, which hands a box over, `data::wide`, which calls code for vectors that the processor has, and
-//!   `tsc`. *Guard:* `unsafe_code` is denied everywhere else.
+//! * Unsafe code is confined to the modules that say so where they are declared, each with its reason. *Guard:*
+//!   `unsafe_code` is denied everywhere else.
 //!
 //! # Refused here
 //! Depth above 1 without a ring, settings of a ring that kernel or target cannot, anything that is neither a regular
@@ -43,6 +42,8 @@ mod gate;
 mod handle;
 mod iozone;
 mod job;
+#[expect(unsafe_code, reason = "maps the page that processes share")]
+mod meeting;
 #[expect(unsafe_code, reason = "maps the buffers")]
 mod memory;
 mod merge;
@@ -51,6 +52,8 @@ mod options;
 mod pin;
 mod prepare;
 mod refuse;
+mod share;
+mod signals;
 mod target;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
@@ -67,7 +70,9 @@ pub use iozone::{
     Group, Iozone, IozoneResults, Mode, Moved, Test, TestResult, WorkerRates, iozone_differences, start_iozone,
 };
 pub use job::Job;
+pub use meeting::Meeting;
 pub use metadata::{MetadataOptions, start_metadata};
 pub use options::{Api, Options};
 pub use pin::cpus_of_node;
 pub use prepare::lay_out;
+pub use share::{Share, ShareFinished, merge_shares, start_share};

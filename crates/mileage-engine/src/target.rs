@@ -40,11 +40,15 @@ pub(crate) fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -
     }
 }
 
-/// Open the target for every thread of the workload, or nothing at all. Once for each thread: threads that share an open
-/// file contend for its reference count. `None` for an API that makes no call.
-pub(crate) fn open(workload: &Workload, options: &Options, threads: u32) -> Result<Vec<Option<TargetFile>>, Error> {
+/// Open the target for `count` threads of the workload from `first` on, or nothing at all. Once for each thread:
+/// threads that share an open file contend for its reference count. `None` for an API that makes no call.
+pub(crate) fn open(
+    workload: &Workload,
+    options: &Options,
+    (first, count): (u32, u32),
+) -> Result<Vec<Option<TargetFile>>, Error> {
     if options.api == Api::Null {
-        return Ok((0..threads).map(|_| None).collect());
+        return Ok((0..count).map(|_| None).collect());
     }
     let flags = flags_of(workload, options);
     if workload.files == Files::PerThread && is_block_device(&options.path) {
@@ -52,17 +56,17 @@ pub(crate) fn open(workload: &Workload, options: &Options, threads: u32) -> Resu
     }
     let paths: Vec<PathBuf> = match workload.files {
         Files::Shared => vec![options.path.clone()],
-        Files::PerThread => (0..threads).map(|thread| path_of(&options.path, thread)).collect(),
+        Files::PerThread => (first..first + count).map(|thread| path_of(&options.path, thread)).collect(),
     };
-    let (mut files, mut created) = (Vec::with_capacity(threads as usize), Vec::new());
+    let (mut files, mut created) = (Vec::with_capacity(count as usize), Vec::new());
     for path in &paths {
-        let (first, made) = open_one(workload, options, path, flags)?;
+        let (file, made) = open_one(workload, options, path, flags, first == 0)?;
         created.push(made);
-        files.push(Some(first));
+        files.push(Some(file));
     }
     if workload.files == Files::Shared {
         let block_device = files[0].as_ref().is_some_and(TargetFile::is_block_device);
-        for _ in 1..threads {
+        for _ in 1..count {
             let again = open_again(files[0].as_ref().expect("opened above"), &options.path, flags)?;
             files.push(Some(TargetFile::new(again, block_device)));
         }
@@ -92,15 +96,16 @@ fn flags_of(workload: &Workload, options: &Options) -> OFlags {
     access | direct | dsync
 }
 
-/// One file or device, checked against the workload.
+/// One file or device, checked against the workload; `claims` if a device to be written is claimed by this process.
 fn open_one<'a>(
     workload: &Workload,
     options: &Options,
     path: &'a Path,
     flags: OFlags,
+    claims: bool,
 ) -> Result<(TargetFile, Created<'a>), Error> {
     let may_create = options.create && !workload.reads();
-    let (fd, created) = open_first(path, flags, may_create)?;
+    let (fd, created) = open_first(path, flags, may_create, claims)?;
     let stat = rustix::fs::fstat(&fd).map_err(failed("examine", path))?;
     let block_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
     check_size(workload, &fd, path, may_create && !block_device)?;
@@ -120,11 +125,11 @@ fn is_block_device(path: &Path) -> bool {
 
 /// Open for the first time: looks before it opens (a FIFO would block), creates if allowed, and claims a block device
 /// that will be written, which the kernel refuses while it is mounted or held.
-fn open_first(path: &Path, flags: OFlags, may_create: bool) -> Result<(OwnedFd, Created<'_>), Error> {
+fn open_first(path: &Path, flags: OFlags, may_create: bool, claims: bool) -> Result<(OwnedFd, Created<'_>), Error> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
     let opened = match rustix::fs::stat(path) {
         Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
-            FileType::BlockDevice if flags.intersects(OFlags::WRONLY | OFlags::RDWR) => {
+            FileType::BlockDevice if claims && flags.intersects(OFlags::WRONLY | OFlags::RDWR) => {
                 rustix::fs::open(path, flags | OFlags::EXCL, Mode::empty())
             }
             FileType::RegularFile | FileType::BlockDevice => rustix::fs::open(path, flags, Mode::empty()),
@@ -139,6 +144,8 @@ fn open_first(path: &Path, flags: OFlags, may_create: bool) -> Result<(OwnedFd, 
                     drop(Created(Some(path)));
                     Err(Error::NoDirect { path: path.to_owned() })
                 }
+                // Another process of the same run was faster.
+                Err(Errno::EXIST) => open_first(path, flags, false, claims),
                 Err(error) => Err(failed("create", path)(error)),
             };
         }
@@ -207,7 +214,7 @@ fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &P
 
 /// Write a few bytes at the very end of a file that is being laid out, through the page cache, durably.
 pub(crate) fn write_tail(path: &Path, offset_bytes: u64, bytes: &[u8]) -> Result<(), Error> {
-    let (file, mut created) = open_first(path, OFlags::WRONLY, true)?;
+    let (file, mut created) = open_first(path, OFlags::WRONLY, true, true)?;
     let mut done = 0;
     while done < bytes.len() {
         match rustix::io::pwrite(&file, &bytes[done..], offset_bytes + done as u64) {

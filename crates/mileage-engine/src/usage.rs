@@ -2,9 +2,10 @@
 
 use mileage_measure::Usage;
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 
 /// A thread's account: what it had spent at an instant, or between two.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spent {
     /// Processor time by the thread's clock, which is exact; `getrusage` is as old as the last tick of the scheduler.
     total_ns: u64,
@@ -14,13 +15,18 @@ pub(crate) struct Spent {
     switches_involuntary: u64,
 }
 
+fn kernels_account() -> libc::rusage {
+    // SAFETY: a `rusage` is plain numbers, of which all zeros is one.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is ours for the call. It cannot fail: who is asked for and where it goes are both valid.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    usage
+}
+
 impl Spent {
     /// The calling thread's account so far (`CLOCK_THREAD_CPUTIME_ID`, `getrusage(RUSAGE_THREAD)`).
     pub(crate) fn now() -> Self {
-        // SAFETY: a `rusage` is plain numbers, of which all zeros is one.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: `usage` is ours for the call. It cannot fail: who is asked for and where it goes are both valid.
-        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+        let usage = kernels_account();
         let ns = |time: libc::timeval| time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1000;
         let total = clock_gettime(ClockId::ThreadCPUTime);
         Self {

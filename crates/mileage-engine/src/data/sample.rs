@@ -9,6 +9,7 @@ use super::fill::Filler;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_workload::{BLOCK_BYTES, Op, Workload};
+use serde::{Deserialize, Serialize};
 
 /// Bytes that the threads of a run copy together: 512 blocks give each share to a few tenths of a percent, since all
 /// blocks of a level are made alike, and compressing them three times takes less than a tenth of a second.
@@ -17,7 +18,7 @@ const SAMPLE_BYTES: usize = 2 << 20;
 const PRINTS: usize = 8192;
 
 /// What a thread kept.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Kept {
     /// Records as they were written, or as much of each as there was room for.
     pub(crate) records: Vec<Vec<u8>>,
@@ -27,7 +28,7 @@ pub(crate) struct Kept {
 }
 
 /// Fingerprints of blocks whose key is 0 under the mask.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Prints {
     pub(crate) mask: u64,
     /// Key and fingerprint.

@@ -15,13 +15,14 @@ use crate::error::Error;
 use crate::memory::Pages;
 use mileage_measure::Mismatch;
 use mileage_workload::{Expected, Finding, Lap, Op, Verify, Workload, Writing, plain_findings};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Mismatches that a thread keeps; all are counted.
 const KEPT: usize = 100;
 
 /// What a thread's comparisons came to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Compared {
     /// Reads that were compared.
     pub(crate) reads: u64,

@@ -7,11 +7,13 @@ use crate::audit::{Snapshot, ThreadIo};
 use crate::custody::Held;
 use crate::data::{Compared, Data, Kept};
 use crate::error::Error;
+use crate::signals::Signals;
 use crate::usage::Spent;
 use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
 use mileage_workload::{Op, OpKind};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// First length of a series' intervals; it doubles by itself.
 const INTERVAL_NS: u64 = 10_000_000;
@@ -19,7 +21,7 @@ const INTERVAL_NS: u64 = 10_000_000;
 const TELL_NS: u64 = 10_000_000;
 
 /// What a thread leaves behind. Times are in nanoseconds since the gate opened.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub(crate) record: ThreadRecord,
     pub(crate) read: Histogram,
@@ -58,6 +60,7 @@ pub(crate) struct Part {
     /// Bytes and operations when the first thread of the run was done; `None` if all of them were before that.
     pub(crate) at_first_done: Option<(u64, u64)>,
     /// What a watchdog would find this thread at.
+    #[serde(skip)]
     pub(crate) under_way: Option<UnderWay>,
 }
 
@@ -88,7 +91,7 @@ pub(crate) struct Books<'a> {
     pub(crate) part: Held<Part>,
     told: &'a Told,
     tell_ns: u64,
-    first_done_ns: &'a AtomicU64,
+    signals: &'a Signals,
     is_done: bool,
     /// The kernel's account where counting began.
     before: Option<Snapshot>,
@@ -156,10 +159,10 @@ impl<'a> Books<'a> {
     /// Empty books of the calling thread, thread number `thread` of its run.
     pub(crate) fn new(shared: &'a Shared, thread: u32) -> Self {
         Self {
-            part: Held::new(Part::new(), shared.deposits.get(thread as usize).cloned()),
-            told: &shared.told[thread as usize].0,
+            part: Held::new(Part::new(), shared.deposits.get(shared.place_of(thread)).cloned()),
+            told: &shared.told[shared.place_of(thread)].0,
             tell_ns: TELL_NS,
-            first_done_ns: &shared.first_done_ns.0,
+            signals: shared.signals(),
             is_done: false,
             before: None,
             base_ns: shared.workload.load.warm_up_ns,
@@ -228,7 +231,7 @@ impl<'a> Books<'a> {
         }
         let part = &mut *self.part;
         let at_ns = complete_ns.saturating_sub(self.base_ns);
-        if complete_ns > self.first_done_ns.load(Ordering::Relaxed) && part.at_first_done.is_none() {
+        if complete_ns > self.signals.first_done_ns() && part.at_first_done.is_none() {
             part.note_first_done(op);
         }
         let (latency_ns, bytes) = (complete_ns - submit_ns, u64::from(op.length_bytes));
@@ -290,7 +293,7 @@ impl<'a> Books<'a> {
         if !self.is_done && self.part.first_ns.is_some() {
             self.is_done = true;
             let synced_ns = self.part.durable_ns.filter(|_| sync_timed).unwrap_or(0);
-            self.first_done_ns.fetch_min(self.part.last_ns.max(synced_ns), Ordering::Relaxed);
+            self.signals.done(self.part.last_ns.max(synced_ns));
         }
     }
 

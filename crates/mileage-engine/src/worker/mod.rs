@@ -7,7 +7,7 @@ mod books;
 mod failure;
 mod ring_loop;
 mod sync_loop;
-mod wait;
+pub(crate) mod wait;
 
 pub(crate) use books::{Part, UnderWay};
 
@@ -26,6 +26,8 @@ use crate::error::Error;
 use crate::gate::Gate;
 use crate::iozone::Workers;
 use crate::options::{Api, Options};
+use crate::share::Seats;
+use crate::signals::{FAILED, Padded, Signals};
 use crate::usage::Spent;
 use crate::watchdog::Deposits;
 use crate::{pin, target};
@@ -37,18 +39,8 @@ use rustix::io::Errno;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use sync_loop::SyncLoop;
-
-/// The user asked the run to end.
-pub(crate) const STOPPED: u8 = 1;
-/// A thread failed; the others have no reason to go on.
-pub(crate) const FAILED: u8 = 2;
-
-/// A value alone in its cache lines (two, since processors fetch lines in pairs).
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(crate) struct Padded<T>(pub(crate) T);
 
 /// What a thread has done so far, for progress.
 #[derive(Debug, Default)]
@@ -65,9 +57,10 @@ pub(crate) struct Shared {
     /// Which lap every place holds, for a run that writes and compares.
     pub(crate) laps: Option<Arc<Laps>>,
     pub(crate) gate: Gate,
-    pub(crate) halt: Padded<AtomicU8>,
-    /// When the first thread was done, on the run's clock; `u64::MAX` as long as none is.
-    pub(crate) first_done_ns: Padded<AtomicU64>,
+    /// The threads of the run that are in this process.
+    pub(crate) seats: Seats,
+    /// Of a run that has all its threads in this process; [`Shared::signals`] chooses.
+    pub(crate) own_signals: Signals,
     pub(crate) told: Box<[Padded<Told>]>,
     /// Where the threads leave their books during calls; empty where nobody watches.
     pub(crate) deposits: Deposits,
@@ -76,23 +69,34 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(workload: Workload, options: Options) -> Self {
-        let watched = if options.timeout_ns > 0 { workload.threads } else { 0 };
+    /// The threads of `workload` that have `seats`.
+    pub(crate) fn new(workload: Workload, options: Options, seats: Seats) -> Self {
+        let watched = if options.timeout_ns > 0 { seats.count } else { 0 };
         Self {
             laps: Laps::needed(&workload).then(|| Arc::new(Laps::new(&workload))),
-            gate: Gate::new(workload.threads),
-            halt: Padded::default(),
-            first_done_ns: Padded(AtomicU64::new(u64::MAX)),
-            told: (0..workload.threads).map(|_| Padded::default()).collect(),
+            gate: Gate::at(seats.meeting.clone(), seats.count),
+            own_signals: Signals::default(),
+            told: (0..seats.count).map(|_| Padded::default()).collect(),
             deposits: (0..watched).map(|_| Arc::new(Deposit::new())).collect(),
             tests: None,
+            seats,
             workload,
             options,
         }
     }
 
+    /// What the threads of the run tell one another, in this process or across several.
+    pub(crate) fn signals(&self) -> &Signals {
+        self.seats.meeting.as_ref().map_or(&self.own_signals, |meeting| meeting.signals())
+    }
+
     pub(crate) fn halt(&self, why: u8) {
-        self.halt.0.fetch_or(why, Ordering::Relaxed);
+        self.signals().halt(why);
+    }
+
+    /// The place of one of the workload's threads among those of this process.
+    pub(crate) fn place_of(&self, thread: u32) -> usize {
+        (thread - self.seats.first) as usize
     }
 
     /// The file that this thread works on.

@@ -14,12 +14,13 @@
 
 use super::books::{Books, Completed};
 use super::failure::{Failure, overdue};
-use super::{FAILED, Loop, STOPPED, Shared};
+use super::{Loop, Shared};
 use crate::api::uring::workers::Workers;
 use crate::api::uring::{Call, Reaped, Ring, Settings};
 use crate::clock::RunClock;
 use crate::data::{Buffers, Data};
 use crate::error::Error;
+use crate::signals::{FAILED, STOPPED};
 use mileage_measure::RunError;
 use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step, Sync};
 use rustix::fd::OwnedFd;
@@ -27,7 +28,6 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How often a thread that waits looks up, to see whether it should end.
@@ -121,11 +121,12 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     /// Turn the execution until it is done, the run is halted, or an operation fails.
     fn run(&mut self, clock: RunClock) -> Result<(), Failed> {
         let mut out = Vec::with_capacity(self.flights.len());
+        let signals = self.shared.signals();
         // Operations that the execution has ready; at zero it must compute more.
         let mut ready = self.execution.upcoming().len();
         let mut at_ns = clock.now_ns();
         loop {
-            let halt = self.shared.halt.0.load(Ordering::Relaxed);
+            let halt = signals.halted();
             if halt != 0 {
                 self.books.part.interrupted = halt & STOPPED != 0;
                 return self.drain(clock);

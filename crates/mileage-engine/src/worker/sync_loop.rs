@@ -2,15 +2,15 @@
 
 use super::books::{Books, Completed};
 use super::failure::{FLUSH, Failure};
-use super::{FAILED, Loop, STOPPED, Shared, wait};
+use super::{Loop, Shared, wait};
 use crate::api::Transfer;
 use crate::clock::RunClock;
 use crate::data::{Buffers, Data};
 use crate::error::Error;
+use crate::signals::{FAILED, STOPPED};
 use mileage_measure::RunError;
 use mileage_workload::{Completion, Execution, Observer, Op, OpKind, Step};
 use rustix::io::Errno;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How often a call is made again that answers EAGAIN, and how long after: a second in all, then it has failed.
@@ -64,6 +64,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     /// a latency took time: choosing the next offsets, generating what is written, comparing what was read.
     fn run(&mut self, clock: RunClock) -> Option<(u64, Failure)> {
         let mut out = Vec::with_capacity(1);
+        let signals = self.shared.signals();
         // Operations that the execution has ready; at zero it must compute more.
         let mut ready = self.execution.upcoming().len();
         let mut at_ns = clock.now_ns();
@@ -74,7 +75,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 ready = self.execution.upcoming().len();
                 at_ns = clock.now_ns();
             }
-            let halt = self.shared.halt.0.load(Ordering::Relaxed);
+            let halt = signals.halted();
             if halt != 0 {
                 self.books.part.interrupted = halt & STOPPED != 0;
                 return None;
@@ -87,7 +88,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 Step::Issue => {}
                 Step::Done => return self.finish(clock),
                 Step::WaitUntil(until_ns) => {
-                    at_ns = wait::until(clock, until_ns, || self.shared.halt.0.load(Ordering::Relaxed) != 0);
+                    at_ns = wait::until(clock, until_ns, || signals.halted() != 0);
                     continue;
                 }
                 Step::AwaitCompletion => {
@@ -212,7 +213,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     /// An operation did not complete: the run has failed, unless it was only not tried again since it is halted.
     #[cold]
     fn give_up(&mut self, at_ns: u64, failure: Failure) -> Option<(u64, Failure)> {
-        let halt = self.shared.halt.0.load(Ordering::Relaxed);
+        let halt = self.shared.signals().halted();
         if halt != 0 && matches!(failure.errno, Some(Errno::INTR | Errno::AGAIN)) {
             self.books.part.interrupted = halt & STOPPED != 0;
             return None;
@@ -250,7 +251,7 @@ fn move_whole<T: Transfer>(
 /// the kernel asks for that.
 #[cold]
 fn try_again(shared: &Shared, errno: Errno, tries: &mut u32, op: &Op, done: usize) -> Result<(), Failure> {
-    let stopped = shared.halt.0.load(Ordering::Relaxed) != 0;
+    let stopped = shared.signals().halted() != 0;
     match errno {
         Errno::INTR if !stopped => Ok(()),
         Errno::AGAIN if !stopped && *tries < AGAIN_TIMES => {

@@ -16,7 +16,7 @@ pub(super) fn prepare() {
 }
 
 /// Wait until `until_ns` on `clock`, or until `halted`; the time at return.
-pub(super) fn until(clock: RunClock, until_ns: u64, halted: impl Fn() -> bool) -> u64 {
+pub(crate) fn until(clock: RunClock, until_ns: u64, halted: impl Fn() -> bool) -> u64 {
     loop {
         let now_ns = clock.now_ns();
         let left_ns = until_ns.saturating_sub(now_ns);

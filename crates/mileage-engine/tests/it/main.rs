@@ -11,6 +11,7 @@ mod options;
 mod refusals;
 mod ring;
 mod scratch;
+mod shares;
 mod stopping;
 mod strace;
 mod timing;

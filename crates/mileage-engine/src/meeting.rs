@@ -1,0 +1,209 @@
+//! Where the processes that do one run together meet: a file of one page that all of them map.
+//!
+//! Every thread of every process comes to it when it is prepared; the last to come sets the instant at which all begin,
+//! on the kernel's monotonic clock, which is one for the machine. Stopping, failing and the first thread that is done
+//! are seen by all through it as well.
+
+use crate::clock;
+use crate::errno;
+use crate::error::Error;
+use crate::signals::{FAILED, Padded, STOPPED, Signals};
+use rustix::fs::{Mode, OFlags, ftruncate};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+const PAGE_BYTES: usize = 4096;
+/// What a meeting's page starts with.
+const MARK: u64 = u64::from_le_bytes(*b"mileage1");
+/// From the last arrival to the start: every process looks several times meanwhile.
+const NOTICE_NS: u64 = 10_000_000;
+const LOOK: Duration = Duration::from_millis(1);
+
+/// What lies in the page. Everything but the first two is changed through atomics alone; those two are written before
+/// anybody else can map the page.
+#[derive(Debug)]
+#[repr(C)]
+struct Block {
+    mark: u64,
+    threads: u32,
+    arrived: Padded<AtomicU32>,
+    /// When all begin, on `CLOCK_MONOTONIC_RAW`; 0 until the last has come.
+    start_ns: Padded<AtomicU64>,
+    signals: Signals,
+}
+
+const _: () = assert!(size_of::<Block>() <= PAGE_BYTES);
+
+/// The meeting of the processes of one run.
+#[derive(Debug)]
+pub struct Meeting {
+    block: NonNull<Block>,
+}
+
+// SAFETY: the mapping is the `Meeting`'s own and, but for the two fields that never change, made of atomics.
+unsafe impl Send for Meeting {}
+// SAFETY: as above.
+unsafe impl Sync for Meeting {}
+
+impl Meeting {
+    /// Make the file of a meeting of `threads` threads in all. It serves for one run and is the caller's to remove.
+    ///
+    /// # Errors
+    /// The file exists already or cannot be made.
+    pub fn create(path: &Path, threads: u32) -> Result<Self, Error> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let refuse = refused("make", path);
+        let file = rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).map_err(&refuse)?;
+        ftruncate(&file, PAGE_BYTES as u64).map_err(&refuse)?;
+        let block = map(&file).map_err(&refuse)?;
+        let fresh = Block {
+            mark: MARK,
+            threads,
+            arrived: Padded::default(),
+            start_ns: Padded::default(),
+            signals: Signals::default(),
+        };
+        // SAFETY: the page is mapped for writing, large enough and aligned, and nobody else knows of it yet.
+        unsafe { block.write(fresh) };
+        Ok(Self { block })
+    }
+
+    /// Come to a meeting that another process made.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or is not one of a meeting.
+    pub fn join(path: &Path) -> Result<Self, Error> {
+        let refuse = refused("open", path);
+        let file = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(&refuse)?;
+        let length = rustix::fs::fstat(&file).map_err(&refuse)?.st_size;
+        if length.cast_unsigned() != PAGE_BYTES as u64 {
+            return Err(refuse(Errno::INVAL));
+        }
+        let meeting = Self { block: map(&file).map_err(&refuse)? };
+        if meeting.block().mark == MARK { Ok(meeting) } else { Err(refuse(Errno::INVAL)) }
+    }
+
+    /// Interrupt the run, in all its processes.
+    pub fn stop(&self) {
+        self.signals().halt(STOPPED);
+    }
+
+    /// End the run in all its processes since one of them is gone: what the others did is no whole run.
+    pub fn abandon(&self) {
+        self.signals().halt(FAILED);
+    }
+
+    /// Threads that the run has in all.
+    pub fn threads(&self) -> u32 {
+        self.block().threads
+    }
+
+    pub(crate) fn signals(&self) -> &Signals {
+        &self.block().signals
+    }
+
+    /// One more thread is ready, or never will be; the last to come says when all begin.
+    pub(crate) fn arrive(&self) {
+        let block = self.block();
+        if block.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == block.threads {
+            block.start_ns.0.store(clock::raw_ns() + NOTICE_NS, Ordering::Release);
+        }
+    }
+
+    /// Wait until it is known when all begin; `None` if the run was halted before.
+    pub(crate) fn wait(&self) -> Option<u64> {
+        loop {
+            match self.block().start_ns.0.load(Ordering::Acquire) {
+                0 if self.signals().halted() != 0 => return None,
+                0 => std::thread::sleep(LOOK),
+                start_ns => return Some(start_ns),
+            }
+        }
+    }
+
+    fn block(&self) -> &Block {
+        // SAFETY: the page is mapped as long as `self` and holds a `Block`: `create` wrote it, `join` found its mark.
+        unsafe { self.block.as_ref() }
+    }
+}
+
+impl Drop for Meeting {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `map` with this length, and every borrow of it has ended.
+        let unmapped = unsafe { munmap(self.block.as_ptr().cast(), PAGE_BYTES) };
+        debug_assert!(unmapped.is_ok(), "a whole mapping of our own can always be unmapped");
+    }
+}
+
+fn map(file: &rustix::fd::OwnedFd) -> Result<NonNull<Block>, Errno> {
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping at an address of the kernel's choice aliases no memory of this process; a page is aligned
+    // for everything in it.
+    let mapped = unsafe { mmap(std::ptr::null_mut(), PAGE_BYTES, access, MapFlags::SHARED, file, 0) };
+    NonNull::new(mapped?.cast()).ok_or(Errno::NOMEM)
+}
+
+fn refused<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -> Error + 'a {
+    move |error| Error::Meeting {
+        what,
+        path: path.to_owned(),
+        reason: if error == Errno::INVAL {
+            "it is not the file of a meeting".to_owned()
+        } else {
+            format!("{} ({})", errno::sentence(error), errno::name(error))
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Meeting;
+    use crate::clock::raw_ns;
+
+    #[test]
+    fn the_last_to_come_sets_one_instant_for_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("meeting");
+        let made = Meeting::create(&path, 3).unwrap();
+        assert!(Meeting::create(&path, 3).is_err(), "one run, one meeting");
+        let others = [Meeting::join(&path).unwrap(), Meeting::join(&path).unwrap()];
+        assert_eq!(others[0].threads(), 3);
+        std::thread::scope(|scope| {
+            let early: Vec<_> = others
+                .iter()
+                .map(|meeting| {
+                    scope.spawn(|| {
+                        meeting.arrive();
+                        meeting.wait().unwrap()
+                    })
+                })
+                .collect();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(early.iter().all(|thread| !thread.is_finished()));
+            let before_ns = raw_ns();
+            made.arrive();
+            let start_ns = made.wait().unwrap();
+            assert!(start_ns > before_ns);
+            assert!(early.into_iter().all(|thread| thread.join().unwrap() == start_ns));
+        });
+    }
+
+    #[test]
+    fn whoever_waits_for_a_run_that_is_abandoned_waits_no_longer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("meeting");
+        let made = Meeting::create(&path, 2).unwrap();
+        let other = Meeting::join(&path).unwrap();
+        other.arrive();
+        made.abandon();
+        assert_eq!(other.wait(), None);
+        std::fs::write(&path, vec![0; 4096]).unwrap();
+        assert!(Meeting::join(&path).unwrap_err().to_string().contains("not the file of a meeting"));
+        std::fs::write(&path, "x").unwrap();
+        assert!(Meeting::join(&path).is_err());
+    }
+}

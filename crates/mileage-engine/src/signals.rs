@@ -1,0 +1,51 @@
+//! What the threads of a run tell one another while it runs.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// The user asked the run to end.
+pub(crate) const STOPPED: u8 = 1;
+/// A thread failed; the others have no reason to go on.
+pub(crate) const FAILED: u8 = 2;
+
+/// A value alone in its cache lines (two, since processors fetch lines in pairs).
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+pub(crate) struct Padded<T>(pub(crate) T);
+
+/// One set for all threads of a run, in whatever process they are.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Signals {
+    halt: Padded<AtomicU8>,
+    first_done_ns: Padded<AtomicU64>,
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        Self { halt: Padded::default(), first_done_ns: Padded(AtomicU64::new(u64::MAX)) }
+    }
+}
+
+impl Signals {
+    /// Have all threads end: [`STOPPED`] or [`FAILED`].
+    pub(crate) fn halt(&self, why: u8) {
+        self.halt.0.fetch_or(why, Ordering::Relaxed);
+    }
+
+    /// Why threads should end; 0 as long as they should not.
+    #[inline]
+    pub(crate) fn halted(&self) -> u8 {
+        self.halt.0.load(Ordering::Relaxed)
+    }
+
+    /// When the first thread was done, on the run's clock; `u64::MAX` as long as none is.
+    #[inline]
+    pub(crate) fn first_done_ns(&self) -> u64 {
+        self.first_done_ns.0.load(Ordering::Relaxed)
+    }
+
+    /// A thread was done at `at_ns`.
+    pub(crate) fn done(&self, at_ns: u64) {
+        self.first_done_ns.0.fetch_min(at_ns, Ordering::Relaxed);
+    }
+}
