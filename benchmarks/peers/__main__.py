@@ -78,8 +78,10 @@ def take_turns(row: Row, rounds: int) -> Readings:
 def metadata(programs: Programs, sizes: Sizes, scratch: Path) -> dict[str, Readings]:
     """Create, stat, utime, unlink; every program on a file system of its own."""
     arms: dict[str, Callable[[Path], dict[str, Reading]]] = {
-        US: lambda at: run.metadata(programs, at, sizes.files),
-        "bare loop": lambda at: run.bare(programs, ["metadata", str(at), str(sizes.files)]),
+        US: lambda at: {step: run.metadata(programs, at, sizes.files, step) for step in METADATA},
+        "bare loop": lambda at: {
+            step: run.bare(programs, ["metadata", str(at), str(sizes.files), step]) for step in METADATA
+        },
     }
     if "mdtest" in programs.others:
         arms["mdtest"] = lambda at: run.mdtest(programs.others["mdtest"], at, sizes.files)

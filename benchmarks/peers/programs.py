@@ -93,35 +93,27 @@ def engine(
     return _ours(record, record["ops_read"] + record["ops_written"])
 
 
-def metadata(programs: Programs, folder: Path, files: int) -> dict[str, Reading]:
-    """Create, stat, utime and unlink by the engine, on the same files."""
-    found = {}
-    for operation in ("create", "stat", "utime", "unlink"):
-        job = {
-            "operation": operation,
-            "files": files,
-            "place": "given",
-            "paths": "full",
-            "set_up": "owner" if operation == "create" else "existing",
-            "keep": operation != "unlink",
-        }
-        output, _ = called([str(programs.one_job), "metadata", str(folder), json.dumps(job)])
-        record = json.loads(output)
-        found[operation] = _ours(record, record["ops_metadata"])
-    return found
+def metadata(programs: Programs, folder: Path, files: int, operation: str) -> Reading:
+    """One operation by the engine, on the files that its `create` left in the folder."""
+    job = {
+        "operation": operation,
+        "files": files,
+        "place": "given",
+        "set_up": "owner" if operation == "create" else "existing",
+        "keep": operation != "unlink",
+        "names": {"item": "f{item}"},
+    }
+    output, _ = called([str(programs.one_job), "metadata", str(folder), json.dumps(job)])
+    record = json.loads(output)
+    return _ours(record, record["ops_metadata"])
 
 
-def bare(programs: Programs, words: Sequence[str]) -> dict[str, Reading]:
+def bare(programs: Programs, words: Sequence[str]) -> Reading:
     """What a bare loop says of itself."""
     output, _ = called([str(programs.bare_loop), *words])
-    found = {}
-    for line in output.splitlines():
-        said = json.loads(line)
-        operations = said["operations"]
-        found[said["name"]] = Reading(
-            operations / said["elapsed_ns"] * 1e9, said["processor_ns"] / operations
-        )
-    return found
+    said = json.loads(output)
+    operations = said["operations"]
+    return Reading(operations / said["elapsed_ns"] * 1e9, said["processor_ns"] / operations)
 
 
 def fio(program: str, options: Sequence[str]) -> Reading:

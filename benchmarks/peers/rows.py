@@ -92,7 +92,7 @@ def cached_calls(programs: Programs, sizes: Sizes, path: Path, kind: str) -> Row
     words = ["calls", str(path), "4096", f"{sizes.seconds}"]
     arms: dict[str, Callable[[], Reading]] = {
         US: lambda: run.engine(programs, path, workload(sizes, mib), {}),
-        "bare loop": lambda: run.bare(programs, words)["calls"],
+        "bare loop": lambda: run.bare(programs, words),
     }
     common = [*_timed(sizes, path, mib), "--rw=randread", "--bs=4k", "--invalidate=0", "--ioengine=psync"]
     arms |= _fio_arms(programs, common, _=(), lean=LEAN)
@@ -114,7 +114,7 @@ def cached_ring(programs: Programs, sizes: Sizes, path: Path, kind: str) -> Row:
     words = ["ring", str(path), "4096", f"{sizes.seconds}", "32", "32"]
     arms: dict[str, Callable[[], Reading]] = {
         US: lambda: run.engine(programs, path, workload(sizes, mib, depth=32), REGISTERED),
-        "bare loop": lambda: run.bare(programs, words)["ring"],
+        "bare loop": lambda: run.bare(programs, words),
     }
     common = [*_timed(sizes, path, mib), "--rw=randread", "--bs=4k", "--invalidate=0", "--ioengine=io_uring"]
     common += ["--iodepth=32", "--fixedbufs", "--registerfiles"]
@@ -133,7 +133,7 @@ def null(programs: Programs, sizes: Sizes, path: Path) -> Row:
     mib = sizes.cached_mib
     arms: dict[str, Callable[[], Reading]] = {
         US: lambda: run.engine(programs, path, workload(sizes, mib), {"api": "null"}),
-        "bare loop": lambda: run.bare(programs, ["offsets", f"{sizes.seconds}"])["offsets"],
+        "bare loop": lambda: run.bare(programs, ["offsets", f"{sizes.seconds}"]),
     }
     common = ["--filename=/dev/null", "--ioengine=null", f"--size={mib}m", "--rw=randread", "--bs=4k"]
     common += [f"--runtime={sizes.seconds:g}", "--time_based"]
@@ -153,7 +153,7 @@ def direct(programs: Programs, sizes: Sizes, path: Path, write: bool, depth: int
         kind = ["calls", str(path), "4096", f"{sizes.seconds}", *rest]
     arms: dict[str, Callable[[], Reading]] = {
         US: lambda: run.engine(programs, path, workload(sizes, mib, **changes), options),
-        "bare loop": lambda: run.bare(programs, kind)[kind[0]],
+        "bare loop": lambda: run.bare(programs, kind),
     }
     engine = ("--ioengine=io_uring", "--fixedbufs", "--registerfiles") if deep else ("--ioengine=psync",)
     common = [*_timed(sizes, path, mib), f"--rw=rand{word}", "--bs=4k", "--direct=1", f"--iodepth={depth}"]
@@ -187,7 +187,7 @@ def sequential(programs: Programs, sizes: Sizes, path: Path, write: bool) -> Row
     ]
     arms: dict[str, Callable[[], Reading]] = {
         US: lambda: run.engine(programs, path, workload(sizes, mib, **changes), {"direct": True}),
-        "bare loop": lambda: run.bare(programs, words)["calls"],
+        "bare loop": lambda: run.bare(programs, words),
     }
     common = [
         *_timed(sizes, path, mib),

@@ -5,7 +5,7 @@
 //!     bare_loop calls FILE RECORD_BYTES SECONDS [direct] [write] [sequential]
 //!     bare_loop ring FILE RECORD_BYTES SECONDS DEPTH BATCH [direct] [write] [sequential]
 //!     bare_loop offsets SECONDS
-//!     bare_loop metadata FOLDER FILES
+//!     bare_loop metadata FOLDER FILES create|stat|utime|unlink...
 
 use io_uring::{IoUring, opcode, types};
 use rand::{RngCore, SeedableRng};
@@ -173,24 +173,25 @@ fn offsets(time: Duration) -> std::io::Result<()> {
     began.tell("offsets", operations)
 }
 
-/// Create, stat, utime and unlink of so many empty files, each named by its whole path.
-fn metadata(folder: &str, files: u64) -> Result<(), Box<dyn Error>> {
+/// Create, stat, utime or unlink of so many empty files, each named by its whole path.
+fn metadata(folder: &str, files: u64, steps: &[&str]) -> Result<(), Box<dyn Error>> {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, open, stat, unlink, utimensat};
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };
     let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC;
     let mut path = Vec::with_capacity(4096);
-    for name in ["create", "stat", "utime", "unlink"] {
+    for name in steps {
         let began = Began::now();
         for file in 0..files {
             path.clear();
             write!(path, "{folder}/f{file}\0")?;
             let path = CStr::from_bytes_with_nul(&path)?;
-            match name {
+            match *name {
                 "create" => drop(open(path, flags, Mode::from_raw_mode(0o644))?),
                 "stat" => drop(black_box(stat(path)?)),
                 "utime" => utimensat(CWD, path, &times, AtFlags::empty())?,
-                _ => unlink(path)?,
+                "unlink" => unlink(path)?,
+                other => return Err(format!("{other}: expected create, stat, utime or unlink").into()),
             }
         }
         began.tell(name, files)?;
@@ -212,7 +213,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             ring(place(path, record_bytes, rest)?, time(seconds)?, depth.parse()?, batch.parse()?)
         }
         ["offsets", seconds] => Ok(offsets(time(seconds)?)?),
-        ["metadata", folder, files] => metadata(folder, files.parse()?),
+        ["metadata", folder, files, steps @ ..] => metadata(folder, files.parse()?, steps),
         _ => Err("expected calls, ring, offsets or metadata; see the head of this file".into()),
     }
 }
