@@ -26,7 +26,7 @@ PEER_PACKAGES := fio:fio e2fsprogs:mkfs.ext4
 PEERS ?=
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-peers packages \
+.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-peers packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -75,6 +75,9 @@ bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other l
 	cargo build --quiet --locked --release -p mileage-engine --examples
 	@mkdir -p "$(CARGO_OUT)"
 	@$(PYTHON) -m benchmarks.peers --engine "$(CARGO_OUT)/release/examples" --folder "$(CARGO_OUT)" $(PEERS)
+
+mutants: need-rust ## plant kept bugs in the virtual drives, one by one, and see each caught (about ten minutes)
+	$(PYTHON) crates/mileage-drive/mutants/run.py
 
 packages: ## Debian packages that only tests need: installed when root, named when not
 	@missing=""; \

@@ -2,10 +2,11 @@
 The compiled core of Mileage: sizes, the load engine and virtual drives.
 """
 
+from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "check_workload", "drive_title", "format_bytes", "latency_quantile_ns", "parse_bytes", "run_file", "run_metadata"]
+__all__ = ["BUILD_PROFILE", "Drive", "check_drives", "check_workload", "drive_figures", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "parse_bytes", "run_file", "run_iozone", "run_metadata"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -29,6 +30,14 @@ class Drive:
         """
         Bytes that the host can address.
         """
+    def counter_array(self, /) -> Any:
+        """
+        The counters since power-on as a `NumPy` array of `uint64`.
+        """
+    def counter_names(self, /) -> list[str]:
+        """
+        Names of the counters, in the order of `counter_array`.
+        """
     def counters(self, /) -> list[tuple[str, int]]:
         """
         What explains the drive's speed: name and value since power-on.
@@ -37,9 +46,18 @@ class Drive:
         """
         Discard the whole capacity, as `blkdiscard` does.
         """
+    def gauges(self, /) -> list[tuple[str, int]]:
+        """
+        How things stand now: name and value.
+        """
     def idle(self, /, nanoseconds: SupportsIndex) -> None:
         """
         Let virtual time pass without I/O, in nanoseconds.
+        """
+    @property
+    def life(self, /) -> str:
+        """
+        `working`, `read-only` or `dead`.
         """
     @property
     def name(self, /) -> str:
@@ -50,6 +68,14 @@ class Drive:
     def now_ns(self, /) -> int:
         """
         Virtual time since power-on, in nanoseconds.
+        """
+    def power_cycle(self, /) -> None:
+        """
+        Power off and on again; a drive at the end of its life may not come back.
+        """
+    def purge(self, /) -> None:
+        """
+        Erase everything, wear aside.
         """
     @property
     def rated_write_bytes(self, /) -> int | None:
@@ -71,11 +97,31 @@ class Drive:
         """
         The whole state, to be given to `restore`.
         """
+    def submit(self, /, kind: str, offsets_bytes: SupportsGetItem[int, SupportsIndex], length_bytes: SupportsIndex, at_ns: SupportsIndex | None = None) -> Any:
+        """
+        Submit operations of one kind (`read`, `write`, `discard`, `flush`) and length at these offsets, all at the
+        same instant (nanoseconds; the present time when none is given, and never before it); when each is complete,
+        as a `NumPy` array. The clock does not move on to these completions: `idle` does that. Raises `ValueError`
+        when the drive refuses one; those before it are done.
+        """
+
+def check_drives(which: str, each: Any) -> bool:
+    """
+    Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down
+    drive (`life`). `each(name, theory, simulated, tolerance, holds)` is told of every comparison; the answer is
+    whether all hold.
+    """
 
 def check_workload(workload: str) -> str | None:
     """
     Why a workload (JSON) cannot be done on any target, in one line; `None` when it can. Raises `ValueError` when the
     text is no workload at all: an unknown field, a missing one, or a number that its field cannot hold.
+    """
+
+def drive_figures(profile: str) -> list[tuple[str, str, str, str]]:
+    """
+    The figures of a drive profile (TOML): name, value, source and confidence of each. Raises
+    `mileage.errors.Refused` when it is none.
     """
 
 def drive_title(profile: str) -> str:
@@ -86,6 +132,12 @@ def drive_title(profile: str) -> str:
 def format_bytes(byte_count: "int") -> "str":
     """
     Bytes in words, such as `4 KiB`.
+    """
+
+def iozone_differences(suite: str) -> str:
+    """
+    What IOzone itself does otherwise than the names of a set of its tests (JSON) say, in lines of text. Raises
+    `mileage.errors.Refused` when the set cannot be done.
     """
 
 def latency_quantile_ns(histogram: str, q: SupportsFloat | SupportsIndex) -> int | None:
@@ -110,11 +162,22 @@ def run_file(path: str | PathLike[str], workload: str, options: str = "{}", poll
     options cannot be used, and `OSError` when the run is void.
     """
 
-def run_metadata(directory: str | PathLike[str], metadata: str, poll: Any | None = None) -> str:
+def run_iozone(path: str | PathLike[str], suite: str, poll: Any | None = None) -> str:
+    """
+    Do a set of IOzone's tests (JSON) on the file at `path` and return their results (JSON): `results` with a record for
+    each test, `interrupted`.
+
+    Workers have files of their own, `path` with `.0`, `.1` and so on. Files that the tests make are removed, unless the
+    set keeps them. `poll(bytes, operations)` is called twenty times a second; when it answers true the tests end, and the
+    files are removed before this returns. An I/O error stands in the last record. Raises `mileage.errors.Refused` when
+    the set or the file cannot be used, and `OSError` when a test is void.
+    """
+
+def run_metadata(directory: str | PathLike[str], metadata: str, poll: Any | None = None, options: str = "{}") -> str:
     """
     Do a metadata workload (JSON) in the directory at `directory` and return its record (JSON).
 
     `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted, and removes
-    what it made before it returns. An error of the file system stands in the record. Raises `mileage.errors.Refused`
+    what it made before it returns. `options` (JSON) are `pin_cpus` and `timeout_ns`. An error of the file system stands in the record. Raises `mileage.errors.Refused`
     when the workload or the directory cannot be used, and `OSError` when the run is void.
     """

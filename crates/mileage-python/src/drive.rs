@@ -1,7 +1,8 @@
 //! A virtual drive.
 
 use crate::{Refused, ask, parse_workload, to_json};
-use mileage_drive::{BlockDevice, Error, FlashDrive, Profile};
+use mileage_drive::check::{cases, life_of_the_scaled_drive};
+use mileage_drive::{BlockDevice, Error, FlashDrive, Life, Profile, Request, RequestKind, Status};
 use mileage_workload::Unobserved;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,6 +16,50 @@ fn parse_profile(text: &str) -> PyResult<Profile> {
 #[pyfunction]
 pub fn drive_title(profile: &str) -> PyResult<String> {
     Ok(parse_profile(profile)?.title)
+}
+
+/// The figures of a drive profile (TOML): name, value, source and confidence of each. Raises
+/// `mileage.errors.Refused` when it is none.
+#[pyfunction]
+pub fn drive_figures(profile: &str) -> PyResult<Vec<(&'static str, String, String, String)>> {
+    let profile = parse_profile(profile)?;
+    let row = |figure: &mileage_drive::profile::FigureText| {
+        let confidence = format!("{:?}", figure.confidence).to_lowercase();
+        (figure.name, figure.value.clone(), figure.source.clone(), confidence)
+    };
+    Ok(profile.describe().iter().map(row).collect())
+}
+
+/// Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down
+/// drive (`life`). `each(name, theory, simulated, tolerance, holds)` is told of every comparison; the answer is
+/// whether all hold.
+#[pyfunction]
+pub fn check_drives(py: Python<'_>, which: &str, each: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let mut all = true;
+    let mut tell = |rows: Vec<mileage_drive::check::Row>| -> PyResult<()> {
+        py.check_signals()?;
+        for row in rows {
+            all &= row.holds();
+            let holds = row.holds();
+            each.call1((row.name, row.theory, row.simulated, row.tolerance, holds))?;
+        }
+        Ok(())
+    };
+    match which {
+        "life" => tell(py.detach(life_of_the_scaled_drive))?,
+        "all" | "quick" => {
+            for case in cases().into_iter().filter(|case| which == "all" || case.quick) {
+                tell(py.detach(|| case.rows()))?;
+            }
+        }
+        _ => return Err(PyValueError::new_err(format!("which is {which:?}: expected all, quick or life"))),
+    }
+    Ok(all)
+}
+
+/// Unsigned 64-bit numbers as a `NumPy` array.
+fn array(py: Python<'_>, values: Vec<u64>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("numpy")?.call_method1("array", (values, "uint64"))
 }
 
 /// A virtual drive in virtual time, built from a profile (TOML).
@@ -100,6 +145,81 @@ impl PyDrive {
     /// What explains the drive's speed: name and value since power-on.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.drive.named_counters()
+    }
+
+    /// How things stand now: name and value.
+    fn gauges(&self) -> Vec<(&'static str, u64)> {
+        self.drive.named_gauges()
+    }
+
+    /// Names of the counters, in the order of `counter_array`.
+    fn counter_names(&self) -> Vec<&'static str> {
+        self.drive.counter_names().to_vec()
+    }
+
+    /// The counters since power-on as a `NumPy` array of `uint64`.
+    fn counter_array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let mut values = vec![0; self.drive.counter_names().len()];
+        self.drive.counters(&mut values);
+        array(py, values)
+    }
+
+    /// `working`, `read-only` or `dead`.
+    #[getter]
+    fn life(&self) -> &'static str {
+        match self.drive.life() {
+            Life::Working => "working",
+            Life::ReadOnly => "read-only",
+            Life::Dead => "dead",
+        }
+    }
+
+    /// Power off and on again; a drive at the end of its life may not come back.
+    fn power_cycle(&mut self) {
+        self.drive.power_cycle();
+    }
+
+    /// Erase everything, wear aside.
+    fn purge(&mut self) {
+        self.drive.purge();
+    }
+
+    /// Submit operations of one kind (`read`, `write`, `discard`, `flush`) and length at these offsets, all at the
+    /// same instant (nanoseconds; the present time when none is given, and never before it); when each is complete,
+    /// as a `NumPy` array. The clock does not move on to these completions: `idle` does that. Raises `ValueError`
+    /// when the drive refuses one; those before it are done.
+    #[pyo3(signature = (kind, offsets_bytes, length_bytes, at_ns = None))]
+    #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+    fn submit<'py>(
+        &mut self,
+        py: Python<'py>,
+        kind: &str,
+        offsets_bytes: Vec<u64>,
+        length_bytes: u64,
+        at_ns: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let kind = match kind {
+            "read" => RequestKind::Read,
+            "write" => RequestKind::Write,
+            "discard" => RequestKind::Discard,
+            "flush" => RequestKind::Flush,
+            _ => {
+                return Err(PyValueError::new_err(format!("kind is {kind:?}: expected read, write, discard or flush")));
+            }
+        };
+        let submit_ns = at_ns.unwrap_or(0).max(self.drive.now_ns());
+        let requests = offsets_bytes.iter();
+        let requests: Vec<Request> =
+            requests.map(|at| Request { kind, fua: false, offset_bytes: *at, length_bytes, submit_ns }).collect();
+        let mut out = Vec::with_capacity(requests.len());
+        let drive = &mut self.drive;
+        py.detach(|| drive.submit(&requests, &mut out));
+        for completion in &out {
+            if let Status::Refused(refusal) = completion.status {
+                return Err(PyValueError::new_err(format!("the drive refused: {refusal}")));
+            }
+        }
+        array(py, out.iter().map(|completion| completion.complete_ns).collect())
     }
 
     /// The whole state, to be given to `restore`.

@@ -22,6 +22,7 @@ _COMMANDS = {
         "mileage.cli.selftest",
         "Our own false alarms, coverage and power, where the truth is known.",
     ),
+    "drive": ("mileage.cli.drive", "Virtual drives: data sheets, a run on one, theory against simulation."),
     "doctor": ("mileage.cli.doctor", "What on this machine would spoil a measurement."),
 }
 

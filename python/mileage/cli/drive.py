@@ -1,0 +1,159 @@
+"""`mileage drive`: look at a virtual drive, drive one workload on it, and check the model against theory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+_PATTERNS = ("random_write", "sequential_write", "random_read", "sequential_read")
+
+
+@click.group("drive")
+def command() -> None:
+    """Virtual drives: their data sheets, one workload on one of them, and
+    theory against simulation.
+    """
+
+
+def _echo_json(value: object) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+@command.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def show(name: str, as_json: bool) -> None:
+    """Print the data sheet of the drive NAME (or of a profile, PATH.toml):
+    every figure with its source and how far to trust it.
+    """
+    from mileage._core import drive_figures, drive_title
+    from mileage.report.datasheet import data_sheet
+    from mileage.target.profiles import load_profile
+
+    profile = load_profile(name)
+    figures = drive_figures(profile)
+    if as_json:
+        keys = ("name", "value", "source", "confidence")
+        _echo_json([dict(zip(keys, figure, strict=True)) for figure in figures])
+        return
+    click.echo(data_sheet(drive_title(profile), figures), nl=False)
+
+
+@command.command("run")
+@click.argument("name")
+@click.option("--workload", "-w", type=click.Choice(_PATTERNS), default="random_write", show_default=True)
+@click.option(
+    "--record", "-r", default="4KiB", show_default=True, metavar="SIZE", help="Size of an operation."
+)
+@click.option("--depth", "-d", type=click.IntRange(1, 4096), default=32, show_default=True, metavar="N")
+@click.option("--size", metavar="SIZE", help="The part that is visited; default the whole drive.")
+@click.option("--passes", type=float, default=1.0, show_default=True, metavar="X", help="Times its bytes.")
+@click.option("--fill", is_flag=True, help="First write the whole drive once, in order.")
+@click.option("--idle", metavar="SECONDS", type=float, help="Let so much time pass before the run.")
+@click.option("--seed", type=int, default=1, show_default=True, metavar="N")
+@click.option(
+    "--from",
+    "state",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Begin with a drive that --save kept.",
+)
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep the drive as it is after the run.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The whole record as JSON.")
+def run(name: str, as_json: bool, state: Path | None, save: Path | None, **options: Any) -> None:
+    """Drive one workload on the virtual drive NAME and draw rate, latency
+    and counters. Exit status 3 if the drive ended the run.
+    """
+    import msgspec
+
+    from mileage._core import Drive
+    from mileage.errors import Refused, RunFailed
+    from mileage.report.datasheet import run_drawing
+    from mileage.target.profiles import load_profile
+
+    profile = load_profile(name)
+    try:
+        drive = Drive.restore(profile, state.read_bytes()) if state else Drive(profile)
+        if options["fill"]:
+            fill = _workload(
+                drive.capacity_bytes, "sequential_write", {**options, "record": "128KiB", "passes": 1.0}
+            )
+            drive.run(fill)
+        if options["idle"]:
+            drive.idle(int(options["idle"] * 1e9))
+        record = msgspec.json.decode(drive.run(_workload(drive.capacity_bytes, options["workload"], options)))
+    except ValueError as error:
+        raise Refused(f"{name}: {error}") from error
+    if save:
+        save.write_bytes(drive.save())
+    if as_json:
+        _echo_json({**record, "gauges": dict(drive.gauges()), "life": drive.life})
+    else:
+        click.echo(run_drawing(record, drive.gauges(), drive.life), nl=False)
+    if record["error"]:
+        raise RunFailed(f"{name}: {record['error']['message']}")
+
+
+def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str:
+    """The workload as JSON; its span is cut to whole records."""
+    from mileage._core import parse_bytes
+    from mileage.plan.workload import Stop, Workload
+
+    record_bytes = parse_bytes(options["record"])
+    wanted_bytes = parse_bytes(options["size"]) if options["size"] else capacity_bytes
+    span_bytes = wanted_bytes // record_bytes * record_bytes
+    order, _, direction = pattern.partition("_")
+    return Workload(
+        pattern="random" if order == "random" else "sequential",
+        read_percent=100 if direction == "read" else 0,
+        record_bytes=record_bytes,
+        span_start_bytes=0,
+        span_bytes=span_bytes,
+        depth=options["depth"],
+        threads=1,
+        stop=Stop(bytes=max(int(span_bytes * options["passes"]) // record_bytes, 1) * record_bytes),
+        seed=options["seed"],
+    ).to_json()
+
+
+@command.command("check")
+@click.option("--quick", is_flag=True, help="A part of it, in some seconds.")
+@click.option("--life", is_flag=True, help="Instead, wear out a 64 GB SLC drive at a thousandth: a minute.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def check(quick: bool, life: bool, as_json: bool) -> None:
+    """Print theory against simulation: write amplification of every policy,
+    saturation, links, queues, wear. Exit status 1 on a miss.
+    """
+    from mileage._core import check_drives
+    from mileage.errors import JudgedFailure
+
+    if quick and life:
+        raise click.UsageError("--quick and --life are different checks: give one of them")
+    rows: list[dict[str, Any]] = []
+
+    def told(name: str, theory: float, simulated: float, tolerance: float, holds: bool) -> None:
+        rows.append(
+            {"name": name, "theory": theory, "simulated": simulated, "tolerance": tolerance, "holds": holds}
+        )
+        if not as_json:
+            off = simulated / theory - 1 if theory else simulated
+            mark = "" if holds else "  MISS"
+            click.echo(f"{name:<68}{theory:>14,.3f}{simulated:>14,.3f}{off:>+10.3%}{mark}")
+
+    if not as_json:
+        click.echo(f"{'':<68}{'theory':>14}{'simulated':>14}{'off':>10}")
+    held = check_drives("life" if life else "quick" if quick else "all", told)
+    if as_json:
+        _echo_json(rows)
+    if not held:
+        misses = [row["name"] for row in rows if not row["holds"]]
+        raise JudgedFailure(f"{len(misses)} of {len(rows)} miss theory, first: {misses[0]}")

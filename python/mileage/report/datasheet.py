@@ -1,0 +1,95 @@
+"""A virtual drive on paper: its data sheet, and one run on it drawn in characters.
+
+Models plain lines, no escape codes. Refuses nothing: what is not there is left out.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+Figure = tuple[str, str, str, str]
+"""Name, value, source and confidence of one figure of a profile."""
+
+_BARS: Final = " ▁▂▃▄▅▆▇█"
+_COLUMNS: Final = 60
+_NS_PER_S: Final = 1e9
+#: Counters that a run is drawn with, if they moved: name, words.
+_DRAWN: Final = {
+    "flash_pages_programmed": "programs",
+    "gc_pages_moved": "moved by GC",
+    "blocks_erased": "erases",
+    "levelling_pages_moved": "moved for wear",
+    "map_pages_read": "map reads",
+    "full_merges": "full merges",
+}
+
+
+def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
+    """Every figure with its value, confidence and source, in lines of at most `width` columns."""
+    names = max(len(name) for name, *_ in figures)
+    values = max(len(value) for _, value, *_ in figures)
+    lines = [title, ""]
+    for name, value, source, confidence in figures:
+        head = f"{name:<{names}}  {value:>{values}}  {confidence:<9} "
+        body = textwrap.wrap(source, max(width - len(head), 20))
+        lines.append(head + body[0])
+        lines.extend(" " * len(head) + more for more in body[1:])
+    return "\n".join(lines) + "\n"
+
+
+def bars(values: Sequence[float], columns: int = _COLUMNS) -> str:
+    """Values as a row of bars, the largest at full height; neighbours are averaged to fit the columns."""
+    if not values:
+        return ""
+    columns = min(columns, len(values))
+    edges = [index * len(values) // columns for index in range(columns + 1)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+    top = max(means) or 1.0
+    return "".join(_BARS[round(mean / top * (len(_BARS) - 1))] for mean in means)
+
+
+def run_drawing(record: Mapping[str, Any], gauges: Sequence[tuple[str, int]], life: str) -> str:
+    """Rate, latency and the counters that moved over the run, and how the drive stands after it."""
+    series = record["series"]
+    seconds = series["interval_ns"] / _NS_PER_S
+    moved = zip(series["bytes_read"], series["bytes_written"], strict=True)
+    rate = [(read + written) / seconds / 1e6 for read, written in moved]
+    elapsed = record["elapsed_ns"] / _NS_PER_S
+    operations = record["ops_read"] + record["ops_written"]
+    total = record["bytes_read"] + record["bytes_written"]
+    lines = [
+        f"{operations:,} operations, {total / 1e6:,.1f} MB in {elapsed:.3f} s of the drive's time",
+        f"{total / elapsed / 1e6 if elapsed else 0:,.1f} MB/s, {operations / elapsed if elapsed else 0:,.0f} IOPS",
+        "",
+        _row("MB/s", rate),
+    ]
+    for key, name in (("latency_p50_ns", "p50 us"), ("latency_p99_ns", "p99 us")):
+        lines.append(_row(name, [value / 1e3 for value in series.get(key, [])]))
+    for key, name in _DRAWN.items():
+        totals = series["counters"].get(key, [])
+        steps = [b - a for a, b in pairwise([0, *totals])]
+        if any(steps):
+            lines.append(_row(name + "/s", [step / seconds for step in steps]))
+    counters = record["counters"]
+    written = counters.get("host_pages_written", 0)
+    if written:
+        amplification = counters["flash_pages_programmed"] / written
+        lines += ["", f"write amplification {amplification:.3f}"]
+    if record["error"]:
+        lines += ["", f"ended early: {record['error']['message']}"]
+    shown = [(name, value) for name, value in counters.items() if value]
+    lines += ["", "counters of this run", *_pairs(shown), "", f"the drive now: {life}", *_pairs(gauges)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, values: Sequence[float]) -> str:
+    if not values:
+        return f"{name:<18} not recorded"
+    return f"{name:<18}{bars(values)}  {min(values):,.0f} to {max(values):,.0f}"
+
+
+def _pairs(rows: Sequence[tuple[str, int]]) -> list[str]:
+    return [f"  {name:<24}{value:>16,}" for name, value in rows]

@@ -1,0 +1,87 @@
+"""`mileage drive`: data sheets, one workload on one drive, theory against simulation; and a drive in steps."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mileage
+from mileage.report.datasheet import bars, data_sheet
+from mileage.target.profiles import drive_names
+from tests.execute.conftest import run_mileage
+
+
+@pytest.mark.parametrize("name", drive_names())
+def test_a_data_sheet_names_every_figure_with_its_source(name: str) -> None:
+    result = run_mileage("drive", "show", name)
+    rows = json.loads(run_mileage("drive", "show", name, "--json").stdout)
+    assert result.returncode == 0, result.stderr
+    for row in rows:
+        line = next(line for line in result.stdout.splitlines() if line.startswith(f"{row['name']} "))
+        assert row["value"] in line
+        assert row["confidence"] in line
+        assert row["source"]
+
+
+def test_a_run_is_drawn_saved_and_continued(tmp_path: Path) -> None:
+    state = tmp_path / "aged"
+    few = ["--size", "64MiB", "--passes", "1"]
+    first = run_mileage("drive", "run", "plain-64gib", *few, "--save", str(state))
+    assert first.returncode == 0, first.stderr
+    assert "write amplification 1.000" in first.stdout
+    assert "MB/s" in first.stdout
+    record = json.loads(
+        run_mileage("drive", "run", "plain-64gib", *few, "--from", str(state), "--json").stdout
+    )
+    assert record["gauges"]["mapped_pages"] > 0
+    assert record["series"]["counters"]["free_blocks"]
+    assert record["life"] == "working"
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    for words, expected in [
+        (["run", "plain-64gib", "--size", "1TB"], "span"),
+        (["run", "no-such-drive"], "no-such-drive"),
+        (["check", "--quick", "--life"], "one of them"),
+    ]:
+        result = run_mileage("drive", *words)
+        assert result.returncode == 2, result.stdout
+        assert expected in result.stderr
+
+
+def test_the_quick_check_holds() -> None:
+    result = run_mileage("drive", "check", "--quick", "--json")
+    assert result.returncode == 0, result.stderr
+    rows = json.loads(result.stdout)
+    assert len(rows) > 30
+    assert all(row["holds"] for row in rows)
+
+
+def test_a_drive_goes_in_steps_and_counts_in_numpy() -> None:
+    drive = mileage.Drive("plain-64gib")
+    names = drive.counter_names()
+    before = drive.counter_array()
+    assert before.dtype == np.uint64
+    done = drive.submit("write", np.arange(8, dtype=np.uint64) * 4096, 4096)
+    assert done.shape == (8,)
+    assert (done > 0).all()
+    moved = dict(zip(names, drive.counter_array() - before, strict=True))
+    assert moved["host_pages_written"] == 8
+    drive.idle(int(done.max()))
+    later = drive.submit("read", [0], 4096)
+    assert later[0] > done.max()
+    with pytest.raises(ValueError, match="ends behind"):
+        drive.submit("write", [1 << 60], 4096)
+    with pytest.raises(ValueError, match="expected read"):
+        drive.submit("erase", [0], 4096)
+    assert drive.life == "working"
+    assert dict(drive.gauges())["mapped_pages"] == 8
+
+
+def test_bars_and_sheets_keep_their_width() -> None:
+    assert bars([]) == ""
+    assert bars([0, 1, 2, 4]) == " ▂▄█"
+    assert len(bars(list(range(1000)))) == 60
+    sheet = data_sheet("A drive", [("a_us", "1", "a long source " * 20, "source")], width=60)
+    assert max(map(len, sheet.splitlines())) <= 60
