@@ -263,11 +263,13 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
     /// Let a thread issue what it may at this time.
     #[inline]
     fn issue(&mut self, thread: u32, now_ns: u64) {
-        let mut step = self.step(thread, now_ns);
-        // A thread that never waits for a time can issue nothing more before a completion.
-        while self.waits && step == Step::Issue {
-            step = self.step(thread, now_ns);
-        }
+        let step = loop {
+            let step = self.step(thread, now_ns);
+            // A thread that never waits for a time can issue nothing more before a completion.
+            if !self.waits || step != Step::Issue {
+                break step;
+            }
+        };
         if self.waits {
             let until_ns = if let Step::WaitUntil(until_ns) = step { until_ns } else { NEVER };
             self.next.set(self.outstanding.len() as u32 + thread, until_ns);
@@ -355,18 +357,18 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
     #[inline]
     fn complete(&mut self, place: u32) -> u32 {
         let Outstanding { op, thread, refused, counted, submit_ns, complete_ns } = self.outstanding[place as usize];
-        self.threads[thread as usize].execution.complete(complete_ns);
+        let Thread { execution, record, last_ns, .. } = &mut self.threads[thread as usize];
+        execution.complete(complete_ns);
         if refused {
             return thread;
         }
-        let due_ns = self.due_ns.get(place as usize).copied().unwrap_or(submit_ns);
+        let due_ns = if self.due_ns.is_empty() { submit_ns } else { self.due_ns[place as usize] };
         self.observer.completed(&Completion { thread, op, due_ns, submit_ns, complete_ns, counted });
         self.last_ns = complete_ns;
         self.work += 1 + (u64::from(op.length_bytes) >> 12);
         if !counted {
             return thread;
         }
-        let Thread { record, last_ns, .. } = &mut self.threads[thread as usize];
         let (bytes, latency_ns) = (u64::from(op.length_bytes), complete_ns - submit_ns);
         let (mut bytes_read, mut bytes_written) = (0, 0);
         match op.kind {
