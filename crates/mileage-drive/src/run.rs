@@ -5,8 +5,7 @@
 //! run begins where the device's clock stands and leaves it at the last completion.
 //!
 //! # Refused here
-//! Verification: a virtual drive keeps no content, so that there is nothing to compare. A file for each thread: there
-//! are no files on it.
+//! A file for each thread: a virtual drive is one device. Verification: it keeps no content to compare with.
 
 use crate::device::{self, BlockDevice, Refusal, Request, RequestKind, Status};
 use crate::earliest::{Earliest, NEVER};
@@ -78,7 +77,7 @@ pub fn run<D: BlockDevice, O: Observer>(
         return Err(Error::SpanBehindDrive { end_bytes, capacity_bytes });
     }
     let (record_bytes, sector_bytes) = (workload.record_bytes, device.sector_bytes());
-    if !record_bytes.is_multiple_of(sector_bytes) {
+    if !workload.lengths_are_multiples_of(sector_bytes) {
         return Err(Error::RecordNotSectors { record_bytes, sector_bytes });
     }
     if workload.verify != Verify::Off {
@@ -184,7 +183,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         };
         let places: usize = (0..workload.threads).map(at_once).sum();
         let waiting = if workload.waits() { workload.threads as usize } else { 0 };
-        let due = if workload.load.open.is_some() { places } else { 0 };
+        let due = if workload.has_due_times() { places } else { 0 };
         let names = device.counter_names();
         let series_names = device.series_names();
         Ok(Self {

@@ -2,7 +2,7 @@
 
 use crate::execution::OpKind;
 use crate::load::Load;
-use crate::pattern::PatternKind;
+use crate::pattern::{PatternKind, pauses};
 use crate::workload::Workload;
 
 impl Workload {
@@ -35,7 +35,26 @@ impl Workload {
     /// Whether a driver may be told to wait for a time.
     pub fn waits(&self) -> bool {
         let Load { open, cap, think, .. } = &self.load;
-        open.is_some() || cap.is_some() || think.is_some()
+        let own = match &self.pattern {
+            PatternKind::Access { lines } => pauses(lines),
+            PatternKind::Trace { timed, .. } => *timed,
+            _ => false,
+        };
+        own || open.is_some() || cap.is_some() || think.is_some()
+    }
+
+    /// Whether operations have due times of their own ([`crate::Execution::due_ns`]): the open loop, and a trace that
+    /// keeps its times.
+    pub fn has_due_times(&self) -> bool {
+        self.load.open.is_some() || matches!(self.pattern, PatternKind::Trace { timed: true, .. })
+    }
+
+    /// Whether a sync may come before the end.
+    pub fn syncs_on_the_way(&self) -> bool {
+        match &self.pattern {
+            PatternKind::Trace { operations, .. } if operations.iter().any(|op| op.kind == OpKind::Sync) => true,
+            _ => self.sync_every > 0,
+        }
     }
 
     /// Length of the longest operation, in bytes.

@@ -1,12 +1,9 @@
 //! The execution contract's one implementation of rules: what to issue, when to wait, when it is done.
 
 use crate::gates::{Gate, Gates};
-use crate::pattern::{Records, below, stream};
+use crate::pattern::{Chunk, Source};
 use crate::workload::{Error, Sync, Workload};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
-
-const LOOKAHEAD: usize = 64;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -20,6 +17,14 @@ pub enum OpKind {
     Sync,
     /// Give up `length_bytes` at `offset_bytes`: TRIM on a device, a hole in a file.
     Discard,
+}
+
+impl OpKind {
+    /// Whether the target is another afterwards.
+    #[inline]
+    fn changes(self) -> bool {
+        matches!(self, Self::Write | Self::Discard)
+    }
 }
 
 /// One operation of a thread.
@@ -82,12 +87,7 @@ impl Observer for Unobserved {
 /// One thread of a workload under way.
 #[derive(Clone, Debug)]
 pub struct Execution {
-    records: Records,
-    mix: Xoshiro256PlusPlus,
-    read_percent: u64,
-    discard_percent: u64,
-    record_bytes: u32,
-    span_start_bytes: u64,
+    source: Source,
     depth: u32,
     in_flight: u32,
     /// From this time on nothing is issued; known once the first call has told the time.
@@ -95,9 +95,11 @@ pub struct Execution {
     start_ns: Option<u64>,
     /// How long operations are issued, warm-up included; `None` for ever.
     duration_ns: Option<u64>,
-    /// Operations not yet generated.
+    /// Operations and bytes not yet generated. Bytes only where operations differ in size; the operation that reaches
+    /// the limit may pass it, and what it passed it by still counts when the warm-up gives bytes back.
     remaining: u64,
-    upcoming: Vec<Op>,
+    remaining_bytes: i64,
+    chunk: Chunk,
     cursor: usize,
     /// The last completion told.
     last_ns: u64,
@@ -122,22 +124,18 @@ impl Execution {
         workload.check()?;
         assert!(thread < workload.threads, "thread {thread} of {}", workload.threads);
         Ok(Self {
-            records: Records::new(workload, thread),
-            mix: stream(workload.seed, thread, 1),
-            read_percent: u64::from(workload.read_percent),
-            discard_percent: u64::from(workload.discard_percent),
-            record_bytes: workload.record_bytes,
-            span_start_bytes: workload.span_start_bytes,
+            source: Source::new(workload, thread),
             depth: workload.depth,
             in_flight: 0,
             deadline_ns: u64::MAX,
             start_ns: None,
             duration_ns: workload.stop.time_ns.map(|time_ns| time_ns + workload.load.warm_up_ns),
-            remaining: workload.operations_of(thread),
-            upcoming: Vec::with_capacity(LOOKAHEAD),
+            remaining: workload.limit_of(thread),
+            remaining_bytes: i64::try_from(workload.bytes_of(thread)).unwrap_or(i64::MAX),
+            chunk: Chunk::new(),
             cursor: 0,
             last_ns: 0,
-            gates: Gates::of(workload, thread, LOOKAHEAD).map(Box::new),
+            gates: Gates::of(workload, thread).map(Box::new),
             sync: workload.sync,
             dirty: false,
             expired: false,
@@ -168,12 +166,12 @@ impl Execution {
         }
         let before = out.len();
         while self.in_flight < self.depth && !self.expired {
-            if self.cursor == self.upcoming.len() && (SHOWN && out.len() > before || !self.refill()) {
+            if self.cursor == self.chunk.ops.len() && (SHOWN && out.len() > before || !self.refill()) {
                 break;
             }
-            let op = self.upcoming[self.cursor];
+            let op = self.chunk.ops[self.cursor];
             self.cursor += 1;
-            self.dirty |= op.kind != OpKind::Read;
+            self.dirty |= op.kind.changes();
             self.in_flight += 1;
             out.push(op);
         }
@@ -218,11 +216,11 @@ impl Execution {
             if self.in_flight == self.depth || gates.alone(self.in_flight) {
                 break Step::AwaitCompletion;
             }
-            let used_up = self.cursor == self.upcoming.len();
+            let used_up = self.cursor == self.chunk.ops.len();
             if self.expired || used_up && (SHOWN && out.len() > before || !self.refill_through(&mut gates)) {
                 break Step::Done;
             }
-            match gates.gate(self.cursor, at_ns, last_ns, self.in_flight) {
+            match gates.gate(&self.chunk, self.cursor, at_ns, last_ns, self.in_flight) {
                 Gate::Open => {}
                 Gate::Completion => break Step::AwaitCompletion,
                 Gate::Until(until_ns) => {
@@ -236,13 +234,16 @@ impl Execution {
                     continue;
                 }
             }
-            let op = self.upcoming[self.cursor];
-            gates.issue(self.cursor, &op, at_ns, start_ns);
+            let op = self.chunk.ops[self.cursor];
+            gates.issue(&self.chunk, self.cursor, at_ns, start_ns);
             self.cursor += 1;
-            self.dirty |= op.kind != OpKind::Read;
             self.in_flight += 1;
-            // What the warm-up does comes on top of what the stop rule counts.
-            self.remaining = self.remaining.saturating_add(u64::from(!gates.counted()));
+            self.dirty = op.kind.changes() || (self.dirty && op.kind != OpKind::Sync);
+            if !gates.counted() {
+                // What the warm-up does comes on top of what the stop rule counts.
+                self.remaining = self.remaining.saturating_add(u64::from(op.kind != OpKind::Sync));
+                self.remaining_bytes = self.remaining_bytes.saturating_add(i64::from(op.length_bytes));
+            }
             out.push(op);
         };
         let step = match held {
@@ -294,7 +295,7 @@ impl Execution {
     /// The operations that will be issued next, in order, as far as they are known, syncs on the way left out; more
     /// become known only when all of these are issued. A driver may look at them to prepare, never reorder them.
     pub fn upcoming(&mut self) -> &[Op] {
-        if self.cursor == self.upcoming.len() && !self.expired {
+        if self.cursor == self.chunk.ops.len() && !self.expired {
             if let Some(mut gates) = self.gates.take() {
                 self.refill_through(&mut gates);
                 self.gates = Some(gates);
@@ -302,44 +303,31 @@ impl Execution {
                 self.refill();
             }
         }
-        &self.upcoming[self.cursor..]
+        &self.chunk.ops[self.cursor..]
     }
 
     fn refill_through(&mut self, gates: &mut Gates) -> bool {
         let more = self.refill();
-        gates.schedule(self.upcoming.len());
+        gates.schedule(&mut self.chunk);
         more
     }
 
     /// Generate the next chunk; false when nothing is left.
     #[inline(never)]
     fn refill(&mut self) -> bool {
-        let count = self.remaining.min(LOOKAHEAD as u64);
-        self.remaining -= count;
+        let bytes = u64::try_from(self.remaining_bytes).unwrap_or(0);
+        self.source.fill(self.remaining, bytes, &mut self.chunk);
         self.cursor = 0;
-        self.upcoming.clear();
-        for _ in 0..count {
-            let kind = self.kind();
-            let offset_bytes = self.span_start_bytes + self.records.next() * u64::from(self.record_bytes);
-            self.upcoming.push(Op { kind, length_bytes: self.record_bytes, offset_bytes });
-        }
-        count > 0
-    }
-
-    /// What the next operation does; one draw for the discards and one for the reads, as far as there is a choice.
-    #[inline]
-    fn kind(&mut self) -> OpKind {
-        let mut drawn = |percent| match percent {
-            0 => false,
-            100 => true,
-            percent => below(&mut self.mix, 100) < percent,
-        };
-        if drawn(self.discard_percent) {
-            OpKind::Discard
-        } else if drawn(self.read_percent) {
-            OpKind::Read
+        let ops = &self.chunk.ops;
+        if matches!(self.source, Source::Records(_)) {
+            self.remaining -= ops.len() as u64;
         } else {
-            OpKind::Write
+            let counted = ops.iter().filter(|op| op.kind != OpKind::Sync);
+            let (count, bytes) =
+                counted.fold((0, 0), |(count, bytes), op| (count + 1, bytes + i64::from(op.length_bytes)));
+            self.remaining -= count;
+            self.remaining_bytes = self.remaining_bytes.saturating_sub(bytes);
         }
+        !ops.is_empty()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::content::Content;
 use crate::load::Load;
-use crate::pattern::PatternKind;
+use crate::pattern::{IorOrder, PatternKind, dealt, unequal_share};
 use mileage_units::format_bytes;
 use serde::{Deserialize, Serialize};
 
@@ -45,11 +45,12 @@ pub enum Verify {
     All,
 }
 
-/// When a run ends: at the first limit reached. Bytes and operations are totals over all threads.
+/// When a run ends: at the first limit reached; a trace ends by itself too. Bytes and operations are totals over all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// Bytes moved; a multiple of the record.
+    /// Bytes moved; a multiple of the record. Where operations differ in size, a thread ends with the one that reaches
+    /// its share.
     #[serde(default)]
     pub bytes: Option<u64>,
     /// Operations issued.
@@ -69,17 +70,18 @@ pub struct Workload {
     /// Share of operations that read, 0 to 100 percent of those that do not discard; the others write. Drawn per
     /// operation, seeded.
     pub read_percent: u8,
-    /// Size of every operation in bytes, 512 to 1 GiB, a multiple of 512.
+    /// Size of every operation in bytes (of the largest, where they differ), 512 to 1 GiB, a multiple of 512.
     pub record_bytes: u32,
-    /// First byte of the span, a multiple of the record.
+    /// First byte of the span, a multiple of the record; of 512 bytes where operations differ in size.
     pub span_start_bytes: u64,
-    /// Length of the span, a multiple of the record, with at least one record for each thread that shares it.
+    /// Length of the span, a multiple of the record (of 512 bytes where operations differ in size): at most 2^40 records,
+    /// and at least one, for each thread if the pattern divides the span among them.
     pub span_bytes: u64,
     /// Operations outstanding per thread, 1 to 4096, held constant (closed loop).
     pub depth: u32,
     /// Threads, 1 to 1024.
     pub threads: u32,
-    /// When to stop; at least one limit.
+    /// When to stop; at least one limit, unless the pattern is a trace.
     pub stop: Stop,
     /// Source of every random choice.
     pub seed: u64,
@@ -208,30 +210,14 @@ impl Workload {
         in_range("read_percent", u64::from(self.read_percent), 0, 100)?;
         in_range("depth", u64::from(self.depth), 1, u64::from(Self::DEPTH_MAX))?;
         in_range("threads", u64::from(self.threads), 1, u64::from(Self::THREADS_MAX))?;
-        multiple("span_start_bytes", self.span_start_bytes, record)?;
-        multiple("span_bytes", self.span_bytes, record)?;
-        let sharing = if self.files == Files::Shared { u64::from(self.threads) } else { 1 };
-        in_range("records in the span", self.records(), sharing, u64::from(u32::MAX))?;
-        if self.span_start_bytes.checked_add(self.span_bytes).is_none() {
-            return Err(Error::OutOfRange {
-                what: "span_start_bytes",
-                found: self.span_start_bytes,
-                min: 0,
-                max: u64::MAX - self.span_bytes,
-            });
-        }
-        let threads = u64::from(self.threads);
-        if let Some(bytes) = self.stop.bytes {
-            multiple("stop.bytes", bytes, record)?;
-            in_range("stop.bytes", bytes, record * threads, u64::MAX)?;
-        }
+        self.check_span()?;
         if let Some(operations) = self.stop.operations {
-            in_range("stop.operations", operations, threads, u64::MAX)?;
+            in_range("stop.operations", operations, u64::from(self.threads), u64::MAX)?;
         }
         if let Some(time_ns) = self.stop.time_ns {
             in_range("stop.time_ns", time_ns, 1, u64::MAX / 2)?;
         }
-        if self.stop == Stop::default() {
+        if self.stop == Stop::default() && !matches!(self.pattern, PatternKind::Trace { .. }) {
             return Err(Error::Endless);
         }
         self.load.check()?;
@@ -244,19 +230,7 @@ impl Workload {
                 expected: "without a sync there is none between writes either: choose sync fsync or fdatasync",
             });
         }
-        self.check_built()
-    }
-
-    /// What has a name in the value and no code yet.
-    fn check_built(&self) -> Result<(), Error> {
-        let known = [PatternKind::Sequential, PatternKind::Shuffled, PatternKind::Random].contains(&self.pattern);
-        let refuse = |what, found: &dyn std::fmt::Debug| {
-            Err(Error::Refused { what, found: format!("{found:?}"), expected: "not built yet" })
-        };
-        if !known {
-            return refuse("pattern", &self.pattern);
-        }
-        Ok(())
+        self.check_pattern()
     }
 
     /// Records in the span.
@@ -264,15 +238,55 @@ impl Workload {
         self.span_bytes / u64::from(self.record_bytes)
     }
 
-    /// Operations that a thread does at most: its share of the total, the first threads taking the remainder.
+    /// First record and number of records of a thread's share of the span, for a pattern that divides it.
+    pub(crate) fn share_of(&self, thread: u32) -> (u64, u64) {
+        match self.files {
+            Files::Shared => share(self.records(), thread, self.threads),
+            Files::PerThread => (0, self.records()),
+        }
+    }
+
+    /// Number of the file that a thread works on, 0 to `threads` - 1, when each has its own ([`Files::PerThread`]): its
+    /// own number, unless the pattern says whose part it visits; 0 for all in a shared file.
+    pub fn file_of(&self, thread: u32) -> u32 {
+        match (self.files, &self.pattern) {
+            (Files::Shared, _) => 0,
+            (Files::PerThread, PatternKind::Ior { order: IorOrder::Reordered { tasks }, .. }) => {
+                ((u64::from(thread) + u64::from(*tasks)) % u64::from(self.threads)) as u32
+            }
+            (Files::PerThread, _) => thread,
+        }
+    }
+
+    /// Operations that a thread does at most, syncs not counted: its share of the total, the first threads taking the
+    /// remainder. Where operations differ in size, a byte limit is kept by [`Workload::bytes_of`] instead.
     pub fn operations_of(&self, thread: u32) -> u64 {
-        let by_bytes = self.stop.bytes.map(|bytes| bytes / u64::from(self.record_bytes));
-        let total = match (by_bytes, self.stop.operations) {
-            (Some(a), Some(b)) => a.min(b),
-            (Some(a), None) | (None, Some(a)) => a,
-            (None, None) => return u64::MAX,
-        };
-        share(total, thread, self.threads).1
+        let limit = self.limit_of(thread);
+        match &self.pattern {
+            PatternKind::Trace { operations, .. } => limit.min(dealt(operations, thread, self.threads)),
+            _ => limit,
+        }
+    }
+
+    /// Operations after which the stop rule ends a thread.
+    pub(crate) fn limit_of(&self, thread: u32) -> u64 {
+        let in_bytes =
+            |bytes| if self.pattern.is_own_master() { u64::MAX } else { bytes / u64::from(self.record_bytes) };
+        let by_bytes = self.stop.bytes.map_or(u64::MAX, in_bytes);
+        let total = by_bytes.min(self.stop.operations.unwrap_or(u64::MAX));
+        unequal_share(self, thread, total).unwrap_or_else(|| match total {
+            u64::MAX => total,
+            total => share(total, thread, self.threads).1,
+        })
+    }
+
+    /// Bytes after which a thread ends, with the operation that reaches them: for patterns whose operations differ in
+    /// size; [`u64::MAX`] without a byte limit and for all others.
+    pub fn bytes_of(&self, thread: u32) -> u64 {
+        match self.stop.bytes {
+            Some(bytes) if self.pattern.is_own_master() => share(bytes, thread, self.threads).1,
+            _ => u64::MAX,
+        }
     }
 }
 

@@ -14,8 +14,7 @@ const REGISTERED: Api = Api::Uring { registered: true, batch: 0, sqpoll: false, 
 const PLAIN: Api = Api::Uring { registered: false, batch: 0, sqpoll: false, iopoll: false };
 
 /// What the suite may ask of the ring.
-const RING: Scope =
-    Scope { target_bytes: TARGET_BYTES, depth_max: 64, loads: true, warm_up: true, syncs: true, discards: true };
+const RING: Scope = Scope::whole(TARGET_BYTES, 64);
 
 fn over_ring(path: &Path) -> Options {
     Options { api: REGISTERED, ..Options::new(path) }

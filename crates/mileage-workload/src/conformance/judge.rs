@@ -4,7 +4,7 @@ use super::{Log, expected};
 use crate::execution::{Completion, Op, OpKind};
 use crate::load::{Cap, Think};
 use crate::pace::CATCH_UP_NS;
-use crate::{Sync, Workload};
+use crate::{PatternKind, Sync, Workload};
 use std::collections::BTreeMap;
 
 /// What the contract says of a log, or the clause it breaks.
@@ -31,10 +31,10 @@ fn judge_thread(workload: &Workload, thread: u32, done: &[Completion]) -> Result
     clause(done.iter().all(|it| it.submit_ns <= it.complete_ns), "a completion before its submission")?;
     judge_depth(workload, done)?;
     let (syncs, moves): (Vec<Completion>, Vec<Completion>) = done.iter().partition(|it| it.op.kind == OpKind::Sync);
-    let (due, order) = judge_order(workload, thread, &moves)?;
-    judge_syncs(workload, &order, &moves, &syncs)?;
-    judge_end(workload, thread, &moves, order.len())?;
-    judge_starts(workload, &moves, &due)?;
+    let plan = judge_order(workload, thread, &moves)?;
+    judge_syncs(workload, &plan, &moves, &syncs)?;
+    judge_end(workload, thread, &moves, &plan)?;
+    judge_starts(workload, &moves, &plan.due_ns)?;
     judge_rates(workload, &moves)
 }
 
@@ -64,20 +64,32 @@ fn key(op: &Op) -> (u64, u32, u8) {
     (op.offset_bytes, op.length_bytes, kind)
 }
 
-/// The operations are the first ones of the workload's order. Returns their due times since the thread's start, and
-/// the order up to the last of them with the syncs in it.
-fn judge_order(workload: &Workload, thread: u32, moves: &[Completion]) -> Result<(Vec<u64>, Vec<Op>), String> {
-    // Every operation may have a sync before it.
-    let whole = expected(workload, thread, 2 * moves.len() + 2);
-    let (mut order, mut due, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
-    for (op, due_ns) in whole {
+/// What the workload says of the operations that were found.
+struct Plan {
+    /// All of them in order, with the syncs between them.
+    order: Vec<Op>,
+    /// Their due times since the thread's start, without the syncs.
+    due_ns: Vec<u64>,
+    /// Syncs that come next in the order.
+    syncs_behind: usize,
+    /// No further operation follows: a trace has ended.
+    ended: bool,
+}
+
+/// The operations are the first ones of the workload's order.
+fn judge_order(workload: &Workload, thread: u32, moves: &[Completion]) -> Result<Plan, String> {
+    // Every operation may have a sync before it, and in a trace several.
+    let trace = matches!(workload.pattern, PatternKind::Trace { .. });
+    let whole = expected(workload, thread, if trace { usize::MAX } else { 2 * moves.len() + 2 });
+    let (mut order, mut due_ns, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+    for (op, due) in &whole {
         if wanted.len() == moves.len() {
             break;
         }
-        order.push(op);
+        order.push(*op);
         if op.kind != OpKind::Sync {
-            wanted.push(key(&op));
-            due.push(due_ns);
+            wanted.push(key(op));
+            due_ns.push(*due);
         }
     }
     clause(wanted.len() == moves.len(), "more operations than the stop rule allows")?;
@@ -85,13 +97,15 @@ fn judge_order(workload: &Workload, thread: u32, moves: &[Completion]) -> Result
     found.sort_unstable();
     wanted.sort_unstable();
     clause(found == wanted, "not the operations that the workload says, in its order")?;
-    Ok((due, order))
+    let syncs_behind = whole[order.len()..].iter().take_while(|(op, _)| op.kind == OpKind::Sync).count();
+    let ended = trace && order.len() + syncs_behind == whole.len();
+    Ok(Plan { order, due_ns, syncs_behind, ended })
 }
 
 /// Syncs stand where the order has them, and one at the end if anything was changed since the last.
-fn judge_syncs(workload: &Workload, order: &[Op], moves: &[Completion], syncs: &[Completion]) -> Result<(), String> {
+fn judge_syncs(workload: &Workload, plan: &Plan, moves: &[Completion], syncs: &[Completion]) -> Result<(), String> {
     let (mut before, mut at, mut dirty) = (Vec::new(), 0, false);
-    for op in order {
+    for op in &plan.order {
         match op.kind {
             OpKind::Sync => {
                 before.push(at);
@@ -103,10 +117,11 @@ fn judge_syncs(workload: &Workload, order: &[Op], moves: &[Completion], syncs: &
             }
         }
     }
-    if dirty && workload.sync != Sync::None {
-        before.push(at);
-    }
-    clause(syncs.len() == before.len(), "a missing or a needless sync")?;
+    let final_one = usize::from(dirty && workload.sync != Sync::None);
+    let least = before.len() + final_one;
+    let most = before.len() + final_one.max(plan.syncs_behind);
+    clause((least..=most).contains(&syncs.len()), "a missing or a needless sync")?;
+    before.resize(syncs.len(), at);
     for (sync, at) in syncs.iter().zip(before) {
         // The submission order of what is between two syncs is free; their number before a sync is not.
         let earlier = moves.iter().filter(|it| it.complete_ns <= sync.submit_ns).count();
@@ -118,21 +133,25 @@ fn judge_syncs(workload: &Workload, order: &[Op], moves: &[Completion], syncs: &
 }
 
 /// The stop rule, of what is counted.
-fn judge_end(workload: &Workload, thread: u32, moves: &[Completion], planned: usize) -> Result<(), String> {
+fn judge_end(workload: &Workload, thread: u32, moves: &[Completion], plan: &Plan) -> Result<(), String> {
     let counted = moves.iter().filter(|it| it.counted).count() as u64;
     let first_counted = moves.iter().position(|it| it.counted).unwrap_or(moves.len());
     clause(moves[first_counted..].iter().all(|it| it.counted), "an operation after the warm-up was not counted")?;
-    let limit = workload.operations_of(thread);
-    clause(counted <= limit, "more operations than the stop rule allows")?;
+    let (limit, limit_bytes) = (workload.operations_of(thread), workload.bytes_of(thread));
+    let bytes = moves.iter().filter(|it| it.counted).map(|it| u64::from(it.op.length_bytes)).sum::<u64>();
+    let met = counted == limit || bytes >= limit_bytes;
+    let last = plan.order.iter().rfind(|op| op.kind != OpKind::Sync).map_or(0, |op| u64::from(op.length_bytes));
+    let before_last = bytes.saturating_sub(last);
+    clause(counted <= limit && before_last < limit_bytes, "more operations than the stop rule allows")?;
     let Some(first) = moves.first() else {
-        return clause(limit == 0 || workload.stop.time_ns.is_some() || planned == 0, "no operation at all");
+        return clause(met || workload.stop.time_ns.is_some() || plan.ended, "no operation at all");
     };
     let warm_up_ns = workload.load.warm_up_ns;
     if let Some(warm) = moves[..first_counted].last() {
         clause(warm.submit_ns - first.submit_ns < warm_up_ns, "an operation after the warm-up was not counted")?;
     }
     match workload.stop.time_ns {
-        None => clause(counted == limit, "fewer operations than the stop rule says"),
+        None => clause(met || plan.ended, "fewer operations than the stop rule says"),
         Some(time_ns) => {
             let late = moves.iter().any(|it| it.submit_ns - first.submit_ns >= time_ns + warm_up_ns);
             clause(!late, "issued after the time limit")
@@ -142,7 +161,7 @@ fn judge_end(workload: &Workload, thread: u32, moves: &[Completion], planned: us
 
 /// Nothing before it was due, and due when the workload says.
 fn judge_starts(workload: &Workload, moves: &[Completion], due: &[u64]) -> Result<(), String> {
-    if workload.load.open.is_none() {
+    if !workload.has_due_times() {
         return clause(moves.iter().all(|it| it.due_ns == it.submit_ns), "in the closed loop, due is when submitted");
     }
     clause(moves.iter().all(|it| it.due_ns <= it.submit_ns), "an operation was submitted before it was due")?;
@@ -163,16 +182,23 @@ fn judge_starts(workload: &Workload, moves: &[Completion], due: &[u64]) -> Resul
 /// Caps and pauses.
 fn judge_rates(workload: &Workload, moves: &[Completion]) -> Result<(), String> {
     if let Some(cap) = workload.load.cap {
-        let (rate, amount) = match cap {
-            Cap::OperationsPerS(rate) => (rate, 1),
-            Cap::BytesPerS(rate) => (rate, u64::from(workload.record_bytes)),
+        let rate = match cap {
+            Cap::OperationsPerS(rate) | Cap::BytesPerS(rate) => rate as f64,
         };
-        let gap_ns = amount as f64 * f64::from(workload.threads) * 1e9 / rate as f64;
+        let amount = |it: &Completion| match cap {
+            Cap::OperationsPerS(_) => 1.0,
+            Cap::BytesPerS(_) => f64::from(it.op.length_bytes),
+        };
         for (at, it) in moves.iter().enumerate() {
-            for (later_at, later) in moves.iter().enumerate().skip(at + 1) {
-                let least_ns = gap_ns * (later_at - at) as f64 - CATCH_UP_NS as f64 - 2.0;
+            let mut before = it;
+            let mut least_ns = -(CATCH_UP_NS as f64) - 2.0;
+            for later in &moves[at + 1..] {
+                least_ns += amount(before) * f64::from(workload.threads) * 1e9 / rate;
+                // Of those submitted together it is not known which came first.
+                let together = later.submit_ns == before.submit_ns;
                 let apart_ns = (later.submit_ns - it.submit_ns) as f64;
-                clause(apart_ns >= least_ns, "faster than the cap")?;
+                clause(together || apart_ns >= least_ns, "faster than the cap")?;
+                before = later;
             }
         }
     }

@@ -5,11 +5,12 @@
 //! the order is an [`Execution`] turned by a device that completes at once ([`expected`]); the crate's tests compare
 //! that order with independent sources.
 
+mod draw;
 mod judge;
 
 use crate::execution::{Completion, Execution, Observer, Op, Step};
-use crate::pattern::{below, stream};
-use crate::{Cap, Content, Load, Open, PatternKind, Ramp, Spacing, Stop, Sync, Think, Workload};
+use crate::{Stop, Workload};
+pub use draw::random_workload;
 pub use judge::judge;
 
 /// Collects completions.
@@ -38,83 +39,24 @@ pub struct Scope {
     pub syncs: bool,
     /// Discards.
     pub discards: bool,
+    /// Patterns whose operations differ in size, and bring their own times and syncs: access specifications and traces.
+    pub own_sizes: bool,
+    /// A file for each thread; the target is a folder of them.
+    pub files: bool,
 }
 
 impl Scope {
     /// Everything that can be asked of a driver of one target.
-    pub fn whole(target_bytes: u64, depth_max: u32) -> Self {
-        Self { target_bytes, depth_max, loads: true, warm_up: true, syncs: true, discards: true }
+    pub const fn whole(target_bytes: u64, depth_max: u32) -> Self {
+        let (loads, warm_up, syncs, discards, own_sizes) = (true, true, true, true, true);
+        Self { target_bytes, depth_max, loads, warm_up, syncs, discards, own_sizes, files: false }
     }
 
     /// Reads and writes in the closed loop, a sync at the end.
-    pub fn plain(target_bytes: u64, depth_max: u32) -> Self {
-        Self { target_bytes, depth_max, loads: false, warm_up: false, syncs: false, discards: false }
+    pub const fn plain(target_bytes: u64, depth_max: u32) -> Self {
+        let (loads, warm_up, syncs, discards, own_sizes) = (false, false, false, false, false);
+        Self { target_bytes, depth_max, loads, warm_up, syncs, discards, own_sizes, files: false }
     }
-}
-
-/// A random valid workload inside the scope.
-pub fn random_workload(seed: u64, scope: &Scope) -> Workload {
-    let mut rng = stream(seed, 0, 2);
-    let mut draw = |count: u64| below(&mut rng, count);
-    let target_bytes = scope.target_bytes;
-    let record_bytes = 512_u32 << draw(7);
-    let threads = 1 + draw(4) as u32;
-    let record = u64::from(record_bytes);
-    let records = (u64::from(threads) + draw(200)).min(target_bytes / record);
-    let start = draw(target_bytes / record - records + 1);
-    let limit = (u64::from(threads) + draw(400)) * record;
-    let sync = [Sync::None, Sync::Fsync, Sync::Fdatasync][draw(3) as usize];
-    Workload {
-        pattern: [PatternKind::Sequential, PatternKind::Shuffled, PatternKind::Random][draw(3) as usize].clone(),
-        read_percent: [0, 30, 100][draw(3) as usize],
-        record_bytes,
-        span_start_bytes: start * record,
-        span_bytes: records * record,
-        depth: 1 + draw(u64::from(scope.depth_max)) as u32,
-        threads,
-        stop: Stop {
-            bytes: Some(limit),
-            operations: (draw(2) == 0).then(|| u64::from(threads) + draw(400)),
-            time_ns: (draw(3) == 0).then(|| 1 + draw(2_000_000)),
-        },
-        seed: draw(u64::MAX),
-        content: Content::Incompressible,
-        sync,
-        sync_timed: draw(2) == 0,
-        sync_every: if scope.syncs && sync != Sync::None { [0, 1, 7][draw(3) as usize] } else { 0 },
-        discard_percent: if scope.discards { [0, 0, 20][draw(3) as usize] } else { 0 },
-        load: random_load(scope, &mut draw),
-        ..Workload::default()
-    }
-}
-
-/// A load under which the suite's workloads take some ten milliseconds at most.
-fn random_load(scope: &Scope, draw: &mut impl FnMut(u64) -> u64) -> Load {
-    let mut load = Load::default();
-    if scope.warm_up {
-        load.warm_up_ns = [0, 0, 500_000][draw(3) as usize];
-    }
-    if !scope.loads {
-        return load;
-    }
-    let rate = 20_000 + draw(200_000);
-    match draw(4) {
-        0 => {}
-        1 => {
-            let ramp = Ramp { to_operations_per_s: 20_000 + draw(200_000), over_ns: 1 + draw(5_000_000) };
-            load.open = Some(Open {
-                operations_per_s: rate,
-                spacing: [Spacing::Constant, Spacing::Poisson][draw(2) as usize],
-                ramp: (draw(2) == 0).then_some(ramp),
-            });
-        }
-        2 => load.cap = Some([Cap::OperationsPerS(rate), Cap::BytesPerS(rate << 12)][draw(2) as usize]),
-        _ => load.think = Some(Think { pause_ns: 1 + draw(100_000), every_operations: 1 + draw(20) }),
-    }
-    if load.cap.is_some() && draw(2) == 0 {
-        load.think = Some(Think { pause_ns: 1 + draw(100_000), every_operations: 5 });
-    }
-    load
 }
 
 /// Run `count` random workloads through a driver and compare what it did with the contract.
@@ -142,7 +84,7 @@ pub fn expected(workload: &Workload, thread: u32, count: usize) -> Vec<(Op, u64)
     if untimed.load.warm_up_ns > 0 {
         // What the warm-up does comes on top of the stop rule.
         untimed.load.warm_up_ns = 0;
-        untimed.stop = Stop { operations: Some(u64::from(workload.threads) * count.max(1) as u64), ..Stop::default() };
+        untimed.stop = Stop { time_ns: Some(u64::MAX / 2), ..Stop::default() };
     }
     let mut execution = Execution::new(&untimed, thread).expect("a valid workload");
     let (mut all, mut out, mut now_ns) = (Vec::new(), Vec::new(), 0);

@@ -1,16 +1,13 @@
 //! How a workload's operations divide into laps and units, and which contents and comparisons go together.
 
 use super::Content;
-use crate::pattern::PatternKind;
-use crate::workload::{Error, Files, Verify, Workload, in_range, share};
+use crate::pattern::{PatternKind, unequal_pass};
+use crate::workload::{Error, Verify, Workload, in_range};
 
 impl Workload {
-    /// Operations of a thread after which a new lap begins: the records of its share of the span.
+    /// Operations of a thread after which a new lap begins: the records that it visits in a pass.
     pub fn lap_operations(&self, thread: u32) -> u64 {
-        match self.files {
-            Files::Shared => share(self.records(), thread, self.threads).1,
-            Files::PerThread => self.records(),
-        }
+        unequal_pass(self, thread).map_or(self.share_of(thread).1, |pass| pass.max(1))
     }
 
     /// Length in bytes of which every operation is a multiple, and at a multiple of which from the span's start it lies.

@@ -8,22 +8,10 @@ use proptest::prelude::*;
 
 #[test]
 fn a_plain_driver_conforms() {
-    check(seed(), 3_000, &Scope::whole(1 << 20, 16), |workload| simulate(workload, uneven));
+    check(seed(), 1_500, &Scope::whole(1 << 20, 16), |workload| simulate(workload, uneven));
 }
 
 proptest! {
-    #[test]
-    fn a_shuffle_visits_every_record_once_per_pass(seed in any::<u64>(), records in 1_u64..500, threads in 1_u32..5) {
-        prop_assume!(records >= u64::from(threads));
-        let span_bytes = records * 4096;
-        let stop = Stop { bytes: Some(2 * span_bytes), ..Stop::default() };
-        let workload = Workload { pattern: PatternKind::Shuffled, seed, span_bytes, threads, stop, ..plain() };
-        let mut visits = vec![0_u64; records as usize];
-        offsets(&workload).iter().for_each(|record| visits[*record as usize] += 1);
-        prop_assert!(records % u64::from(threads) != 0 || visits.iter().all(|count| *count == 2), "{visits:?}");
-        prop_assert_eq!(visits.iter().sum::<u64>(), 2 * records);
-    }
-
     #[test]
     fn equal_seeds_give_equal_orders_and_others_do_not(seed in any::<u64>()) {
         let workload = Workload { pattern: PatternKind::Random, seed, ..plain() };

@@ -41,7 +41,7 @@ fn each_rule_has_its_sentence() {
     assert_eq!(refusal(|w| w.depth = 0), "depth is 0: expected 1 to 4096");
     assert_eq!(refusal(|w| w.read_percent = 101), "read_percent is 101: expected 0 to 100");
     assert_eq!(refusal(|w| w.threads = 1025), "threads is 1025: expected 1 to 1024");
-    assert_eq!(refusal(|w| w.threads = 300), "records in the span is 256: expected 300 to 4294967295");
+    assert_eq!(refusal(|w| w.threads = 300), "records in the span is 256: expected 300 to 1099511627776");
     assert_eq!(refusal(|w| w.stop = Stop::default()), Error::Endless.to_string());
 }
 

@@ -1,0 +1,205 @@
+//! The rules of each pattern: its own numbers, and how they fit the span and the rest of the workload.
+
+use super::access::{alignment, pauses};
+use super::{AccessLine, IorOrder, PatternKind, TraceOp, ior, iozone};
+use crate::execution::OpKind;
+use crate::workload::{Error, Files, Sync, Workload, in_range, multiple};
+
+const LINES_MAX: u64 = 100;
+const DAY_MS: u64 = 24 * 3600 * 1000;
+const SECTOR: u64 = Workload::SECTOR_BYTES as u64;
+
+fn refused(what: &'static str, found: &dyn std::fmt::Display, expected: &'static str) -> Error {
+    Error::Refused { what, found: found.to_string(), expected }
+}
+
+impl PatternKind {
+    /// Whether operations differ in size, kind and place as the pattern itself says, so that there are no records of one
+    /// size.
+    pub(crate) fn is_own_master(&self) -> bool {
+        matches!(self, Self::Access { .. } | Self::Trace { .. })
+    }
+
+    /// Whether each thread has a part of the span for itself.
+    fn divides(&self) -> bool {
+        matches!(
+            self,
+            Self::Sequential
+                | Self::Shuffled
+                | Self::Backward
+                | Self::Fixed
+                | Self::Stride { .. }
+                | Self::IozoneShuffle
+                | Self::IozoneStride { .. }
+                | Self::PartlySequential { .. }
+        )
+    }
+}
+
+impl Workload {
+    /// Most records of a span.
+    pub const RECORDS_MAX: u64 = 1 << 40;
+
+    /// Whether the span, and what the stop rule counts, are whole numbers of what the pattern moves.
+    pub(crate) fn check_span(&self) -> Result<(), Error> {
+        let (record, threads) = (u64::from(self.record_bytes), u64::from(self.threads));
+        let own = self.pattern.is_own_master();
+        let unit = if own { SECTOR } else { record };
+        multiple("span_start_bytes", self.span_start_bytes, unit)?;
+        multiple("span_bytes", self.span_bytes, unit)?;
+        let least = if self.pattern.divides() && self.files == Files::Shared { threads } else { 1 };
+        in_range("records in the span", self.records(), least, Self::RECORDS_MAX)?;
+        if self.span_start_bytes.checked_add(self.span_bytes).is_none() {
+            let max = u64::MAX - self.span_bytes;
+            return Err(Error::OutOfRange { what: "span_start_bytes", found: self.span_start_bytes, min: 0, max });
+        }
+        if let Some(bytes) = self.stop.bytes {
+            multiple("stop.bytes", bytes, if own { 1 } else { record })?;
+            in_range("stop.bytes", bytes, if own { 1 } else { record } * threads, u64::MAX)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the pattern can be done.
+    pub(crate) fn check_pattern(&self) -> Result<(), Error> {
+        match &self.pattern {
+            PatternKind::Sequential
+            | PatternKind::Shuffled
+            | PatternKind::Random
+            | PatternKind::Backward
+            | PatternKind::Fixed => Ok(()),
+            PatternKind::Stride { step_records } | PatternKind::IozoneStride { step_records } => {
+                in_range("pattern.step_records", *step_records, 1, Self::RECORDS_MAX)
+            }
+            PatternKind::IozoneShuffle => {
+                in_range("records of a thread in IOzone's shuffle", self.share_of(0).1, 1, iozone::SHUFFLED_MAX)
+            }
+            PatternKind::Zipf { theta_hundredths } => {
+                in_range("pattern.theta_hundredths", u64::from(*theta_hundredths), 1, 300)
+            }
+            PatternKind::HotCold { hot_percent, access_percent } => {
+                in_range("pattern.hot_percent", u64::from(*hot_percent), 1, 99)?;
+                in_range("pattern.access_percent", u64::from(*access_percent), 0, 100)?;
+                in_range("records in the span, hot and cold", self.records(), 2, Self::RECORDS_MAX)
+            }
+            PatternKind::PartlySequential { random_percent } => {
+                in_range("pattern.random_percent", u64::from(*random_percent), 0, 100)
+            }
+            PatternKind::Access { lines } => self.check_access(lines),
+            PatternKind::Ior { block_bytes, order } => self.check_ior(*block_bytes, *order),
+            PatternKind::Trace { operations, timed } => self.check_trace(operations, *timed),
+        }
+    }
+
+    /// A pattern that says what each operation does leaves nothing for the shares to say.
+    fn check_shares(&self) -> Result<(), Error> {
+        let expected = "the pattern says what each operation does: leave it at its default";
+        if self.read_percent != Self::default().read_percent {
+            return Err(refused("read_percent", &self.read_percent, expected));
+        }
+        if self.discard_percent != 0 {
+            return Err(refused("discard_percent", &self.discard_percent, expected));
+        }
+        Ok(())
+    }
+
+    fn check_access(&self, lines: &[AccessLine]) -> Result<(), Error> {
+        self.check_shares()?;
+        in_range("lines of the access specification", lines.len() as u64, 1, LINES_MAX)?;
+        let end_bytes = self.span_start_bytes + self.span_bytes;
+        for line in lines {
+            let size = u64::from(line.size_bytes);
+            in_range("size_bytes of an access line", size, SECTOR, u64::from(Self::RECORD_BYTES_MAX))?;
+            multiple("size_bytes of an access line", size, SECTOR)?;
+            in_range("share_percent of an access line", u64::from(line.share_percent), 1, 100)?;
+            in_range("read_percent of an access line", u64::from(line.read_percent), 0, 100)?;
+            in_range("random_percent of an access line", u64::from(line.random_percent), 0, 100)?;
+            in_range("delay_ms of an access line", u64::from(line.delay_ms), 0, DAY_MS)?;
+            in_range("burst of an access line", u64::from(line.burst), 1, u64::from(u32::MAX))?;
+            in_range(
+                "align_bytes of an access line",
+                u64::from(line.align_bytes),
+                0,
+                u64::from(Self::RECORD_BYTES_MAX),
+            )?;
+            multiple("align_bytes of an access line", u64::from(line.align_bytes), SECTOR)?;
+            let first = self.span_start_bytes.checked_next_multiple_of(alignment(line.align_bytes));
+            if first.and_then(|first| first.checked_add(size)).is_none_or(|last| last > end_bytes) {
+                let expected = "an aligned transfer does not fit: choose a larger span_bytes or a smaller align_bytes";
+                return Err(refused("size_bytes of an access line", &size, expected));
+            }
+        }
+        let shares = lines.iter().map(|line| u64::from(line.share_percent)).sum();
+        in_range("sum of share_percent over the access lines", shares, 100, 100)?;
+        let largest = lines.iter().map(|line| u64::from(line.size_bytes)).max().unwrap_or(0);
+        in_range(
+            "record_bytes, the largest size of the access lines,",
+            u64::from(self.record_bytes),
+            largest,
+            largest,
+        )?;
+        if self.load.open.is_some() && pauses(lines) {
+            let expected = "in the open loop the rate alone says when operations start: leave the delays at 0";
+            return Err(refused("delay_ms of an access line", &"above 0", expected));
+        }
+        Ok(())
+    }
+
+    fn check_ior(&self, block_bytes: u64, order: IorOrder) -> Result<(), Error> {
+        let record = u64::from(self.record_bytes);
+        in_range("pattern.block_bytes", block_bytes, record, self.span_bytes)?;
+        multiple("pattern.block_bytes", block_bytes, record)?;
+        let tasks = if self.files == Files::Shared { u64::from(self.threads) } else { 1 };
+        let segment_bytes = block_bytes.checked_mul(tasks).ok_or_else(|| {
+            refused("pattern.block_bytes", &block_bytes, "a segment is beyond 2^64 bytes: choose smaller blocks")
+        })?;
+        multiple("span_bytes, a whole number of IOR segments,", self.span_bytes, segment_bytes)?;
+        match order {
+            IorOrder::InOrder => Ok(()),
+            IorOrder::Reordered { tasks } => {
+                in_range("pattern.order.reordered.tasks", u64::from(tasks), 1, u64::from(u32::MAX))
+            }
+            IorOrder::Random => {
+                let transfers = segment_bytes / record;
+                in_range("transfers in a segment, shuffled", transfers, 1, ior::SHUFFLED_MAX)
+            }
+        }
+    }
+
+    fn check_trace(&self, operations: &[TraceOp], timed: bool) -> Result<(), Error> {
+        self.check_shares()?;
+        in_range("operations of the trace", operations.len() as u64, 1, u64::MAX)?;
+        let mut before_ns = 0;
+        for op in operations {
+            in_range("at_ns of a trace operation, in the order of their times,", op.at_ns, before_ns, u64::MAX / 2)?;
+            before_ns = op.at_ns;
+            if op.kind == OpKind::Sync {
+                in_range("length_bytes of a sync of the trace", u64::from(op.length_bytes), 0, 0)?;
+                if self.sync == Sync::None {
+                    let expected = "the trace has syncs: choose sync fsync or fdatasync";
+                    return Err(refused("sync", &"none", expected));
+                }
+                continue;
+            }
+            let length = u64::from(op.length_bytes);
+            in_range("length_bytes of a trace operation", length, SECTOR, u64::from(Self::RECORD_BYTES_MAX))?;
+            multiple("length_bytes of a trace operation", length, SECTOR)?;
+            multiple("offset_bytes of a trace operation", op.offset_bytes, SECTOR)?;
+            let last = self.span_bytes.saturating_sub(length);
+            in_range("offset_bytes of a trace operation inside the span", op.offset_bytes, 0, last)?;
+            in_range("length_bytes of a trace operation inside the span", length, SECTOR, self.span_bytes)?;
+        }
+        let largest = operations.iter().map(|op| u64::from(op.length_bytes)).max().unwrap_or(0).max(SECTOR);
+        in_range("record_bytes, the largest length of the trace,", u64::from(self.record_bytes), largest, largest)?;
+        let (load, plain) = (&self.load, crate::Load::default());
+        if timed && (load.open != plain.open || load.cap != plain.cap || load.think != plain.think) {
+            let found = format!("{load:?}");
+            return Err(refused(
+                "load",
+                &found,
+                "the trace's own times say when operations start: leave one of the two out",
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! Where a thread's operations come from, a chunk at a time.
+
+use super::PatternKind;
+use super::access::Access;
+use super::random::{below, stream};
+use super::records::Records;
+use super::replay::Replay;
+use crate::execution::{Op, OpKind};
+use crate::workload::Workload;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Most operations of a chunk.
+pub(crate) const LOOKAHEAD: usize = 64;
+
+/// Operations that were generated and not yet issued, and what their pattern says of their time.
+#[derive(Clone, Debug)]
+pub(crate) struct Chunk {
+    pub(crate) ops: Vec<Op>,
+    /// Due times since the thread's start, one for each operation; empty in the closed loop.
+    pub(crate) due_ns: Vec<u64>,
+    /// Pauses before each operation; empty for a pattern without.
+    pub(crate) pause_ns: Vec<u64>,
+}
+
+impl Chunk {
+    pub(crate) fn new() -> Self {
+        let column = || Vec::with_capacity(LOOKAHEAD);
+        Self { ops: Vec::with_capacity(LOOKAHEAD), due_ns: column(), pause_ns: column() }
+    }
+
+    fn clear(&mut self) {
+        self.ops.clear();
+        self.due_ns.clear();
+        self.pause_ns.clear();
+    }
+}
+
+/// Makes operations, for ever or until a trace ends.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Records(OfRecords),
+    Access(Box<Access>),
+    Replay(Replay),
+}
+
+impl Source {
+    /// The source of one thread.
+    pub(crate) fn new(workload: &Workload, thread: u32) -> Self {
+        match (&workload.pattern, Records::new(workload, thread)) {
+            (_, Some(records)) => Self::Records(OfRecords::new(workload, thread, records)),
+            (PatternKind::Trace { operations, timed }, None) => {
+                Self::Replay(Replay::new(workload, thread, operations, *timed))
+            }
+            (PatternKind::Access { lines }, None) => Self::Access(Box::new(Access::new(workload, thread, lines))),
+            (pattern, None) => unreachable!("{pattern:?} is an order of records"),
+        }
+    }
+
+    /// The next chunk: up to `count` operations, until they move `bytes`. Empty when `count` or `bytes` is 0 or a trace
+    /// has ended; syncs of a trace are not counted.
+    pub(crate) fn fill(&mut self, count: u64, bytes: u64, chunk: &mut Chunk) {
+        chunk.clear();
+        let count = count.min(LOOKAHEAD as u64);
+        match self {
+            Self::Records(records) => records.fill(count as usize, chunk),
+            Self::Access(access) => access.fill(count, bytes, chunk),
+            Self::Replay(replay) => replay.fill(count, bytes, chunk),
+        }
+    }
+}
+
+/// Operations of one size on an order of records, their kinds drawn by shares.
+#[derive(Clone, Debug)]
+pub(crate) struct OfRecords {
+    records: Records,
+    mix: Xoshiro256PlusPlus,
+    read_percent: u64,
+    discard_percent: u64,
+    record_bytes: u32,
+    span_start_bytes: u64,
+}
+
+impl OfRecords {
+    fn new(workload: &Workload, thread: u32, records: Records) -> Self {
+        Self {
+            records,
+            mix: stream(workload.seed, thread, 1),
+            read_percent: u64::from(workload.read_percent),
+            discard_percent: u64::from(workload.discard_percent),
+            record_bytes: workload.record_bytes,
+            span_start_bytes: workload.span_start_bytes,
+        }
+    }
+
+    fn fill(&mut self, count: usize, chunk: &mut Chunk) {
+        let mut records = [0; LOOKAHEAD];
+        self.records.fill(&mut records[..count]);
+        for record in &records[..count] {
+            let offset_bytes = self.span_start_bytes + record * u64::from(self.record_bytes);
+            let kind = self.kind();
+            chunk.ops.push(Op { kind, length_bytes: self.record_bytes, offset_bytes });
+        }
+    }
+
+    /// What the next operation does; one draw for the discards and one for the reads, as far as there is a choice.
+    #[inline]
+    fn kind(&mut self) -> OpKind {
+        let mut drawn = |percent| match percent {
+            0 => false,
+            100 => true,
+            percent => below(&mut self.mix, 100) < percent,
+        };
+        if drawn(self.discard_percent) {
+            OpKind::Discard
+        } else if drawn(self.read_percent) {
+            OpKind::Read
+        } else {
+            OpKind::Write
+        }
+    }
+}
