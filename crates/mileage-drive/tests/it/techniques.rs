@@ -131,6 +131,7 @@ struct Technique {
 
 const SAME: (f64, f64) = (0.98, 1.02);
 
+#[expect(clippy::too_many_lines, reason = "one row per technique, as a table")]
 fn techniques() -> Vec<Technique> {
     let (low, high) = SAME;
     let new = |name, on: &[_], load, expected: &[Between]| Technique {
