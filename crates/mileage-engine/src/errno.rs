@@ -11,12 +11,15 @@ pub(crate) fn name(errno: Errno) -> String {
         Errno::BADMSG => "EBADMSG",
         Errno::BUSY => "EBUSY",
         Errno::CANCELED => "ECANCELED",
+        Errno::CONNABORTED => "ECONNABORTED",
+        Errno::CONNREFUSED => "ECONNREFUSED",
         Errno::CONNRESET => "ECONNRESET",
         Errno::DQUOT => "EDQUOT",
         Errno::EXIST => "EEXIST",
         Errno::FAULT => "EFAULT",
         Errno::FBIG => "EFBIG",
         Errno::HOSTDOWN => "EHOSTDOWN",
+        Errno::HOSTUNREACH => "EHOSTUNREACH",
         Errno::ILSEQ => "EILSEQ",
         Errno::INTR => "EINTR",
         Errno::INVAL => "EINVAL",
@@ -27,6 +30,8 @@ pub(crate) fn name(errno: Errno) -> String {
         Errno::MFILE => "EMFILE",
         Errno::NAMETOOLONG => "ENAMETOOLONG",
         Errno::NFILE => "ENFILE",
+        Errno::NETDOWN => "ENETDOWN",
+        Errno::NETUNREACH => "ENETUNREACH",
         Errno::NODATA => "ENODATA",
         Errno::NODEV => "ENODEV",
         Errno::NOENT => "ENOENT",
@@ -68,6 +73,7 @@ pub(crate) fn advice(errno: Errno) -> &'static str {
         Errno::IO | Errno::REMOTEIO | Errno::NODATA | Errno::ILSEQ | Errno::BADMSG => {
             ": the device reports a fault; see the kernel's log"
         }
+        Errno::NOTCONN | Errno::CONNABORTED => ": the file system's server is gone",
         Errno::STALE => ": the server no longer knows the file; mount it again",
         Errno::NODEV | Errno::NXIO => ": the device is gone",
         _ => "",

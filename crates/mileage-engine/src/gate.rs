@@ -52,6 +52,10 @@ impl Gate {
         self.opened.notify_all();
     }
 
+    pub(crate) fn is_open(&self) -> bool {
+        self.lock().origin_ns.is_some()
+    }
+
     /// Nanoseconds since it opened; 0 before.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         let origin_ns = self.lock().origin_ns;

@@ -15,7 +15,7 @@ use crate::share::{Seats, ShareFinished};
 use crate::signals::{FAILED, STOPPED};
 use crate::target;
 use crate::watchdog::{Watchdog, within};
-use crate::worker::{Part, Shared, work};
+use crate::worker::{self, Part, Shared, work};
 use mileage_measure::RunRecord;
 use mileage_workload::{Observer, Unobserved, Workload};
 use rustix::fd::OwnedFd;
@@ -154,8 +154,8 @@ fn launch<O: Observer + Send + 'static>(
     }
     // Every thread has the target in a table of its own then, and closes it there.
     drop(give_back);
-    returned.into_iter().for_each(drop);
     handle.run.lock().watchdog = Run::watch(&handle.run).map_err(|error| handle.run.unwatched(&error))?;
+    let _ = within(handle.run.shared.options.timeout_ns, move || returned.into_iter().for_each(drop));
     Ok(handle)
 }
 
@@ -182,9 +182,14 @@ fn spawn<O: Observer + Send + 'static>(
 ) -> std::io::Result<JoinHandle<()>> {
     let run = Arc::clone(run);
     std::thread::Builder::new().name(format!("mileage-{thread}")).spawn(move || {
-        let file = file.map(|file| file.into_own_table(&give_back)).transpose();
-        drop(give_back);
-        let worked = catch_unwind(AssertUnwindSafe(|| work(&run.shared, thread, file, observer)));
+        let worked = catch_unwind(AssertUnwindSafe(|| {
+            let file = worker::reach(&run.shared, thread, || {
+                let own = file.map(|file| file.into_own_table(&give_back)).transpose();
+                drop(give_back);
+                own
+            });
+            work(&run.shared, thread, file, observer)
+        }));
         if worked.as_ref().is_err_and(|panic| panic.is::<LeftBehind>()) {
             return;
         }
@@ -231,6 +236,9 @@ impl Run {
                 for (place, mut part) in watchdog.look(clock::now_ns(), &run.shared.deposits) {
                     let thread = run.shared.seats.first + place;
                     run.shared.halt(FAILED);
+                    if !run.shared.gate.is_open() {
+                        run.shared.gate.open_early();
+                    }
                     part.leave_behind(run.shared.gate.elapsed_ns(), timeout_ns, &run.shared.path_of(thread));
                     run.come_back(thread, Ok(part));
                 }

@@ -1,7 +1,7 @@
 //! What a thread writes down about its operations: counts, latencies, series, progress. Every loop uses it; none
 //! counts by itself.
 
-use super::failure::{closing_overdue, overdue};
+use super::failure::{no_answer, overdue};
 use super::{Shared, Told};
 use crate::audit::{Snapshot, ThreadIo};
 use crate::custody::Held;
@@ -69,6 +69,8 @@ pub(crate) struct Part {
 pub(crate) enum UnderWay {
     /// An operation, and when it was begun.
     Operation(Op, u64),
+    /// A call that submits to a ring and waits for it, which returns soon unless the target does not let it.
+    Entering,
     /// Letting go of the target.
     Closing,
 }
@@ -100,7 +102,7 @@ pub(crate) struct Books<'a> {
 }
 
 impl Part {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
         Self {
             record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
@@ -137,7 +139,8 @@ impl Part {
         self.stuck = 1;
         let error = match self.under_way {
             Some(UnderWay::Operation(op, begun_ns)) => overdue(&op, at_ns.saturating_sub(begun_ns), path),
-            Some(UnderWay::Closing) | None => closing_overdue(timeout_ns, path),
+            Some(UnderWay::Entering) => no_answer("io_uring_enter for", timeout_ns, path),
+            Some(UnderWay::Closing) | None => no_answer("closing", timeout_ns, path),
         };
         self.failure.get_or_insert((at_ns, error));
     }
@@ -207,6 +210,15 @@ impl<'a> Books<'a> {
             self.before = Snapshot::take().ok();
         }
         audited
+    }
+
+    /// A call of a ring is about to be made inside [`Held::outside`].
+    #[inline]
+    pub(crate) fn enter(&mut self) {
+        if self.part.is_watched() {
+            self.part.begin();
+            self.part.under_way = Some(UnderWay::Entering);
+        }
     }
 
     /// Book `calls` calls that moved `bytes` of an operation, whether or not it will complete.

@@ -68,20 +68,16 @@ impl Failure {
 pub(crate) fn overdue(op: &Op, after_ns: u64, path: &Path) -> RunError {
     let (what, length, offset) = (format!("{:?}", op.kind).to_lowercase(), op.length_bytes, op.offset_bytes);
     match op.kind {
-        OpKind::Sync => no_answer(&what, after_ns, path),
-        _ if *op == FLUSH => no_answer("fflush", after_ns, path),
-        _ => no_answer(&format!("{what} of {length} bytes at offset {offset}"), after_ns, path),
+        OpKind::Sync => no_answer(&format!("{what} of"), after_ns, path),
+        _ if *op == FLUSH => no_answer("fflush of", after_ns, path),
+        _ => no_answer(&format!("{what} of {length} bytes at offset {offset} of"), after_ns, path),
     }
 }
 
-/// A target that has not been let go of after `after_ns`, in words.
+/// Something that has not come back after `after_ns`, in words.
 #[cold]
-pub(crate) fn closing_overdue(after_ns: u64, path: &Path) -> RunError {
-    no_answer("closing", after_ns, path)
-}
-
-fn no_answer(what: &str, after_ns: u64, path: &Path) -> RunError {
+pub(crate) fn no_answer(what: &str, after_ns: u64, path: &Path) -> RunError {
     let (path, waited_s) = (path.display(), after_ns as f64 * 1e-9);
-    let message = format!("{what} of {path} did not come back within {waited_s:.1} s: the target no longer answers");
+    let message = format!("{what} {path} did not come back within {waited_s:.1} s: the target no longer answers");
     RunError { kind: "TIMEOUT".to_owned(), message }
 }

@@ -20,7 +20,7 @@ use crate::api::stream::Stream;
 use crate::api::uring::Settings;
 use crate::api::vectored::Vectored;
 use crate::clock::RunClock;
-use crate::custody::Deposit;
+use crate::custody::{Deposit, Held};
 use crate::data::Laps;
 use crate::error::Error;
 use crate::gate::Gate;
@@ -128,6 +128,15 @@ trait Loop<'a> {
 
     /// What is written down.
     fn books(&mut self) -> &mut Books<'a>;
+}
+
+/// Reach for the target, which may take as long as any call to it.
+pub(crate) fn reach<R>(shared: &Shared, thread: u32, call: impl FnOnce() -> R) -> R {
+    let Some(deposit) = shared.deposits.get(thread as usize) else { return call() };
+    let mut nothing_yet = Held::new(Part::new(), Some(Arc::clone(deposit)));
+    nothing_yet.begin();
+    nothing_yet.under_way = Some(UnderWay::Closing);
+    nothing_yet.outside(call)
 }
 
 /// Do one thread's part of the run.

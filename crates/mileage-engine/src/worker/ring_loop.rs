@@ -248,11 +248,12 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     /// A ring that polls cannot sync; the call is made beside it.
     #[cold]
     fn sync_aside(&mut self, slot: u32, flight: Flight, clock: RunClock) -> Result<(), Failed> {
+        self.books.begin(&flight.op, flight.submit_ns);
         loop {
-            let synced = match self.shared.workload.sync {
+            let synced = self.books.part.outside(|| match self.shared.workload.sync {
                 Sync::Fsync => rustix::fs::fsync(self.ring.file()),
                 _ => rustix::fs::fdatasync(self.ring.file()),
-            };
+            });
             let now_ns = clock.now_ns();
             match synced {
                 Ok(()) => {
@@ -287,7 +288,9 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     #[inline]
     fn enter(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), Failed> {
         self.books.moved(OpKind::Sync, 0, u64::from(self.counted));
-        self.ring.enter(want, Duration::from_nanos(wait_ns)).map_err(|errno| (clock.now_ns(), self.broken(errno)))
+        self.books.enter();
+        let entered = self.books.part.outside(|| self.ring.enter(want, Duration::from_nanos(wait_ns)));
+        entered.map_err(|errno| (clock.now_ns(), self.broken(errno)))
     }
 
     /// Submit what is queued, wait for `want` completions, for no longer than `wait_ns`, and book all there are.
