@@ -64,6 +64,7 @@ mod watchdog;
 mod worker;
 
 pub use audit::ThreadIo;
+pub use data::Generator;
 pub use error::Error;
 pub use handle::{Finished, Handle, Progress, start, start_observed};
 pub use iozone::{

@@ -2,7 +2,7 @@
 
 use crate::audit::ThreadIo;
 use crate::clock;
-use crate::data::measure;
+use crate::data::pack;
 use crate::handle::Finished;
 use crate::worker::Part;
 use mileage_measure::{Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
@@ -57,7 +57,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64) -> 
         threads: parts.iter().map(|part| thread_record(workload, part)).collect(),
         concurrency: concurrency(parts, first_ns, first_done_ns),
         usage: usage(parts),
-        content: measure(parts.iter().map(|part| part.kept.clone()).collect()),
+        content: pack(parts.iter().map(|part| part.kept.clone()).collect()),
         ops_compared: sum(|part| part.compared.reads),
         ops_mismatched: sum(|part| part.compared.wrong),
         error: wrong.clone().or(failure.clone()),

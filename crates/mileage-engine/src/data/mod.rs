@@ -1,9 +1,11 @@
 //! The bytes of one thread's operations: where reads put them, where writes take them, how they are compared.
 //!
 //! `fill` makes what is written, `wide` with the processor's widest vectors; `verify` compares what is read, `laps`
-//! knows which writing a place holds; `sample` keeps some of what was written, `pack` measures it after the run.
+//! knows which writing a place holds; `sample` keeps some of what was written, `pack` measures it after the run;
+//! `generator` does the same without a run.
 
 mod fill;
+mod generator;
 mod laps;
 mod pack;
 mod sample;
@@ -11,8 +13,9 @@ mod verify;
 #[expect(unsafe_code, reason = "calls code for vectors that the processor was asked about")]
 mod wide;
 
+pub use generator::Generator;
 pub(crate) use laps::{Laps, UNITS_MAX};
-pub(crate) use pack::measure;
+pub(crate) use pack::pack;
 pub(crate) use sample::Kept;
 pub(crate) use verify::Compared;
 

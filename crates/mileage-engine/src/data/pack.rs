@@ -11,22 +11,22 @@ use std::io::Write;
 const PIECE_BYTES: usize = 4096;
 
 /// The threads' samples as one; `None` when nothing was written.
-pub(crate) fn measure(mut kept: Vec<Kept>) -> Option<ContentData> {
+pub(crate) fn pack(mut kept: Vec<Kept>) -> Option<ContentData> {
     let records: Vec<Vec<u8>> = kept.iter_mut().flat_map(|kept| std::mem::take(&mut kept.records)).collect();
     let sample_bytes: u64 = records.iter().map(|record| record.len() as u64).sum();
     let longest = records.iter().map(Vec::len).max().filter(|longest| *longest > 0)?;
-    let mut packed = vec![pack(&records, PIECE_BYTES)];
+    let mut packed = vec![compress(&records, PIECE_BYTES)];
     if longest > PIECE_BYTES {
-        packed.push(pack(&records, longest));
+        packed.push(compress(&records, longest));
     }
     let (blocks, blocks_distinct) = count(kept);
     Some(ContentData { sample_bytes, packed, blocks, blocks_distinct })
 }
 
-fn pack(records: &[Vec<u8>], piece_bytes: usize) -> PackedData {
-    let sum = |compress: fn(&[u8]) -> usize| {
+fn compress(records: &[Vec<u8>], piece_bytes: usize) -> PackedData {
+    let sum = |pack: fn(&[u8]) -> usize| {
         let pieces = records.iter().flat_map(|record| record.chunks(piece_bytes));
-        pieces.map(|piece| compress(piece) as u64).sum()
+        pieces.map(|piece| pack(piece) as u64).sum()
     };
     let piece_bytes = piece_bytes as u64;
     PackedData { piece_bytes, zlib_bytes: sum(zlib_1), zstd_bytes: sum(zstd_1), lz4_bytes: sum(lz4) }

@@ -139,8 +139,9 @@ impl Kept {
     pub(super) fn of_fixed(filler: &Filler, record_bytes: usize, writes: u64) -> Self {
         let mut record = vec![0; if writes > 0 { record_bytes.min(SAMPLE_BYTES) } else { 0 }];
         filler.prime(&mut record);
-        let blocks = record.as_chunks::<BLOCK_BYTES>().0.iter().map(|block| (key(block), fingerprint(block))).collect();
-        Self { records: vec![record], prints: Prints { blocks, ..Prints::default() }, times: writes }
+        let mut prints = Prints::default();
+        prints.keep_all(&record);
+        Self { records: vec![record], prints, times: writes }
     }
 }
 
@@ -160,6 +161,12 @@ impl Prints {
         if key & self.mask == 0 {
             self.blocks.push((key, fingerprint(block)));
         }
+    }
+
+    /// Keep all blocks of a record.
+    pub(super) fn keep_all(&mut self, record: &[u8]) {
+        let blocks = record.as_chunks::<BLOCK_BYTES>().0.iter();
+        self.blocks.extend(blocks.map(|block| (key(block), fingerprint(block))));
     }
 
     /// Keep only those whose key is 0 under a wider mask.

@@ -11,10 +11,11 @@
 
 use super::fill::{Source, file_of};
 use super::laps::{Laps, State};
+use super::wide::Scratch;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_measure::Mismatch;
-use mileage_workload::{Expected, Finding, Lap, Op, Verify, Workload, Writing, plain_findings};
+use mileage_workload::{BLOCK_BYTES, Expected, Finding, Lap, Op, Verify, Workload, Writing, plain_findings};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ pub(super) struct Verifier {
     before: Box<[Option<u64>]>,
     /// Room for what should have come, where that cannot be made block by block.
     scratch: Option<Pages>,
+    block: Box<Scratch>,
     compared: Compared,
 }
 
@@ -72,6 +74,7 @@ impl Verifier {
             laps,
             before: vec![None; workload.depth as usize].into(),
             scratch,
+            block: Box::new([0; BLOCK_BYTES]),
             compared: Compared { mismatches: Vec::with_capacity(KEPT), ..Compared::default() },
         }))
     }
@@ -112,7 +115,7 @@ impl Verifier {
         let full = self.compared.mismatches.len() == KEPT;
         let findings = match (&self.source, &mut self.scratch) {
             (Source::Blocks(blocks, width), _) => {
-                if width.agrees(blocks, expected, offset_bytes, found) {
+                if width.agrees(blocks, expected, offset_bytes, found, &mut self.block) {
                     return false;
                 }
                 blocks.findings(expected, offset_bytes, found)

@@ -3,7 +3,10 @@
 //! The code is that of `mileage-workload`, compiled three times: it is inlined here into functions for which the
 //! compiler may use AVX2 or AVX-512. Other architectures have their vectors in the baseline.
 
-use mileage_workload::{Blocks, Expected, Writing};
+use mileage_workload::{BLOCK_BYTES, Blocks, Expected, Writing};
+
+/// Room for one block.
+pub(crate) type Scratch = [u8; BLOCK_BYTES];
 
 /// The vectors that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,17 @@ impl Width {
     /// The widest that this processor has and the system lets us use.
     pub(crate) fn best() -> Self {
         Self::all().pop().unwrap_or(Self::Baseline)
+    }
+
+    /// Width in bits; of the baseline, what `x86-64` and `AArch64` have.
+    pub(crate) fn bits(self) -> u32 {
+        match self {
+            Self::Baseline => 128,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => 256,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => 512,
+        }
     }
 
     /// All that it has, the widest last.
@@ -51,15 +65,22 @@ impl Width {
 
     /// As [`Blocks::agrees`].
     #[inline]
-    pub(crate) fn agrees(self, blocks: &Blocks, expected: Expected, offset_bytes: u64, found: &[u8]) -> bool {
+    pub(crate) fn agrees(
+        self,
+        blocks: &Blocks,
+        expected: Expected,
+        offset_bytes: u64,
+        found: &[u8],
+        scratch: &mut Scratch,
+    ) -> bool {
         match self {
-            Self::Baseline => blocks.agrees(expected, offset_bytes, found),
+            Self::Baseline => blocks.agrees(expected, offset_bytes, found, scratch),
             // SAFETY: the value exists only where the processor has the feature.
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { agrees_avx2(blocks, expected, offset_bytes, found) },
+            Self::Avx2 => unsafe { agrees_avx2(blocks, expected, offset_bytes, found, scratch) },
             // SAFETY: likewise.
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { agrees_avx512(blocks, expected, offset_bytes, found) },
+            Self::Avx512 => unsafe { agrees_avx512(blocks, expected, offset_bytes, found, scratch) },
         }
     }
 }
@@ -78,14 +99,14 @@ fn fill_avx512(blocks: &Blocks, writing: Writing, offset_bytes: u64, out: &mut [
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn agrees_avx2(blocks: &Blocks, expected: Expected, offset_bytes: u64, found: &[u8]) -> bool {
-    blocks.agrees(expected, offset_bytes, found)
+fn agrees_avx2(blocks: &Blocks, expected: Expected, offset_bytes: u64, found: &[u8], scratch: &mut Scratch) -> bool {
+    blocks.agrees(expected, offset_bytes, found, scratch)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn agrees_avx512(blocks: &Blocks, expected: Expected, offset_bytes: u64, found: &[u8]) -> bool {
-    blocks.agrees(expected, offset_bytes, found)
+fn agrees_avx512(blocks: &Blocks, expected: Expected, offset_bytes: u64, found: &[u8], scratch: &mut Scratch) -> bool {
+    blocks.agrees(expected, offset_bytes, found, scratch)
 }
 
 #[cfg(test)]
@@ -109,9 +130,9 @@ mod tests {
                 for width in Width::all() {
                     assert!(made(width) == plain, "{width:?}, level {level}, {length} bytes at {offset}");
                     let expected = Expected { file: 1, generation: 2, lap: Lap::Exactly(3) };
-                    assert!(width.agrees(&blocks, expected, offset, &plain), "{width:?}");
+                    assert!(width.agrees(&blocks, expected, offset, &plain, &mut [0; 4096]), "{width:?}");
                     let older = Expected { lap: Lap::Exactly(2), ..expected };
-                    assert!(!width.agrees(&blocks, older, offset, &plain), "{width:?}");
+                    assert!(!width.agrees(&blocks, older, offset, &plain, &mut [0; 4096]), "{width:?}");
                 }
             }
         }

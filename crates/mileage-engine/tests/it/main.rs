@@ -20,3 +20,4 @@ mod stopping;
 mod strace;
 mod timing;
 mod trace;
+mod verify;

@@ -107,12 +107,12 @@ struct Run {
 }
 
 impl Blocks {
-    /// Whether a record holds what is expected; the way of every read that is right, without allocation.
+    /// Whether a record holds what is expected; the way of every read that is right, without allocation. Each block is
+    /// made in `scratch` to be compared.
     ///
     /// Inlined wherever it is called, as [`Blocks::fill`].
     #[inline(always)]
-    pub fn agrees(&self, expected: Expected, offset_bytes: u64, found: &[u8]) -> bool {
-        let mut scratch = [0; BLOCK_BYTES];
+    pub fn agrees(&self, expected: Expected, offset_bytes: u64, found: &[u8], scratch: &mut [u8; BLOCK_BYTES]) -> bool {
         let (mut at, mut place) = (0, offset_bytes);
         while at < found.len() {
             let within = place as usize % BLOCK_BYTES;

@@ -79,7 +79,9 @@ impl IozoneBytes {
         let interior = common * across / 100;
         let of_child = interior * compress / 100;
         let constant_end = interior.next_multiple_of(4).min(length);
-        out[..constant_end].chunks_mut(4).for_each(|word| word.copy_from_slice(&CONSTANT.to_le_bytes()[..word.len()]));
+        let (words, rest) = out[..constant_end].as_chunks_mut::<4>();
+        words.fill(CONSTANT.to_le_bytes());
+        rest.copy_from_slice(&CONSTANT.to_le_bytes()[..rest.len()]);
 
         let drawn = |seed: u32| Rand::new(seed).next().unwrap_or_default();
         let all_children = self.records.wrapping_mul(MANUAL_SEED);
@@ -103,15 +105,18 @@ impl IozoneBytes {
         let word = word.to_le_bytes();
         let constant = constant_end.saturating_sub(from).min(out.len());
         let (head, tail) = out.split_at_mut(constant);
-        for (at, byte) in head.iter_mut().enumerate() {
-            *byte = CONSTANT.to_le_bytes()[(from + at) % 4] ^ word[at % 4];
-        }
+        let turned: [u8; 4] = std::array::from_fn(|at| CONSTANT.to_le_bytes()[(from + at) % 4] ^ word[at]);
+        let (words, rest) = head.as_chunks_mut::<4>();
+        words.fill(turned);
+        rest.copy_from_slice(&turned[..rest.len()]);
         let source = &self.table[from + constant..][..tail.len()];
         let key: [u8; 32] = std::array::from_fn(|at| word[(constant + at) % 4]);
-        for (out, source) in tail.chunks_mut(32).zip(source.chunks(32)) {
-            for ((out, source), key) in out.iter_mut().zip(source).zip(key) {
-                *out = source ^ key;
-            }
+        let ((wide, last), (from_wide, from_last)) = (tail.as_chunks_mut::<32>(), source.as_chunks::<32>());
+        for (out, source) in wide.iter_mut().zip(from_wide) {
+            *out = std::array::from_fn(|at| source[at] ^ key[at]);
+        }
+        for ((out, source), key) in last.iter_mut().zip(from_last).zip(key) {
+            *out = source ^ key;
         }
     }
 }

@@ -38,7 +38,7 @@ impl Read {
     fn find(&self, found: &[u8]) -> Vec<Finding> {
         let exactly = self.expected(Lap::Exactly(self.writing.lap));
         let findings = self.blocks.findings(exactly, self.offset, found);
-        assert_eq!(findings.is_empty(), self.blocks.agrees(exactly, self.offset, found));
+        assert_eq!(findings.is_empty(), self.blocks.agrees(exactly, self.offset, found, &mut [0; BLOCK]));
         findings
     }
 }
@@ -84,7 +84,7 @@ proptest! {
         found[at] ^= 1_u8 << bit;
         let place = read.offset + at as u64;
         for expected in [Lap::Exactly(read.writing.lap), Lap::Any].map(|lap| read.expected(lap)) {
-            prop_assert!(!read.blocks.agrees(expected, read.offset, &found));
+            prop_assert!(!read.blocks.agrees(expected, read.offset, &found, &mut [0; BLOCK]));
             let findings = read.blocks.findings(expected, read.offset, &found);
             only(&findings, Kind::Flipped, &["1 bit flipped".into(), format!("byte {place} "), format!("(bit {bit})")])?;
             prop_assert_eq!((findings.len(), findings[0].offset_bytes), (1, place));
@@ -188,7 +188,7 @@ fn a_duplicate_is_right_in_the_place_of_its_copy_and_stale_or_flipped_as_any_blo
         blocks.fill(Writing { file: 0, generation, lap: 0 }, block * BLOCK as u64, &mut out);
         out
     };
-    assert!(blocks.agrees(expected, 0, &made(3, 1024)));
+    assert!(blocks.agrees(expected, 0, &made(3, 1024), &mut [0; BLOCK]));
     assert_eq!(blocks.findings(expected, 0, &made(2, 0))[0].kind, Kind::Stale);
     let misplaced = &blocks.findings(expected, 0, &made(3, 5))[0];
     assert!(
