@@ -84,9 +84,10 @@ pub struct ContentData {
     pub sample_bytes: u64,
     /// What compressors made of it, by the size of the pieces: 4 KiB, and the record where that is longer.
     pub packed: Vec<PackedData>,
-    /// Blocks of 4 KiB that were looked at for duplicates; 0 when records are smaller.
+    /// Blocks of 4 KiB that were written; 0 when records are smaller.
     pub blocks: u64,
-    /// Different ones among them: the share of duplicates is 1 - `blocks_distinct` / `blocks`.
+    /// Different ones among them, of more than 8192 estimated within 1 to 2 %: the share of duplicates is
+    /// 1 - `blocks_distinct` / `blocks`.
     pub blocks_distinct: u64,
 }
 

@@ -2,12 +2,13 @@
 
 use super::fill::Source;
 use super::pack::pack;
-use super::sample::{Kept, Prints};
+use super::prints::Prints;
+use super::sample::Kept;
 use super::wide::Width;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_measure::ContentData;
-use mileage_workload::{Workload, Writing};
+use mileage_workload::{BLOCK_BYTES, Workload, Writing};
 
 /// Bytes that [`Generator::measure`] makes.
 const SAMPLE_BYTES: u64 = 2 << 20;
@@ -66,11 +67,11 @@ impl Generator {
     pub fn measure(&self) -> Result<ContentData, Error> {
         let mut pages = Pages::new(self.record_bytes as usize)?;
         let record = &mut pages.bytes_mut()[..self.record_bytes as usize];
-        let mut kept = Kept { records: Vec::new(), prints: Prints::default(), times: 1 };
+        let mut kept = Kept { records: Vec::new(), prints: Prints::new(1) };
         for number in 0..(SAMPLE_BYTES / u64::from(self.record_bytes)).max(1) {
             self.fill(0, number * u64::from(self.record_bytes), record);
             kept.records.push(record[..record.len().min(SAMPLE_BYTES as usize)].to_vec());
-            kept.prints.keep_all(record);
+            record.as_chunks::<BLOCK_BYTES>().0.iter().for_each(|block| kept.prints.count(block));
         }
         Ok(pack(vec![kept]).unwrap_or_default())
     }

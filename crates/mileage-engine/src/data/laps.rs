@@ -1,28 +1,36 @@
 //! Which lap every place of the span holds, kept while a run that writes also compares what it reads.
 //!
-//! The span is divided into units, and each has one word of memory. A write marks its units before it is submitted and
-//! settles them when it has completed; a read looks before and after. Units that a write was under way on meanwhile hold
-//! either lap, and so do for ever those on which writes of two different laps were under way at once: nobody knows which
-//! came last. A unit that was discarded holds anything until it is written again.
+//! The span is divided into units, and each has one word of memory: what was last done to it, and how many operations
+//! are under way on it. A write marks its units before it is submitted and again when it has completed; a read looks
+//! before and after. Units on which something was under way meanwhile hold either lap. Where different things were under
+//! way at once nobody knows which came last, until the unit is written again alone. A unit that was discarded holds
+//! anything until it is written.
 //!
 //! # Limits
-//! Four bytes for each unit, 1 GiB at most ([`UNITS_MAX`]).
+//! Four bytes for each unit, 1 GiB at most ([`UNITS_MAX`]). A unit on which more than 510 operations were under way at
+//! once is no longer told apart.
 
-use mileage_workload::{Lap, Op, Verify, Workload};
+use mileage_workload::{Lap, Op, Verify, Workload, Writing};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Most units that are kept track of.
 pub(crate) const UNITS_MAX: u64 = 1 << 28;
 
-/// The unit was written by this run; the low bits are the lap.
-const WRITTEN: u32 = 1 << 31;
-/// An operation on it is under way.
-const UNSETTLED: u32 = 1 << 30;
-/// Different operations were under way at once.
-const AMBIGUOUS: u32 = 1 << 29;
+/// The unit was written by this run; the bits below are the lap.
+const WRITTEN: u32 = 1 << 20;
 /// The unit was discarded.
-const DISCARDED: u32 = 1 << 28;
+const DISCARDED: u32 = 1 << 21;
+/// Different operations were under way at once.
+const AMBIGUOUS: u32 = 1 << 22;
+/// One operation under way, in the bits above.
+const ONE: u32 = 1 << 23;
+/// As many as can be counted; they are not counted down any more.
+const MANY: u32 = u32::MAX / ONE * ONE;
+/// The lap.
+const LAP: u32 = WRITTEN - 1;
+
+const _: () = assert!(Writing::LAP_MAX <= LAP, "a lap fits below the flags");
 
 /// The laps of a span, shared by the threads of a run.
 #[derive(Debug)]
@@ -78,31 +86,29 @@ impl Laps {
     }
 
     fn mark(&self, op: &Op, value: u32) {
+        self.update(op, |before| {
+            let under_way = before & MANY;
+            let differs = under_way > 0 && before & (WRITTEN | LAP) != value & (WRITTEN | LAP);
+            let ambiguous = if differs { AMBIGUOUS } else { before & (AMBIGUOUS * u32::from(under_way > 0)) };
+            // Until the write has completed, what was discarded before may still be found.
+            let discarded = before & DISCARDED;
+            value | discarded | ambiguous | if under_way == MANY { MANY } else { under_way + ONE }
+        });
+    }
+
+    /// A write or discard has completed.
+    pub(super) fn end(&self, op: &Op) {
+        self.update(op, |before| match before & MANY {
+            MANY => before,
+            ONE if before & AMBIGUOUS == 0 && before & WRITTEN != 0 => before & (WRITTEN | LAP),
+            _ => before - ONE,
+        });
+    }
+
+    fn update(&self, op: &Op, change: impl Fn(u32) -> u32) {
         for unit in &self.units[self.units(op)] {
-            let marked = |before: u32| {
-                let other = before & UNSETTLED != 0 && before & !(UNSETTLED | AMBIGUOUS) != value;
-                let inherited = if other { AMBIGUOUS | before & DISCARDED } else { before & AMBIGUOUS };
-                Some(value | UNSETTLED | inherited)
-            };
-            // The closure always gives a value.
-            let _ = unit.fetch_update(Ordering::SeqCst, Ordering::SeqCst, marked);
-        }
-    }
-
-    /// The write of `lap` has completed.
-    pub(super) fn end(&self, op: &Op, lap: u32) {
-        self.settle(op, WRITTEN | lap);
-    }
-
-    /// The discard has completed.
-    pub(super) fn end_discard(&self, op: &Op) {
-        self.settle(op, DISCARDED);
-    }
-
-    fn settle(&self, op: &Op, value: u32) {
-        for unit in &self.units[self.units(op)] {
-            // Fails where something else began meanwhile: that one settles, or nothing ever does.
-            let _ = unit.compare_exchange(value | UNSETTLED, value, Ordering::SeqCst, Ordering::SeqCst);
+            // The closure always gives a value, so this cannot fail.
+            let _ = unit.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |before| Some(change(before)));
         }
     }
 
@@ -125,8 +131,8 @@ impl Laps {
             let value = self.units[unit].load(Ordering::SeqCst);
             let state = match value {
                 _ if value & DISCARDED != 0 => State::Anything,
-                _ if changed || value & (UNSETTLED | AMBIGUOUS) != 0 => State::Lap(Lap::Unsettled),
-                _ if value & WRITTEN != 0 => State::Lap(Lap::Exactly(value & !WRITTEN)),
+                _ if changed || value & (MANY | AMBIGUOUS) != 0 => State::Lap(Lap::Unsettled),
+                _ if value & WRITTEN != 0 => State::Lap(Lap::Exactly(value & LAP)),
                 _ => State::Lap(Lap::Older),
             };
             ((from - offset) as usize..(to - offset) as usize, state)
@@ -160,43 +166,62 @@ mod tests {
         assert_eq!(state(&laps, 3, untouched), State::Lap(Lap::Older));
         laps.begin(&op(3), 7);
         assert_eq!(state(&laps, 3, laps.look(&op(3))), State::Lap(Lap::Unsettled));
-        laps.end(&op(3), 7);
+        laps.end(&op(3));
         assert_eq!(state(&laps, 3, untouched), State::Lap(Lap::Unsettled), "written while the read was under way");
         assert_eq!(state(&laps, 3, laps.look(&op(3))), State::Lap(Lap::Exactly(7)));
         assert_eq!(state(&laps, 4, laps.look(&op(4))), State::Lap(Lap::Older));
     }
 
     #[test]
-    fn two_laps_under_way_at_once_are_never_told_apart_again() {
+    fn two_laps_under_way_at_once_are_told_apart_by_the_next_write_alone() {
         let laps = laps();
+        let now = |record| state(&laps, record, laps.look(&op(record)));
         laps.begin(&op(0), 1);
         laps.begin(&op(0), 2);
-        laps.end(&op(0), 1);
-        laps.end(&op(0), 2);
+        laps.end(&op(0));
+        laps.begin(&op(0), 2);
+        laps.end(&op(0));
+        laps.end(&op(0));
+        assert_eq!(now(0), State::Lap(Lap::Unsettled), "nobody knows which came last");
         laps.begin(&op(0), 3);
-        laps.end(&op(0), 3);
-        assert_eq!(state(&laps, 0, laps.look(&op(0))), State::Lap(Lap::Unsettled));
-        for _ in 0..2 {
-            laps.begin(&op(1), 1);
-        }
-        laps.end(&op(1), 1);
-        laps.end(&op(1), 1);
-        assert_eq!(state(&laps, 1, laps.look(&op(1))), State::Lap(Lap::Exactly(1)), "both carry the same bytes");
+        laps.end(&op(0));
+        assert_eq!(now(0), State::Lap(Lap::Exactly(3)));
+        laps.begin(&op(1), 1);
+        laps.begin(&op(1), 1);
+        laps.end(&op(1));
+        assert_eq!(now(1), State::Lap(Lap::Unsettled), "one is still under way");
+        laps.begin(&op(1), 2);
+        laps.end(&op(1));
+        laps.end(&op(1));
+        assert_eq!(now(1), State::Lap(Lap::Unsettled), "the first lap may have come last");
     }
 
     #[test]
     fn what_was_discarded_is_anything_until_it_is_written() {
         let laps = laps();
+        let now = || state(&laps, 2, laps.look(&op(2)));
         laps.begin_discard(&op(2));
-        laps.end_discard(&op(2));
-        assert_eq!(state(&laps, 2, laps.look(&op(2))), State::Anything);
+        laps.end(&op(2));
+        assert_eq!(now(), State::Anything);
         laps.begin(&op(2), 0);
-        laps.end(&op(2), 0);
-        assert_eq!(state(&laps, 2, laps.look(&op(2))), State::Lap(Lap::Exactly(0)));
+        assert_eq!(now(), State::Anything, "the write may not have come yet");
+        laps.end(&op(2));
+        assert_eq!(now(), State::Lap(Lap::Exactly(0)));
         laps.begin_discard(&op(2));
         laps.begin(&op(2), 1);
-        laps.end_discard(&op(2));
-        laps.end(&op(2), 1);
-        assert_eq!(state(&laps, 2, laps.look(&op(2))), State::Anything, "nobody knows which came last");
+        laps.end(&op(2));
+        laps.end(&op(2));
+        assert_eq!(now(), State::Anything, "nobody knows which came last");
+    }
+
+    #[test]
+    fn more_than_can_be_counted_stay_untold() {
+        let laps = laps();
+        (0..600).for_each(|_| laps.begin(&op(5), 1));
+        (0..600).for_each(|_| laps.end(&op(5)));
+        assert_eq!(state(&laps, 5, laps.look(&op(5))), State::Lap(Lap::Unsettled));
+        (0..500).for_each(|_| laps.begin(&op(6), 1));
+        (0..500).for_each(|_| laps.end(&op(6)));
+        assert_eq!(state(&laps, 6, laps.look(&op(6))), State::Lap(Lap::Exactly(1)));
     }
 }

@@ -1,13 +1,14 @@
 //! The bytes of one thread's operations: where reads put them, where writes take them, how they are compared.
 //!
 //! `fill` makes what is written, `wide` with the processor's widest vectors; `verify` compares what is read, `laps`
-//! knows which writing a place holds; `sample` keeps some of what was written, `pack` measures it after the run;
+//! knows which writing a place holds; `sample` keeps some of what was written, `prints` counts different blocks, `pack` compresses after the run;
 //! `generator` does the same without a run.
 
 mod fill;
 mod generator;
 mod laps;
 mod pack;
+mod prints;
 mod sample;
 mod verify;
 #[expect(unsafe_code, reason = "calls code for vectors that the processor was asked about")]
@@ -167,12 +168,8 @@ impl Data {
         if op.kind == OpKind::Read {
             return self.verifier.as_ref().is_some_and(|verifier| verifier.wants(slot));
         }
-        if let Some(laps) = &self.laps {
-            match op.kind {
-                OpKind::Write => laps.end(op, self.lap_of[slot]),
-                OpKind::Discard => laps.end_discard(op),
-                OpKind::Read | OpKind::Sync => {}
-            }
+        if let (Some(laps), OpKind::Write | OpKind::Discard) = (&self.laps, op.kind) {
+            laps.end(op);
         }
         false
     }
@@ -195,7 +192,8 @@ impl Data {
     pub(crate) fn finish(&mut self, writes: u64) -> (Kept, Compared) {
         let kept = match self.sampler.take() {
             Some(sampler) => sampler.into_kept(),
-            None => Kept::of_fixed(&self.filler, self.record_bytes, if self.fixed { writes } else { 0 }),
+            None if writes > 0 => Kept::of_fixed(&self.filler, self.record_bytes, writes),
+            None => Kept::default(),
         };
         (kept, self.verifier.take().map(Verifier::into_compared).unwrap_or_default())
     }

@@ -3,9 +3,9 @@
 //! The compressors are the reference ones, built into the wheel (half a megabyte; the Python packages for zstd and lz4
 //! would be ten times that for each installation, and the record is whole when the engine hands it over).
 
+use super::prints::Prints;
 use super::sample::Kept;
 use mileage_measure::{ContentData, PackedData};
-use std::collections::HashSet;
 use std::io::Write;
 
 const PIECE_BYTES: usize = 4096;
@@ -19,7 +19,13 @@ pub(crate) fn pack(mut kept: Vec<Kept>) -> Option<ContentData> {
     if longest > PIECE_BYTES {
         packed.push(compress(&records, longest));
     }
-    let (blocks, blocks_distinct) = count(kept);
+    let (blocks, blocks_distinct) = kept
+        .iter()
+        .fold(Prints::new(1), |mut all, kept| {
+            all.merge(&kept.prints);
+            all
+        })
+        .blocks_and_distinct();
     Some(ContentData { sample_bytes, packed, blocks, blocks_distinct })
 }
 
@@ -30,15 +36,6 @@ fn compress(records: &[Vec<u8>], piece_bytes: usize) -> PackedData {
     };
     let piece_bytes = piece_bytes as u64;
     PackedData { piece_bytes, zlib_bytes: sum(zlib_1), zstd_bytes: sum(zstd_1), lz4_bytes: sum(lz4) }
-}
-
-/// Blocks among those kept under one mask for all threads, and how many different ones.
-fn count(mut kept: Vec<Kept>) -> (u64, u64) {
-    let mask = kept.iter().fold(0, |mask, kept| mask | kept.prints.mask);
-    kept.iter_mut().for_each(|kept| kept.prints.narrow(mask));
-    let blocks: u64 = kept.iter().map(|kept| kept.prints.blocks.len() as u64 * kept.times).sum();
-    let distinct: HashSet<u64> = kept.iter().flat_map(|kept| &kept.prints.blocks).map(|(_, print)| *print).collect();
-    (blocks, distinct.len() as u64)
 }
 
 /// Bytes that zlib makes of a piece at level 1, header and checksum included.

@@ -56,7 +56,7 @@ fn bytes_of(generation: u32, offset: u64, length: usize) -> Vec<u8> {
 fn passes(record: &RunRecord, compared: u64) {
     assert_eq!(record.error, None);
     assert_eq!((record.ops_compared, record.ops_mismatched, record.mismatches.len()), (compared, 0, 0));
-    assert!(record.usage.verify_ns > 0 && record.usage.verify_ns < record.elapsed_ns);
+    assert!(record.usage.verify_ns > 0);
 }
 
 /// The one mismatch of a failed run: kind, offset, message.
