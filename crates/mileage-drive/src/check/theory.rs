@@ -66,6 +66,19 @@ pub fn fifo_of_classes(rho: f64, classes: &[(f64, f64)]) -> f64 {
     1.0 / root(1e-6, 1.0, |x| 1.0 / x - copies(x))
 }
 
+/// Greedy collection in a log for each (share of the pages, share of the writes), the spare divided between two such
+/// classes so that the result is least: no drive that keeps one frontier for each of them does better.
+pub fn greedy_of_separated(rho: f64, classes: [(f64, f64); 2], pages: u32) -> f64 {
+    let [(hot, hot_writes), (cold, cold_writes)] = classes;
+    let spare = 1.0 / rho - 1.0;
+    let with = |share: f64| {
+        let of = |pages_share: f64, spare: f64| greedy(pages_share / (pages_share + spare), pages);
+        hot_writes * of(hot, share * spare) + cold_writes * of(cold, (1.0 - share) * spare)
+    };
+    // The minimum is flat: thousandths of the spare are fine enough.
+    (1..1000).map(|share| with(f64::from(share) / 1000.0)).fold(f64::INFINITY, f64::min)
+}
+
 /// Where a function that is positive first and negative then changes sign, to the last bits.
 fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..200 {

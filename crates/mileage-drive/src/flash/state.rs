@@ -13,7 +13,7 @@ use crate::profile::policies::EndOfLife;
 use bytes::{Reader, Writer};
 
 const MAGIC: [u8; 8] = *b"MILEDRIV";
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 const HEADER_BYTES: usize = 32;
 
 /// Why bytes are not a state of this drive.

@@ -74,7 +74,8 @@ choices! {
         Shared = "shared",
         /// Survivors have blocks of their own.
         SurvivorsApart = "survivors-apart",
-        /// Pages that were overwritten soon have blocks of their own, apart from those that lie still.
+        /// Pages that are written often have blocks of their own, apart from those that lie still, and each sort its
+        /// share of the spare.
         HotCold = "hot-cold",
     }
 }

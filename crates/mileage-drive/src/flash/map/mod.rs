@@ -12,20 +12,21 @@
 //! them from filling up. Where the address decides the unit, none is passed over.
 //!
 //! # Hot and cold
-//! A page is hot when the host overwrites it sooner than [`HOT_WITHIN`] of the logical pages were written since its
-//! block was opened; cold pages share a frontier with the survivors of blocks older than that, hot ones with those of
-//! younger ones.
+//! Where the profile asks for it, pages that are written often have a frontier, and blocks, apart from the others
+//! ([`heat`]).
 //!
 //! # Not modelled
 //! Read disturb, retention.
 
 mod collect;
 mod derive;
+mod heat;
 mod wear;
 
 use super::cells::Cells;
 use crate::profile::Profile;
 use crate::profile::policies::{Allocation, Frontiers, Victim};
+use heat::Heat;
 use wear::Wear;
 
 /// Not a page, not a block.
@@ -34,8 +35,6 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 pub(super) const GROUP: u32 = 32;
 /// Added to the stale count of a block that cannot be a victim: open, erased, worn out or not in service.
 pub(super) const NO_VICTIM: i16 = -0x4000;
-/// Share of the logical pages; see the module's text.
-const HOT_WITHIN: f64 = 0.5;
 
 /// Division by a number known only at run time, exact for every `u32`.
 #[derive(Clone, Copy, Debug)]
@@ -232,6 +231,8 @@ pub(crate) struct Map {
     /// Erased blocks of all units, and the least there ever were.
     pub(super) free_blocks: u32,
     pub(super) free_blocks_least: u32,
+    /// How often pages are written, with frontiers for hot and cold ones.
+    pub(super) heat: Heat,
     /// Logical pages that are mapped.
     mapped: u32,
     /// A block is past its limit and no replacement is left.
@@ -244,7 +245,9 @@ impl Map {
         let blocks = (geometry.units * geometry.stride()) as usize;
         let free_blocks = geometry.units * geometry.blocks;
         let unit = Unit { fresh: 0, free: Vec::new(), bad: Vec::new(), passed_at: u64::MAX };
+        let hot_cold = rules.frontiers == Frontiers::HotCold;
         Self {
+            heat: if hot_cold { Heat::new(&geometry) } else { Heat::default() },
             geometry,
             rules,
             by_pages: Divider::new(geometry.pages),
@@ -337,26 +340,17 @@ impl Map {
         if turn + 1 == self.geometry.units { 0 } else { turn + 1 }
     }
 
-    /// The frontier for a page of the host that is about to be overwritten: 0 hot, 1 cold.
+    /// The frontier for a page of the host that is about to be written.
     #[inline]
-    fn class_of(&self, logical: u32) -> u32 {
-        let old = self.forward[logical as usize];
-        if old == NOWHERE {
-            return 1;
-        }
-        u32::from(self.is_old(self.block_of(old)))
+    fn class_of(&mut self, logical: u32) -> u32 {
+        let known = self.forward[logical as usize] != NOWHERE;
+        u32::from(self.heat.note(logical, known))
     }
 
     /// Pages written since a block was opened.
     #[inline]
     fn age_of(&self, block: u32) -> u64 {
         self.written.saturating_sub(self.opened_at[block as usize])
-    }
-
-    /// Whether what lies in a block is cold.
-    #[inline]
-    fn is_old(&self, block: u32) -> bool {
-        self.age_of(block) as f64 >= HOT_WITHIN * f64::from(self.geometry.logical)
     }
 
     /// Forget a logical page; whether it was mapped.
@@ -477,6 +471,9 @@ impl Map {
             unit.free.remove(if self.rules.wear.dynamic { least.unwrap_or(0) } else { 0 })
         };
         self.frontiers[slot as usize] = Frontier { open: block, left: self.geometry.pages };
+        if self.rules.frontiers == Frontiers::HotCold {
+            self.heat.streams[block as usize] = (slot % 2) as u8;
+        }
         self.mark_opened(block, self.written);
         self.free_blocks -= 1;
         self.free_blocks_least = self.free_blocks_least.min(self.free_blocks);

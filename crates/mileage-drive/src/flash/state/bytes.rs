@@ -97,6 +97,12 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
+    /// Fill `values` with as many bytes.
+    pub(super) fn fill(&mut self, values: &mut [u8]) -> Result<(), StateError> {
+        values.copy_from_slice(self.slice(values.len())?);
+        Ok(())
+    }
+
     pub(super) fn word(&mut self) -> Result<u64, StateError> {
         Ok(u64::from_le_bytes(self.take()?))
     }

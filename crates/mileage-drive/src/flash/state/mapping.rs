@@ -4,7 +4,7 @@ use super::super::blocks::Blocks;
 use super::super::demand::Demand;
 use super::super::map::{Frontier, Map, NOWHERE, Unit};
 use super::{Reader, StateError, Writer, corrupt};
-use crate::profile::policies::{Frontiers, Victim};
+use crate::profile::policies::Victim;
 
 /// More erases, or blocks opened, than a drive lives for.
 const EVER: u64 = u64::MAX / 2;
@@ -12,8 +12,7 @@ const EVER: u64 = u64::MAX / 2;
 /// Which numbers of every block the policies need: the order of opening, and the age.
 fn needs(map: &Map) -> (bool, bool) {
     let rules = &map.rules;
-    let ages = rules.victim == Victim::CostBenefit || rules.frontiers == Frontiers::HotCold;
-    (rules.victim == Victim::Fifo, ages || rules.wear.static_gap.is_some())
+    (rules.victim == Victim::Fifo, rules.victim == Victim::CostBenefit || rules.wear.static_gap.is_some())
 }
 
 pub(super) fn save_map(out: &mut Writer, map: &Map) {
@@ -36,6 +35,12 @@ pub(super) fn save_map(out: &mut Writer, map: &Map) {
     }
     if age {
         out.repeated(&map.opened_at);
+    }
+    if !map.heat.marks.is_empty() {
+        out.word(u64::from(map.heat.since));
+        out.words(map.heat.writes);
+        out.repeated(&map.heat.streams);
+        out.bytes(&map.heat.marks);
     }
     out.reserve(4 * map.mapped() as usize * 9 / 8);
     out.places(&map.forward);
@@ -73,6 +78,15 @@ pub(super) fn map(reader: &mut Reader, map: &mut Map) -> Result<(), StateError> 
     }
     if age {
         reader.repeated(&mut map.opened_at, EVER)?;
+    }
+    if !map.heat.marks.is_empty() {
+        map.heat.since = reader.below(u64::from(geometry.logical), "the marks of heat were not halved in time")? as u32;
+        for writes in &mut map.heat.writes {
+            *writes = reader.below(EVER, "more pages written than a drive lives for")?;
+        }
+        reader.repeated(&mut map.heat.streams, 2)?;
+        reader.fill(&mut map.heat.marks)?;
+        map.heat.sum_up();
     }
     reader.places(&mut map.forward)?;
     if map.derive() { Ok(()) } else { corrupt("a page is mapped to where nothing, or something else, was written") }
