@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes};
     #[pymodule_export]
-    use crate::workload::check_workload;
+    use crate::workload::{check_workload, content_saved};
 
     /// `release` or `debug`: measuring with a debug build is refused by `mileage run`.
     #[pymodule_export]
