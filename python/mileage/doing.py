@@ -121,6 +121,6 @@ def opened(resolved: Plan, destroy: str | None) -> Iterator[Target]:
     """
     keep = resolved.study.state.start == "kept"
     with open_target(resolved.target, plan_hash=resolved.hash, destroy=destroy, keep=keep) as target:
-        target.prepare(resolved.work_bytes, resolved.files)
+        target.prepare(resolved.allocated_bytes, resolved.files)
         target.purge()
         yield target

@@ -77,7 +77,9 @@ def search(
     """
     measured = [run for run in resolved.runs if run.role == "measure"]
     if len(resolved.cells) != 1 or measured[0].workload is None:
-        raise Refused("--latency-target searches the rate of one setting; leave --vary out")
+        raise Refused(
+            "--latency-target searches the rate of one setting of a workload of blocks; leave --vary out"
+        )
     workload = measured[0].workload
     if is_own_master(workload.pattern):
         raise Refused(f"--latency-target needs one size of operations; {measured[0].cell} has its own rhythm")

@@ -158,14 +158,14 @@ REFUSED = [
     (("--vary", "depth=1,2", "--vary", "depth=4"), "depth is varied twice"),
     (("--depth", "0"), "depth"),
     (("--reads", "101"), "reads"),
-    (("--poisson",), "spacing: has no effect without rate"),
+    (("--poisson",), "--poisson: has no effect without rate"),
     (("--burst", "4"), "burst: has no effect without think"),
     (("--api", "pread"), "a virtual drive is reached without calls"),
     (("--pin", "x"), "expected processor numbers"),
     (("--cold", "--direct"), "--cold and --direct"),
     (("--destroy", "/dev/null"), "destroys nothing"),
     (("--repeat", "0"), "repeat"),
-    (("--size", "0"), "span"),
+    (("--size", "0"), "--size: found"),
     (("--content", "ones"), "'ones' is not a content"),
 ]
 
@@ -255,3 +255,19 @@ def test_each_thread_may_have_its_own_file(tmp_path: Path) -> None:
     result = mileage("measure", "-t", f"file:{tmp_path}/x", "--files", "per_thread", "--operations", "10")
     assert result.returncode == 2
     assert "needs a directory" in result.stderr
+
+
+def test_iozones_tests_and_metadata_leave_nothing_behind(tmp_path: Path) -> None:
+    there = ("-t", f"dir:{tmp_path}")
+    found = cells(*there, "--size", "4MiB", "--vary", "workload=iozone.write,iozone.reread", "--repeat", "2")
+    assert [cell["cell"] for cell in found] == ["iozone.write 1 MiB", "iozone.reread 1 MiB"]
+    assert [cell["ops_written"] for cell in found] == [8, 0]
+    assert [cell["ops_read"] for cell in found] == [0, 8]
+    found = cells(*there, "--operations", "200", "--vary", "workload=metadata.create,metadata.unlink")
+    assert [cell["ops_metadata"] for cell in found] == [200, 200]
+    assert found[0]["latency"]["metadata"]["count"] == 200
+    assert list(tmp_path.iterdir()) == []
+    text = measured(*there, "-w", "metadata.stat", "--operations", "200", "--save", str(tmp_path / "kept"))
+    assert "200 files" in text
+    assert mileage("report", str(tmp_path / "kept")).returncode == 0
+    assert "metadata.stat" in (tmp_path / "kept" / "report.html").read_text()

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,18 @@ def test_the_calls_are_those_of_hdparm(
     data = tmp_path / "data"
     data.write_bytes(os.urandom(8 << 20))
     trace = tmp_path / "trace"
-    command = ["mileage", "measure", "-t", f"file:{data}", "-w", workload, "--operations", "4"]
+    command = [
+        sys.executable,
+        "-m",
+        "mileage",
+        "measure",
+        "-t",
+        f"file:{data}",
+        "-w",
+        workload,
+        "--operations",
+        "4",
+    ]
     subprocess.run(
         [str(STRACE), "-f", "-e", "trace=openat,pread64", "-o", str(trace), *command],
         check=True,

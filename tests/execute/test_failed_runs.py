@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mileage.execute.run import _failure
+from mileage.execute.record import failure_of
 
 RECORD: dict[str, Any] = {
     "bytes_read": 3 << 20,
@@ -16,12 +16,12 @@ RECORD: dict[str, Any] = {
 
 
 def test_a_good_run_is_no_failure() -> None:
-    assert _failure(RECORD, "x") is None
+    assert failure_of(RECORD, "x") is None
 
 
 def test_what_was_done_is_told() -> None:
     error = {"kind": "ETIMEDOUT", "message": "a read did not complete in 1 s"}
-    failure = _failure({**RECORD, "error": error}, "iops on dir:/x")
+    failure = failure_of({**RECORD, "error": error}, "iops on dir:/x")
     assert failure is not None
     assert failure.cause == "ETIMEDOUT"
     assert str(failure) == "iops on dir:/x: a read did not complete in 1 s; until then 4 MiB in 2.5 s"
@@ -30,7 +30,7 @@ def test_what_was_done_is_told() -> None:
 
 def test_wrong_data_is_a_failure_with_its_kind() -> None:
     wrong = [{"offset_bytes": 4096, "kind": "stale", "message": "generation 3, found 2"}] * 3
-    failure = _failure({**RECORD, "mismatches": wrong}, "x")
+    failure = failure_of({**RECORD, "mismatches": wrong}, "x")
     assert failure is not None
     assert failure.cause == "verification"
     assert str(failure) == "x: wrong data at byte 4096: stale: generation 3, found 2 (and 2 more)"

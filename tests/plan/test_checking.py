@@ -13,7 +13,10 @@ SIZE = (
     "TiB (powers of 1024); for example 4KiB"
 )
 TIME = 'expected a number with ns, us, ms, s, min or h; for example "10 s"'
-KNOWN = "throughput.*, iops.*, pattern.*, iometer.*, sqlio.*, hdparm.*, dd.*; see `mileage list workloads`"
+KNOWN = (
+    "throughput.*, iops.*, pattern.*, iometer.*, sqlio.*, hdparm.*, dd.*, iozone.*, metadata.*; "
+    "see `mileage list workloads`"
+)
 
 CASES = [
     (
@@ -362,9 +365,9 @@ def test_file_workloads_are_refused_by_name_on_a_bare_drive(
 def test_file_workloads_are_not_built_on_a_directory_either(
     small_text: str, refusal: Callable[..., str]
 ) -> None:
-    text = small_text.replace("iops.random_read", "iozone.*").replace("virtual:plain", "dir:/scratch")
+    text = small_text.replace("iops.random_read", "mdtest.*").replace("virtual:plain", "dir:/scratch")
     assert refusal(lambda: parse_study(text, "s")) == (
-        f"s: measure.iops.workload: iozone.* is not built yet; known are {KNOWN}"
+        f"s: measure.iops.workload: mdtest.* is not built yet; known are {KNOWN}"
     )
 
 

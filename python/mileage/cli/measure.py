@@ -68,6 +68,7 @@ _LOAD = "load"
     "--log", type=click.Path(path_type=Path), metavar="FILE", help="Write every operation to a CSV file."
 )
 @click.option("--pin", metavar="CPUS", help="Processors of the threads, such as 0,2.")
+@click.option("--fidelity", is_flag=True, help="IOzone's tests as IOzone does them, not as they are named.")
 @click.option("--seed", type=int, default=1, metavar="N", help="Source of every random choice; default 1.")
 @click.option("--destroy", metavar="PATH", help="Allow the loss of what is in this file or device.")
 @click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Keep the study folder.")
@@ -90,7 +91,8 @@ def command(**given: Any) -> None:
     Workloads: sequential, random, shuffled, backward, stride[:N], fixed,
     zipf[:EXPONENT], hot_cold[:HOT/ACCESS], partly_sequential[:PERCENT], each
     with _read or _write; mix, sequential_mix, discard, trace:FILE; iometer.*,
-    hdparm.*, dd.*, sqlio.*: see `mileage list workloads`.
+    hdparm.*, dd.*, sqlio.*, and in a directory iozone.* and metadata.*: see
+    `mileage list workloads`.
     """
     from mileage.cli.measured import run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.execute.watch import Watch
 from mileage.measuring import Measurement, asked_of, measure, planned, refuse_existing
-from mileage.plan import Asked, TraceFile, one_off, to_toml
+from mileage.plan import Asked, Plan, Study, TraceFile, one_off, to_toml
 from mileage.plan.how import Cache, How
 from mileage.plan.load import Spacing
 from mileage.report.measured import measured_text
@@ -45,12 +46,12 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
         how = msgspec.structs.replace(asked.how, rate=found.best.rate, spacing=spacing)
         asked = msgspec.structs.replace(asked, how=how)
     study = one_off(asked)
-    plan = planned(study, destroy)
+    plan = plan_of(study, destroy)
     if given["as_study"]:
         click.echo(to_toml(study), nl=False)
         return
     labels = labels_of([cell.label for cell in plan.cells])
-    names = [labels.get(run.cell, WRITING) for run in plan.runs]
+    names = [WRITING if run.role == "prepare" else labels.get(run.cell, run.cell) for run in plan.runs]
     with Watch(plan.runs, names, simulated=plan.facts.virtual) as progress:
         done = measure(
             plan,
@@ -61,6 +62,32 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
             command=("mileage", *arguments),
         )
     _print(done, labels, found, given)
+
+
+_PLACE = re.compile(r"^measure: (?:measure\.measure\.|torture\.fill\.)(?:vary\.)?([a-z_.]+)(?:\[\d+\])?: ")
+_OPTIONS = {
+    "stop.time": "for",
+    "stop.bytes": "bytes",
+    "stop.operations": "operations",
+    "span": "size",
+    "span_start": "start",
+    "cache": "direct",
+    "spacing": "poisson",
+}
+
+
+def plan_of(study: Study, destroy: str | None) -> Plan:
+    """The plan of a one-off study. Raises Refused in the words of the command line."""
+    try:
+        return planned(study, destroy)
+    except Refused as error:
+        text = str(error).replace("measure: state.file: ", "--size: ")
+        text = text.replace("give a smaller state.file, or use --quick", "or give a smaller --size")
+        found = _PLACE.match(text)
+        if found is None:
+            raise Refused(text.removeprefix("measure: ")) from error
+        option = _OPTIONS.get(found[1], found[1]).replace("_", "-")
+        raise Refused(f"--{option}: {text[found.end() :]}") from error
 
 
 def _print(done: Measurement, labels: dict[str, str], found: Found | None, given: dict[str, Any]) -> None:
@@ -118,6 +145,7 @@ def _asked(given: dict[str, Any]) -> Asked:
         how=how,
         vary=given["vary"],
         repeat=given["repeat"],
+        fidelity=given["fidelity"],
         traces=_traces(given),
         seed=given["seed"],
     )

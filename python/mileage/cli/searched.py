@@ -7,10 +7,10 @@ from typing import Any
 import click
 import msgspec
 
+from mileage.cli.measured import plan_of
 from mileage.errors import Refused
 from mileage.execute.watch import Watch
 from mileage.judge.search import Probe
-from mileage.measuring import planned
 from mileage.plan import Asked, PlannedRun, one_off
 from mileage.plan.load import Spacing
 from mileage.report.quantity import duration
@@ -24,7 +24,7 @@ def searched(asked: Asked, given: dict[str, Any]) -> Found:
     if given["rate"] is not None:
         raise Refused("--latency-target searches the rate itself; leave --rate out")
     closed = msgspec.structs.replace(asked, how=msgspec.structs.replace(asked.how, spacing=None))
-    plan = planned(one_off(closed), given["destroy"])
+    plan = plan_of(one_off(closed), given["destroy"])
     quiet = given["as_json"]
     spacing: Spacing = "poisson" if given["poisson"] else "constant"
     if not quiet:

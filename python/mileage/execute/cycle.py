@@ -16,7 +16,8 @@ from typing import Any
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.progress import Progress, stage_text
-from mileage.execute.run import Poll, perform
+from mileage.execute.record import Poll
+from mileage.execute.run import perform
 from mileage.plan import Plan, PlannedRun
 from mileage.record import Journal, StudyFolder
 from mileage.record.environment import diff, snapshot
@@ -101,7 +102,7 @@ class Cycle:
             finished += 1
         if not target.is_virtual:
             kept = target.path is not None and target.path.exists()
-            target.prepare(self._shared.plan.work_bytes, self._shared.plan.files)
+            target.prepare(self._shared.plan.allocated_bytes, self._shared.plan.files)
             done = [run for stage in stages for run in stage if run.index in self._done]
             if not done:
                 target.purge()

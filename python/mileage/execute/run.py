@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
 from mileage.errors import Interrupted, Refused, RunFailed
+from mileage.execute.job import perform_job
+from mileage.execute.record import Poll, empty_record, failure_of
 from mileage.plan import PlannedRun, Workload
 from mileage.plan.api import Reach
-from mileage.plan.sizes import format_bytes
+from mileage.plan.job import Job
 from mileage.target import Target, empty_cache
-
-#: Called about twenty times a second with (bytes done, operations done); true means stop now.
-Poll = Callable[[int, int], bool]
 
 _IDLE_SLICE_S = 0.1
 
@@ -43,6 +41,8 @@ def perform(
         RunFailed: the target failed under the load; `cause` names the error (`ENOSPC`, `EIO`, `vanished` ...).
         Interrupted: `poll` asked to stop.
     """
+    if run.job is not None:
+        return _perform_job(target, run, run.job, poll)
     if run.workload is None:
         return _rest(target, idle_ns, poll)
     from mileage import _core
@@ -70,10 +70,19 @@ def perform(
     record: dict[str, Any] = msgspec.json.decode(text)
     if record["interrupted"]:
         raise Interrupted()
-    if failure := _failure(record, f"{run.cell} on {target.spec}"):
+    if failure := failure_of(record, f"{run.cell} on {target.spec}"):
         raise failure
     _still_there(target, run)
     return record
+
+
+def _perform_job(target: Target, run: PlannedRun, job: Job, poll: Poll) -> dict[str, Any]:
+    _still_there(target, run)
+    what = f"{run.cell} on {target.spec}"
+    try:
+        return perform_job(target, job, what, poll)
+    except OSError as cause:
+        raise RunFailed.from_os_error(what, cause) from cause
 
 
 def workload_json(workload: Workload, kept: Kept | None) -> str:
@@ -87,29 +96,6 @@ def workload_json(workload: Workload, kept: Kept | None) -> str:
     fields = msgspec.structs.asdict(workload)
     fields["pattern"] = {"trace": {"operations": msgspec.Raw(operations), "timed": pattern.trace_file.timed}}
     return msgspec.json.encode(fields).decode()
-
-
-def _failure(record: dict[str, Any], what: str) -> RunFailed | None:
-    """Why a run that came to an end did not do what it should; it keeps what the run had done."""
-    mismatches = record.get("mismatches") or []
-    if record["error"] is not None:
-        failure = RunFailed(
-            f"{what}: {record['error']['message']}{_until(record)}", cause=record["error"]["kind"]
-        )
-    elif mismatches:
-        first = mismatches[0]
-        more = f" (and {len(mismatches) - 1} more)" if len(mismatches) > 1 else ""
-        told = f"wrong data at byte {first['offset_bytes']}: {first['kind']}: {first['message']}{more}"
-        failure = RunFailed(f"{what}: {told}", cause="verification")
-    else:
-        return None
-    failure.record = record
-    return failure
-
-
-def _until(record: dict[str, Any]) -> str:
-    moved = int(record["bytes_read"]) + int(record["bytes_written"])
-    return f"; until then {format_bytes(moved)} in {record['submit_ns'] / 1e9:.3g} s" if moved else ""
 
 
 def _still_there(target: Target, run: PlannedRun) -> None:
@@ -128,24 +114,4 @@ def _rest(target: Target, idle_ns: int, poll: Poll) -> dict[str, Any]:
             time.sleep(min(left, _IDLE_SLICE_S))
             if poll(0, 0):
                 raise Interrupted()
-    empty = {"count": 0, "sum_ns": 0, "min_ns": 0, "max_ns": 0, "buckets": []}
-    series = {
-        "interval_ns": 1,
-        "bytes_read": [],
-        "bytes_written": [],
-        "ops": [],
-        "latency_sum_ns": [],
-        "counters": {},
-    }
-    zeros = dict.fromkeys(("bytes_read", "bytes_written", "ops_read", "ops_written"), 0)
-    times = dict.fromkeys(("submit_ns", "durable_ns", "elapsed_ns"), idle_ns)
-    latency = {"read": empty, "write": empty}
-    rest = {
-        "latency": latency,
-        "series": series,
-        "counters": {},
-        "threads": [],
-        "error": None,
-        "interrupted": False,
-    }
-    return {**zeros, **times, **rest}
+    return empty_record(idle_ns)

@@ -25,7 +25,7 @@ OpenTarget = Callable[[], Target]
 def planned_bytes(run: PlannedRun) -> int:
     """Bytes that a run moves, as planned; 0 for an idle run or one limited by time alone."""
     if run.workload is None:
-        return 0
+        return run.job.bytes if run.job is not None else 0
     stop = run.workload.stop
     if stop.bytes is not None:
         return stop.bytes

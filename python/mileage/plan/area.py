@@ -46,12 +46,13 @@ def records_of(study: Study, own: Own) -> list[tuple[str, int]]:
     records: list[tuple[str, int]] = []
     for name, measure in study.measure.items():
         given = records_in(measure)
-        for index, record in enumerate(given):
+        every = named_in(study, f"measure.{name}", measure.workload, own)
+        for index, record in enumerate(given if any(one.job != "metadata" for one in every) else ()):
             suffix = f"[{index}]" if isinstance(measure.record, tuple) else ""
             records.append((f"measure.{name}.record{suffix}", sizes.size_bytes(record)))
         if not given:
             found = named_in(study, f"measure.{name}", measure.workload, own)
-            for named in found:
+            for named in (one for one in found if one.job != "metadata"):
                 unit = unit_bytes(named.pattern, sizes.size_bytes(named.record or 0))
                 records.append((f"measure.{name}.workload", unit))
     records += [

@@ -20,6 +20,7 @@ from mileage.plan.checking import blocks_of, listed
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.facts import TargetFacts
 from mileage.plan.how import has_no_effect, load_of, reach_of
+from mileage.plan.job import iozone_job, keys_without_effect, metadata_job
 from mileage.plan.own import how_in
 from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned import Cell
@@ -47,12 +48,17 @@ def cells_of(study: Study, facts: TargetFacts, work_bytes: int, own: Own) -> tup
     making = _Making(study, facts, work_bytes, own)
     cells = [cell for name, measure in study.measure.items() for cell in making.cells(name, measure)]
     labels = [cell.label for cell in cells]
-    return tuple(
-        msgspec.structs.replace(cell, label=f"{cell.label} ({cell.table})")
-        if labels.count(cell.label) > 1
-        else cell
-        for cell in cells
-    )
+    tables: dict[str, set[str]] = {}
+    for cell in cells:
+        tables.setdefault(cell.unit, set()).add(cell.table)
+    return tuple(_unique(cell, labels.count(cell.label) > 1, len(tables[cell.unit]) > 1) for cell in cells)
+
+
+def _unique(cell: Cell, shared_label: bool, shared_unit: bool) -> Cell:
+    """The cell with the name of its table where another has the same label, or another table the same unit."""
+    label = f"{cell.label} ({cell.table})" if shared_label else cell.label
+    unit = f"{cell.unit} ({cell.table})" if shared_unit and cell.unit else cell.unit
+    return msgspec.structs.replace(cell, label=label, unit=unit or label)
 
 
 def torture_of(
@@ -79,7 +85,15 @@ class _Making:
 
     def cells(self, name: str, measure: Measure) -> Iterator[Cell]:
         path = f"measure.{name}"
-        found = named_in(self._study, path, measure.workload, self._own)
+        every = named_in(self._study, path, measure.workload, self._own)
+        yield from self._job_cells(name, measure, [named for named in every if named.job is not None])
+        found = [named for named in every if named.job is None]
+        if found and measure.fidelity:
+            refuse(
+                self._study,
+                f"{path}.fidelity",
+                f"has no effect on {found[0].name}; only IOzone's tests know it",
+            )
         threads, depths = _numbers(measure.threads), _numbers(measure.depth)
         combinations = itertools.product(
             found, records_in(measure) or (None,), threads, depths, levels_of(measure)
@@ -93,12 +107,11 @@ class _Making:
             stop = self._stop(path, table.stop or named.stop or StopRule(), unit, done.once, span[1])
             workload = self._workload(done, record_bytes, span, thread, depth, stop)
             self._check(path, done, workload, _FIELDS)
-            parts = [f"{named.name} {words(record_bytes)}"]
-            parts += [f"{thread} threads"] if len(threads) > 1 else []
+            parts = [f"{thread} threads"] if len(threads) > 1 else []
             parts += [f"depth {depth}"] if len(depths) > 1 else []
             parts += [level_words(key, value) for key, value in levels.items()]
             yield Cell(
-                label=", ".join(parts),
+                label=", ".join([f"{named.name} {words(record_bytes)}", *parts]),
                 table=name,
                 kind=named.kind,
                 metrics=_metrics(measure, named),
@@ -107,6 +120,80 @@ class _Making:
                 title=named.title,
                 reach=self._reach(done, depth),
             )
+
+    def _job_cells(self, name: str, measure: Measure, found: list[NamedWorkload]) -> Iterator[Cell]:
+        """Cells of work on files: of IOzone's tests those that one set of them measures, of metadata each alone."""
+        path = f"measure.{name}"
+        if not found:
+            return
+        self._check_jobs(path, measure, found)
+        threads = _numbers(measure.threads)
+        combinations = itertools.product(records_in(measure) or (None,), threads, levels_of(measure))
+        for record, thread, levels in combinations:
+            table = msgspec.structs.replace(measure, **levels)
+            how, cache = how_in(table), self._study.state.cache
+            size = f" {words(sizes.size_bytes(record))}" if record is not None else ""
+            parts = [f"{thread} threads"] if len(threads) > 1 else []
+            rest = ", ".join([size, *parts, *(level_words(key, value) for key, value in levels.items())])
+            tests = tuple(named.name.partition(".")[2] for named in found if named.job == "iozone")
+            suite = iozone_job(
+                tests,
+                record=sizes.size_bytes(record or 0),
+                file=self._work_bytes,
+                threads=thread,
+                how=how,
+                cache=cache,
+                fidelity=measure.fidelity,
+            )
+            for named in found:
+                for key, text in keys_without_effect(named.job or "iozone", how, cache):
+                    refuse(self._study, f"{path}.{key}", text)
+                job = suite
+                if named.job == "metadata":
+                    job = metadata_job(
+                        named.name.partition(".")[2],
+                        file_bytes=sizes.size_bytes(record or 0),
+                        threads=thread,
+                        stop=measure.stop or named.stop or StopRule(),
+                        how=how,
+                    )
+                yield Cell(
+                    label=f"{named.name}{rest}",
+                    table=name,
+                    kind=named.kind,
+                    metrics=_metrics(measure, named),
+                    blocks=blocks_of(measure.repeat),
+                    workload=None,
+                    title=named.title,
+                    job=job,
+                    unit=f"iozone{rest}" if named.job == "iozone" else "",
+                )
+
+    def _check_jobs(self, path: str, measure: Measure, found: list[NamedWorkload]) -> None:
+        """Refuse what IOzone's tests and metadata operations do not know."""
+        metadata = [named.name for named in found if named.job == "metadata"]
+        if self._facts.kind != "dir":
+            text = f"{found[0].name} makes files of its own; found {self._study.target}, expected dir:PATH"
+            refuse(self._study, f"{path}.workload", text)
+        if metadata and measure.fidelity:
+            refuse(
+                self._study,
+                f"{path}.fidelity",
+                f"has no effect on {metadata[0]}; only IOzone's tests know it",
+            )
+        if _numbers(measure.depth) != (1,):
+            refuse(
+                self._study,
+                f"{path}.depth",
+                f"{found[0].name} does one operation at a time; leave depth at 1",
+            )
+        if measure.span != "file" or measure.span_start != 0:
+            refuse(self._study, f"{path}.span", f"{found[0].name} uses its file whole; leave span out")
+        stop = measure.stop
+        if stop is not None and any(named.job == "iozone" for named in found):
+            refuse(self._study, f"{path}.stop", "IOzone's tests end with the file; leave stop out")
+        if stop is not None and stop.bytes is not None:
+            refuse(self._study, f"{path}.stop.bytes", "metadata operations end after operations or a time")
 
     def torture(self, name: str, table: Torture) -> tuple[Workload, Reach | None]:
         path = f"torture.{name}"

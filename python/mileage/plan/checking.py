@@ -150,7 +150,8 @@ class _Check:
             at = f"{path}.workload" + (f"[{index}]" if isinstance(measure.workload, tuple) else "")
             found = find_workloads(workload, self.study.target, f"{self.source}: {at}", self.own)
             for key in ("record", "stop"):
-                missing = [named.name for named in found if getattr(named, key) is None]
+                needing = [named for named in found if key != "record" or named.job != "metadata"]
+                missing = [named.name for named in needing if getattr(named, key) is None]
                 if getattr(measure, key) is None and missing:
                     self.refuse(
                         f"{path}.{key}", f"missing; it must be given, since {missing[0]} has none of its own"

@@ -84,7 +84,8 @@ def _title(plan: Plan, torture: str) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    return f"{cell.label}: {_io(cell.workload, cell.title)}; {', '.join(cell.metrics)}; {_count(cell.blocks, 'block')}"
+    told = cell.title if cell.workload is None else _io(cell.workload, cell.title)
+    return f"{cell.label}: {told}; {', '.join(cell.metrics)}; {_count(cell.blocks, 'block')}"
 
 
 def _io(workload: Workload, title: str = "") -> str:

@@ -71,7 +71,8 @@ def estimate(plan: Plan) -> Estimate:
 
 def bytes_written(runs: Iterable[PlannedRun]) -> int:
     """Bytes that the runs write, at most."""
-    return sum(_bytes(run.workload, reads=False) for run in runs if run.workload)
+    blocks = sum(_bytes(run.workload, reads=False) for run in runs if run.workload)
+    return blocks + sum(run.job.bytes for run in runs if run.job)
 
 
 def run_times_s(runs: Sequence[PlannedRun], *, virtual: bool) -> list[float]:
@@ -80,6 +81,8 @@ def run_times_s(runs: Sequence[PlannedRun], *, virtual: bool) -> list[float]:
     for run in runs:
         if run.workload is not None:
             times.append(_simulated_s(run.workload) if virtual else _real_s(run.workload))
+        elif run.job is not None:
+            times.append(run.job.bytes / ASSUMED_RATE_BYTES_PER_S + run.job.operations / ASSUMED_OPS_PER_S)
         elif virtual:
             times.append(0.0)
         elif run.mirrors is not None:

@@ -2,7 +2,7 @@
 
 What it models: `throughput.*` and `iops.*`, which studies judge; `pattern.*`, one for each pattern of the engine,
 also found by the short name ("random_read"); and the workloads of other tools, with their sizes: `iometer.*`,
-`sqlio.*`, `hdparm.*`, `dd.*`.
+`sqlio.*`, `hdparm.*`, `dd.*`, and, on files, `iozone.*` and `metadata.*`.
 What it refuses: nothing; `find_workloads` looks names up and refuses.
 """
 
@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from mileage.plan.how import Cache, How
+from mileage.plan.job import FILES, IOZONE, METADATA
 from mileage.plan.pattern import (
     Access,
     AccessLine,
@@ -178,9 +179,38 @@ def _dd() -> Iterator[NamedWorkload]:
         yield msgspec.structs.replace(named, record="1MiB", stop=StopRule(bytes="10GiB"), once=True)
 
 
+def _iozone() -> Iterator[NamedWorkload]:
+    for test, (_, title) in IOZONE.items():
+        reads = 100 if test.endswith("read") else 50 if test == "mix" else 0
+        yield NamedWorkload(
+            f"iozone.{test}",
+            f"IOzone: {title}",
+            "sequential",
+            reads,
+            "throughput",
+            ("throughput",),
+            stop=StopRule(),
+            job="iozone",
+        )
+
+
+def _metadata() -> Iterator[NamedWorkload]:
+    for operation, title in METADATA.items():
+        yield NamedWorkload(
+            f"metadata.{operation}",
+            title,
+            "sequential",
+            0,
+            "iops",
+            METRICS_OF["iops"],
+            stop=StopRule(operations=FILES),
+            job="metadata",
+        )
+
+
 WORKLOADS: Final = {
     workload.name: workload
-    for family in (_judged, _patterns, _iometer, _sqlio, _hdparm, _dd)
+    for family in (_judged, _patterns, _iometer, _sqlio, _hdparm, _dd, _iozone, _metadata)
     for workload in family()
 }
 """Every workload that this version can do, by name, in the order in which they are listed."""

@@ -80,6 +80,7 @@ class Asked(msgspec.Struct, frozen=True):
     vary: tuple[str, ...] = ()
     """"depth=1,2,4..64"."""
     repeat: int = 1
+    fidelity: bool = False
     seed: int = 1
     traces: dict[str, TraceFile] = msgspec.field(default_factory=dict)
     """What must be known of the traces that are replayed, by their paths."""
@@ -91,10 +92,14 @@ def one_off(asked: Asked) -> Study:
     own: dict[str, OwnWorkload] = {}
     words = tuple(_workload(word, own) for word in _texts(levels, "workload") or (asked.workload,))
     named = [found for word in words for found in _named(word, asked, own)]
+    blocks = [found for found in named if found.job is None]
     records = _records(levels, asked, named)
     reach = max((trace.end_bytes for trace in asked.traces.values()), default=0)
     size, start = _part(asked, records, reach)
-    reads = any(as_done(found, asked.how).reads for found in named) or "reads" in levels
+    in_file = not asked.kept and asked.target.startswith(("dir:", "file:"))
+    if asked.size is None and all(found.job == "metadata" for found in named):
+        size = _UNIT
+    reads = any(as_done(found, asked.how).reads for found in blocks) or "reads" in levels
     fill = reads and not asked.kept and not asked.target.startswith("null:")
     varied = {key: values for key, values in levels.items() if key in VARIED}
     how = {key: getattr(asked.how, key) for key in HOW_KEYS if key not in varied}
@@ -102,13 +107,14 @@ def one_off(asked: Asked) -> Study:
         workload=words if len(words) > 1 else words[0],
         record=records if len(records) > 1 else next(iter(records), None),
         stop=_stop(asked, named),
-        span="file" if size is None else sizes.exact_bytes(size),
+        span="file" if size is None or in_file else sizes.exact_bytes(size),
         span_start=sizes.exact_bytes(start) if start else 0,
         threads=_counts(levels, "threads", asked.threads),
         depth=_counts(levels, "depth", asked.depth),
         vary=varied,
         repeat=asked.repeat,
         metric=("throughput", "p99") if all(found.kind == "throughput" for found in named) else None,
+        fidelity=asked.fidelity,
         **how,
     )
     stages = (Stage(name=FILL, prepare=(FILL,)),) if fill else ()
@@ -246,7 +252,7 @@ def _records(
         return _texts(levels, "record")
     if asked.record is not None:
         return (asked.record,)
-    if all(found.record is not None for found in named):
+    if all(found.record is not None or found.job == "metadata" for found in named):
         return ()
     return ("1MiB" if all(found.kind == "throughput" for found in named) else "4KiB",)
 

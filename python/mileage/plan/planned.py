@@ -14,6 +14,7 @@ import msgspec
 
 from mileage.plan.api import Reach
 from mileage.plan.facts import TargetFacts
+from mileage.plan.job import Job
 from mileage.plan.study import Study
 from mileage.plan.workload import Workload
 from mileage.plan.workloads import Metric
@@ -21,6 +22,9 @@ from mileage.plan.writing import plan_to_toml
 
 PLAN_VERSION: Final = 2
 """Version of the form of a plan; it is part of the hash."""
+
+SMALL_BYTES: Final = 64 << 10
+"""Size of a work file that no run uses."""
 
 Arm = Literal["torture", "sham"]
 Role = Literal["measure", "torture", "prepare", "idle"]
@@ -39,12 +43,16 @@ class Cell(msgspec.Struct, frozen=True):
     """What is recorded: words of `workloads.METRICS`."""
     blocks: int
     """How often it is measured in each stage of each cycle and arm."""
-    workload: Workload
-    """The I/O, with seed 0; every run has a seed of its own."""
+    workload: Workload | None
+    """The I/O, with seed 0; every run has a seed of its own. None for work on files, which `job` says."""
     title: str = ""
     """What the workload does, in a few words."""
     reach: Reach | None = None
     """How a real target is reached; None for a virtual drive."""
+    job: Job | None = None
+    """Work on files; cells of one set of tests have equal jobs."""
+    unit: str = ""
+    """What is run to measure the cell: its label, or that of the set of tests that it belongs to."""
 
 
 class PlannedRun(msgspec.Struct, frozen=True):
@@ -79,6 +87,8 @@ class PlannedRun(msgspec.Struct, frozen=True):
     end of the final sync; None for others."""
     reach: Reach | None = None
     """How a real target is reached; None for a virtual drive and for pauses."""
+    job: Job | None = None
+    """Work on files, with this run's seed; its cells are `cell` with the tests' names."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -100,6 +110,11 @@ class Plan(msgspec.Struct, frozen=True):
     def files(self) -> int:
         """Files beside the work file, for threads that have one each; 0 when all share."""
         return files_of(self.runs)
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Size of the work file."""
+        return allocated_bytes(self.work_bytes, self.runs)
 
     @property
     def hash_short(self) -> str:
@@ -125,6 +140,17 @@ def files_of(runs: tuple[PlannedRun, ...]) -> int:
     """The most files that a run has, one for each thread; 0 when all share one."""
     workloads = (run.workload for run in runs if run.workload is not None)
     return max((found.threads for found in workloads if found.files == "per_thread"), default=0)
+
+
+def occupied_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
+    """Bytes that the work files take, and beside them at most those that a run makes for itself and removes."""
+    own = max((run.job.occupies for run in runs if run.job is not None), default=0)
+    return allocated_bytes(work_bytes, runs) * (1 + files_of(runs)) + own
+
+
+def allocated_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
+    """Size of the work file: the work area, or hardly anything when every run has files of its own."""
+    return work_bytes if any(run.workload is not None for run in runs) else min(work_bytes, SMALL_BYTES)
 
 
 def hash_of(study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]) -> str:

@@ -23,9 +23,10 @@ from mileage.plan.cells import cells_of, torture_of
 from mileage.plan.checking import blocks_of, check_study, listed
 from mileage.plan.estimate import bytes_written
 from mileage.plan.facts import TargetFacts
+from mileage.plan.job import SEED_FIELD, Job
 from mileage.plan.order import block_order, measure_seed, torture_seed
 from mileage.plan.own import Traces, own_workloads
-from mileage.plan.planned import Arm, Cell, Plan, PlannedRun, Role, files_of, hash_of
+from mileage.plan.planned import Arm, Cell, Plan, PlannedRun, Role, hash_of, occupied_bytes
 from mileage.plan.quick import quicken
 from mileage.plan.study import Measure, Stage, Study
 from mileage.plan.workload import Workload
@@ -134,7 +135,7 @@ class _Expansion:
         self._tortured: dict[tuple[int, str, str], int] = {}
         self._made = 0
         # What was written with a seed is verified with the same one.
-        self._one_seed = any(cell.workload.verify != "off" for cell in cells)
+        self._one_seed = any(cell.workload.verify != "off" for cell in cells if cell.workload is not None)
 
     def runs(self) -> Iterator[PlannedRun]:
         arms: tuple[Arm, ...] = ("torture", "sham") if self._study.sham else ("torture",)
@@ -160,19 +161,20 @@ class _Expansion:
 
     def _measuring(self, cycle: int, arm: Arm, stage: Stage) -> Iterator[PlannedRun]:
         tables = self._study.measures_of(stage)
-        cells = {cell.label: cell for cell in self._cells if cell.table in tables}
+        cells = {cell.unit: cell for cell in self._cells if cell.table in tables}
         seed = self._study.seed
         for block in range(1, max(cell.blocks for cell in cells.values()) + 1):
-            present = [label for label, cell in cells.items() if cell.blocks >= block]
-            for label in block_order(seed, cycle, block, present):
-                own_seed = seed if self._one_seed else measure_seed(seed, cycle, block, label)
-                workload = _seeded(cells[label].workload, own_seed)
+            present = [unit for unit, cell in cells.items() if cell.blocks >= block]
+            for unit in block_order(seed, cycle, block, present):
+                own_seed = seed if self._one_seed else measure_seed(seed, cycle, block, unit)
+                cell = cells[unit]
                 yield self._run(
-                    *(cycle, arm, stage, "measure", label),
+                    *(cycle, arm, stage, "measure", unit),
                     block=block,
-                    measured=cells[label],
-                    workload=workload,
-                    reach=cells[label].reach,
+                    measured=cell,
+                    workload=None if cell.workload is None else _seeded(cell.workload, own_seed),
+                    reach=cell.reach,
+                    job=None if cell.job is None else cell.job.with_seed(own_seed),
                 )
 
     def _writing(self, cycle: int, arm: Arm, stage: Stage, role: Role, name: str) -> PlannedRun:
@@ -196,6 +198,7 @@ class _Expansion:
         idle_ns: int | None = None,
         mirrors: int | None = None,
         reach: Reach | None = None,
+        job: Job | None = None,
     ) -> PlannedRun:
         index = self._made
         self._made += 1
@@ -211,10 +214,11 @@ class _Expansion:
             cell=cell,
             metrics=measured.metrics if measured else (),
             workload=workload,
-            seed=workload.seed if workload else 0,
+            seed=workload.seed if workload else job.value[SEED_FIELD] if job else 0,
             idle_ns=idle_ns,
             mirrors=mirrors,
             reach=reach,
+            job=job,
         )
 
 
@@ -224,14 +228,14 @@ def _seeded(workload: Workload, seed: int) -> Workload:
 
 def writes(run: PlannedRun) -> bool:
     """Whether a run changes the content of its target."""
-    return run.workload is not None and run.workload.changes
+    return (run.workload is not None and run.workload.changes) or (run.job is not None and run.job.writes)
 
 
 def _refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
 ) -> Iterator[str]:
     """Why a plan may not be started on this target, one line each."""
-    needed = work_bytes * (1 + files_of(runs))
+    needed = occupied_bytes(work_bytes, runs)
     if uses_file(study, facts) and needed > facts.free_bytes:
         yield (
             f"{study.name}: state.file: the work file needs {sizes.format_bytes(needed)} and "

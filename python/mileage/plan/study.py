@@ -129,6 +129,8 @@ class Measure(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How often."""
     metric: str | tuple[str, ...] | None = None
     """"throughput", "iops", "p99"; None means those of the workload."""
+    fidelity: bool = False
+    """IOzone's tests make the calls of IOzone 3.471 rather than do what their names say."""
 
 
 class Torture(How, frozen=True, forbid_unknown_fields=True, kw_only=True):

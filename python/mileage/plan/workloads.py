@@ -15,6 +15,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.plan.how import How, merged
+from mileage.plan.job import Family
 from mileage.plan.pattern import Does, Pattern, does, is_sequential
 from mileage.plan.study import StopRule
 
@@ -54,6 +55,8 @@ class NamedWorkload(msgspec.Struct, frozen=True):
     """Its own end, where a study gives none."""
     once: bool = False
     """Whether it ends at the end of its span at the latest."""
+    job: Family | None = None
+    """Of files: the family whose job does it; None for a workload of blocks."""
 
     @property
     def does(self) -> Does:
@@ -86,8 +89,10 @@ def of_pattern(
     return NamedWorkload(name, title, pattern, read_percent, kind, METRICS_OF[kind], how or How())
 
 
-FILE_FAMILIES: Final = ("iozone", "metarates", "ior", "mdtest")
-"""Families of file workloads: they need a file system. Not built yet."""
+FILE_FAMILIES: Final = ("metarates", "ior", "mdtest")
+"""Families of file workloads that are not built yet."""
+JOB_FAMILIES: Final = ("iozone", "metadata")
+"""Families of file workloads: they need a directory."""
 
 
 def find_workloads(
@@ -102,6 +107,8 @@ def find_workloads(
 
     known = {**WORKLOADS, **(own or {})}
     family, dot, member = name.partition(".")
+    if family in (*JOB_FAMILIES, *FILE_FAMILIES) and target.startswith(("virtual:", "block:", "null:")):
+        raise Refused(f"{where}: {_needs_a_directory(name, target)}")
     for spelling in (name, f"pattern.{name}", f"pattern.{name}_read") if not dot else (name,):
         if spelling in known:
             return (known[spelling],)
@@ -109,16 +116,16 @@ def find_workloads(
     if family in families and member == "*":
         return tuple(workload for workload in WORKLOADS.values() if workload.name.startswith(f"{family}."))
     if family in FILE_FAMILIES:
-        raise Refused(f"{where}: {_no_file_workloads(name, target, families)}")
+        raise Refused(f"{where}: {name} is not built yet; known are {_listing(families)}")
     short = () if dot else (word.removeprefix("pattern.") for word in WORKLOADS)
     close = difflib.get_close_matches(name, [*known, *short, *(f"{word}.*" for word in families)], n=1)
     hint = f"; did you mean {close[0]}?" if close else "."
     raise Refused(f"{where}: {name!r} is not a workload{hint} Known are {_listing(families)}")
 
 
-def _no_file_workloads(name: str, target: str, families: Mapping[str, object]) -> str:
+def _needs_a_directory(name: str, target: str) -> str:
     if not target.startswith("virtual:"):
-        return f"{name} is not built yet; known are {_listing(families)}"
+        return f"{name} is a file workload and {target} is no directory; give a directory, dir:PATH"
     drive = target.partition("@")[0]
     return (
         f"{name} is a file workload; {drive} is a block device without a host; "

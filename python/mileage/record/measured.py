@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from mileage.record.journal import JournalContent
+from mileage.record.tables import runs_of
 
 _QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
 
@@ -49,8 +50,9 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     ops_read: int
     ops_written: int
     ops_discarded: int
+    ops_metadata: int
     latency: dict[str, Latency]
-    """By kind of operation: `read`, `write`, `sync`, `discard`; `all` of reads, writes and discards together; and
+    """By kind of operation: `read`, `write`, `sync`, `discard`, `metadata`; `all` of these but syncs together; and
     `response` of these from when they were due. A kind that did not occur is missing."""
     per_second_bytes: tuple[float, float] | None
     """The slowest and the fastest second of all runs, in bytes per second; None when no run lasted three."""
@@ -82,8 +84,9 @@ class MeasuredCell(msgspec.Struct, frozen=True):
 
 def measured_cells(content: JournalContent) -> list[MeasuredCell]:
     """Every measured cell of every stage of the torture arm, in the order in which they were first done."""
-    entries = [e for e in content.of_kind("run") if e["role"] == "measure" and e["arm"] == "torture"]
-    entries.sort(key=lambda entry: int(entry["run"]))
+    entries = [
+        entry for entry in runs_of(content) if entry["role"] == "measure" and entry["arm"] == "torture"
+    ]
     order = {key: number for number, key in reversed(list(enumerate(_key(entry) for entry in entries)))}
     entries.sort(key=lambda entry: (order[_key(entry)], int(entry["run"])))
     return [
@@ -138,7 +141,10 @@ def _totals(records: list[dict[str, Any]]) -> dict[str, Any]:
     return {name: sum(int(record.get(name, 0)) for record in records) for name in _TOTALS}
 
 
-_TOTALS = ("bytes_read", "bytes_written", "bytes_discarded", "ops_read", "ops_written", "ops_discarded")
+_TOTALS = (
+    *("bytes_read", "bytes_written", "bytes_discarded"),
+    *("ops_read", "ops_written", "ops_discarded", "ops_metadata"),
+)
 
 
 def _data(records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -167,7 +173,9 @@ def _data(records: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _ops(record: dict[str, Any]) -> int:
-    return int(record["ops_read"]) + int(record["ops_written"]) + int(record.get("ops_discarded", 0))
+    return sum(
+        int(record.get(kind, 0)) for kind in ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
+    )
 
 
 def _latencies(records: list[dict[str, Any]]) -> dict[str, Latency]:
@@ -182,7 +190,8 @@ def _latencies(records: list[dict[str, Any]]) -> dict[str, Latency]:
 
 
 _LATENCIES = {
-    "all": ("read", "write", "discard"),
+    "all": ("read", "write", "discard", "metadata"),
+    "metadata": ("metadata",),
     "read": ("read",),
     "write": ("write",),
     "discard": ("discard",),

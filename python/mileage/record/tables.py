@@ -34,8 +34,20 @@ _SCHEMAS = {
 
 
 def runs_of(content: JournalContent) -> list[dict[str, Any]]:
-    """The finished runs, ordered by their number in the plan."""
-    return sorted(content.of_kind("run"), key=lambda entry: int(entry["run"]))
+    """The finished runs, ordered by their number in the plan; of a set of tests, each wanted test as a run."""
+    entries = sorted(content.of_kind("run"), key=lambda entry: int(entry["run"]))
+    return [one for entry in entries for one in each_test(entry)]
+
+
+def each_test(entry: Row) -> list[Row]:
+    """The entry itself, or one for each test of a set, whose cell has the test's name: "iozone.read 1 MiB"."""
+    results = entry["record"].get("results")
+    if results is None:
+        return [entry]
+    _, space, rest = str(entry["cell"]).partition(" ")
+    return [
+        {**entry, "cell": f"{found['name']}{space}{rest}", "record": found["record"]} for found in results
+    ]
 
 
 def _identity(entry: dict[str, Any]) -> Row:
@@ -46,7 +58,8 @@ def sample_rows(content: JournalContent) -> list[Row]:
     """One row per measured run and metric.
 
     `rate_bytes_per_s`: bytes over elapsed time. `ops_per_s`: operations over elapsed time. `latency_p99_ns`: the
-    99th percentile in nanoseconds from the run's histogram, of the direction that did more operations.
+    99th percentile in nanoseconds from the run's histogram, of the kind of operation that was done most; in the open
+    loop from when operations were due.
     """
     rows: list[Row] = []
     for entry in runs_of(content):
@@ -65,14 +78,18 @@ def _throughput(record: Row, elapsed_s: float) -> Measured:
 
 
 def _iops(record: Row, elapsed_s: float) -> Measured:
-    return "ops_per_s", (record["ops_read"] + record["ops_written"]) / elapsed_s, True
+    kinds = ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
+    return "ops_per_s", sum(record.get(kind, 0) for kind in kinds) / elapsed_s, True
 
 
 def _p99(record: Row, _elapsed_s: float) -> Measured:
     from mileage import _core
 
     latency = record["latency"]
-    direction = "read" if latency["read"]["count"] >= latency["write"]["count"] else "write"
+    kinds = [kind for kind in ("read", "write", "discard", "metadata") if kind in latency]
+    direction = max(kinds, key=lambda kind: latency[kind]["count"])
+    if latency.get("response", {}).get("count"):
+        direction = "response"
     p99_ns = _core.latency_quantile_ns(msgspec.json.encode(latency[direction]).decode(), 0.99)
     return "latency_p99_ns", None if p99_ns is None else float(p99_ns), False
 

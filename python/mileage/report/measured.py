@@ -39,7 +39,7 @@ def _block(cell: MeasuredCell) -> list[str]:
     rows: list[tuple[str, str]] = []
     if any(cell.rate_bytes_per_s):
         rows.append(("rate", f"{rate.told(mib_per_s)} MiB/s   {mb_per_s(rate.median)} MB/s"))
-    total = cell.ops_read + cell.ops_written + cell.ops_discarded
+    total = cell.ops_read + cell.ops_written + cell.ops_discarded + cell.ops_metadata
     seconds = sum(cell.elapsed_s)
     rows.append(("operations", f"{ops.told(figure)} /s   {total:,} in {seconds:.3g} s"))
     if cell.runs > 1:
@@ -48,7 +48,7 @@ def _block(cell: MeasuredCell) -> list[str]:
         low, high = cell.per_second_bytes
         rows.append(("each second", f"{mib_per_s(low)} to {mib_per_s(high)} MiB/s"))
     rows += _latency_rows(cell)
-    if len(cell.first_done_bytes_per_s):
+    if any(cell.first_done_bytes_per_s):
         first = spread_of(cell.first_done_bytes_per_s)
         rows.append(("first done", f"{mib_per_s(first.median)} MiB/s until the first thread was done"))
     rows += _cost_rows(cell)
@@ -56,7 +56,7 @@ def _block(cell: MeasuredCell) -> list[str]:
 
 
 def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
-    kinds = [kind for kind in ("read", "write", "discard") if kind in cell.latency]
+    kinds = [kind for kind in ("read", "write", "discard", "metadata") if kind in cell.latency]
     opened = "response" in cell.latency
     rows = []
     for kind in kinds:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from mileage.plan import Plan, Workload
 from mileage.plan.api import Reach, api_word
+from mileage.plan.job import Job
 from mileage.plan.pattern import is_own_master
 from mileage.plan.sizes import format_bytes
 from mileage.report.quantity import counted, duration
@@ -25,7 +26,9 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
     """What is measured on which target; and the sizes and ways that all cells share."""
     cells = plan.cells
     first = cells[0]
-    shared = _common([_words(cell.workload, cell.reach) for cell in cells])
+    shared = _common(
+        [_words(cell.workload, cell.reach) if cell.workload else _job_words(cell.job) for cell in cells]
+    )
     names = list(dict.fromkeys(short_name(cell.label.split(" ", 1)[0]) for cell in cells))
     what = ", ".join(names)
     title = f": {first.title.partition(': ')[2] or first.title}" if len(names) == 1 and first.title else ""
@@ -80,6 +83,27 @@ def _words(workload: Workload, reach: Reach | None) -> list[str]:
         cache = "emptied before each run" if reach.cold else "used"
         words.append("page cache bypassed" if reach.options.direct else f"page cache {cache}")
     return words
+
+
+def _job_words(job: Job | None) -> list[str]:
+    if job is None:
+        return []
+    value = job.value
+    threads = counted(int(value.get("workers") or value.get("threads") or 1), "thread")
+    if job.family == "metadata":
+        size = f" of {format_bytes(value['file_bytes'])}" if value["file_bytes"] else ""
+        words = [f"{value['files']:,} files{size}", threads]
+        words.append(
+            "directories of each thread's own" if value["directories"] == "per_worker" else "one directory"
+        )
+        return [*words, *(["synced one by one"] if value["fsync"] else [])]
+    words = [
+        f"records of {format_bytes(value['record_bytes'])}",
+        f"in a file of {format_bytes(value['file_bytes'])}",
+    ]
+    words += [threads, "IOzone's own calls" if value["mode"] == "fidelity" else "as the tests' names say"]
+    words.append("page cache bypassed" if value["direct"] else "page cache used")
+    return [*words, "flush in the time" if value["flush_timed"] else "flush not in the time"]
 
 
 def _common(lists: list[list[str]]) -> list[str]:

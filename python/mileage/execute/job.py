@@ -1,0 +1,57 @@
+"""One run of work on files: a set of IOzone's tests, or an operation on names and inodes.
+
+What it models: one record for the run, with what the journal asks of every run; a set of tests has beside it the
+record of each test that is wanted (`results`), which the tables take for runs of their own.
+What it refuses: nothing; what a job cannot do, the core refuses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mileage.errors import Interrupted
+from mileage.execute.record import Poll, empty_record, failure_of
+from mileage.plan.job import Job
+from mileage.target import Target
+
+
+def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, Any]:
+    """Do a job and return its record. `what` names it in messages.
+
+    Raises RunFailed when the target failed under it, Interrupted when `poll` asked to stop, OSError when it is void.
+    """
+    from mileage import _core
+
+    value = msgspec.json.encode(job.value).decode()
+    if job.family == "metadata":
+        options = msgspec.json.encode(job.options).decode()
+        record: dict[str, Any] = msgspec.json.decode(
+            _core.run_metadata(str(target.place), value, poll, options)
+        )
+        if record["interrupted"]:
+            raise Interrupted()
+        if failure := failure_of(record, what):
+            raise failure
+        return record
+    done = msgspec.json.decode(_core.run_iozone(f"{target.path}.iozone", value, poll))
+    if done["interrupted"]:
+        raise Interrupted()
+    for result in done["results"]:
+        if failure := failure_of(result["record"], f"{what}: {result['name']}"):
+            raise failure
+    return _together(done["results"], job.names)
+
+
+def _together(results: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
+    """The record of a set of tests, with those of the wanted ones."""
+    whole = empty_record(0)
+    records = [result["record"] for result in results]
+    for field in ("bytes_read", "bytes_written", "ops_read", "ops_written"):
+        whole[field] = sum(record[field] for record in records)
+    for field in ("submit_ns", "durable_ns", "elapsed_ns"):
+        whole[field] = sum(record[field] for record in records)
+    wanted = [result for result in results if result["name"] in names and result["reported"]]
+    whole["results"] = [{"name": result["name"], "record": result["record"]} for result in wanted]
+    return whole

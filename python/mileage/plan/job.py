@@ -1,0 +1,153 @@
+"""Work on files that is more than one run of a workload: IOzone's tests, and operations on names and inodes.
+
+What it models: a job as the value that the core takes, and the names of what can be asked for: `iozone.*` (a set of
+tests on one file, of which each leaves figures of its own) and `metadata.*` (one operation on many files).
+What it refuses: keys that say how blocks are visited, since these tests say so themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, Literal
+
+import msgspec
+
+from mileage.plan import sizes
+from mileage.plan.content import read_content
+from mileage.plan.how import HOW_KEYS, How
+from mileage.plan.study import StopRule
+
+Family = Literal["iozone", "metadata"]
+
+FILES: Final = 10_000
+"""Files of a metadata operation unless a stop rule says how many."""
+SEED_FIELD: Final = "seed"
+"""The field of a job's value that a run's seed goes into."""
+
+IOZONE: Final[dict[str, tuple[str, str]]] = {
+    "write": ("write", "a new file, record by record"),
+    "rewrite": ("write", "the same file again"),
+    "read": ("read", "record by record"),
+    "reread": ("read", "again"),
+    "random_read": ("random", "reads of each record once, in no order"),
+    "random_write": ("random", "writes of each record once, in no order"),
+    "backward_read": ("backward", "from the last record to the first"),
+    "record_rewrite": ("record_rewrite", "the first record, again and again"),
+    "stride_read": ("stride", "every 17th record, until each was read"),
+    "fwrite": ("fwrite", "a new file through a C stream"),
+    "frewrite": ("fwrite", "the same file again through a C stream"),
+    "fread": ("fread", "through a C stream"),
+    "freread": ("fread", "again through a C stream"),
+    "mix": ("mix", "some threads read at random, the others write (two threads or more)"),
+}
+"""IOzone's tests: the group that each is done with, and what it does."""
+RETESTS: Final = ("rewrite", "reread", "frewrite", "freread")
+METADATA: Final = {
+    "create": "create and close files",
+    "open": "open and close files",
+    "read": "open, read and close files",
+    "stat": "stat files",
+    "utime": "set the times of files",
+    "rename": "rename files",
+    "unlink": "remove files",
+    "mkdir": "make directories",
+    "rmdir": "remove directories",
+    "readdir": "list directories",
+}
+"""Operations on names and inodes, and what each does."""
+
+_IOZONE_KEYS: Final = ("content", "cache", "dsync", "sync", "timeout")
+_METADATA_KEYS: Final = ("files", "sync", "timeout", "pin")
+
+
+class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Work for the core, as it takes it."""
+
+    family: Family
+    value: dict[str, Any]
+    """The value of the crate `mileage-engine` (`Iozone`) or `mileage-workload` (`Metadata`), as JSON."""
+    options: dict[str, Any]
+    """How it is done beside that."""
+    names: tuple[str, ...]
+    """Of a set of tests, those whose figures are wanted: "iozone.read"."""
+    bytes: int
+    """Bytes that it moves, as far as that is known beforehand."""
+    operations: int = 0
+    """Names and inodes that it works on."""
+    occupies: int = 0
+    """Bytes that its own files take while it runs."""
+    writes: bool = True
+    """Whether it changes the content of its target."""
+
+    def with_seed(self, seed: int) -> Job:
+        """The same job with a run's seed."""
+        return msgspec.structs.replace(self, value={**self.value, SEED_FIELD: seed})
+
+
+def keys_without_effect(family: Family, how: How, cache: str) -> Iterator[tuple[str, str]]:
+    """Every key of a table that a family has no use for, as (key, why)."""
+    known = _IOZONE_KEYS if family == "iozone" else _METADATA_KEYS
+    name = "IOzone's tests" if family == "iozone" else "metadata operations"
+    for key in HOW_KEYS:
+        if key not in known and getattr(how, key) is not None:
+            yield key, f"has no effect on {name}, which know {', '.join(known)}; leave it out"
+    if family == "iozone" and (how.cache or cache) == "cold":
+        yield (
+            "cache",
+            "IOzone's tests follow each other, so the cache is not emptied; expected direct or warm",
+        )
+    if family == "metadata" and how.sync == "fdatasync":
+        yield "sync", "found fdatasync; a new file is synced with fsync, or not at all"
+
+
+def iozone_job(
+    tests: tuple[str, ...], *, record: int, file: int, threads: int, how: How, cache: str, fidelity: bool
+) -> Job:
+    """The set of IOzone's tests that gives the figures of `tests` ("read"), on a file of its own, written first."""
+    groups = list(dict.fromkeys(["write", *(IOZONE[test][0] for test in tests)]))
+    retests = any(test in RETESTS for test in tests)
+    value: dict[str, Any] = {
+        "mode": "fidelity" if fidelity else "intended",
+        "tests": groups,
+        "file_bytes": file,
+        "record_bytes": record,
+        "workers": threads if threads > 1 else None,
+        "retests": retests,
+        "flush_timed": how.sync != "none",
+        "direct": (how.cache or cache) == "direct",
+        "dsync": how.dsync or False,
+        "content": None if how.content is None else msgspec.to_builtins(read_content(how.content)),
+        "timeout_ns": 0 if how.timeout is None else sizes.parse_time_ns(how.timeout),
+    }
+    passes = sum(
+        2 if retests and group in ("write", "read", "fwrite", "fread", "random") else 1 for group in groups
+    )
+    names = tuple(f"iozone.{test}" for test in tests)
+    return Job("iozone", value, {}, names, bytes=file * threads * passes, occupies=file * threads)
+
+
+def metadata_job(operation: str, *, file_bytes: int, threads: int, stop: StopRule, how: How) -> Job:
+    """One operation on many files in a fresh directory, which is removed again."""
+    files = stop.operations or FILES
+    value: dict[str, Any] = {
+        "operation": operation,
+        "files": files,
+        "threads": threads,
+        "directories": "per_worker" if how.files == "per_thread" else "shared",
+        "file_bytes": file_bytes,
+        "fsync": how.sync == "fsync",
+        "time_ns": None if stop.time is None else sizes.parse_time_ns(stop.time),
+    }
+    options = {
+        "pin_cpus": how.pin or (),
+        "timeout_ns": 0 if how.timeout is None else sizes.parse_time_ns(how.timeout),
+    }
+    return Job(
+        "metadata",
+        value,
+        options,
+        (),
+        bytes=file_bytes * files,
+        operations=files,
+        occupies=file_bytes * files,
+    )
