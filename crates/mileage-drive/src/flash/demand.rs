@@ -163,3 +163,7 @@ impl Demand {
         (self.newest, self.oldest) = (NOWHERE, NOWHERE);
     }
 }
+
+#[cfg(test)]
+#[path = "demand_tests.rs"]
+mod tests;

@@ -1,6 +1,7 @@
 //! The drives against their contracts, against arithmetic by hand and against theory.
 
 mod amplification;
+mod any;
 mod bounds;
 mod contract;
 mod drives;

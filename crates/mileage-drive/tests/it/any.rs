@@ -1,0 +1,136 @@
+//! Drives of any mapping, policies and shape, drawn at random: every one is a block device that keeps its books.
+
+use crate::drives::Sketch;
+use mileage_drive::{BlockDevice, Profile, conformance};
+use rand::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+struct Draw(Xoshiro256PlusPlus);
+
+impl Draw {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0.next_u64() % limit
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    fn number(&mut self, from: u64, to: u64) -> &'static str {
+        (from + self.below(to - from + 1)).to_string().leak()
+    }
+
+    /// Each choice of a mapping by pages, or what else it takes.
+    fn policies(&mut self, mapping: &'static str) -> Vec<(&'static str, &'static str)> {
+        let mut chosen = vec![("mapping", mapping)];
+        match mapping {
+            "\"bast\"" | "\"fast\"" => chosen.push(("log_blocks", self.number(2, 6))),
+            "\"demand\"" => chosen.push(("map_cache_entries", self.number(1, 90))),
+            _ => {}
+        }
+        if matches!(mapping, "\"page\"" | "\"demand\"") {
+            let victim = self.of(&["\"greedy\"", "\"fifo\"", "\"d-choices\"", "\"cost-benefit\"", "\"random\""]);
+            chosen.push(("gc_victim", victim));
+            if victim == "\"d-choices\"" {
+                chosen.push(("gc_victim_choices", self.number(2, 6)));
+            }
+            chosen.push(("gc_pace", self.of(&["\"at-once\"", "\"paced\""])));
+            chosen.push(("gc_free_blocks_min", self.number(1, 2)));
+            if self.below(2) == 0 {
+                chosen.extend([("gc_idle_free_blocks", self.number(3, 5)), ("gc_idle_after_us", "100.0")]);
+            }
+            chosen.push(("frontiers", self.of(&["\"shared\"", "\"survivors-apart\"", "\"hot-cold\""])));
+            let orders = ["\"channel-first\"", "\"die-first\"", "\"plane-first\"", "\"by-address\""];
+            chosen.push(("allocation", self.of(&orders)));
+            chosen.push(("levelling", self.of(&["\"none\"", "\"dynamic\"", "\"static\""])));
+            if chosen.contains(&("levelling", "\"static\"")) {
+                chosen.push(("levelling_gap", self.number(1, 5)));
+            }
+        }
+        chosen
+    }
+
+    /// A drive of one to eighteen planes, as full as it may be or less.
+    fn sketch(&mut self) -> Sketch {
+        let mappings = ["\"page\"", "\"block\"", "\"demand\"", "\"bast\"", "\"fast\""];
+        let mapping = self.of(&mappings);
+        let single = self.below(3) == 0;
+        let mut up_to = |most: u64| if single { 1 } else { 1 + self.below(most) as u32 };
+        let (channels, dies, planes) = (up_to(3), up_to(3), up_to(2));
+        let mut sketch = Sketch {
+            channels,
+            dies,
+            planes,
+            blocks: 8 + self.below(30) as u32,
+            pages: self.of(&[2, 4, 5, 16, 65]),
+            page_bytes: self.of(&[512, 4096]),
+            buffer: self.of(&[0, 0, 1, 7]),
+            queue: self.of(&[1, 2, 32]),
+            ..Sketch::tiny()
+        }
+        .with(&self.policies(mapping));
+        if planes > 1 {
+            sketch = sketch.with(&[("plane_work", self.of(&["\"independent\"", "\"together\"", "\"one\""]))]);
+        }
+        let raw = u64::from(channels * dies * planes * sketch.blocks * sketch.pages);
+        let mut logical = raw * (30 + self.below(71)) / 100;
+        loop {
+            sketch.capacity_bytes = logical.max(1) * u64::from(sketch.page_bytes);
+            match Profile::parse(&sketch.text()) {
+                Ok(_) => return sketch,
+                Err(error) if logical > 1 && error.to_string().contains("capacity_bytes") => logical = logical * 9 / 10,
+                Err(error) => panic!("{error}: {}", sketch.text()),
+            }
+        }
+    }
+}
+
+/// Books that balance: no more pages programmed than there is erased flash for, none fewer than the host wrote, and of
+/// every page mapped one place.
+fn balances(sketch: &Sketch, seed: u64) {
+    let mut drive = sketch.drive();
+    let mut again = sketch.drive();
+    for drive in [&mut drive, &mut again] {
+        let mut requests = conformance::Requests::new(seed, drive);
+        (0..12).for_each(|_| {
+            conformance::completions(drive, &requests.take(200));
+        });
+    }
+    assert!(drive.save() == again.save(), "equal drives, equal operations, another end");
+    let named = drive.named_counters();
+    let counter = |name: &str| named.iter().find(|(known, _)| *known == name).unwrap().1;
+    let (programs, moved) = (counter("flash_pages_programmed"), counter("gc_pages_moved"));
+    let more = moved + counter("levelling_pages_moved") + counter("map_pages_programmed");
+    let written = counter("host_pages_written");
+    assert!(programs >= written, "write amplification below 1: {programs} for {written}");
+    assert_eq!(programs, written + more, "programs that nobody asked for");
+    assert!(counter("flash_pages_read") >= moved);
+    let raw_pages = drive.profile().raw_bytes() / u64::from(sketch.page_bytes);
+    let erased = counter("blocks_erased") * u64::from(sketch.pages);
+    assert!(programs <= erased + raw_pages, "more pages programmed than were ever erased");
+    assert!(drive.mapped_pages() <= drive.profile().logical_pages());
+    let by_page = drive.profile().policies.by_page();
+    if by_page && counter("levelling_pages_moved") == 0 {
+        assert_eq!(programs, erased + drive.written_pages(), "pages programmed are in erased blocks or still there");
+    }
+    assert!(!by_page || drive.mapped_pages() <= drive.written_pages());
+    let gauges = drive.named_gauges();
+    let gauge = |name: &str| gauges.iter().find(|(known, _)| *known == name).unwrap().1;
+    assert!(gauge("free_blocks_least") <= gauge("free_blocks"));
+    assert!(gauge("erase_count_least") <= gauge("erase_count_most"));
+}
+
+#[test]
+fn a_drive_of_any_mapping_policies_and_shape_keeps_its_books() {
+    let mut mappings = std::collections::BTreeMap::new();
+    for seed in 0..150 {
+        let sketch = Draw(Xoshiro256PlusPlus::seed_from_u64(seed)).sketch();
+        let judged = std::panic::catch_unwind(|| {
+            balances(&sketch, seed);
+            conformance::check(seed, 1, || sketch.drive());
+        });
+        assert!(judged.is_ok(), "seed {seed}: {}", sketch.text());
+        *mappings.entry(sketch.more[0].1).or_insert(0) += 1;
+    }
+    assert!(mappings.len() == 5 && mappings.values().all(|count| *count >= 15), "{mappings:?}");
+}
