@@ -8,7 +8,8 @@ use std::path::PathBuf;
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent flag of open(2) or of the run")]
 pub struct Options {
-    /// A regular file or a block device.
+    /// A regular file or a block device. With a file for each thread (`files`), thread N works on `PATH.N`, N from 0.
+    /// The API `null` opens nothing: its path need not exist.
     pub path: PathBuf,
     /// Past the page cache (`O_DIRECT`). Refused where the target cannot, or not with these sizes.
     pub direct: bool,

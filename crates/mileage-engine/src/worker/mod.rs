@@ -5,6 +5,8 @@
 
 mod books;
 mod failure;
+#[cfg(test)]
+mod loop_tests;
 mod ring_loop;
 mod sync_loop;
 pub(crate) mod wait;

@@ -1,6 +1,6 @@
 //! Every API moves the same bytes, by the calls it is named after.
 
-use crate::scratch::{file_of, finish, folder, plain, run};
+use crate::scratch::{file_of, finish, folder, has_direct, plain, run};
 use crate::trace::run_traced;
 use mileage_engine::{Api, Options, start};
 use mileage_workload::{PatternKind, Stop, Sync, Workload};
@@ -186,6 +186,129 @@ fn a_mapped_file_that_shrinks_ends_the_run_by_name() {
         assert!(error.message.starts_with(&format!("{verb} of 65536 bytes at offset ")), "{}", error.message);
         assert!(error.message.ends_with("the target ends there; it has become shorter since the run began"));
         assert!(record.ops_read + record.ops_written > 0);
+    }
+}
+
+#[test]
+fn what_an_api_cannot_do_is_refused_by_name() {
+    let (folder, path) = file_of(4 << 20);
+    let wide = Workload { depth: 4, ..plain() };
+    let refusals = [
+        (
+            Api::Seek,
+            wide.clone(),
+            "depth is 4: seek keeps one operation per thread outstanding; use threads = 4, or the API uring",
+        ),
+        (
+            Api::Vectored { parts: 0 },
+            plain(),
+            "parts is 0: not with the API vectored, which takes 1 to 1024 buffers in a call",
+        ),
+        (
+            Api::Vectored { parts: 1025 },
+            plain(),
+            "parts is 1025: not with the API vectored, which takes 1 to 1024 buffers in a call",
+        ),
+        (
+            Api::Vectored { parts: 3 },
+            plain(),
+            "parts is 3: not with the API vectored, which cuts every record into equal parts: choose a divisor of the record",
+        ),
+        (
+            Api::Stdio { buffer_bytes: 1 << 31 },
+            plain(),
+            "buffer_bytes is 2147483648: not with the API stdio, whose buffer is at most 1 GiB",
+        ),
+    ];
+    for (api, workload, expected) in refusals {
+        let refused = start(workload, through(api, &path)).unwrap_err();
+        assert!(refused.is_refusal());
+        assert_eq!(refused.to_string(), expected);
+    }
+    let direct = Options { direct: true, ..Options::new(&path) };
+    let durable = Options { dsync: true, ..Options::new(&path) };
+    let fresh = Options { create: true, ..Options::new(folder.path().join("fresh")) };
+    for (api, options, expected) in [
+        (Api::Mmap, &direct, "direct is true: not with the API mmap, a mapping is the page cache"),
+        (
+            Api::Mmap,
+            &durable,
+            "dsync is true: not with the API mmap, whose writes make no call: let it sync with sync_every",
+        ),
+        (Api::Mmap, &fresh, "create is true: not with the API mmap, a mapping cannot extend a file: lay it out first"),
+        (
+            Api::Stdio { buffer_bytes: 0 },
+            &direct,
+            "direct is true: not with the API stdio, whose buffer the C library aligns as it likes",
+        ),
+        (Api::Null, &direct, "direct is true: not with the API null, which opens nothing"),
+        (Api::Null, &durable, "dsync is true: not with the API null, which opens nothing"),
+        (Api::Null, &fresh, "create is true: not with the API null, which opens nothing"),
+    ] {
+        let refused = start(plain(), Options { api, ..options.clone() }).unwrap_err();
+        assert_eq!(refused.to_string(), expected);
+    }
+    let beyond = Workload { span_bytes: 8 << 20, ..plain() };
+    assert!(start(beyond, through(Api::Mmap, &path)).unwrap_err().to_string().contains("lay the file out first"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing was made");
+}
+
+#[test]
+fn a_block_device_is_written_and_read_through_every_api() {
+    let folder = folder();
+    let disk = folder.path().join("disk");
+    let Some(device) = crate::refusals::Loop::attach(&disk) else { return };
+    let span = 8 << 20;
+    let stop = Stop { bytes: Some(span), ..Stop::default() };
+    let workload = Workload {
+        pattern: PatternKind::Shuffled,
+        span_bytes: span,
+        record_bytes: 16_384,
+        stop,
+        sync: Sync::Fsync,
+        ..plain()
+    };
+    let mut written = Vec::new();
+    let rings = [false, true].map(|registered| Api::Uring { registered, batch: 0, sqpoll: false, iopoll: false });
+    for api in EVERY.into_iter().chain([Api::Positioned]).chain(rings) {
+        let record = run(workload.clone(), through(api, Path::new(&device.0))).record;
+        assert_eq!((record.error, record.bytes_written), (None, span), "{api:?}");
+        written.push(std::fs::read(&disk).unwrap());
+        let record = run(Workload { read_percent: 100, ..workload.clone() }, through(api, Path::new(&device.0))).record;
+        assert_eq!((record.error, record.bytes_read), (None, span), "{api:?}");
+        std::fs::write(&device.0, vec![0; 8 << 20]).unwrap();
+    }
+    assert!(written.iter().all(|bytes| *bytes == written[0] && bytes.len() == 8 << 20), "all write the same");
+}
+
+#[test]
+fn past_the_page_cache_too() {
+    if !has_direct("past_the_page_cache_too", 512) {
+        return;
+    }
+    let workload = Workload { record_bytes: 8192, pattern: PatternKind::Shuffled, ..plain() };
+    let (_folder, path) = file_of(4 << 20);
+    run(workload.clone(), Options::new(&path));
+    let expected = std::fs::read(&path).unwrap();
+    for api in [Api::Seek, Api::Vectored { parts: 2 }] {
+        let (_folder, path) = file_of(4 << 20);
+        let direct = Options { direct: true, ..through(api, &path) };
+        assert_eq!(run(workload.clone(), direct.clone()).record.error, None);
+        assert!(std::fs::read(&path).unwrap() == expected, "{api:?} wrote something else");
+        // What a part would not be a whole sector of is refused.
+        let small = Workload {
+            record_bytes: 512,
+            span_bytes: 1 << 20,
+            stop: Stop { bytes: Some(1 << 20), ..Stop::default() },
+            ..plain()
+        };
+        let started = start(small, direct);
+        match api {
+            Api::Seek => assert_eq!(finish(&started.unwrap()).unwrap().record.error, None),
+            _ => assert!(
+                started.unwrap_err().to_string().starts_with("one of the parts of a record is 256 bytes, O_DIRECT")
+            ),
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod refusals;
 mod ring;
 mod scratch;
 mod shares;
+mod sparse;
 mod stopping;
 mod strace;
 mod timing;

@@ -1,0 +1,183 @@
+//! The loop of one operation at a time on a target that answers as it is told: short, again, or never right.
+
+use super::books::Part;
+use super::sync_loop::SyncLoop;
+use super::{Loop, Shared};
+use crate::api::Transfer;
+use crate::clock::{RunClock, now_ns};
+use crate::options::Options;
+use crate::share::Seats;
+use mileage_measure::RunError;
+use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
+use proptest::prelude::*;
+use rustix::io::Errno;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+const RECORD: u32 = 4096;
+
+/// What a target does with a call.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    /// All of it.
+    Whole,
+    /// So many bytes, at most all but one.
+    Short(usize),
+    Fail(Errno),
+    /// Nothing at all.
+    Nothing,
+}
+
+/// A target in memory, and what it answers next; whole from then on.
+#[derive(Debug, Default)]
+struct Target {
+    bytes: Vec<u8>,
+    answers: std::collections::VecDeque<Answer>,
+    calls: u64,
+    syncs: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Scripted(Rc<RefCell<Target>>);
+
+impl Scripted {
+    fn new(answers: impl IntoIterator<Item = Answer>, records: u64) -> Self {
+        let bytes = vec![0; (records * u64::from(RECORD)) as usize];
+        Self(Rc::new(RefCell::new(Target { bytes, answers: answers.into_iter().collect(), ..Target::default() })))
+    }
+
+    fn answer(&self, length: usize) -> Result<usize, Errno> {
+        let mut target = self.0.borrow_mut();
+        target.calls += 1;
+        match target.answers.pop_front().unwrap_or(Answer::Whole) {
+            Answer::Whole => Ok(length),
+            Answer::Short(count) => Ok(count.clamp(1, (length - 1).max(1))),
+            Answer::Fail(errno) => Err(errno),
+            Answer::Nothing => Ok(0),
+        }
+    }
+}
+
+impl Transfer for Scripted {
+    const CALLS: u64 = 1;
+
+    fn read(&mut self, _offset_bytes: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        self.answer(into.len())
+    }
+
+    fn write(&mut self, offset_bytes: u64, from: &[u8]) -> Result<usize, Errno> {
+        let count = self.answer(from.len())?;
+        let at = offset_bytes as usize;
+        self.0.borrow_mut().bytes[at..at + count].copy_from_slice(&from[..count]);
+        Ok(count)
+    }
+
+    fn sync(&mut self, _how: Sync) -> Result<(), Errno> {
+        self.answer(1)?;
+        self.0.borrow_mut().syncs += 1;
+        Ok(())
+    }
+
+    fn discard(&mut self, _offset_bytes: u64, _length_bytes: u64) -> Result<(), Errno> {
+        self.answer(1).map(|_| ())
+    }
+}
+
+fn workload(read_percent: u8, records: u64) -> Workload {
+    Workload {
+        pattern: PatternKind::Shuffled,
+        read_percent,
+        record_bytes: RECORD,
+        span_bytes: records * u64::from(RECORD),
+        stop: Stop { operations: Some(records), ..Stop::default() },
+        content: Content::Incompressible,
+        ..Workload::default()
+    }
+}
+
+/// Turn one thread over the target; what it wrote down and how it failed.
+fn turn(workload: &Workload, target: &Scripted) -> (Part, Option<RunError>) {
+    let shared = Shared::new(workload.clone(), Options::new("target"), Seats::all(workload));
+    let mut worker = SyncLoop::new(&shared, 0, target.clone(), Unobserved).unwrap();
+    let failure = worker.turn(RunClock::since(now_ns()));
+    (worker.books().part.hand_over().into_inner(), failure.map(|(_, error)| error))
+}
+
+fn any_answer() -> impl Strategy<Value = Answer> {
+    prop_oneof![
+        3 => Just(Answer::Whole),
+        3 => (1_usize..5000).prop_map(Answer::Short),
+        2 => Just(Answer::Fail(Errno::INTR)),
+        1 => Just(Answer::Fail(Errno::AGAIN)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn short_counts_and_interruptions_lose_and_repeat_nothing(
+        answers in prop::collection::vec(any_answer(), 0..60),
+        read_percent in prop_oneof![Just(0_u8), Just(40), Just(100)],
+    ) {
+        let work = Workload { sync: Sync::Fsync, ..workload(read_percent, 20) };
+        let (honest, scripted) = (Scripted::new([], 20), Scripted::new(answers, 20));
+        let (expected, failure) = turn(&work, &honest);
+        prop_assert_eq!(failure, None);
+        let (part, failure) = turn(&work, &scripted);
+        prop_assert_eq!(failure, None);
+        prop_assert!(scripted.0.borrow().bytes == honest.0.borrow().bytes, "something else was written");
+        let figures = |part: &Part| {
+            let record = &part.record;
+            (record.ops_read, record.ops_written, record.bytes_read, record.bytes_written, part.sync.count())
+        };
+        prop_assert_eq!(figures(&part), figures(&expected));
+        let target = scripted.0.borrow();
+        prop_assert_eq!(target.syncs, u64::from(read_percent < 100));
+        // Every call is counted, the ones that had to be made again too; of syncs only those that succeeded are.
+        prop_assert!(part.record.calls <= target.calls && part.record.calls >= 20);
+    }
+}
+
+#[test]
+fn errors_end_the_run_by_name() {
+    let cases = [
+        (0, Answer::Fail(Errno::NOSPC), "ENOSPC"),
+        (0, Answer::Fail(Errno::IO), "EIO"),
+        (100, Answer::Fail(Errno::IO), "EIO"),
+        (100, Answer::Nothing, "EOF"),
+        (0, Answer::Nothing, "EIO"),
+    ];
+    for (read_percent, answer, kind) in cases {
+        let script = [Answer::Whole, Answer::Whole, Answer::Short(1000), answer];
+        let (part, failure) = turn(&workload(read_percent, 20), &Scripted::new(script, 20));
+        let error = failure.expect("the run fails");
+        assert_eq!(error.kind, kind);
+        let verb = if read_percent == 0 { "write" } else { "read" };
+        assert!(error.message.starts_with(&format!("{verb} of 4096 bytes at offset ")), "{}", error.message);
+        assert!(error.message.contains(" of target failed after 1000 bytes: "), "{}", error.message);
+        let record = &part.record;
+        assert_eq!(
+            (record.ops_read + record.ops_written, record.bytes_read + record.bytes_written),
+            (2, 2 * 4096 + 1000)
+        );
+        assert_eq!(record.calls, 4);
+    }
+}
+
+#[test]
+fn a_sync_that_fails_is_named() {
+    let work = Workload { sync: Sync::Fdatasync, ..workload(0, 3) };
+    let script = [Answer::Whole, Answer::Whole, Answer::Whole, Answer::Fail(Errno::INTR), Answer::Fail(Errno::IO)];
+    let (part, failure) = turn(&work, &Scripted::new(script, 3));
+    let error = failure.unwrap();
+    assert_eq!(error.kind, "EIO");
+    assert!(error.message.starts_with("fdatasync of target: "), "{}", error.message);
+    assert_eq!((part.record.ops_written, part.durable_ns), (3, None));
+}
+
+#[test]
+fn a_target_that_never_has_time_fails_after_a_second() {
+    let (part, failure) = turn(&workload(100, 2), &Scripted::new(vec![Answer::Fail(Errno::AGAIN); 5000], 2));
+    assert_eq!((failure.unwrap().kind.as_str(), part.record.ops_read, part.record.calls), ("EAGAIN", 0, 1001));
+}
