@@ -36,7 +36,7 @@ use crate::target::failed;
 use crate::watchdog::within;
 use crate::worker::Told;
 use crew::{Crew, work_together};
-use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Usage};
+use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Usage};
 use mileage_workload::{Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
 use place::{Made, Place};
 use rustix::io::Errno;
@@ -183,8 +183,6 @@ fn run(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
 fn merge(shared: &Shared, parts: &[Part], made_badly: Option<RunError>) -> RunRecord {
     let first_ns = parts.iter().filter_map(|part| part.first_ns).min().unwrap_or(0);
     let last_ns = parts.iter().map(|part| part.last_ns).max().unwrap_or(0).max(first_ns);
-    let mut latency = Histogram::default();
-    parts.iter().for_each(|part| latency.merge(&part.latency));
     let series = parts.iter().map(|part| part.series.clone()).reduce(|mut all, part| {
         all.merge(&part);
         all
@@ -205,7 +203,10 @@ fn merge(shared: &Shared, parts: &[Part], made_badly: Option<RunError>) -> RunRe
         submit_ns: last_ns - first_ns,
         durable_ns: last_ns - first_ns,
         elapsed_ns: last_ns - first_ns,
-        latency: LatencyData { metadata: latency.to_data(), ..LatencyData::default() },
+        latency: LatencyData {
+            metadata: series.as_ref().map(|series| series.latency().to_data()).unwrap_or_default(),
+            ..LatencyData::default()
+        },
         series: series.map(|series| series.to_data()).unwrap_or_default(),
         counters,
         threads: parts.iter().map(|part| part.record.clone()).collect(),

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::pin;
 use crate::usage::Spent;
 use crate::worker::Told;
-use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
+use mileage_measure::{RunError, Series, ThreadRecord};
 use mileage_workload::{MetadataOp, MetadataPaths, MetadataVisits, SetUp};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
@@ -25,7 +25,6 @@ const TELL_NS: u64 = 10_000_000;
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) record: ThreadRecord,
-    pub(super) latency: Histogram,
     pub(super) series: Series,
     pub(super) first_ns: Option<u64>,
     pub(super) last_ns: u64,
@@ -93,7 +92,6 @@ impl<'a> Worker<'a> {
             part: Held::new(
                 Part {
                     record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
-                    latency: Histogram::default(),
                     series: Series::new(INTERVAL_NS, &[]),
                     first_ns: None,
                     last_ns: 0,
@@ -187,19 +185,21 @@ impl<'a> Worker<'a> {
             let Some(item) = self.visits.next() else { break };
             let done = self.operate(item);
             let end_ns = clock.now_ns();
-            match done {
-                Ok(moved) => self.count(at_ns, end_ns, moved),
+            let moved = match done {
+                Ok(moved) => moved,
                 Err(failure) => {
                     let path = self.path_of(item);
                     self.fail(end_ns, "", &path, &failure);
                     return;
                 }
-            }
-            if end_ns >= tell_ns {
+            };
+            let closed_interval = self.count(at_ns, end_ns, moved);
+            at_ns = end_ns;
+            if closed_interval || end_ns >= tell_ns {
                 self.tell();
                 tell_ns = end_ns + TELL_NS;
+                at_ns = clock.now_ns();
             }
-            at_ns = end_ns;
         }
         self.complete = true;
         let before = self.shared.halt.0.fetch_or(FIRST_DONE, Ordering::Relaxed);
@@ -225,19 +225,20 @@ impl<'a> Worker<'a> {
         part.outside(|| calls.operate(operation, (*number, item), paths, created))
     }
 
+    /// Book an operation; true if that took longer than usual.
     #[inline]
-    fn count(&mut self, at_ns: u64, end_ns: u64, moved: Moved) {
+    fn count(&mut self, at_ns: u64, end_ns: u64, moved: Moved) -> bool {
         let part = &mut *self.part;
         let Moved { read, written, entries } = moved;
         let latency_ns = end_ns.saturating_sub(at_ns);
-        part.latency.record(latency_ns);
-        part.series.record(end_ns, read, written, latency_ns);
+        let closed = part.series.record(end_ns, read, written, latency_ns);
         part.record.ops_metadata += 1;
         part.record.bytes_read += read;
         part.record.bytes_written += written;
         part.entries += entries;
         part.first_ns.get_or_insert(at_ns);
         part.last_ns = end_ns;
+        closed
     }
 
     #[cold]
