@@ -66,7 +66,16 @@ class Programs:
 def called(command: Sequence[str], cwd: Path | None = None) -> tuple[str, float]:
     """What a program prints, and the processor time in nanoseconds that it took, start-up included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    # Without a terminal: fio changes the settings of one that it finds, and is stopped for it in the background.
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+        start_new_session=True,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
