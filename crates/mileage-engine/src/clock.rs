@@ -129,7 +129,6 @@ pub(crate) struct Drift {
     raw_ns: u64,
 }
 
-#[cfg_attr(not(test), expect(dead_code))]
 impl Drift {
     /// Begin to watch.
     pub(crate) fn begin() -> Self {

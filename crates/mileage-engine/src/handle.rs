@@ -2,6 +2,7 @@
 
 use crate::api::file::TargetFile;
 use crate::api::uring::{self, Settings};
+use crate::around::{Around, Facts};
 use crate::audit::{Snapshot, ThreadIo};
 use crate::clock;
 use crate::custody::LeftBehind;
@@ -9,7 +10,7 @@ use crate::error::Error;
 use crate::iozone::Workers;
 use crate::job::words_of;
 use crate::merge::merge;
-use crate::options::Options;
+use crate::options::{Api, Options};
 use crate::refuse;
 use crate::share::{Seats, ShareFinished};
 use crate::signals::{FAILED, STOPPED};
@@ -58,6 +59,7 @@ struct State {
     watchdog: Option<JoinHandle<()>>,
     outcome: Option<Result<Finished, Error>>,
     share: Option<ShareFinished>,
+    facts: Facts,
 }
 
 #[derive(Debug)]
@@ -110,11 +112,12 @@ pub(crate) fn start_seats<O: Observer + Send + 'static>(
     if options.audit {
         Snapshot::take()?;
     }
-    let files = open(&workload, &options, (seats.first, seats.count))?;
+    let (files, around) = open(&workload, &options, (seats.first, seats.count))?;
+    let around = around.calibrated(&workload);
     if let (Some(settings), Some(file)) = (Settings::of(&options), &files[0]) {
         uring::check(settings, &workload, &options, file.fd())?;
     }
-    launch(Shared::new(workload, options, seats), files, observer)
+    launch(Shared::new(workload, options, seats, around), files, observer)
 }
 
 /// Start one of IOzone's tests: a run whose workers open their files themselves, before the clock.
@@ -125,7 +128,13 @@ pub(crate) fn start_tests(tests: Workers) -> Result<Handle, Error> {
     tests.workload().check()?;
     let _ = clock::now_ns();
     let seats = Seats::all(tests.workload());
-    let mut shared = Shared::new(tests.workload().clone(), tests.options(), seats);
+    let options = tests.options();
+    let around = within(options.timeout_ns, {
+        let options = options.clone();
+        move || Around::of(Some(&options.path), &options.pin_cpus)
+    });
+    let around = around.unwrap_or_else(|| Around::of(None, &options.pin_cpus));
+    let mut shared = Shared::new(tests.workload().clone(), options, seats, around);
     let files = (0..shared.workload.threads).map(|_| None).collect();
     shared.tests = Some(Arc::new(tests));
     launch(shared, files, |_| Unobserved)
@@ -139,8 +148,15 @@ fn launch<O: Observer + Send + 'static>(
 ) -> Result<Handle, Error> {
     let (first, threads) = (shared.seats.first, shared.seats.count);
     let parts = (0..threads).map(|_| None).collect();
-    let state =
-        Mutex::new(State { running: threads, parts, threads: Vec::new(), watchdog: None, outcome: None, share: None });
+    let state = Mutex::new(State {
+        running: threads,
+        parts,
+        threads: Vec::new(),
+        watchdog: None,
+        outcome: None,
+        share: None,
+        facts: Facts::default(),
+    });
     let handle = Handle { run: Arc::new(Run { shared, state, finished: Condvar::new() }) };
     let (give_back, returned) = channel();
     for (thread, file) in (first..).zip(files) {
@@ -159,10 +175,15 @@ fn launch<O: Observer + Send + 'static>(
     Ok(handle)
 }
 
-/// Open the target; one that does not even answer that is refused after the time-out.
-fn open(workload: &Workload, options: &Options, seats: (u32, u32)) -> Result<Vec<Option<TargetFile>>, Error> {
+/// Open the target and look what lies around it; one that does not even answer that is refused after the time-out.
+fn open(workload: &Workload, options: &Options, seats: (u32, u32)) -> Result<(Vec<Option<TargetFile>>, Around), Error> {
     let (its, how) = (workload.clone(), options.clone());
-    within(options.timeout_ns, move || target::open(&its, &how, seats)).unwrap_or_else(|| {
+    let reach = move || {
+        let files = target::open(&its, &how, seats)?;
+        let path = (how.api != Api::Null).then(|| target::first_path(&its, &how, seats.0));
+        Ok((files, Around::of(path.as_deref(), &how.pin_cpus)))
+    };
+    within(options.timeout_ns, reach).unwrap_or_else(|| {
         Err(Error::Target {
             what: "open",
             path: options.path.clone(),
@@ -213,6 +234,7 @@ impl Run {
         state.parts[self.shared.place_of(thread)] = Some(part);
         state.running -= 1;
         if state.running == 0 {
+            state.facts = self.shared.around.end();
             self.finished.notify_all();
         }
     }
@@ -275,9 +297,10 @@ impl Run {
         debug_assert!(parts.as_ref().map_or(true, |parts| parts.len() == self.shared.seats.count as usize));
         let Shared { workload, seats, .. } = &self.shared;
         let (parts, first_done_ns) = (parts?, self.shared.signals().first_done_ns());
-        let finished = merge(workload, &parts, first_done_ns);
-        state.share =
-            seats.meeting.is_some().then_some(ShareFinished { first_thread: seats.first, parts, first_done_ns });
+        let facts = std::mem::take(&mut state.facts);
+        let finished = merge(workload, &parts, first_done_ns, &facts);
+        let first_thread = seats.first;
+        state.share = seats.meeting.is_some().then_some(ShareFinished { first_thread, parts, first_done_ns, facts });
         Ok(finished)
     }
 }

@@ -29,19 +29,23 @@
 #![deny(unsafe_code)]
 
 mod api;
+mod around;
 mod audit;
+mod calibrate;
 mod clock;
 #[expect(unsafe_code, reason = "hands a box from thread to thread")]
 mod custody;
 mod data;
 #[expect(unsafe_code, reason = "leaves the process's table of open files")]
 mod descriptors;
+mod device;
 mod errno;
 mod error;
 mod gate;
 mod handle;
 mod iozone;
 mod job;
+mod limits;
 #[expect(unsafe_code, reason = "maps the page that processes share")]
 mod meeting;
 #[expect(unsafe_code, reason = "maps the buffers")]

@@ -1,9 +1,11 @@
 //! Makes one record of the threads' parts.
 
+use crate::around::Facts;
 use crate::audit::ThreadIo;
 use crate::clock;
 use crate::data::pack;
 use crate::handle::Finished;
+use crate::limits::limited_by;
 use crate::worker::Part;
 use mileage_measure::{Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
 use mileage_workload::Workload;
@@ -15,7 +17,7 @@ const MISMATCHES_MAX: usize = 100;
 ///
 /// Times run from the first submission of any thread: to the last completion of any (`submit_ns`), and to the end of
 /// the last final sync, or the last completion if that is later (`durable_ns`).
-pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64) -> Finished {
+pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, facts: &Facts) -> Finished {
     let first_ns = parts.iter().filter_map(|part| part.first_ns).min().unwrap_or(0);
     let last_ns = parts.iter().map(|part| part.last_ns).max().unwrap_or(0).max(first_ns);
     let durable_ns =
@@ -35,7 +37,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64) -> 
     let mismatches: Vec<Mismatch> = mismatches.take(MISMATCHES_MAX).collect();
     let wrong = wrong_data(parts, &mismatches);
     let sum = |pick: fn(&Part) -> u64| parts.iter().map(pick).sum::<u64>();
-    let record = RunRecord {
+    let mut record = RunRecord {
         bytes_read: sum(|part| part.record.bytes_read),
         bytes_written: sum(|part| part.record.bytes_written),
         ops_read: sum(|part| part.record.ops_read),
@@ -56,7 +58,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64) -> 
         series: series.map(|series| series.to_data()).unwrap_or_default(),
         threads: parts.iter().map(|part| thread_record(workload, part)).collect(),
         concurrency: concurrency(parts, first_ns, first_done_ns),
-        usage: usage(parts),
+        usage: usage(parts, facts),
         content: pack(parts.iter().map(|part| part.kept.clone()).collect()),
         ops_compared: sum(|part| part.compared.reads),
         ops_mismatched: sum(|part| part.compared.wrong),
@@ -66,6 +68,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64) -> 
         interrupted: parts.iter().any(|part| part.interrupted),
         ..RunRecord::default()
     };
+    record.usage.limited_by = limited_by(&record, &workload.load, facts.processors).to_owned();
     let audit: Option<Vec<ThreadIo>> = parts.iter().map(|part| part.io).collect();
     Finished { record, audit }
 }
@@ -104,7 +107,7 @@ fn notes(parts: &[Part], also_failed: Option<&RunError>) -> Vec<String> {
 }
 
 /// What the threads cost the machine, together.
-fn usage(parts: &[Part]) -> Usage {
+fn usage(parts: &[Part], facts: &Facts) -> Usage {
     let sum = |pick: fn(&Part) -> u64| parts.iter().map(pick).sum::<u64>();
     let mut usage = Usage {
         fill_ns: sum(|part| part.fill_ns),
@@ -114,6 +117,7 @@ fn usage(parts: &[Part]) -> Usage {
         ..Usage::default()
     };
     parts.iter().for_each(|part| part.spent.add_to(&mut usage));
+    facts.add_to(&mut usage);
     usage
 }
 

@@ -31,6 +31,14 @@ pub(crate) fn bind(cpus: &[u32], thread: u32) -> Result<(), Error> {
     sched_setaffinity(None, &only).map_err(|error| refused(cpu, error))
 }
 
+/// How many processors threads may be on at once that are bound to `cpus`, or to none.
+pub(crate) fn processors(cpus: &[u32]) -> u32 {
+    if cpus.is_empty() {
+        return std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
+    }
+    cpus.iter().collect::<std::collections::BTreeSet<_>>().len() as u32
+}
+
 fn refused(cpu: u32, error: Errno) -> Error {
     Error::Processor { found: cpu, allowed: format!("others only ({})", errno::name(error)) }
 }

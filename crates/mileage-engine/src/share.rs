@@ -4,6 +4,7 @@
 //! [`Meeting`]). What each leaves behind, a [`ShareFinished`], holds every histogram and series whole, so that
 //! [`merge_shares`] makes the record that the threads of one process would have made.
 
+use crate::around::Facts;
 use crate::data::Laps;
 use crate::error::Error;
 use crate::handle::{Finished, Handle, start_seats};
@@ -35,6 +36,7 @@ pub struct ShareFinished {
     pub(crate) first_thread: u32,
     pub(crate) parts: Vec<Part>,
     pub(crate) first_done_ns: u64,
+    pub(crate) facts: Facts,
 }
 
 /// The seats of one process at a run.
@@ -110,5 +112,6 @@ pub fn merge_shares(workload: &Workload, shares: &[ShareFinished]) -> Result<Fin
     }
     let first_done_ns = shares.iter().map(|share| share.first_done_ns).min().unwrap_or(u64::MAX);
     let parts: Vec<Part> = shares.iter().flat_map(|share| share.parts.iter().cloned()).collect();
-    Ok(merge(workload, &parts, first_done_ns))
+    let facts = Facts::of_all(&shares.iter().map(|share| &share.facts).collect::<Vec<_>>());
+    Ok(merge(workload, &parts, first_done_ns, &facts))
 }

@@ -82,6 +82,14 @@ pub(crate) fn path_of(path: &Path, thread: u32) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// The file that thread `first` works on.
+pub(crate) fn first_path(workload: &Workload, options: &Options, first: u32) -> PathBuf {
+    match workload.files {
+        Files::Shared => options.path.clone(),
+        Files::PerThread => path_of(&options.path, first),
+    }
+}
+
 fn flags_of(workload: &Workload, options: &Options) -> OFlags {
     let changes = workload.writes() || workload.discards();
     let access = match (workload.reads(), changes) {

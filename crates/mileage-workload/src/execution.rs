@@ -276,6 +276,14 @@ impl Execution {
         self.gates.as_ref().is_none_or(|gates| gates.counted())
     }
 
+    /// Whether operations issued by a call of [`Execution::next`] at `now_ns` will count: for who must do something
+    /// that takes time when the warm-up is over.
+    #[inline]
+    pub fn will_count(&self, now_ns: u64) -> bool {
+        let passed_ns = now_ns - self.start_ns.unwrap_or(now_ns);
+        self.gates.as_ref().is_none_or(|gates| gates.will_count(passed_ns))
+    }
+
     /// An operation has completed, at `now_ns`.
     ///
     /// # Panics

@@ -79,7 +79,12 @@ impl Gates {
     /// A call of the driver begins, `at_ns` after the thread's start.
     pub(crate) fn begin(&mut self, at_ns: u64) {
         self.issued_due_ns.clear();
-        self.counted = at_ns >= self.warm_up_ns;
+        self.counted = self.will_count(at_ns);
+    }
+
+    /// Whether what is issued `at_ns` after the thread's start counts.
+    pub(crate) fn will_count(&self, at_ns: u64) -> bool {
+        at_ns >= self.warm_up_ns
     }
 
     pub(crate) fn counted(&self) -> bool {

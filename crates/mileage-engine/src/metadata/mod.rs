@@ -24,12 +24,14 @@ mod notes;
 mod place;
 mod worker;
 
+use crate::around::Around;
 use crate::clock;
 use crate::custody::Deposit;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::handle::Progress;
 use crate::job::{Control, Job};
+use crate::limits::limited_by;
 use crate::pin;
 use crate::signals::Padded;
 use crate::target::failed;
@@ -37,7 +39,7 @@ use crate::watchdog::within;
 use crate::worker::Told;
 use crew::{Crew, work_together};
 use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Usage};
-use mileage_workload::{Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
+use mileage_workload::{Load, Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
 use place::{Made, Place};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -83,6 +85,7 @@ struct Shared {
     /// Where the workers leave their books during calls; empty where nobody watches.
     deposits: Box<[Arc<Deposit<Part>>]>,
     crew: Crew,
+    around: Around,
 }
 
 impl Shared {
@@ -134,6 +137,10 @@ pub fn start_metadata(
     let operations_total = (0..metadata.threads).map(visits).fold(0, u64::saturating_add);
     let (directory, fresh, timeout_ns) = (directory.into(), metadata.place == PlaceKind::Fresh, options.timeout_ns);
     let given = directory.clone();
+    let pins = options.pin_cpus.clone();
+    let around = within(timeout_ns, move || Around::of(Some(&given), &pins));
+    let around = around.unwrap_or_else(|| Around::of(None, &options.pin_cpus));
+    let given = directory.clone();
     let place = within(timeout_ns, move || Place::take(&given, fresh));
     let place = place.unwrap_or_else(|| Err(failed("open the directory", &directory)(Errno::TIMEDOUT)))?;
     let (threads, watched) = (metadata.threads, if timeout_ns > 0 { metadata.threads } else { 0 });
@@ -148,6 +155,7 @@ pub fn start_metadata(
         made: (0..threads).map(|_| Padded::default()).collect(),
         deposits: (0..watched).map(|_| Arc::new(Deposit::new())).collect(),
         crew: Crew::default(),
+        around,
         metadata,
         options,
     });
@@ -166,7 +174,9 @@ fn run(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
     if failure.is_some() {
         shared.halt(FAILED);
     }
+    shared.around.begin();
     let parts = if shared.go_on() { work_together(shared) } else { Ok(Vec::new()) };
+    let facts = shared.around.end();
     let abandoned = shared.halt.0.load(Ordering::Relaxed) & ABANDONED != 0;
     let left = match (shared.metadata.keep, abandoned) {
         (true, _) => None,
@@ -175,6 +185,8 @@ fn run(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
     };
     let parts = parts?;
     let mut record = merge(shared, &parts, failure);
+    facts.add_to(&mut record.usage);
+    record.usage.limited_by = limited_by(&record, &Load::default(), facts.processors).to_owned();
     notes::add(&mut record, shared, &parts, left);
     Ok(record)
 }

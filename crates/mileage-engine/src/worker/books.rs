@@ -3,6 +3,7 @@
 
 use super::failure::{no_answer, overdue};
 use super::{Shared, Told};
+use crate::around::Around;
 use crate::audit::{Snapshot, ThreadIo};
 use crate::custody::Held;
 use crate::data::{Compared, Data, Kept};
@@ -97,6 +98,8 @@ pub(crate) struct Books<'a> {
     is_done: bool,
     /// The kernel's account where counting began.
     before: Option<Snapshot>,
+    /// What lies around the run, for the one thread that says when counting begins.
+    around: Option<&'a Around>,
     /// When counting began; the series starts there.
     base_ns: u64,
 }
@@ -168,6 +171,7 @@ impl<'a> Books<'a> {
             signals: shared.signals(),
             is_done: false,
             before: None,
+            around: (shared.place_of(thread) == 0).then_some(&shared.around),
             base_ns: shared.workload.load.warm_up_ns,
         }
     }
@@ -202,14 +206,15 @@ impl<'a> Books<'a> {
         Ok(())
     }
 
-    /// The warm-up is over: the next operation is the first that counts. True when noting it took time.
+    /// The warm-up is over: the next operation is the first that counts. Takes some microseconds.
     #[cold]
-    pub(crate) fn warmed_up(&mut self) -> bool {
-        let audited = self.before.is_some();
-        if audited {
+    pub(crate) fn warmed_up(&mut self) {
+        if let Some(around) = self.around {
+            around.begin();
+        }
+        if self.before.is_some() {
             self.before = Snapshot::take().ok();
         }
-        audited
     }
 
     /// A call of a ring is about to be made inside [`Held::outside`].

@@ -21,6 +21,7 @@ use crate::api::seek::Seek;
 use crate::api::stream::Stream;
 use crate::api::uring::Settings;
 use crate::api::vectored::Vectored;
+use crate::around::Around;
 use crate::clock::RunClock;
 use crate::custody::{Deposit, Held};
 use crate::data::Laps;
@@ -61,6 +62,7 @@ pub(crate) struct Shared {
     pub(crate) gate: Gate,
     /// The threads of the run that are in this process.
     pub(crate) seats: Seats,
+    pub(crate) around: Around,
     /// Of a run that has all its threads in this process; [`Shared::signals`] chooses.
     pub(crate) own_signals: Signals,
     pub(crate) told: Box<[Padded<Told>]>,
@@ -72,7 +74,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// The threads of `workload` that have `seats`.
-    pub(crate) fn new(workload: Workload, options: Options, seats: Seats) -> Self {
+    pub(crate) fn new(workload: Workload, options: Options, seats: Seats, around: Around) -> Self {
         let watched = if options.timeout_ns > 0 { seats.count } else { 0 };
         Self {
             laps: Laps::needed(&workload).then(|| Arc::new(Laps::new(&workload))),
@@ -81,6 +83,7 @@ impl Shared {
             told: (0..seats.count).map(|_| Padded::default()).collect(),
             deposits: (0..watched).map(|_| Arc::new(Deposit::new())).collect(),
             tests: None,
+            around,
             seats,
             workload,
             options,
@@ -196,6 +199,10 @@ fn work_loop<'a, L: Loop<'a>>(
     wait::prepare();
     let prepared = pin::bind(&shared.options.pin_cpus, thread).and_then(|()| {
         let mut turner = prepare()?;
+        // Before the account of this thread, of which reading the device's counters is no part.
+        if shared.place_of(thread) == 0 {
+            shared.around.begin();
+        }
         if shared.options.audit {
             turner.books().begin_audit()?;
         }

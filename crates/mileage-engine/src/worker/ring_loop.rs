@@ -134,15 +134,14 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             if self.data.prepares() {
                 self.prepare(&mut at_ns, clock);
             }
+            if !self.counted && self.execution.will_count(at_ns) {
+                self.counted = true;
+                self.books.warmed_up();
+                at_ns = clock.now_ns();
+            }
             out.clear();
             match self.execution.next_shown(at_ns, &mut out) {
                 Step::Issue => {
-                    if self.execution.counted() && !self.counted {
-                        self.counted = true;
-                        if self.books.warmed_up() {
-                            at_ns = clock.now_ns();
-                        }
-                    }
                     self.issue(at_ns, &out, clock)?;
                     ready = ready.saturating_sub(out.len());
                     continue;

@@ -83,6 +83,11 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             if ahead && !prepared {
                 prepared = self.prepare(&mut at_ns, counted, clock);
             }
+            if !counted && self.execution.will_count(at_ns) {
+                counted = true;
+                self.books.warmed_up();
+                at_ns = clock.now_ns();
+            }
             out.clear();
             match self.execution.next_shown(at_ns, &mut out) {
                 Step::Issue => {}
@@ -98,12 +103,6 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             let op = out[0];
             let due_ns = self.execution.due_ns().first().copied();
             self.books.begin(&op, at_ns);
-            if self.execution.counted() && !counted {
-                counted = true;
-                if self.books.warmed_up() {
-                    at_ns = clock.now_ns();
-                }
-            }
             self.data.submit(&op, 0);
             let done = self.perform(&op, counted);
             let end_ns = clock.now_ns();

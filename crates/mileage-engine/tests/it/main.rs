@@ -1,6 +1,7 @@
 //! Behaviour of the engine on real files, one file per behaviour.
 mod account;
 mod apis;
+mod around;
 mod conformance;
 mod content;
 mod faults;

@@ -107,7 +107,11 @@ pub struct Loop(pub String);
 
 impl Loop {
     pub fn attach(file: &Path) -> Option<Self> {
-        std::fs::write(file, vec![0; 8 << 20]).unwrap();
+        Self::attach_of(file, 8 << 20)
+    }
+
+    pub fn attach_of(file: &Path, bytes: u64) -> Option<Self> {
+        std::fs::File::create(file).unwrap().set_len(bytes).unwrap();
         let output = std::process::Command::new("losetup")
             .args(["--find", "--show", "--sector-size", "4096"])
             .arg(file)

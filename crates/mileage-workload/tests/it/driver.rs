@@ -13,7 +13,9 @@ pub fn simulate_from(start_ns: u64, workload: &Workload, latency_ns: impl Fn(&Op
         let mut execution = Execution::new(workload, thread).unwrap();
         let (mut now_ns, mut out, mut waiting) = (start_ns, Vec::new(), BinaryHeap::new());
         loop {
+            let will_count = execution.will_count(now_ns);
             let step = execution.next(now_ns, &mut out);
+            assert_eq!(execution.counted(), will_count, "said before and after one call");
             let first_done_ns = waiting.peek().map(|Reverse(at_ns)| *at_ns);
             match (step, first_done_ns) {
                 (Step::Done, _) => break,
