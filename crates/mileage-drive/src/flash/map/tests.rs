@@ -201,6 +201,17 @@ proptest! {
     }
 
     #[test]
+    fn equal_maps_do_equal_things((geometry, rules) in cases(), seed in any::<u64>()) {
+        let [first, second] = [(), ()].map(|()| {
+            let mut map = Map::new(geometry, rules.clone());
+            let mut shadow = Shadow::new(geometry.units * geometry.stride(), geometry.pages, geometry.logical);
+            work(&mut map, seed, 2, 50, &mut shadow);
+            (map.forward, map.erases, map.draws)
+        });
+        prop_assert!(first == second);
+    }
+
+    #[test]
     fn division_is_exact(number in any::<u32>(), by in 2_u32..100_000) {
         prop_assert_eq!(Divider::new(by).divide(number), number / by);
         prop_assert_eq!(Divider::new(by).divide(u32::MAX), u32::MAX / by);
