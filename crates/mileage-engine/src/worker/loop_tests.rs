@@ -4,6 +4,7 @@ use super::books::Part;
 use super::sync_loop::SyncLoop;
 use super::{Loop, Shared};
 use crate::api::Transfer;
+use crate::around::Around;
 use crate::clock::{RunClock, now_ns};
 use crate::options::Options;
 use crate::share::Seats;
@@ -97,7 +98,7 @@ fn workload(read_percent: u8, records: u64) -> Workload {
 
 /// Turn one thread over the target; what it wrote down and how it failed.
 fn turn(workload: &Workload, target: &Scripted) -> (Part, Option<RunError>) {
-    let shared = Shared::new(workload.clone(), Options::new("target"), Seats::all(workload));
+    let shared = Shared::new(workload.clone(), Options::new("target"), Seats::all(workload), Around::of(None, &[]));
     let mut worker = SyncLoop::new(&shared, 0, target.clone(), Unobserved).unwrap();
     let failure = worker.turn(RunClock::since(now_ns()));
     (worker.books().part.hand_over().into_inner(), failure.map(|(_, error)| error))
