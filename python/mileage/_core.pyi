@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "check_drives", "check_workload", "content_saved", "drive_figures", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "parse_bytes", "run_file", "run_iozone", "run_metadata"]
+__all__ = ["BUILD_PROFILE", "Drive", "check_drives", "check_workload", "content_saved", "drive_figures", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_share"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -152,6 +152,18 @@ def latency_quantile_ns(histogram: str, q: SupportsFloat | SupportsIndex) -> int
     Raises `ValueError` when the text is no histogram or `q` is out of range.
     """
 
+def make_meeting(meeting: str | PathLike[str], threads: SupportsIndex) -> None:
+    """
+    Make the file at `meeting` by which processes begin a run of `threads` threads together. It serves for one run and is
+    the caller's to remove. Raises `mileage.errors.Refused` when it exists or cannot be made.
+    """
+
+def merge_shares(workload: str, shares: SupportsGetItem[int, str]) -> str:
+    """
+    The record (JSON) of a run of which each process did a share; `shares` are what `run_share` returned, in any order.
+    Raises `mileage.errors.Refused` when they are not all of the workload's threads.
+    """
+
 def parse_bytes(text: str) -> int:
     """
     Bytes named by a text such as `4096`, `4KiB` or `64GB`. Raises `ValueError` for anything else.
@@ -186,4 +198,11 @@ def run_metadata(directory: str | PathLike[str], metadata: str, poll: Any | None
     `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted, and removes
     what it made before it returns. `options` (JSON) are `pin_cpus` and `timeout_ns`. An error of the file system stands in the record. Raises `mileage.errors.Refused`
     when the workload or the directory cannot be used, and `OSError` when the run is void.
+    """
+
+def run_share(path: str | PathLike[str], workload: str, options: str, share: str, poll: Any | None = None) -> str:
+    """
+    Do one process's share (JSON: `first_thread`, `threads`, `meeting`) of a workload, as [`run_file`] does all of it;
+    returns what `merge_shares` takes (JSON). The run begins when the shares of all processes are ready, and stopping one
+    stops all. Raises as `run_file`.
     """

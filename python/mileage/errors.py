@@ -51,8 +51,9 @@ class RunFailed(MileageError):
     """A run could not be completed.
 
     `cause` is the kind of failure: a symbolic errno name such as "ENOSPC" or "EIO" when the operating system
-    said why, "vanished" when the target disappeared, "verification" when what was read is not what was written, or
-    "unknown". `record` is what the run had done until then, where that is known.
+    said why, "vanished" when the target disappeared, "process" when one of Mileage's own died, "verification" when
+    what was read is not what was written, or "unknown". `record` is what the run had done until then,
+    where that is known.
     """
 
     exit_status: ClassVar[int] = 3

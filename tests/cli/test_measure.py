@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+CREWS = (("--threads", "3"), ("--processes", "3"))
 DRIVE = ("-t", "virtual:plain-64gib", "--size", "64MiB")
 
 
@@ -255,6 +256,41 @@ def test_each_thread_may_have_its_own_file(tmp_path: Path) -> None:
     result = mileage("measure", "-t", f"file:{tmp_path}/x", "--files", "per_thread", "--operations", "10")
     assert result.returncode == 2
     assert "needs a directory" in result.stderr
+
+
+def test_threads_may_be_in_processes_of_their_own(tmp_path: Path) -> None:
+    there = ("-t", f"dir:{tmp_path}", "--size", "4MiB", "-w", "mix")
+    threads, processes = (cells(*there, "--operations", "900", *more)[0] for more in CREWS)
+    for field in ("bytes_read", "bytes_written", "ops_read", "ops_written"):
+        assert processes[field] == threads[field]
+    text = measured(*there, "--operations", "900", "--vary", "processes=1,3", "--json")
+    assert [cell["cell"].rpartition(" ")[2] for cell in json.loads(text)] == ["1", "3"]
+    assert "3 threads; in 3 processes" in measured(*there, "--operations", "900", "--processes", "3")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--processes", "0"), "--processes: found 0, expected a whole number from 1"),
+        (("--processes", "4", "--threads", "2"), "--processes: found 4, expected at most the 2 threads"),
+        (
+            ("--vary", "processes=1,2", "--threads", "1"),
+            "found 2, expected at most the 1 thread that they share",
+        ),
+        (("--processes", "2", "--log", "ops.csv"), "--log: is written by one process"),
+        (("--processes", "2", "--verify", "all", "-w", "mix"), "--verify: has no use with 2 processes"),
+        (("--processes", "2", "-w", "iozone.read"), "--processes: has no effect on IOzone's tests"),
+        (("--processes", "2", "-w", "metadata.stat"), "--processes: has no effect on metadata operations"),
+    ],
+)
+def test_processes_that_make_no_sense_are_refused(
+    tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    result = mileage("measure", "-t", f"dir:{tmp_path}", "--size", "4MiB", *options)
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert words in result.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_iozones_tests_and_metadata_leave_nothing_behind(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 //! A workload on a real file.
 
 use crate::{Refused, ask, parse_workload, to_json};
-use mileage_engine::{Options, ThreadIo, start};
+use mileage_engine::{Error, Handle, Meeting, Options, Share, ShareFinished, ThreadIo, start, start_share};
 use mileage_measure::RunRecord;
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,20 +35,77 @@ pub fn run_file(
     options: &str,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
+    let handle = start(parse_workload(workload)?, parse_options(path, options)?).map_err(wrap)?;
+    let finished = follow(py, &handle, poll.as_ref(), || handle.wait(POLL))?;
+    to_json(&Audited { record: &finished.record, audit: &finished.audit })
+}
+
+/// Make the file at `meeting` by which processes begin a run of `threads` threads together. It serves for one run and is
+/// the caller's to remove. Raises `mileage.errors.Refused` when it exists or cannot be made.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+pub fn make_meeting(meeting: PathBuf, threads: u32) -> PyResult<()> {
+    Meeting::create(&meeting, threads).map(drop).map_err(wrap)
+}
+
+/// Do one process's share (JSON: `first_thread`, `threads`, `meeting`) of a workload, as [`run_file`] does all of it;
+/// returns what `merge_shares` takes (JSON). The run begins when the shares of all processes are ready, and stopping one
+/// stops all. Raises as `run_file`.
+#[pyfunction]
+#[pyo3(signature = (path, workload, options, share, poll = None))]
+#[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+pub fn run_share(
+    py: Python<'_>,
+    path: PathBuf,
+    workload: &str,
+    options: &str,
+    share: &str,
+    poll: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let share: Share = serde_json::from_str(share).map_err(|cause| Refused::new_err(format!("share: {cause}")))?;
+    let handle = start_share(parse_workload(workload)?, parse_options(path, options)?, &share).map_err(wrap)?;
+    to_json(&follow(py, &handle, poll.as_ref(), || handle.wait_share(POLL))?)
+}
+
+/// The record (JSON) of a run of which each process did a share; `shares` are what `run_share` returned, in any order.
+/// Raises `mileage.errors.Refused` when they are not all of the workload's threads.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+pub fn merge_shares(workload: &str, shares: Vec<String>) -> PyResult<String> {
+    let read = |text: &String| serde_json::from_str::<ShareFinished>(text);
+    let shares: Vec<ShareFinished> = shares
+        .iter()
+        .map(read)
+        .collect::<Result<_, _>>()
+        .map_err(|cause| PyValueError::new_err(format!("share: {cause}")))?;
+    let finished = mileage_engine::merge_shares(&parse_workload(workload)?, &shares).map_err(wrap)?;
+    to_json(&Audited { record: &finished.record, audit: &finished.audit })
+}
+
+fn parse_options(path: PathBuf, options: &str) -> PyResult<Options> {
     let options: Options =
         serde_json::from_str(options).map_err(|cause| Refused::new_err(format!("options: {cause}")))?;
-    let options = Options { path, audit: true, ..options };
-    let wrap = |error: mileage_engine::Error| {
-        if error.is_refusal() { Refused::new_err(error.to_string()) } else { PyOSError::new_err(error.to_string()) }
-    };
-    let handle = start(parse_workload(workload)?, options).map_err(wrap)?;
+    Ok(Options { path, audit: true, ..options })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "handed over by `map_err`")]
+fn wrap(error: Error) -> PyErr {
+    if error.is_refusal() { Refused::new_err(error.to_string()) } else { PyOSError::new_err(error.to_string()) }
+}
+
+/// Wait for a run's end; it is stopped when `poll` answers true or raises.
+fn follow<T: Send>(
+    py: Python<'_>,
+    handle: &Handle,
+    poll: Option<&Py<PyAny>>,
+    wait: impl Fn() -> Option<Result<T, Error>> + Send + Sync,
+) -> PyResult<T> {
     loop {
-        if let Some(finished) = py.detach(|| handle.wait(POLL)) {
-            let finished = finished.map_err(wrap)?;
-            return to_json(&Audited { record: &finished.record, audit: &finished.audit });
+        if let Some(finished) = py.detach(&wait) {
+            return finished.map_err(wrap);
         }
         let done = handle.progress();
-        match ask(py, poll.as_ref(), done.bytes, done.operations) {
+        match ask(py, poll, done.bytes, done.operations) {
             Ok(false) => {}
             Ok(true) => handle.stop(),
             Err(error) => {

@@ -26,7 +26,8 @@ _LOAD = "load"
 @click.option(
     "--depth", "-d", type=int, default=1, metavar="N", help="Operations in flight per thread; default 1."
 )
-@click.option("--threads", "-j", type=int, default=1, metavar="N", help="Threads; default 1.")
+@click.option("--threads", "-j", type=int, metavar="N", help="Threads; default 1, or one per process.")
+@click.option("--processes", type=int, metavar="N", help="Processes that share the threads; default 1.")
 @click.option(
     "--files", type=click.Choice(["shared", "per_thread"]), help="One file for all threads, or one each."
 )

@@ -129,6 +129,7 @@ def _asked(given: dict[str, Any]) -> Asked:
         dsync=given["dsync"] or None,
         pin=_processors(given["pin"]),
         timeout=given["timeout"],
+        processes=given["processes"],
         log=True if given["log"] is not None else None,
     )
     return msgspec.structs.replace(

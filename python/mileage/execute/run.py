@@ -10,6 +10,7 @@ import msgspec
 
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.job import perform_job
+from mileage.execute.processes import run_in_processes
 from mileage.execute.record import Poll, empty_record, failure_of
 from mileage.plan import PlannedRun, Workload
 from mileage.plan.api import Reach
@@ -62,7 +63,10 @@ def perform(
                 if kept is None:
                     raise Refused(f"{run.cell}: a log of every operation needs a study folder")
                 options = msgspec.structs.replace(options, log=str(kept.log_of(run.index)))
-            text = _core.run_file(str(target.path), workload, options.to_json(), poll)
+            if reach.processes > 1:
+                text = run_in_processes(str(target.path), workload, options.to_json(), reach.processes, poll)
+            else:
+                text = _core.run_file(str(target.path), workload, options.to_json(), poll)
     except ValueError as cause:
         raise Refused(f"{run.cell}: {cause}") from cause
     except OSError as cause:

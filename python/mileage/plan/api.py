@@ -87,6 +87,8 @@ class Reach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the page cache is emptied of the target before the run."""
     log: bool = False
     """Whether every operation is written to a file in the study folder."""
+    processes: int = 1
+    """Processes over which the threads are spread."""
 
 
 _WORDS: Final[dict[str, ApiName]] = {

@@ -279,9 +279,24 @@ class _Making:
     def _check(self, path: str, done: NamedWorkload, workload: Workload, fields: dict[str, str]) -> None:
         if problem := has_no_effect(done.how, self._facts.kind):
             refuse(self._study, f"{path}.{problem[0]}", f"found on {self._study.target}: {problem[1]}")
+        if problem := _processes_problem(done.how.processes or 1, workload):
+            refuse(self._study, f"{path}.{problem[0]}", problem[1])
         if problem := workload.problem():
             field, text = problem
             refuse(self._study, f"{path}.{fields.get(field, field)}", f"found {text}")
+
+
+def _processes_problem(processes: int, workload: Workload) -> tuple[str, str] | None:
+    """The key that keeps a workload from being spread over so many processes, and why; None when nothing does."""
+    if processes > workload.threads:
+        shared = "1 thread" if workload.threads == 1 else f"{workload.threads} threads"
+        return "processes", f"found {processes}, expected at most the {shared} that they share"
+    if processes > 1 and workload.verify != "off" and workload.changes:
+        text = (
+            "what one process writes another cannot compare; write first, and verify in a run that only reads"
+        )
+        return "verify", f"has no use with {processes} processes: {text}"
+    return None
 
 
 def level_words(key: str, value: Level) -> str:

@@ -18,7 +18,7 @@ from mileage.plan.api import URING, EngineOptions, Reach, read_api
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.load import OPERATIONS_PER_S_MAX, Load, Open, Ramp, Spacing, Think, read_cap
 from mileage.plan.rules import U32_MAX, U64_MAX
-from mileage.plan.workload import Files, Sync
+from mileage.plan.workload import THREADS_MAX, Files, Sync
 
 Cache = Literal["direct", "cold", "warm"]
 CPUS_MAX: Final = 4096
@@ -71,12 +71,14 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An operation that takes longer ends the run as failed, such as "30 s"."""
     log: bool | None = None
     """Whether every operation is written to a file in the study folder."""
+    processes: int | None = None
+    """Processes over which the threads are spread; at most as many as there are threads."""
 
 
 HOW_KEYS: Final = How.__struct_fields__
 _NO_USE: Final = {
     "virtual": (
-        ("api", "cache", "dsync", "pin", "timeout", "log"),
+        ("api", "cache", "dsync", "pin", "timeout", "log", "processes"),
         "a virtual drive is reached without calls, cache and processors",
     ),
     "null": (
@@ -104,6 +106,7 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
         ("rate", how.rate, 1, OPERATIONS_PER_S_MAX),
         ("ramp_to", how.ramp_to, 1, OPERATIONS_PER_S_MAX),
         ("burst", how.burst, 1, U64_MAX),
+        ("processes", how.processes, 1, THREADS_MAX),
     )
     for key, found, low, high in ranges:
         if found is not None and not low <= found <= high:
@@ -136,6 +139,8 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
     for key in ("cap", "think"):
         if how.rate is not None and getattr(how, key) is not None:
             yield key, "has no effect beside rate, which alone says when operations start; give one of them"
+    if (how.processes or 1) > 1 and how.log:
+        yield "log", "is written by one process; leave processes or log out"
     if how.sync_every and how.sync == "none":
         yield "sync_every", 'has no effect with sync = "none"; choose fsync or fdatasync'
 
@@ -175,7 +180,7 @@ def reach_of(how: How, kind: str, cache: str, depth: int) -> Reach | None:
         return None
     pins = how.pin or ()
     if kind == "null":
-        return Reach(EngineOptions(api="null", pin_cpus=pins))
+        return Reach(EngineOptions(api="null", pin_cpus=pins), processes=how.processes or 1)
     api = read_api(how.api) if how.api is not None else (URING if depth > 1 else "positioned")
     cache = how.cache or cache
     options = EngineOptions(
@@ -185,4 +190,4 @@ def reach_of(how: How, kind: str, cache: str, depth: int) -> Reach | None:
         pin_cpus=pins,
         timeout_ns=0 if how.timeout is None else sizes.parse_time_ns(how.timeout),
     )
-    return Reach(options, cold=cache == "cold", log=how.log or False)
+    return Reach(options, cold=cache == "cold", log=how.log or False, processes=how.processes or 1)

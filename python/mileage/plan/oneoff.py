@@ -51,7 +51,8 @@ _KEYS: Final = {"size": "span", "start": "span_start"}
 """Keys that the command line calls by another name."""
 _SIZES: Final = ("record", "span", "span_start")
 _NUMBERS: Final = (
-    *("threads", "depth", "reads", "discards", "rate", "ramp_to", "burst", "sync_every", "generation"),
+    *("threads", "processes", "depth", "reads", "discards", "rate", "ramp_to", "burst"),
+    *("sync_every", "generation"),
 )
 _FLAGS: Final = ("dsync",)
 
@@ -69,7 +70,8 @@ class Asked(msgspec.Struct, frozen=True):
     workload: str = "random_read"
     record: str | None = None
     depth: int = 1
-    threads: int = 1
+    threads: int | None = None
+    """None for one, or as many as there are processes."""
     time: str | None = None
     bytes: str | None = None
     operations: int | None = None
@@ -109,7 +111,7 @@ def one_off(asked: Asked) -> Study:
         stop=_stop(asked, named),
         span="file" if size is None or in_file else sizes.exact_bytes(size),
         span_start=sizes.exact_bytes(start) if start else 0,
-        threads=_counts(levels, "threads", asked.threads),
+        threads=_counts(levels, "threads", asked.threads or _processes(levels, asked)),
         depth=_counts(levels, "depth", asked.depth),
         vary=varied,
         repeat=asked.repeat,
@@ -188,6 +190,11 @@ def _texts(levels: dict[str, tuple[Level, ...]], key: str) -> tuple[str, ...]:
 def _counts(levels: dict[str, tuple[Level, ...]], key: str, alone: int) -> int | tuple[int, ...]:
     found = tuple(int(level) for level in levels.get(key, ()))
     return found if len(found) > 1 else found[0] if found else alone
+
+
+def _processes(levels: dict[str, tuple[Level, ...]], asked: Asked) -> int:
+    """The most processes of any cell."""
+    return max((int(level) for level in levels.get("processes", ())), default=asked.how.processes or 1)
 
 
 def _workload(word: str, own: dict[str, OwnWorkload]) -> str:

@@ -71,6 +71,7 @@ def _words(workload: Workload, reach: Reach | None) -> list[str]:
         f"records of {'up to ' if is_own_master(workload.pattern) else ''}{format_bytes(workload.record_bytes)}",
         f"in {format_bytes(workload.span_bytes)}",
         counted(workload.threads, "thread"),
+        *([f"in {reach.processes} processes"] if reach is not None and reach.processes > 1 else []),
         f"depth {workload.depth}",
     ]
     words += [f"for {duration(stop.time_ns)}"] if stop.time_ns is not None else []
