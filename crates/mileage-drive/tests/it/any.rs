@@ -5,14 +5,19 @@ use mileage_drive::{BlockDevice, Profile, conformance};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-struct Draw(Xoshiro256PlusPlus);
+/// Choices from a seed.
+pub struct Draw(Xoshiro256PlusPlus);
 
 impl Draw {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0.next_u64() % limit
     }
 
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
 
@@ -51,7 +56,7 @@ impl Draw {
     }
 
     /// A drive of one to eighteen planes, as full as it may be or less.
-    fn sketch(&mut self) -> Sketch {
+    pub fn sketch(&mut self) -> Sketch {
         let mappings = ["\"page\"", "\"block\"", "\"demand\"", "\"bast\"", "\"fast\""];
         let mapping = self.of(&mappings);
         let single = self.below(3) == 0;
@@ -124,7 +129,7 @@ fn balances(sketch: &Sketch, seed: u64) {
 fn a_drive_of_any_mapping_policies_and_shape_keeps_its_books() {
     let mut mappings = std::collections::BTreeMap::new();
     for seed in 0..150 {
-        let sketch = Draw(Xoshiro256PlusPlus::seed_from_u64(seed)).sketch();
+        let sketch = Draw::new(seed).sketch();
         let judged = std::panic::catch_unwind(|| {
             balances(&sketch, seed);
             conformance::check(seed, 1, || sketch.drive());
