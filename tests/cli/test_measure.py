@@ -192,6 +192,12 @@ def test_a_target_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
         assert len(result.stderr.strip().splitlines()) == 1, result.stderr
 
 
+def test_a_refusal_names_a_target_without_a_path_as_it_was_given() -> None:
+    result = mileage("measure", "-t", "null:", "--direct")
+    expected = "found on target 'null:': the null target makes no call and moves no byte; leave it out"
+    assert (result.returncode, result.stderr.strip()) == (2, f"mileage: --direct: {expected}")
+
+
 def test_an_open_loop_shows_response_beside_service() -> None:
     text = measured(*DRIVE, "--for", "200ms", "--rate", "2000", "--poisson", "--depth", "8")
     assert "service" in text

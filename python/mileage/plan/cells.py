@@ -278,7 +278,8 @@ class _Making:
 
     def _check(self, path: str, done: NamedWorkload, workload: Workload, fields: dict[str, str]) -> None:
         if problem := has_no_effect(done.how, self._facts.kind):
-            refuse(self._study, f"{path}.{problem[0]}", f"found on {self._study.target}: {problem[1]}")
+            text = f"found on target {str(self._study.target)!r}: {problem[1]}"
+            refuse(self._study, f"{path}.{problem[0]}", text)
         if problem := _processes_problem(done.how.processes or 1, workload):
             refuse(self._study, f"{path}.{problem[0]}", problem[1])
         if problem := workload.problem():
