@@ -180,11 +180,20 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// Something broke before or after the timed part; nothing of the run is reported.
+    #[error("the run is void: reaching the target stopped on a programming error: {reason}")]
+    BrokenOutside {
+        /// What it said.
+        reason: String,
+    },
 }
 
 impl Error {
     /// Whether the run was refused before anything was done (otherwise it broke, and is void).
     pub fn is_refusal(&self) -> bool {
-        !matches!(self, Self::NoMemory { .. } | Self::NoThread { .. } | Self::Broken { .. })
+        !matches!(
+            self,
+            Self::NoMemory { .. } | Self::NoThread { .. } | Self::Broken { .. } | Self::BrokenOutside { .. }
+        )
     }
 }

@@ -133,7 +133,7 @@ pub(crate) fn start_tests(tests: Workers) -> Result<Handle, Error> {
         let options = options.clone();
         move || Around::of(Some(&options.path), &options.pin_cpus)
     });
-    let around = around.unwrap_or_else(|| Around::of(None, &options.pin_cpus));
+    let around = around.or_else(|missed| missed.if_late(|| Around::of(None, &options.pin_cpus)))?;
     let mut shared = Shared::new(tests.workload().clone(), options, seats, around);
     let files = (0..shared.workload.threads).map(|_| None).collect();
     shared.tests = Some(Arc::new(tests));
@@ -183,7 +183,7 @@ fn open(workload: &Workload, options: &Options, seats: (u32, u32)) -> Result<(Ve
         let path = (how.api != Api::Null).then(|| target::first_path(&its, &how, seats.0));
         Ok((files, Around::of(path.as_deref(), &how.pin_cpus)))
     };
-    within(options.timeout_ns, reach).unwrap_or_else(|| {
+    let late = || {
         Err(Error::Target {
             what: "open",
             path: options.path.clone(),
@@ -191,7 +191,8 @@ fn open(workload: &Workload, options: &Options, seats: (u32, u32)) -> Result<(Ve
             reason: format!("no answer within {:.1} s", options.timeout_ns as f64 * 1e-9),
             advice: ": the file system's server or the device no longer answers",
         })
-    })
+    };
+    within(options.timeout_ns, reach).or_else(|missed| missed.if_late(late))?
 }
 
 fn spawn<O: Observer + Send + 'static>(

@@ -72,7 +72,8 @@ impl Workers {
             descriptors::leave();
         }
         let opened = within(timeout_ns, move || its.open(worker));
-        opened.unwrap_or_else(|| Err(failed("open", &workers.path_of(worker))(Errno::TIMEDOUT)))
+        let late = || Err(failed("open", &workers.path_of(worker))(Errno::TIMEDOUT));
+        opened.or_else(|missed| missed.if_late(late))?
     }
 
     fn open(&self, worker: u32) -> Result<TestFile, Error> {

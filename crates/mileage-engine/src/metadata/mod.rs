@@ -139,10 +139,11 @@ pub fn start_metadata(
     let given = directory.clone();
     let pins = options.pin_cpus.clone();
     let around = within(timeout_ns, move || Around::of(Some(&given), &pins));
-    let around = around.unwrap_or_else(|| Around::of(None, &options.pin_cpus));
+    let around = around.or_else(|missed| missed.if_late(|| Around::of(None, &options.pin_cpus)))?;
     let given = directory.clone();
     let place = within(timeout_ns, move || Place::take(&given, fresh));
-    let place = place.unwrap_or_else(|| Err(failed("open the directory", &directory)(Errno::TIMEDOUT)))?;
+    let late = || Err(failed("open the directory", &directory)(Errno::TIMEDOUT));
+    let place = place.or_else(|missed| missed.if_late(late))??;
     let (threads, watched) = (metadata.threads, if timeout_ns > 0 { metadata.threads } else { 0 });
     let shared = Arc::new(Shared {
         layout,
@@ -167,7 +168,8 @@ fn run(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
     let timeout_ns = shared.options.timeout_ns;
     let its = Arc::clone(shared);
     let prepared = within(timeout_ns, move || its.place.make(&its.layout, || its.go_on()));
-    let (mut made, failure) = prepared.unwrap_or_else(|| (Made::default(), Some(crew::overdue(shared, timeout_ns))));
+    let late = || (Made::default(), Some(crew::overdue(shared, timeout_ns)));
+    let (mut made, failure) = prepared.or_else(|missed| missed.if_late(late))?;
     if shared.metadata.set_up == SetUp::Existing {
         made = Made::all(&shared.layout);
     }
