@@ -6,8 +6,9 @@ use mileage_engine::{Api, Options, start, start_observed};
 use mileage_workload::conformance::{Scope, check};
 use mileage_workload::{Completion, Observer, PatternKind, Stop, Sync, Verify, Workload};
 use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const REGISTERED: Api = Api::Uring { registered: true, batch: 0, sqpoll: false, iopoll: false };
@@ -164,23 +165,41 @@ fn a_full_file_system_ends_the_run_as_such() {
     assert!(unmounted.success(), "a run that has ended holds its target no longer");
 }
 
-/// Something mounted for a test.
-struct Mounted<'a>(&'a Path);
+/// Something mounted for a test. A frozen mount would stay if the test were killed, and whoever touches it would hang:
+/// a process beside the test thaws and unmounts it when the test is gone, or after two minutes.
+struct Mounted<'a> {
+    at: &'a Path,
+    keeper: Child,
+}
 
 impl<'a> Mounted<'a> {
     fn of(what: &[&str], at: &'a Path) -> Option<Self> {
+        // It begins to wait before there is anything to undo. The end of its input is the end of the test.
+        let keeper = Command::new("sh")
+            .args(["-c", r#"timeout 120 cat; fsfreeze -u "$0"; umount -l "$0""#])
+            .arg(at)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let mount = Self { at, keeper };
         let mounted = Command::new("mount").args(what).arg(at).status().is_ok_and(|status| status.success());
         if !mounted {
             eprintln!("skipped: mounting needs root");
         }
-        mounted.then_some(Self(at))
+        mounted.then_some(mount)
     }
 }
 
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {
-        let _ = Command::new("fsfreeze").arg("-u").arg(self.0).output();
-        let _ = Command::new("umount").arg("-l").arg(self.0).output();
+        let _ = Command::new("fsfreeze").arg("-u").arg(self.at).output();
+        let _ = Command::new("umount").arg("-l").arg(self.at).output();
+        // It finds nothing left to undo.
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
     }
 }
 
