@@ -5,21 +5,36 @@ use crate::scratch::{file_of, finish, for_seconds, plain};
 use mileage_engine::{Options, Progress, start, start_observed};
 use mileage_workload::{Completion, Observer, Stop, Sync, Workload};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 fn endless() -> Workload {
     Workload { record_bytes: 1 << 20, threads: 2, stop: for_seconds(600), sync: Sync::Fsync, ..plain() }
 }
 
+/// Counts what all threads complete.
+struct Counting(Arc<AtomicU64>);
+
+impl Observer for Counting {
+    fn completed(&mut self, _completion: &Completion) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 #[test]
-fn a_stop_is_honoured_within_a_second() {
+fn a_stop_lets_each_thread_end_the_operation_it_is_at_and_begin_no_other() {
     let (_folder, path) = file_of(4 << 20);
-    let handle = start(endless(), Options { audit: true, ..Options::new(path) }).unwrap();
-    assert_eq!(handle.wait(Duration::from_millis(100)), None);
-    let asked = Instant::now();
+    let (workload, completed) = (endless(), Arc::new(AtomicU64::new(0)));
+    let options = Options { audit: true, ..Options::new(path) };
+    let handle = start_observed(workload.clone(), options, |_| Counting(Arc::clone(&completed))).unwrap();
+    while completed.load(Ordering::SeqCst) < 100 {
+        assert_eq!(handle.wait(Duration::from_millis(1)), None);
+    }
     handle.stop();
+    let before = completed.load(Ordering::SeqCst);
     let finished = finish(&handle).unwrap();
-    assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+    let after = completed.load(Ordering::SeqCst) - before;
+    assert!(after <= u64::from(workload.threads), "{after} operations were completed after the stop");
     agrees_with_the_kernel(&finished);
     let record = finished.record;
     assert!(record.interrupted && record.error.is_none() && record.ops_written > 0);
@@ -65,7 +80,7 @@ fn a_dropped_handle_leaves_no_worker_behind() {
     let dropped = Instant::now();
     drop(handle);
     while Arc::strong_count(&alive) > 1 {
-        assert!(dropped.elapsed() < Duration::from_secs(1), "a worker goes on");
+        assert!(dropped.elapsed() < Duration::from_secs(60), "a worker goes on");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
