@@ -117,6 +117,12 @@ def notes_on(resolved: Plan, cells: Sequence[MeasuredCell]) -> list[str]:
     facts, study = resolved.facts, resolved.study
     if not facts.direct_supported and study.state.cache == "warm":
         notes.append("this file system does not bypass the page cache: the figures are the cache's as well")
+    for suite in {cell.unit: cell.job.value for cell in resolved.cells if cell.job is not None}.values():
+        if suite.get("mode") == "fidelity":
+            from mileage import _core
+
+            told = _core.iozone_differences(msgspec.json.encode(suite).decode())
+            notes += [line for line in told.splitlines() if line not in notes]
     if any("punted" in cell.counters for cell in cells):
         notes.append("io_uring handed operations to worker threads")
     return notes

@@ -52,7 +52,7 @@ def test_a_family_is_measured_at_each_record(directory: Facts) -> None:
     plan = resolve(
         study('"iozone.*"', 'record = ["64KiB", "1MiB"]\nthreads = 2\ncache = "warm"'), directory()
     )
-    assert len(plan.cells) == 28
+    assert len(plan.cells) == 26
     assert {run.cell for run in plan.runs} == {"iozone 64 KiB", "iozone 1 MiB"}
     job = plan.runs[0].job
     assert job is not None
@@ -92,9 +92,11 @@ def test_metadata_operations_are_done_on_so_many_files(directory: Facts) -> None
         (
             '"iozone.read"',
             'record = "64KiB"\nstop = { time = "1 s" }',
-            "stop: IOzone's tests end with the file",
+            "stop.time: IOzone's tests end with their file",
         ),
         ('"iozone.read"', 'record = "64KiB"\nspan = "1MiB"', "span: iozone.read uses its file whole"),
+        ('"iozone.mix"', 'record = "64KiB"', "threads: found 1; iozone.mix divides"),
+        ('"iozone.read"', 'record = "64KiB"\nvary = { span = ["1MiB"] }', "span: iozone.read uses its file"),
         ('"iozone.read"', 'record = "64KiB"\ncache = "cold"', "cache: IOzone's tests follow each other"),
         ('"iozone.read"', "", "record: missing; it must be given"),
         ('"metadata.stat"', "fidelity = true", "fidelity: has no effect on metadata.stat"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from mileage.report.setting import labels_of, setting_text
 if TYPE_CHECKING:
     from mileage.searching import Found
 
+_WIDTH = 80
 WRITING = "writing what is read"
 
 
@@ -101,7 +103,7 @@ def _print(done: Measurement, labels: dict[str, str], found: Found | None, given
     click.echo(setting_text(done.plan))
     click.echo(measured_text(done.cells, [labels[cell.cell] for cell in done.cells]), nl=False)
     for note in done.notes:
-        click.echo(f"note: {note}")
+        click.echo(textwrap.fill(f"note: {note}", _WIDTH, subsequent_indent="  "))
     if given["save"] is not None:
         click.echo(f"\nStudy folder: {given['save']} (mileage report, mileage compare)")
 

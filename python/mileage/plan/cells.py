@@ -117,7 +117,7 @@ class _Making:
                 metrics=_metrics(measure, named),
                 blocks=blocks_of(measure.repeat),
                 workload=workload,
-                title=named.title,
+                title=_title(named, done, workload),
                 reach=self._reach(done, depth),
             )
 
@@ -152,7 +152,7 @@ class _Making:
                 if named.job == "metadata":
                     job = metadata_job(
                         named.name.partition(".")[2],
-                        file_bytes=sizes.size_bytes(record or 0),
+                        file_bytes=sizes.size_bytes(record if record is not None else named.record or 0),
                         threads=thread,
                         stop=measure.stop or named.stop or StopRule(),
                         how=how,
@@ -187,11 +187,16 @@ class _Making:
                 f"{path}.depth",
                 f"{found[0].name} does one operation at a time; leave depth at 1",
             )
-        if measure.span != "file" or measure.span_start != 0:
-            refuse(self._study, f"{path}.span", f"{found[0].name} uses its file whole; leave span out")
+        for key, whole in (("span", "file"), ("span_start", 0)):
+            if getattr(measure, key) != whole or key in measure.vary:
+                refuse(self._study, f"{path}.{key}", f"{found[0].name} uses its file whole; leave it out")
+        if "iozone.mix" in (named.name for named in found) and min(_numbers(measure.threads)) < 2:
+            text = "found 1; iozone.mix divides reads and writes among two threads or more"
+            refuse(self._study, f"{path}.threads", text)
         stop = measure.stop
         if stop is not None and any(named.job == "iozone" for named in found):
-            refuse(self._study, f"{path}.stop", "IOzone's tests end with the file; leave stop out")
+            key = next((key for key in stop.__struct_fields__ if getattr(stop, key) is not None), "time")
+            refuse(self._study, f"{path}.stop.{key}", "IOzone's tests end with their file; leave it out")
         if stop is not None and stop.bytes is not None:
             refuse(self._study, f"{path}.stop.bytes", "metadata operations end after operations or a time")
 
@@ -285,6 +290,11 @@ class _Making:
         if problem := workload.problem():
             field, text = problem
             refuse(self._study, f"{path}.{fields.get(field, field)}", f"found {text}")
+
+
+def _title(named: NamedWorkload, done: NamedWorkload, workload: Workload) -> str:
+    """What a cell does, in a few words: the workload's own, unless a study changes its shares."""
+    return named.title if done.does == named.does else workload.in_words
 
 
 def _processes_problem(processes: int, workload: Workload) -> tuple[str, str] | None:

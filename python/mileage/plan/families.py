@@ -190,6 +190,7 @@ def _iozone() -> Iterator[NamedWorkload]:
             "throughput",
             ("throughput",),
             stop=StopRule(),
+            alone=test == "mix",
             job="iozone",
         )
 
@@ -203,6 +204,7 @@ def _metadata() -> Iterator[NamedWorkload]:
             0,
             "iops",
             METRICS_OF["iops"],
+            record="4KiB" if operation == "read" else None,
             stop=StopRule(operations=FILES),
             job="metadata",
         )

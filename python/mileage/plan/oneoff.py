@@ -99,7 +99,12 @@ def one_off(asked: Asked) -> Study:
     reach = max((trace.end_bytes for trace in asked.traces.values()), default=0)
     size, start = _part(asked, records, reach)
     in_file = not asked.kept and asked.target.startswith(("dir:", "file:"))
-    if asked.size is None and all(found.job == "metadata" for found in named):
+    if all(found.job == "metadata" for found in named):
+        if asked.size is not None:
+            raise Refused(
+                f"--size: has no effect on {named[0].name}; --record says how large each file is, --operations how "
+                "many there are"
+            )
         size = _UNIT
     reads = any(as_done(found, asked.how).reads for found in blocks) or "reads" in levels
     fill = reads and not asked.kept and not asked.target.startswith("null:")
@@ -111,7 +116,7 @@ def one_off(asked: Asked) -> Study:
         stop=_stop(asked, named),
         span="file" if size is None or in_file else sizes.exact_bytes(size),
         span_start=sizes.exact_bytes(start) if start else 0,
-        threads=_counts(levels, "threads", asked.threads or _processes(levels, asked)),
+        threads=_counts(levels, "threads", _threads(levels, asked)),
         depth=_counts(levels, "depth", asked.depth),
         vary=varied,
         repeat=asked.repeat,
@@ -192,8 +197,10 @@ def _counts(levels: dict[str, tuple[Level, ...]], key: str, alone: int) -> int |
     return found if len(found) > 1 else found[0] if found else alone
 
 
-def _processes(levels: dict[str, tuple[Level, ...]], asked: Asked) -> int:
-    """The most processes of any cell."""
+def _threads(levels: dict[str, tuple[Level, ...]], asked: Asked) -> int:
+    """Those that are asked for, or as many as there are processes in any cell."""
+    if asked.threads is not None:
+        return asked.threads
     return max((int(level) for level in levels.get("processes", ())), default=asked.how.processes or 1)
 
 

@@ -134,8 +134,13 @@ class _Expansion:
         self._tortures = {name: torture_of(study, facts, work_bytes, own, name) for name in study.torture}
         self._tortured: dict[tuple[int, str, str], int] = {}
         self._made = 0
-        # What was written with a seed is verified with the same one.
-        self._one_seed = any(cell.workload.verify != "off" for cell in cells if cell.workload is not None)
+        # What was written with a seed is verified with the same one, and that may be in another study: what has a
+        # number of its writing is written to be verified.
+        self._one_seed = any(
+            cell.workload.verify != "off" or cell.workload.generation
+            for cell in cells
+            if cell.workload is not None
+        )
 
     def runs(self) -> Iterator[PlannedRun]:
         arms: tuple[Arm, ...] = ("torture", "sham") if self._study.sham else ("torture",)

@@ -55,6 +55,8 @@ class NamedWorkload(msgspec.Struct, frozen=True):
     """Its own end, where a study gives none."""
     once: bool = False
     """Whether it ends at the end of its span at the latest."""
+    alone: bool = False
+    """Whether it is asked for by its own name only, and its family (`iozone.*`) leaves it out."""
     job: Family | None = None
     """Of files: the family whose job does it; None for a workload of blocks."""
 
@@ -114,7 +116,8 @@ def find_workloads(
             return (known[spelling],)
     families = dict.fromkeys(word.partition(".")[0] for word in WORKLOADS)
     if family in families and member == "*":
-        return tuple(workload for workload in WORKLOADS.values() if workload.name.startswith(f"{family}."))
+        members = (found for found in WORKLOADS.values() if found.name.startswith(f"{family}."))
+        return tuple(workload for workload in members if not workload.alone)
     if family in FILE_FAMILIES:
         raise Refused(f"{where}: {name} is not built yet; known are {_listing(families)}")
     short = () if dot else (word.removeprefix("pattern.") for word in WORKLOADS)
