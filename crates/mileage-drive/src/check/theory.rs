@@ -92,14 +92,14 @@ fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Greedy collection with one frontier in a drive: the blocks that stay free and the unwritten part of its open block
+/// Greedy collection with one frontier in a drive: bad blocks, those that stay free and the unwritten part of its open block
 /// in each plane hold no data. A collection gains b / A pages, so the open block, which begins with the survivors,
 /// lacks half of that on average.
 pub fn of_drive(profile: &Profile) -> f64 {
     let logical = profile.logical_pages() as f64;
     let (planes, pages) = (profile.planes() as f64, f64::from(profile.pages_per_block));
     let kept = planes * f64::from(profile.policies.free_blocks_min + profile.policies.replacement_blocks);
-    let blocks = planes * f64::from(profile.blocks_per_plane) - kept;
+    let blocks = profile.good_blocks() as f64 - kept;
     let mut amplification = 2.0;
     for _ in 0..50 {
         let effective = pages * (blocks - planes / (2.0 * amplification));

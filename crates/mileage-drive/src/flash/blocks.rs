@@ -16,10 +16,13 @@
 //! the first ones in order: the rest is copied behind them; *full*: the newest version of every page is copied to an
 //! erased block. A logical block that is discarded as a whole is erased.
 //!
-//! Erased blocks are used in the order in which they were erased, which levels wear as far as data moves at all.
+//! Erased blocks are used in the order in which they were erased, which levels wear as far as data moves at all. A
+//! block past its limit is replaced ([`wear`]).
+
+mod wear;
 
 use super::cells::Cells;
-use super::map::NOWHERE;
+use super::map::{NOWHERE, Wear};
 use super::medium::Medium;
 use crate::profile::Profile;
 use crate::profile::policies::Mapping;
@@ -49,6 +52,15 @@ pub(crate) struct Blocks {
     /// The sequential log block of FAST, with its logical block.
     pub(super) stream: Option<(u32, u32)>,
     pub(super) erases: Vec<u32>,
+    pub(super) wear: Wear,
+    /// Blocks that were bad from the factory.
+    pub(super) factory_bad: Vec<u32>,
+    /// Replacements that are not yet in service, in the order of their use.
+    pub(super) spare: VecDeque<u32>,
+    /// Blocks that were replaced.
+    pub(super) bad: Vec<u32>,
+    /// A block is past its limit and no replacement is left.
+    pub(super) worn_out: bool,
     pub(super) free_least: u32,
 }
 
@@ -58,6 +70,7 @@ impl Blocks {
         let blocks = units * profile.blocks_per_plane;
         let pages = profile.pages_per_block;
         let logical = profile.mapped_pages() as u32;
+        let (factory_bad, spare, free) = wear::sort_out(profile);
         Self {
             mapping: profile.policies.mapping,
             units,
@@ -68,11 +81,16 @@ impl Blocks {
             next: vec![0; blocks as usize],
             data: vec![NOWHERE; (logical / pages) as usize],
             mapped_in: vec![0; (logical / pages) as usize],
-            free: (0..blocks).collect(),
+            free_least: free.len() as u32,
+            free,
+            wear: Wear::of(profile),
+            factory_bad,
+            spare,
+            bad: Vec::new(),
+            worn_out: false,
             logs: VecDeque::new(),
             stream: None,
             erases: vec![0; blocks as usize],
-            free_least: blocks,
         }
     }
 
@@ -322,15 +340,10 @@ impl Blocks {
         self.reverse[first..first + self.pages as usize].fill(NOWHERE);
         self.next[block as usize] = 0;
         self.erases[block as usize] = self.erases[block as usize].saturating_add(1);
-        self.free.push_back(block);
+        let next = self.in_service(block);
+        self.free.push_back(next);
         cells.erased(block);
         medium.erase(self.unit_of(block), ready_ns);
-    }
-
-    /// The least and the most erases of a block.
-    pub(crate) fn erase_spread(&self) -> (u32, u32) {
-        let least = self.erases.iter().copied().min().unwrap_or(0);
-        (least, self.erases.iter().copied().max().unwrap_or(0))
     }
 
     /// Blocks of each unit that were written since they were last erased.
@@ -342,18 +355,13 @@ impl Blocks {
         written
     }
 
-    /// Every block that was written is erased.
-    pub(crate) fn purge(&mut self) {
-        for (erases, next) in self.erases.iter_mut().zip(&self.next) {
-            *erases = erases.saturating_add(u32::from(*next > 0));
-        }
-        let blocks = self.next.len() as u32;
+    /// Nothing is mapped, nothing written.
+    fn clear(&mut self) {
         self.place.fill(NOWHERE);
         self.reverse.fill(NOWHERE);
         self.next.fill(0);
         self.data.fill(NOWHERE);
         self.mapped_in.fill(0);
-        self.free = (0..blocks).collect();
         self.logs.clear();
         self.stream = None;
     }
@@ -381,7 +389,10 @@ impl Blocks {
         let free = self.free.iter().all(|block| take(*block) && self.next[*block as usize] == 0);
         let data = self.data.iter().filter(|block| **block != NOWHERE).all(|block| take(*block));
         let logged = owners.into_iter().all(|(log, _)| take(*log));
-        room && owned && streamed && logs && free && data && logged && used.iter().all(|used| *used)
+        let erased = |block: &u32| self.next[*block as usize] == 0;
+        let out =
+            self.factory_bad.iter().chain(&self.spare).chain(&self.bad).all(|block| take(*block) && erased(block));
+        room && out && owned && streamed && logs && free && data && logged && used.iter().all(|used| *used)
     }
 
     fn places_hold(&mut self) -> bool {

@@ -11,7 +11,21 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A drive of `units` planes with blocks of `pages` pages, `logical` blocks of them for the host and `spare` more.
 fn profile(mapping: &str, units: u32, pages: u32, logical: u32, logs: u32, spare: u32) -> Profile {
-    let blocks = (logical + logs + 2 + spare).div_ceil(units).max(3);
+    worn_profile(mapping, units, pages, logical, logs, spare, None)
+}
+
+/// The same with cells that endure `cycles`, and in every plane `replacements` for worn blocks and one bad block.
+fn worn_profile(
+    mapping: &str,
+    units: u32,
+    pages: u32,
+    logical: u32,
+    logs: u32,
+    spare: u32,
+    worn: Option<(u32, u32)>,
+) -> Profile {
+    let more = worn.map_or(0, |(_, replacements)| replacements + 1);
+    let blocks = (logical + logs + 2 + spare).div_ceil(units).max(3) + more;
     let mut text = String::from("name = \"sketch\"\ntitle = \"Sketch\"\nkind = \"flash\"\n");
     let mut figure = |key: &str, value: &str| {
         text += &[key, " = { value = ", value, ", source = \"a test\", confidence = \"defined\" }\n"].concat();
@@ -19,6 +33,13 @@ fn profile(mapping: &str, units: u32, pages: u32, logical: u32, logs: u32, spare
     figure("mapping", &format!("{mapping:?}"));
     if mapping != "block" {
         figure("log_blocks", &logs.to_string());
+    }
+    if let Some((cycles, replacements)) = worn {
+        figure("end_of_life", "\"read-only\"");
+        figure("pe_cycles", &cycles.to_string());
+        figure("pe_spread_percent", "60.0");
+        figure("replacement_blocks", &replacements.max(1).to_string());
+        figure("factory_bad_blocks_per_die", "1");
     }
     for (key, value) in [
         ("capacity_bytes", u64::from(logical) * u64::from(pages) * 4096),
@@ -72,6 +93,15 @@ impl Bench {
         for (place, page) in again.reverse.iter().enumerate().filter(|(_, page)| **page != NOWHERE) {
             assert_eq!(self.blocks.reverse[place], *page, "the reverse map of {place}");
         }
+        for out in [&self.blocks.factory_bad, &self.blocks.bad] {
+            assert!(
+                out.iter().all(|block| !self.blocks.free.contains(block) && self.blocks.next[*block as usize] == 0)
+            );
+        }
+        let past = |block: &u32| self.blocks.erases[*block as usize] >= self.blocks.wear.limit_of(*block).unwrap_or(0);
+        assert!(self.blocks.bad.iter().all(past), "a block was replaced before its time");
+        let over = (0..self.blocks.next.len() as u32).filter(|block| self.blocks.wear.limit.is_some() && past(block));
+        assert!(self.blocks.worn_out || over.count() == self.blocks.bad.len(), "a worn block is still in service");
         let counters = &self.medium.counters;
         assert_eq!(counters.flash_pages_programmed, self.shadow.programs + self.shadow.copies);
         assert_eq!((counters.gc_pages_moved, counters.blocks_erased), (self.shadow.copies, self.shadow.erases));
@@ -95,9 +125,10 @@ proptest! {
     fn random_operations_keep_every_invariant(
         mapping in prop::sample::select(vec!["block", "bast", "fast"]), units in 1_u32..5,
         pages in prop_oneof![Just(2_u32), Just(5), Just(16), Just(65)], logical in 1_u32..12, logs in 2_u32..6,
-        spare in 0_u32..8, seed in any::<u64>(), sequential in 0_u64..100
+        spare in 0_u32..8, seed in any::<u64>(), sequential in 0_u64..100,
+        worn in prop::option::of((1_u32..30, 1_u32..4))
     ) {
-        let mut bench = Bench::new(&profile(mapping, units, pages, logical, logs, spare));
+        let mut bench = Bench::new(&worn_profile(mapping, units, pages, logical, logs, spare, worn));
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let all = u64::from(logical * pages);
         let mut page = 0;

@@ -8,7 +8,8 @@
 //!
 //! # End of life
 //! Where the profile says so, writes and discards are refused once the mean of all erase counts reaches the rated
-//! cycles, or a block is past its own limit and none is left to replace it. A power cycle may then end the drive.
+//! cycles, or a block is past its own limit and none is left to replace it; blocks that were bad from the factory do
+//! not count. A power cycle may then end the drive.
 //!
 //! # Not modelled
 //! Retention, loss of data with power. What data the pages hold is not kept.
@@ -75,6 +76,16 @@ impl Layer {
         }
     }
 
+    /// Whether a block is past its limit with none left to replace it.
+    #[inline]
+    fn worn_out(&self) -> bool {
+        match self {
+            Self::Page(map) => map.worn_out,
+            Self::Demand(demand) => demand.map.worn_out,
+            Self::Blocks(blocks) => blocks.worn_out,
+        }
+    }
+
     fn map_mut(&mut self) -> Option<&mut Map> {
         match self {
             Self::Page(map) => Some(map),
@@ -103,14 +114,14 @@ pub struct FlashDrive {
     layer: Layer,
     medium: Medium,
     life: Life,
-    /// Blocks of the drive times their rated cycles; the life is over with as many erases.
+    /// Good blocks of the drive times their rated cycles; the life is over with as many erases.
     erases_max: u64,
 }
 
 impl FlashDrive {
     /// A drive as it leaves the factory: nothing written, its clock at 0.
     pub fn new(profile: Profile) -> Self {
-        let blocks = profile.planes() * u64::from(profile.blocks_per_plane);
+        let blocks = profile.good_blocks();
         let ends = profile.policies.end_of_life != EndOfLife::Ignored;
         Self {
             page_shift: profile.page_bytes.trailing_zeros(),
@@ -170,7 +181,7 @@ impl FlashDrive {
     /// Share of the rated program and erase cycles that are used up on average (0 new, 1 at the rating); `None`
     /// when the profile does not know the rating.
     pub fn life_used(&self) -> Option<f64> {
-        let blocks = self.profile.planes() * u64::from(self.profile.blocks_per_plane);
+        let blocks = self.profile.good_blocks();
         self.profile.pe_cycles.map(|cycles| self.medium.counters.blocks_erased as f64 / (blocks as f64 * cycles as f64))
     }
 
@@ -234,8 +245,7 @@ impl FlashDrive {
     /// Whether the life of the drive has just ended.
     #[inline]
     fn note_wear(&mut self) {
-        let worn_out =
-            self.medium.counters.blocks_erased >= self.erases_max || self.layer.map().is_some_and(|map| map.worn_out);
+        let worn_out = self.medium.counters.blocks_erased >= self.erases_max || self.layer.worn_out();
         if worn_out && self.life == Life::Working {
             self.life = Life::ReadOnly;
         }
@@ -315,7 +325,9 @@ impl BlockDevice for FlashDrive {
                 let spread = map.erase_spread();
                 (map.free_blocks, map.free_blocks_least, map.bad_blocks(), (spread.least, spread.most))
             }
-            (None, Layer::Blocks(blocks)) => (blocks.free.len() as u32, blocks.free_least, 0, blocks.erase_spread()),
+            (None, Layer::Blocks(blocks)) => {
+                (blocks.free.len() as u32, blocks.free_least, blocks.bad.len() as u64, blocks.erase_spread())
+            }
             (None, _) => (0, 0, 0, (0, 0)),
         };
         out.copy_from_slice(&[

@@ -9,9 +9,11 @@
 //! Every figure has an effect on the simulated drive or on what is judged of it (endurance); an unknown key is
 //! refused. All errors are one line that names the key, what was found and what is expected.
 
+mod factory;
 mod link;
 pub mod policies;
 
+pub use factory::FactoryBad;
 pub use link::Link;
 use mileage_units::format_bytes;
 pub use policies::Policies;
@@ -97,6 +99,8 @@ struct Text {
     end_of_life: Option<Figure<EndOfLife>>,
     replacement_blocks: Option<Figure<u64>>,
     pe_spread_percent: Option<Figure<f64>>,
+    factory_bad_blocks_per_die: Option<Figure<u64>>,
+    factory_bad_seed: Option<Figure<u64>>,
 }
 
 /// A flash drive's data sheet, checked.
@@ -142,6 +146,8 @@ pub struct Profile {
     pub rated_write_bytes: Option<u64>,
     /// Program and erase cycles that a block is rated for; where the profile names only the cell, its usual rating.
     pub pe_cycles: Option<u64>,
+    /// Blocks that no drive of this profile ever uses.
+    pub factory_bad: FactoryBad,
     /// How the drive works.
     pub policies: Policies,
     figures: Vec<FigureText>,
@@ -227,6 +233,7 @@ impl Profile {
         let link = raw.link.as_ref().map(Link::parse).transpose()?;
         let profile = Self {
             policies: Policies::read(&raw)?,
+            factory_bad: FactoryBad::read(&raw)?,
             link_mb_per_s: link_rate(link.as_ref(), raw.link_mb_per_s.as_ref())?,
             queue_depth_max: queue_depth(link.as_ref(), &raw.queue_depth_max)?,
             link,
@@ -278,15 +285,20 @@ impl Profile {
                 "fewer than 2^32 pages in all (blocks rounded up to 32 a plane)",
             );
         }
-        let most = self.raw_bytes().saturating_sub(self.reserve_bytes());
+        // Where the address decides the plane, the one with the fewest good blocks is full first.
+        let fewest = self.fewest_good()?;
+        let by_address = self.policies.allocation == Allocation::ByAddress;
+        let good = if by_address { planes * fewest } else { self.good_blocks() };
+        let most = good.saturating_sub(self.reserve_blocks()) * u64::from(self.pages_per_block) * page;
         let rounded = self.mapped_pages() * page;
         if rounded > most {
             let raw = format_bytes(self.raw_bytes());
             let with =
                 if rounded == capacity { String::new() } else { format!(" (with its map and rounding {rounded})") };
             let expected = format!(
-                "at most {most}: raw {raw} minus the free, open, log and replacement blocks of the {planes} planes ({})",
-                format_bytes(self.reserve_bytes())
+                "at most {most}: raw {raw} minus the free, open, log and replacement blocks of the {planes} planes ({}){}",
+                format_bytes(self.reserve_bytes()),
+                if self.factory_bad.per_die > 0 { " and the bad ones" } else { "" }
             );
             return impossible("capacity_bytes", format!("{capacity}{with}"), expected);
         }
@@ -321,14 +333,13 @@ impl Profile {
     /// Blocks that hold no data for good.
     fn reserve_blocks(&self) -> u64 {
         let policies = &self.policies;
-        if policies.by_page() {
-            let each = u64::from(policies.free_blocks_min)
-                + u64::from(policies.open_blocks())
-                + u64::from(policies.replacement_blocks);
-            self.planes() * each
-        } else {
-            2 + u64::from(policies.log_blocks)
-        }
+        let replacements = self.planes() * u64::from(policies.replacement_blocks);
+        replacements
+            + if policies.by_page() {
+                self.planes() * u64::from(policies.free_blocks_min + policies.open_blocks())
+            } else {
+                2 + u64::from(policies.log_blocks)
+            }
     }
 
     /// Planes of the whole drive: what can work at the same time.
@@ -342,7 +353,7 @@ impl Profile {
     }
 
     /// Bytes that hold no data for good: in every plane the blocks that stay free, are open, or replace worn ones; of
-    /// a mapping by blocks the log blocks and two more.
+    /// a mapping by blocks the log blocks, two more, and those that replace worn ones.
     pub fn reserve_bytes(&self) -> u64 {
         self.reserve_blocks() * u64::from(self.pages_per_block) * u64::from(self.page_bytes)
     }
@@ -425,7 +436,7 @@ impl Text {
         optional!(link, link_mb_per_s, rated_endurance_bytes, pe_cycles, cell, mapping, map_cache_entries, log_blocks);
         optional!(gc_victim, gc_victim_choices, gc_pace, gc_free_blocks_min, gc_idle_free_blocks, gc_idle_after_us);
         optional!(frontiers, allocation, plane_work, levelling, levelling_gap, end_of_life, replacement_blocks);
-        optional!(pe_spread_percent);
+        optional!(pe_spread_percent, factory_bad_blocks_per_die, factory_bad_seed);
         rows
     }
 }

@@ -257,14 +257,14 @@ impl Policies {
             (
                 "replacement_blocks",
                 text.replacement_blocks.is_some(),
-                by_page && self.end_of_life != EndOfLife::Ignored,
-                "a mapping by pages and an end_of_life",
+                self.end_of_life != EndOfLife::Ignored,
+                "an end_of_life",
             ),
             (
                 "pe_spread_percent",
                 text.pe_spread_percent.is_some(),
-                by_page && self.end_of_life != EndOfLife::Ignored,
-                "a mapping by pages and an end_of_life",
+                self.end_of_life != EndOfLife::Ignored,
+                "an end_of_life",
             ),
             (
                 "end_of_life",

@@ -74,6 +74,16 @@ impl Draw {
             ..Sketch::tiny()
         }
         .with(&self.policies(mapping));
+        if self.below(3) == 0 {
+            sketch.blocks += 12;
+            let bad = self.number(1, 5);
+            sketch = sketch.with(&[("factory_bad_blocks_per_die", bad), ("factory_bad_seed", self.number(0, 99))]);
+        }
+        if self.below(3) == 0 {
+            let cycles = [("end_of_life", "\"read-only\""), ("pe_cycles", "100_000"), ("pe_spread_percent", "50.0")];
+            sketch.blocks += 3;
+            sketch = sketch.with(&cycles).with(&[("replacement_blocks", self.number(1, 3))]);
+        }
         if planes > 1 {
             sketch = sketch.with(&[("plane_work", self.of(&["\"independent\"", "\"together\"", "\"one\""]))]);
         }

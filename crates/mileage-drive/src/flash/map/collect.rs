@@ -105,7 +105,8 @@ impl Map {
     /// The emptiest of `choices` full blocks, drawn with equal chances and with replacement.
     fn drawn(&mut self, unit: u32, stream: Option<u8>, choices: u32) -> u32 {
         let first = self.blocks_of(unit).start;
-        let span = u64::from(self.geometry.blocks + self.units[unit as usize].bad.len() as u32);
+        let state = &self.units[unit as usize];
+        let span = u64::from(state.blocks + state.bad.len() as u32);
         let (mut best, mut found, mut misses) = (first, 0, 0);
         while found < choices {
             let block = first + (((self.draw() >> 32) * span) >> 32) as u32;

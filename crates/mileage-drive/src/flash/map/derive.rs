@@ -9,8 +9,9 @@ impl Map {
     }
 
     fn unit_holds(&self, unit: u32) -> Option<()> {
-        let Geometry { blocks, replacements, pages, .. } = self.geometry;
+        let Geometry { replacements, pages, .. } = self.geometry;
         let state = &self.units[unit as usize];
+        let blocks = state.blocks;
         let first = unit * self.geometry.stride();
         let require = |holds: bool| holds.then_some(());
         require(state.fresh <= blocks && state.bad.len() as u32 <= replacements)?;
@@ -35,7 +36,7 @@ impl Map {
     /// Derive the reverse map, the stale marks and their counts from the forward map and the units; false when a page
     /// is mapped to a place that is not written, that another page has, or that is not for it.
     pub(crate) fn derive(&mut self) -> bool {
-        let Geometry { units, pages, blocks, .. } = self.geometry;
+        let Geometry { units, pages, .. } = self.geometry;
         let words = self.geometry.words();
         self.free_blocks = (0..units).map(|unit| self.free_of(unit)).sum();
         for unit in 0..units {
@@ -43,7 +44,7 @@ impl Map {
             let first = unit * self.geometry.stride();
             let mut written = vec![0; self.geometry.stride() as usize];
             written[..state.fresh as usize].fill(pages);
-            written[blocks as usize..blocks as usize + state.bad.len()].fill(pages);
+            written[state.blocks as usize..state.blocks as usize + state.bad.len()].fill(pages);
             for block in state.free.iter().chain(&state.bad) {
                 written[(block - first) as usize] = 0;
             }

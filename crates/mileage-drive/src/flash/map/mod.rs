@@ -27,7 +27,7 @@ use super::cells::Cells;
 use crate::profile::Profile;
 use crate::profile::policies::{Allocation, Frontiers, Victim};
 use heat::Heat;
-use wear::Wear;
+pub(crate) use wear::Wear;
 
 /// Not a page, not a block.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -59,7 +59,7 @@ impl Divider {
 pub(crate) struct Geometry {
     /// Planes.
     pub units: u32,
-    /// Blocks in service in a unit.
+    /// Blocks in service in a unit without bad ones.
     pub blocks: u32,
     /// Blocks of a unit that replace worn ones; they come after those in service.
     pub replacements: u32,
@@ -106,6 +106,8 @@ pub(crate) struct Rules {
     pub idle_free: u32,
     pub frontiers: Frontiers,
     pub by_address: bool,
+    /// Blocks of every unit that were bad from the factory.
+    pub factory_bad: Vec<u32>,
     /// The unit of every turn.
     pub order: Vec<u32>,
     pub wear: Wear,
@@ -121,6 +123,7 @@ impl Rules {
             idle_free: policies.idle_free_blocks,
             frontiers: policies.frontiers,
             by_address: policies.allocation == Allocation::ByAddress,
+            factory_bad: profile.factory_bad_blocks().iter().map(|bad| bad.len() as u32).collect(),
             order: order(profile),
             wear: Wear::of(profile),
         }
@@ -160,6 +163,8 @@ pub(crate) struct Frontier {
 /// The blocks of a unit that hold no data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unit {
+    /// Blocks in service. Those bad from the factory have no number: which of the places they take is of no effect.
+    pub blocks: u32,
     /// Blocks in service from this index on were never written since the last purge.
     pub fresh: u32,
     /// Other erased blocks, the first freed first.
@@ -243,8 +248,15 @@ impl Map {
     /// Nothing mapped, nothing written.
     pub(crate) fn new(geometry: Geometry, rules: Rules) -> Self {
         let blocks = (geometry.units * geometry.stride()) as usize;
-        let free_blocks = geometry.units * geometry.blocks;
-        let unit = Unit { fresh: 0, free: Vec::new(), bad: Vec::new(), passed_at: u64::MAX };
+        let unit = |bad: &u32| Unit {
+            blocks: geometry.blocks - bad,
+            fresh: 0,
+            free: Vec::new(),
+            bad: Vec::new(),
+            passed_at: u64::MAX,
+        };
+        let units: Vec<Unit> = rules.factory_bad.iter().map(unit).collect();
+        let free_blocks = units.iter().map(|unit| unit.blocks).sum();
         let hot_cold = rules.frontiers == Frontiers::HotCold;
         Self {
             heat: if hot_cold { Heat::new(&geometry) } else { Heat::default() },
@@ -258,7 +270,7 @@ impl Map {
             stale_count: vec![NO_VICTIM; blocks],
             group_best: vec![NO_VICTIM; blocks / GROUP as usize],
             frontiers: vec![Frontier { open: NOWHERE, left: 0 }; 2 * geometry.units as usize],
-            units: vec![unit; geometry.units as usize],
+            units,
             turn: 0,
             opened: 0,
             gain: geometry.pages,
@@ -454,7 +466,7 @@ impl Map {
     /// Erased blocks of a unit.
     pub(super) fn free_of(&self, unit: u32) -> u32 {
         let state = &self.units[unit as usize];
-        self.geometry.blocks - state.fresh + state.free.len() as u32
+        state.blocks - state.fresh + state.free.len() as u32
     }
 
     /// Let a frontier write into an erased block.
@@ -462,7 +474,7 @@ impl Map {
         self.close(slot);
         let first = slot / 2 * self.geometry.stride();
         let unit = &mut self.units[slot as usize / 2];
-        let block = if unit.fresh < self.geometry.blocks {
+        let block = if unit.fresh < unit.blocks {
             unit.fresh += 1;
             first + unit.fresh - 1
         } else {

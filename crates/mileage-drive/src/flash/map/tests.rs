@@ -17,6 +17,7 @@ fn plain(units: u32) -> Rules {
         idle_free: 0,
         frontiers: Frontiers::Shared,
         by_address: false,
+        factory_bad: vec![0; units as usize],
         order: (0..units).collect(),
         wear: Wear { dynamic: false, static_gap: None, limit: None, spread: 0.0 },
     }
@@ -36,11 +37,11 @@ fn use_of(map: &Map, unit: u32, index: u32) -> Use {
     let block = unit * map.geometry.stride() + index;
     let open = [0, 1].map(|class| map.frontiers[(2 * unit + class) as usize]);
     let frontier: Option<&Frontier> = open.iter().find(|frontier| frontier.open == block);
-    let never = (state.fresh..map.geometry.blocks).contains(&index);
+    let never = (state.fresh..state.blocks).contains(&index);
     match frontier {
         Some(frontier) => Use::Open(map.geometry.pages - frontier.left),
         None if state.bad.contains(&block) => Use::OutOfService,
-        None if index >= map.geometry.blocks + state.bad.len() as u32 => Use::OutOfService,
+        None if index >= state.blocks + state.bad.len() as u32 => Use::OutOfService,
         None if never || state.free.contains(&block) => Use::Free,
         None => Use::Full,
     }
@@ -113,16 +114,23 @@ fn cases() -> impl Strategy<Value = (Geometry, Rules)> {
     let victims = prop::sample::select(Victim::ALL);
     let frontiers = prop::sample::select(Frontiers::ALL);
     let wear = (any::<bool>(), prop::option::of(1_u32..5), prop::option::of(2_u32..40), 0.0..0.5);
-    (geometries(), victims, 2_u32..6, 1_u32..3, frontiers, any::<bool>(), wear, 1_u32..=100).prop_map(
-        |(geometry, victim, choices, free_min, frontiers, by_address, wear, percent)| {
+    (geometries(), victims, 2_u32..6, 1_u32..3, frontiers, any::<bool>(), wear, 1_u32..=100, 0_u32..4).prop_map(
+        |(geometry, victim, choices, free_min, frontiers, by_address, wear, percent, bad)| {
             let (dynamic, static_gap, limit, spread) = wear;
             let open = if frontiers == Frontiers::Shared { 1 } else { 2 };
-            let most = (geometry.blocks - free_min - open) * geometry.pages * percent / 100;
+            // Every other unit has bad blocks from the factory.
+            let most_bad = (geometry.blocks - free_min - open - 1).min(bad);
+            let factory_bad: Vec<u32> = (0..geometry.units).map(|unit| most_bad * (unit % 2)).collect();
+            let usable = |bad: u32| geometry.blocks - bad - free_min - open;
+            let fewest = usable(factory_bad.iter().copied().max().unwrap_or(0)) * geometry.units;
+            let blocks = if by_address { fewest } else { factory_bad.iter().map(|bad| usable(*bad)).sum() };
+            let logical = (blocks * geometry.pages * percent / 100 / geometry.units * geometry.units).max(1);
             let idle_free = free_min + choices;
             let wear = Wear { dynamic, static_gap, limit, spread };
             let rules =
-                Rules { victim, choices, free_min, idle_free, frontiers, by_address, wear, ..plain(geometry.units) };
-            (Geometry { logical: (most * geometry.units).max(1), ..geometry }, rules)
+                Rules { victim, choices, free_min, idle_free, frontiers, by_address, factory_bad, wear, ..plain(0) };
+            let order = (0..geometry.units).collect();
+            (Geometry { logical, ..geometry }, Rules { order, ..rules })
         },
     )
 }

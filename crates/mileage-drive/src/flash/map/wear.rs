@@ -17,7 +17,7 @@ pub(crate) struct Wear {
 }
 
 impl Wear {
-    pub(super) fn of(profile: &Profile) -> Self {
+    pub(crate) fn of(profile: &Profile) -> Self {
         let policies = &profile.policies;
         let ends = policies.end_of_life != EndOfLife::Ignored;
         Self {
@@ -29,7 +29,7 @@ impl Wear {
     }
 
     /// Erases that this block endures: its own even draw from the mean plus and minus the spread.
-    fn limit_of(&self, block: u32) -> Option<u32> {
+    pub(crate) fn limit_of(&self, block: u32) -> Option<u32> {
         let limit = f64::from(self.limit?);
         let hash = (u64::from(block) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let hash = (hash ^ (hash >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32;
@@ -56,7 +56,7 @@ impl Map {
             let state = &mut self.units[unit as usize];
             if (state.bad.len() as u32) < self.geometry.replacements {
                 state.bad.push(block);
-                next = unit * self.geometry.stride() + self.geometry.blocks + state.bad.len() as u32 - 1;
+                next = unit * self.geometry.stride() + state.blocks + state.bad.len() as u32 - 1;
             } else {
                 self.worn_out = true;
             }
@@ -71,12 +71,12 @@ impl Map {
         for (unit, state) in self.units.iter().enumerate() {
             let first = unit as u32 * self.geometry.stride();
             if state.bad.is_empty() {
-                let erases = &self.erases[first as usize..(first + self.geometry.blocks) as usize];
+                let erases = &self.erases[first as usize..(first + state.blocks) as usize];
                 spread.least = erases.iter().fold(spread.least, |least, erases| least.min(*erases));
                 spread.most = erases.iter().fold(spread.most, |most, erases| most.max(*erases));
                 continue;
             }
-            for block in first..first + self.geometry.blocks + state.bad.len() as u32 {
+            for block in first..first + state.blocks + state.bad.len() as u32 {
                 if !state.bad.contains(&block) {
                     spread.least = spread.least.min(self.erases[block as usize]);
                     spread.most = spread.most.max(self.erases[block as usize]);
@@ -101,16 +101,16 @@ impl Map {
             let written = |block: u32| {
                 !state.bad.contains(&block)
                     && !state.free.contains(&block)
-                    && !(state.fresh..self.geometry.blocks).contains(&(block - first))
+                    && !(state.fresh..state.blocks).contains(&(block - first))
             };
-            let in_service = self.geometry.blocks + state.bad.len() as u32;
+            let in_service = state.blocks + state.bad.len() as u32;
             for block in (first..first + in_service).filter(|block| written(*block)) {
                 fresh.erases[block as usize] = fresh.erases[block as usize].saturating_add(1);
             }
             if !state.bad.is_empty() {
                 let blocks = first..first + in_service;
                 let emptied = &mut fresh.units[unit as usize];
-                emptied.fresh = self.geometry.blocks;
+                emptied.fresh = state.blocks;
                 emptied.free = blocks.filter(|block| !state.bad.contains(block)).collect();
                 emptied.bad.clone_from(&state.bad);
             }

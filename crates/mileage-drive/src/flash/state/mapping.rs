@@ -62,6 +62,7 @@ pub(super) fn map(reader: &mut Reader, map: &mut Map) -> Result<(), StateError> 
     for unit in &mut map.units {
         let longest = geometry.stride();
         *unit = Unit {
+            blocks: unit.blocks,
             fresh: reader.half()?,
             free: reader.list(longest)?,
             bad: reader.list(longest)?,
@@ -110,9 +111,8 @@ pub(super) fn save_blocks(out: &mut Writer, blocks: &Blocks) {
     out.repeated(&blocks.next);
     out.repeated(&blocks.erases);
     out.repeated(&blocks.data);
-    // A new drive's erased blocks come in the order of their numbers.
-    let fresh =
-        blocks.free.iter().zip(0..).all(|(block, number)| *block == number) && blocks.free.len() == blocks.next.len();
+    // A drive on which nothing was written has its erased blocks in the order of their numbers.
+    let fresh = blocks.next.iter().all(|next| *next == 0) && blocks.bad.is_empty() && blocks.free.iter().is_sorted();
     out.half(u32::from(fresh));
     if !fresh {
         out.list(blocks.free.iter().copied());
@@ -123,6 +123,9 @@ pub(super) fn save_blocks(out: &mut Writer, blocks: &Blocks) {
     out.half(log);
     out.half(owner);
     out.half(blocks.free_least);
+    out.list(blocks.spare.iter().copied());
+    out.list(blocks.bad.iter().copied());
+    out.half(u32::from(blocks.worn_out));
     out.places(&blocks.place);
 }
 
@@ -142,6 +145,9 @@ pub(super) fn blocks(reader: &mut Reader, blocks: &mut Blocks) -> Result<(), Sta
     let stream = (reader.half()?, reader.half()?);
     blocks.stream = (stream.0 != NOWHERE).then_some(stream);
     blocks.free_least = reader.half()?;
+    blocks.spare = reader.list(count)?.into();
+    blocks.bad = reader.list(count)?;
+    blocks.worn_out = reader.half()? != 0;
     reader.places(&mut blocks.place)?;
     if blocks.derive() {
         Ok(())
