@@ -4,11 +4,12 @@
 //! are under way on it. A write marks its units before it is submitted and again when it has completed; a read looks
 //! before and after. Units on which something was under way meanwhile hold either lap. Where different things were under
 //! way at once nobody knows which came last, until the unit is written again alone. A unit that was discarded holds
-//! anything until it is written.
+//! anything until it is written; discards are counted as well, so that a read notices one that a write has followed since.
 //!
 //! # Limits
 //! Four bytes for each unit, 1 GiB at most ([`UNITS_MAX`]). A unit on which more than 510 operations were under way at
-//! once is no longer told apart.
+//! once is no longer told apart. Discards are counted for groups of units: a read is not compared where another unit of
+//! the group was discarded meanwhile, one in [`GROUPS`].
 
 use mileage_workload::{Lap, Op, Verify, Workload, Writing};
 use std::ops::Range;
@@ -16,6 +17,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Most units that are kept track of.
 pub(crate) const UNITS_MAX: u64 = 1 << 28;
+
+/// Groups of units whose discards are counted together: unit n is of group n modulo this.
+const GROUPS: usize = 4096;
 
 /// The unit was written by this run; the bits below are the lap.
 const WRITTEN: u32 = 1 << 20;
@@ -38,6 +42,18 @@ pub(crate) struct Laps {
     units: Box<[AtomicU32]>,
     start_bytes: u64,
     unit_bytes: u64,
+    /// Discards that units of the group have seen; empty if the run discards nothing.
+    discards: Box<[AtomicU32]>,
+}
+
+/// What the laps of a read's units were at an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    /// Changes when any unit does.
+    words: u64,
+    /// Whether any unit was discarded.
+    discarded: bool,
+    discards: u32,
 }
 
 /// What a unit may be compared with.
@@ -60,6 +76,7 @@ impl Laps {
             units: (0..units).map(|_| AtomicU32::new(0)).collect(),
             start_bytes: workload.span_start_bytes,
             unit_bytes,
+            discards: (0..if workload.discards() { GROUPS } else { 0 }).map(|_| AtomicU32::new(0)).collect(),
         }
     }
 
@@ -83,6 +100,9 @@ impl Laps {
     /// Something is about to be discarded.
     pub(super) fn begin_discard(&self, op: &Op) {
         self.mark(op, DISCARDED);
+        for group in self.units(op).filter_map(|unit| self.discards.get(unit % GROUPS)) {
+            group.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     fn mark(&self, op: &Op, value: u32) {
@@ -112,26 +132,32 @@ impl Laps {
         }
     }
 
-    /// A number that changes when any unit of the operation does.
-    pub(super) fn look(&self, op: &Op) -> u64 {
-        let fold = |sum: u64, unit: &AtomicU32| {
-            sum.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(unit.load(Ordering::SeqCst)))
-        };
-        self.units[self.units(op)].iter().fold(0, fold)
+    /// What was done to the units of an operation so far.
+    pub(super) fn look(&self, op: &Op) -> Look {
+        let groups = self.units(op).filter_map(|unit| self.discards.get(unit % GROUPS));
+        let discards = groups.fold(0, |sum: u32, count| sum.wrapping_add(count.load(Ordering::SeqCst)));
+        let mut look = Look { words: 0, discarded: false, discards };
+        for unit in &self.units[self.units(op)] {
+            let word = unit.load(Ordering::SeqCst);
+            look.words = look.words.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(word));
+            look.discarded |= word & DISCARDED != 0;
+        }
+        look
     }
 
     /// The stretches of a read that are to be compared, each with what it may hold; `before` is what [`Laps::look`] said
     /// when the read was submitted.
-    pub(super) fn stretches(&self, op: &Op, before: u64) -> impl Iterator<Item = (Range<usize>, State)> {
-        let changed = self.look(op) != before;
+    pub(super) fn stretches(&self, op: &Op, before: Look) -> impl Iterator<Item = (Range<usize>, State)> {
+        let now = self.look(op);
+        let discarded = before.discarded || now.discards != before.discards;
         let (offset, end) = (op.offset_bytes, op.offset_bytes + u64::from(op.length_bytes));
         self.units(op).map(move |unit| {
             let from = (self.start_bytes + unit as u64 * self.unit_bytes).max(offset);
             let to = (from + self.unit_bytes).min(end);
             let value = self.units[unit].load(Ordering::SeqCst);
             let state = match value {
-                _ if value & DISCARDED != 0 => State::Anything,
-                _ if changed || value & (MANY | AMBIGUOUS) != 0 => State::Lap(Lap::Unsettled),
+                _ if discarded || value & DISCARDED != 0 => State::Anything,
+                _ if now.words != before.words || value & (MANY | AMBIGUOUS) != 0 => State::Lap(Lap::Unsettled),
                 _ if value & WRITTEN != 0 => State::Lap(Lap::Exactly(value & LAP)),
                 _ => State::Lap(Lap::Older),
             };
@@ -142,7 +168,7 @@ impl Laps {
 
 #[cfg(test)]
 mod tests {
-    use super::{Laps, State};
+    use super::{Laps, Look, State};
     use mileage_workload::{Lap, Op, OpKind, Workload};
 
     fn laps() -> Laps {
@@ -153,7 +179,7 @@ mod tests {
         Op { kind: OpKind::Write, length_bytes: 4096, offset_bytes: 8192 + record * 4096 }
     }
 
-    fn state(laps: &Laps, record: u64, before: u64) -> State {
+    fn state(laps: &Laps, record: u64, before: Look) -> State {
         let (range, state) = laps.stretches(&op(record), before).next().unwrap();
         assert_eq!(range, 0..4096);
         state
@@ -212,6 +238,24 @@ mod tests {
         laps.end(&op(2));
         laps.end(&op(2));
         assert_eq!(now(), State::Anything, "nobody knows which came last");
+    }
+
+    #[test]
+    fn a_discard_that_came_and_went_while_a_read_was_under_way_is_noticed() {
+        let discards = Workload { discard_percent: 5, record_bytes: 4096, span_bytes: 64 << 10, ..Workload::default() };
+        let laps = Laps::new(&Workload { span_start_bytes: 8192, ..discards });
+        laps.begin(&op(2), 0);
+        laps.end(&op(2));
+        let before = laps.look(&op(2));
+        laps.begin_discard(&op(2));
+        laps.end(&op(2));
+        let between = laps.look(&op(2));
+        laps.begin(&op(2), 0);
+        laps.end(&op(2));
+        assert_eq!(state(&laps, 2, before), State::Anything, "of the same lap as before");
+        assert_eq!(state(&laps, 2, between), State::Anything, "begun while it was discarded");
+        assert_eq!(state(&laps, 2, laps.look(&op(2))), State::Lap(Lap::Exactly(0)));
+        assert_eq!(state(&laps, 3, laps.look(&op(3))), State::Lap(Lap::Older), "another group");
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! (zeros, IOzone's) are compared as they are: what is wrong with them is `flipped` or `foreign`.
 
 use super::fill::{Source, file_of};
-use super::laps::{Laps, State};
+use super::laps::{Laps, Look, State};
 use super::wide::Scratch;
 use crate::error::Error;
 use crate::memory::Pages;
@@ -45,7 +45,7 @@ pub(super) struct Verifier {
     draw: u64,
     laps: Option<Arc<Laps>>,
     /// Of each slot's read, what the laps were when it was submitted; `None` when it is not compared.
-    before: Box<[Option<u64>]>,
+    before: Box<[Option<Look>]>,
     /// Room for what should have come, where that cannot be made block by block.
     scratch: Option<Pages>,
     block: Box<Scratch>,
@@ -85,7 +85,7 @@ impl Verifier {
         // Knuth's MMIX generator; its high bits are good enough to choose reads by.
         self.draw = self.draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let chosen = self.one_in == 1 || ((self.draw >> 32) * self.one_in) >> 32 == 0;
-        self.before[slot] = chosen.then(|| self.laps.as_ref().map_or(0, |laps| laps.look(op)));
+        self.before[slot] = chosen.then(|| self.laps.as_ref().map_or_else(Look::default, |laps| laps.look(op)));
     }
 
     /// Whether the read in this slot is to be compared.

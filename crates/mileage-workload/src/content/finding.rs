@@ -31,7 +31,7 @@ pub enum Lap {
     Any,
     /// Any lap of this or an older generation, one alone in each block: not yet written by this run.
     Older,
-    /// Any lap of this or an older generation, and parts of several: a write is under way there.
+    /// Any lap of this or an older generation, and parts of several, cut anywhere: a write is under way there.
     Unsettled,
 }
 
@@ -197,7 +197,11 @@ impl Blocks {
         for ((from, sector), claim) in sectors().zip(claims) {
             let unsettled = claim.filter(|claim| expected.lap == Lap::Unsettled && self.fits(expected, block, *claim));
             let wanted = unsettled.unwrap_or(wanted);
-            let sector_is = self.sector(wanted, claim, within + from, sector);
+            let sector_is = match self.sector(wanted, claim, within + from, sector) {
+                Sector::Right => Sector::Right,
+                _ if self.is_woven(expected, block, within + from, sector) => Sector::Right,
+                wrong => wrong,
+            };
             let (from, to) = (at + from, at + from + sector.len());
             match runs.last_mut() {
                 Some(run) if run.last.joins(sector_is) => (run.to, run.last) = (to, sector_is),
@@ -213,6 +217,24 @@ impl Blocks {
             let claimed = self.claim(within + at, sector[at..].first_chunk::<PAIR_BYTES>()?)?;
             is_near(self.differing_bits(claimed, within, sector), sector).then_some(claimed)
         })
+    }
+
+    /// Whether a sector that was read while a write was under way holds parts of writings that fit, cut anywhere: the
+    /// kernel copies into a page and out of it at once.
+    fn is_woven(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> bool {
+        if expected.lap != Lap::Unsettled {
+            return false;
+        }
+        let pairs = || (within..).step_by(PAIR_BYTES).zip(sector.as_chunks::<PAIR_BYTES>().0);
+        let claims = pairs().filter_map(|(at, pair)| self.claim(at, pair));
+        let mut writings: Vec<Identity> = claims.filter(|identity| self.fits(expected, block, *identity)).collect();
+        writings.dedup();
+        let is_of = |at: usize, pair: &[u8; PAIR_BYTES], writing: &Identity| {
+            let mut made = [0; PAIR_BYTES];
+            self.fill_part(*writing, at, &mut made);
+            made == *pair
+        };
+        pairs().all(|(at, pair)| writings.iter().any(|writing| is_of(at, pair, writing)))
     }
 
     fn differing_bits(&self, identity: Identity, within: usize, sector: &[u8]) -> u32 {

@@ -177,6 +177,23 @@ proptest! {
         found[at..].copy_from_slice(&elsewhere[at..]);
         only(&read.blocks.findings(expected, read.offset, &found), Kind::Misplaced, &[])?;
     }
+
+    #[test]
+    fn a_record_under_way_may_be_cut_anywhere(
+        read in any_read(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 1..6), at in any::<prop::sample::Index>()
+    ) {
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| 16 * cut.index(read.length / 16)).collect();
+        cuts.sort_unstable();
+        let newer = read.bytes(Writing { lap: read.writing.lap + 1, ..read.writing }, read.offset);
+        let mut found = read.right();
+        for stretch in cuts.chunks_exact(2) {
+            found[stretch[0]..stretch[1]].copy_from_slice(&newer[stretch[0]..stretch[1]]);
+        }
+        let expected = read.expected(Lap::Unsettled);
+        prop_assert_eq!(read.blocks.findings(expected, read.offset, &found), vec![]);
+        found[at.index(read.length)] ^= 4;
+        prop_assert!(!read.blocks.findings(expected, read.offset, &found).is_empty(), "a flipped bit is none of both");
+    }
 }
 
 #[test]
