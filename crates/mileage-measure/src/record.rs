@@ -84,10 +84,11 @@ pub struct ContentData {
     pub sample_bytes: u64,
     /// What compressors made of it, by the size of the pieces: 4 KiB, and the record where that is longer.
     pub packed: Vec<PackedData>,
-    /// Blocks of 4 KiB that were written; 0 when records are smaller.
+    /// Blocks of 4 KiB that were written, those that were written again to their place with the same bytes once; 0 when
+    /// records are smaller. Where all writes carry the same bytes, every one of them.
     pub blocks: u64,
-    /// Different ones among them, of more than 8192 estimated within 1 to 2 %: the share of duplicates is
-    /// 1 - `blocks_distinct` / `blocks`.
+    /// Different ones among them: the share of duplicates is 1 - `blocks_distinct` / `blocks`. Both are estimated within
+    /// 1 to 2 % where there are more than 8192.
     pub blocks_distinct: u64,
 }
 

@@ -68,10 +68,12 @@ impl Generator {
         let mut pages = Pages::new(self.record_bytes as usize)?;
         let record = &mut pages.bytes_mut()[..self.record_bytes as usize];
         let mut kept = Kept { records: Vec::new(), prints: Prints::new(1) };
+        let mut places = 0..;
         for number in 0..(SAMPLE_BYTES / u64::from(self.record_bytes)).max(1) {
             self.fill(0, number * u64::from(self.record_bytes), record);
             kept.records.push(record[..record.len().min(SAMPLE_BYTES as usize)].to_vec());
-            record.as_chunks::<BLOCK_BYTES>().0.iter().for_each(|block| kept.prints.count(block));
+            let blocks = record.as_chunks::<BLOCK_BYTES>().0.iter().zip(&mut places);
+            blocks.for_each(|(block, at)| kept.prints.count(block, at));
         }
         Ok(pack(vec![kept]).unwrap_or_default())
     }

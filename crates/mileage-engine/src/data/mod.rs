@@ -78,7 +78,7 @@ impl Data {
             fixed,
             writes,
             record_bytes: workload.length_bytes_max() as usize,
-            sampler: (writes && !fixed).then(|| Sampler::new(workload)).transpose()?,
+            sampler: (writes && !fixed).then(|| Sampler::new(workload, thread)).transpose()?,
             verifier: Verifier::new(workload, thread, laps.cloned())?,
             laps: laps.cloned(),
             lap_of: vec![0; workload.depth as usize].into(),

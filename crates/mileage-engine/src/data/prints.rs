@@ -4,9 +4,13 @@
 //! and kept, each content once with the number of its copies. When there are too many the mask is widened by one bit,
 //! which drops half of the contents. Equal blocks are thus kept or dropped together, wherever in the run they are.
 //!
-//! The number of different blocks is that of the contents kept, times the contents that each stands for: the error is
-//! 1 to 1.6 % (more with many threads), and none as long as nothing had to be dropped. Where no content kept has more than a few copies, their
-//! average number is known far better than that, and the number of blocks divided by it is taken.
+//! A block that is written again to its place with the bytes it has is no duplicate: a device that deduplicates stores it
+//! no more often than one that does not. So contents in their places are counted in the same way, each once, and a
+//! content has a copy more only when it is met in another place than the last time.
+//!
+//! The number of different contents is that of those kept, times the contents that each stands for: the error is 1 to
+//! 1.6 % (more with many threads), and none as long as nothing had to be dropped. Where no content kept has more than a
+//! few copies, their average number is known far better than that, and the number of blocks divided by it is taken.
 
 use mileage_workload::BLOCK_BYTES;
 use serde::{Deserialize, Serialize};
@@ -17,24 +21,34 @@ const KEPT_MIN: usize = 256;
 /// Copies of a content up to which the average over all is trusted.
 const FEW: u64 = 8;
 
-/// A content that was seen.
+/// A content that was seen, or a content in its place.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Seen {
     key: u64,
     print: u64,
+    /// Where it was seen last.
+    place: u64,
     copies: u64,
 }
 
-/// The contents seen so far.
+/// Some of what was seen, drawn by its keys.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Prints {
-    /// A table in which a content stands at its fingerprint's place or after it; `copies` 0 is a free slot.
+struct Table {
+    /// What was seen stands at its fingerprint's place or after it; `copies` 0 is a free slot.
     seen: Vec<Seen>,
     /// Another table, to thin out into; not needed any more once the run is over.
     #[serde(skip)]
     spare: Vec<Seen>,
     kept: usize,
     mask: u64,
+}
+
+/// The blocks seen so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Prints {
+    contents: Table,
+    /// Contents in their places; empty where the places are not known.
+    in_place: Table,
     blocks: u64,
 }
 
@@ -42,45 +56,115 @@ impl Prints {
     /// For one of so many threads.
     pub(super) fn new(threads: u32) -> Self {
         let slots = 2 * (KEPT / threads as usize).max(KEPT_MIN);
-        Self { seen: vec![Seen::default(); slots], spare: vec![Seen::default(); slots], ..Self::default() }
+        Self { contents: Table::new(slots), in_place: Table::new(slots), blocks: 0 }
     }
 
-    /// A block was written.
+    /// A block was written to a place, which is any number that no other place has.
     #[inline]
-    pub(super) fn count(&mut self, block: &[u8; BLOCK_BYTES]) {
+    pub(super) fn count(&mut self, block: &[u8; BLOCK_BYTES], place: u64) {
         self.blocks += 1;
         let key = key(block);
-        if key & self.mask == 0 {
-            self.keep(Seen { key, print: fingerprint(block), copies: 1 });
+        if key & self.contents.mask == 0 {
+            self.keep_content(Seen { key, print: fingerprint(block), place, copies: 1 });
+        }
+        let both = fold(key, place.wrapping_add(1));
+        if both & self.in_place.mask == 0 {
+            self.keep_in_place(Seen { key: both, print: both.rotate_left(32), place, copies: 1 });
         }
     }
 
-    /// All blocks were written so many times.
+    /// All blocks were written so many times, nobody knows where.
     pub(super) fn multiply(&mut self, times: u64) {
         self.blocks *= times;
-        self.seen.iter_mut().for_each(|seen| seen.copies *= times);
+        self.contents.seen.iter_mut().for_each(|seen| seen.copies *= times);
+        self.in_place = Table::new(self.in_place.seen.len());
     }
 
     /// Count what another thread has counted.
     pub(super) fn merge(&mut self, other: &Self) {
         self.blocks += other.blocks;
-        self.mask |= other.mask;
-        self.thin_out();
-        for seen in other.seen.iter().filter(|seen| seen.copies > 0) {
-            if seen.key & self.mask == 0 {
-                self.keep(*seen);
-            }
+        for seen in self.contents.meet(&other.contents) {
+            self.keep_content(seen);
+        }
+        for seen in self.in_place.meet(&other.in_place) {
+            self.keep_in_place(seen);
         }
     }
 
+    fn keep_content(&mut self, new: Seen) {
+        if let Some(old) = self.contents.keep(new)
+            && (old.place != new.place || new.copies > 1)
+        {
+            old.copies += new.copies;
+            old.place = new.place;
+        }
+    }
+
+    fn keep_in_place(&mut self, new: Seen) {
+        if let Some(old) = self.in_place.keep(new) {
+            old.copies += new.copies;
+        }
+    }
+
+    /// Blocks that differ in content or place, and how many different contents there are among them.
+    pub(super) fn blocks_and_distinct(&self) -> (u64, u64) {
+        let (contents, in_place) = (&self.contents, &self.in_place);
+        let blocks = match in_place.most() {
+            0 | 1 => self.blocks,
+            FEW.. if in_place.mask > 0 => in_place.estimate(),
+            _ => in_place.share_of(self.blocks),
+        };
+        let blocks = blocks.min(self.blocks);
+        let distinct = match contents.most() {
+            _ if contents.mask == 0 => contents.kept as u64,
+            0 | 1 => blocks,
+            // Of what was written again some is not known to be, if it was elsewhere in between.
+            2..=FEW if blocks == self.blocks => contents.share_of(blocks),
+            _ => contents.estimate(),
+        };
+        (blocks, distinct.min(blocks))
+    }
+}
+
+impl Table {
+    fn new(slots: usize) -> Self {
+        Self { seen: vec![Seen::default(); slots], spare: vec![Seen::default(); slots], kept: 0, mask: 0 }
+    }
+
+    /// Most copies of anything kept; 0 when nothing is.
+    fn most(&self) -> u64 {
+        self.seen.iter().map(|seen| seen.copies).max().unwrap_or(0)
+    }
+
+    /// How many there are, from how many were kept.
+    fn estimate(&self) -> u64 {
+        (self.kept as u64).saturating_mul(self.mask + 1)
+    }
+
+    /// How many there are among `all`, from how many copies those kept have; nothing kept is an error of the caller.
+    fn share_of(&self, all: u64) -> u64 {
+        let copies: u64 = self.seen.iter().map(|seen| seen.copies).sum();
+        (u128::from(all) * self.kept as u128 / u128::from(copies.max(1))) as u64
+    }
+
+    /// Thin out to what another has kept as well; all that it has kept.
+    fn meet<'a>(&mut self, other: &'a Self) -> impl Iterator<Item = Seen> + use<'a> {
+        self.mask |= other.mask;
+        self.thin_out();
+        other.seen.iter().filter(|seen| seen.copies > 0).copied()
+    }
+
+    /// Keep something if the mask lets it through; the one that is there already, if there is one, as it is.
     #[inline(never)]
-    fn keep(&mut self, new: Seen) {
+    fn keep(&mut self, new: Seen) -> Option<&mut Seen> {
+        if new.key & self.mask != 0 {
+            return None;
+        }
         let slots = self.seen.len();
         let mut at = new.print as usize % slots;
         while self.seen[at].copies > 0 {
             if self.seen[at].print == new.print {
-                self.seen[at].copies += new.copies;
-                return;
+                return Some(&mut self.seen[at]);
             }
             at = (at + 1) % slots;
         }
@@ -90,6 +174,7 @@ impl Prints {
             self.mask = self.mask << 1 | 1;
             self.thin_out();
         }
+        None
     }
 
     /// Drop what the mask leaves out.
@@ -100,23 +185,10 @@ impl Prints {
         self.kept = 0;
         for at in 0..self.spare.len() {
             let old = self.spare[at];
-            if old.copies > 0 && old.key & self.mask == 0 {
+            if old.copies > 0 {
                 self.keep(old);
             }
         }
-    }
-
-    /// Blocks counted, and how many different ones there are among them.
-    pub(super) fn blocks_and_distinct(&self) -> (u64, u64) {
-        let kept: u64 = self.kept as u64;
-        let copies: u64 = self.seen.iter().map(|seen| seen.copies).sum();
-        let most = self.seen.iter().map(|seen| seen.copies).max().unwrap_or(0);
-        let distinct = if self.mask > 0 && most <= FEW && copies > 0 {
-            (u128::from(self.blocks) * u128::from(kept) / u128::from(copies)) as u64
-        } else {
-            kept.saturating_mul(self.mask + 1)
-        };
-        (self.blocks, distinct.min(self.blocks))
     }
 }
 
@@ -163,8 +235,26 @@ mod tests {
 
     fn counted(numbers: impl Iterator<Item = u64>) -> Prints {
         let mut prints = Prints::new(1);
-        numbers.for_each(|number| prints.count(&block(number)));
+        numbers.zip(0..).for_each(|(number, place)| prints.count(&block(number), place));
         prints
+    }
+
+    /// Writings of places, each of which has a content of its own, or shares one with all places of its class.
+    fn written(places: impl Iterator<Item = u64>, classes: Option<u64>) -> Prints {
+        let mut prints = Prints::new(1);
+        for place in places {
+            let shares = classes.filter(|_| place % 2 == 0);
+            prints.count(&block(shares.map_or(place, |classes| (1 << 40) + place / 2 % classes)), place);
+        }
+        prints
+    }
+
+    /// Numbers of which a few are very frequent.
+    fn skewed(count: u64, of: u64) -> impl Iterator<Item = u64> {
+        (0..count).map(move |number| {
+            let drawn = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11) as f64 / (1_u64 << 53) as f64;
+            ((of as f64).powf(drawn) as u64 - 1).min(of - 1)
+        })
     }
 
     #[test]
@@ -188,8 +278,36 @@ mod tests {
     #[test]
     fn threads_count_together() {
         let mut all = counted(0..100_000);
-        all.merge(&counted((50_000..150_000).chain(0..1000)));
+        let mut other = Prints::new(1);
+        (50_000..150_000).chain(0..1000).zip(1 << 32..).for_each(|(number, place)| other.count(&block(number), place));
+        all.merge(&other);
         let (blocks, distinct) = all.blocks_and_distinct();
         assert!(blocks == 201_000 && (distinct as f64 / 150_000.0 - 1.0).abs() < 0.05, "{distinct}");
+    }
+
+    #[test]
+    fn what_is_written_again_to_its_place_is_no_duplicate() {
+        // All of it is kept, so all figures are exact.
+        let different = |count, of| skewed(count, of).collect::<std::collections::HashSet<_>>().len() as u64;
+        let places = different(100_000, 4000);
+        assert_eq!(written(skewed(100_000, 4000), None).blocks_and_distinct(), (places, places));
+        let whole = written((0..4000).chain(skewed(100_000, 4000)), Some(100));
+        assert_eq!(whole.blocks_and_distinct(), (4000, 2000 + 100));
+        // Some is kept.
+        let places = different(500_000, 300_000);
+        let (blocks, distinct) = written(skewed(500_000, 300_000), None).blocks_and_distinct();
+        assert_eq!(blocks, distinct, "no duplicates are known to be none");
+        assert!((blocks as f64 / places as f64 - 1.0).abs() < 0.05, "{blocks} of {places}");
+        let some = written((0..200_000).chain(skewed(500_000, 200_000)), Some(1000));
+        let (blocks, distinct) = some.blocks_and_distinct();
+        assert!((blocks as f64 / 200_000.0 - 1.0).abs() < 0.05, "{blocks}");
+        assert!((distinct as f64 / 101_000.0 - 1.0).abs() < 0.05, "{distinct}");
+    }
+
+    #[test]
+    fn threads_that_write_the_same_places_write_no_duplicates() {
+        let mut all = written(0..3000, None);
+        all.merge(&written(1000..5000, None));
+        assert_eq!(all.blocks_and_distinct(), (5000, 5000));
     }
 }

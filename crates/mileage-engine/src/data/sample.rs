@@ -3,7 +3,7 @@
 //! The buffers are looked at as they go to the kernel. Of whole records every n-th is copied, where n doubles whenever the
 //! room is full, so that the copies are spread evenly over the run. Blocks of 4 KiB are counted by [`Prints`].
 
-use super::fill::Filler;
+use super::fill::{Filler, file_of};
 use super::prints::Prints;
 use crate::error::Error;
 use crate::memory::Pages;
@@ -34,11 +34,14 @@ pub(super) struct Sampler {
     group: u64,
     stride: u64,
     writes: u64,
+    /// The file, in the upper bits of a place.
+    file: u64,
     prints: Prints,
 }
 
 impl Sampler {
-    pub(super) fn new(workload: &Workload) -> Result<Self, Error> {
+    /// For a thread of the workload.
+    pub(super) fn new(workload: &Workload, thread: u32) -> Result<Self, Error> {
         let room = (SAMPLE_BYTES / workload.threads as usize).max(BLOCK_BYTES);
         let record = workload.length_bytes_max() as usize;
         let slot_bytes = record.clamp(BLOCK_BYTES, room);
@@ -51,6 +54,7 @@ impl Sampler {
             group: (BLOCK_BYTES / record).max(1) as u64,
             stride: 1,
             writes: 0,
+            file: u64::from(file_of(workload, thread)) << 48,
             prints: Prints::new(workload.threads),
         })
     }
@@ -64,7 +68,8 @@ impl Sampler {
             self.copy(slot, part, bytes);
         }
         if op.offset_bytes.is_multiple_of(BLOCK_BYTES as u64) {
-            bytes.as_chunks::<BLOCK_BYTES>().0.iter().for_each(|block| self.prints.count(block));
+            let places = self.file + op.offset_bytes / BLOCK_BYTES as u64..;
+            bytes.as_chunks::<BLOCK_BYTES>().0.iter().zip(places).for_each(|(block, at)| self.prints.count(block, at));
         }
     }
 
@@ -120,7 +125,7 @@ impl Kept {
         let mut record = vec![0; record_bytes.min(SAMPLE_BYTES)];
         filler.prime(&mut record);
         let mut prints = Prints::new(1);
-        record.as_chunks::<BLOCK_BYTES>().0.iter().for_each(|block| prints.count(block));
+        record.as_chunks::<BLOCK_BYTES>().0.iter().zip(0..).for_each(|(block, at)| prints.count(block, at));
         prints.multiply(writes);
         Self { records: vec![record], prints }
     }

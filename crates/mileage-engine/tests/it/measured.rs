@@ -85,6 +85,41 @@ fn duplicates_are_counted_over_all_that_was_written() {
     }
 }
 
+/// Held against the file that the run leaves behind.
+#[test]
+fn places_that_are_written_again_are_no_duplicates() {
+    let zipf = PatternKind::Zipf { theta_hundredths: 99 };
+    for (pattern, percent) in [(zipf.clone(), 0), (zipf, 60), (PatternKind::Random, 30)] {
+        for threads in [1, 3] {
+            let folder = folder();
+            let path = folder.path().join("data");
+            std::fs::write(&path, vec![0; 24 << 20]).unwrap();
+            // One lap, in which the same place gets the same bytes.
+            let workload =
+                Workload { threads, pattern: pattern.clone(), ..of_bytes(24 << 20, 4096, mixed(50, percent)) };
+            let record = run(workload, Options::new(&path)).record;
+            let content = record.content.unwrap();
+            let file = std::fs::read(&path).unwrap();
+            let written: Vec<&[u8]> = file.chunks(4096).filter(|block| block.iter().any(|byte| *byte != 0)).collect();
+            let distinct = written.iter().collect::<HashSet<_>>().len() as u64;
+            assert!(record.ops_written == 6144 && written.len() < 5000, "{} places are written", written.len());
+            assert_eq!((content.blocks, content.blocks_distinct), (written.len() as u64, distinct), "{threads}");
+        }
+    }
+}
+
+#[test]
+fn a_skewed_workload_has_the_duplicates_it_is_asked_for() {
+    for (percent, tolerance) in [(0, 0.0), (50, 5.0)] {
+        let pattern = PatternKind::Zipf { theta_hundredths: 120 };
+        let workload = Workload { pattern, threads: 2, ..of_bytes(2 << 30, 4096, mixed(50, percent)) };
+        let content = nowhere(workload).content.unwrap();
+        let found = duplicate_percent(&content);
+        assert!((found - f64::from(percent)).abs() <= tolerance, "{found:.2} of {percent}: {content:?}");
+        assert!(content.blocks < 524_288, "most places are written again: {content:?}");
+    }
+}
+
 #[test]
 fn contents_that_are_always_the_same_are_counted_as_such() {
     let zeros = nowhere(of_bytes(64 << 20, 65_536, Content::Zeros)).content.unwrap();
