@@ -2,6 +2,8 @@
 //!
 //! Changing one instant replays log2(n) matches; ties go to the lower index, so the order is deterministic.
 
+use std::hint::select_unpredictable;
+
 /// An instant that never comes.
 pub(crate) const NEVER: u64 = u64::MAX;
 
@@ -36,15 +38,22 @@ impl Earliest {
     /// Change one instant.
     #[inline]
     pub(crate) fn set(&mut self, index: u32, at_ns: u64) {
+        let nodes = &mut self.nodes[..];
+        let last = nodes.len() - 1;
         let mut node = self.leaves + index as usize;
         let mut winner = (at_ns, index);
-        self.nodes[node] = winner;
+        nodes[node] = winner;
         while node > 1 {
-            let sibling = self.nodes[node ^ 1];
-            let sooner = sibling.0 < winner.0 || (sibling.0 == winner.0 && sibling.1 < winner.1);
-            winner = if sooner { sibling } else { winner };
-            node /= 2;
-            self.nodes[node] = winner;
+            // The mask tells the compiler what is so anyway: a node and its sibling exist.
+            let sibling = nodes[(node ^ 1) & last];
+            // Every index on the left of a match is below those on its right, so the left wins a tie.
+            let right = u64::from(node as u32 & 1);
+            let sooner = sibling.0 < winner.0.saturating_add(right);
+            // Who wins cannot be predicted.
+            winner =
+                (select_unpredictable(sooner, sibling.0, winner.0), select_unpredictable(sooner, sibling.1, winner.1));
+            node = (node / 2) & last;
+            nodes[node] = winner;
         }
     }
 }
