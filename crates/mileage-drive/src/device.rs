@@ -130,8 +130,13 @@ pub trait BlockDevice {
         self.advance_to(self.now_ns().saturating_add(ns));
     }
 
+    /// Submit an operation; when and how it ends.
+    fn submit_one(&mut self, request: &Request) -> Completion;
+
     /// Submit operations; one completion each is appended to `out`, in the same order.
-    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>);
+    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) {
+        out.extend(batch.iter().map(|request| self.submit_one(request)));
+    }
 
     /// These operations will be submitted soon, in this order, as far as is known: a device may use it to be
     /// simulated faster. It changes no result.

@@ -133,6 +133,22 @@ struct Latencies {
     response: Histogram,
 }
 
+#[inline]
+fn request(op: Op, submit_ns: u64) -> Request {
+    Request {
+        kind: match op.kind {
+            OpKind::Read => RequestKind::Read,
+            OpKind::Write => RequestKind::Write,
+            OpKind::Sync => RequestKind::Flush,
+            OpKind::Discard => RequestKind::Discard,
+        },
+        fua: false,
+        offset_bytes: op.offset_bytes,
+        length_bytes: u64::from(op.length_bytes),
+        submit_ns,
+    }
+}
+
 struct Running<'a, D, O> {
     device: &'a mut D,
     observer: &'a mut O,
@@ -146,8 +162,6 @@ struct Running<'a, D, O> {
     next: Earliest,
     waits: bool,
     ops: Vec<Op>,
-    requests: Vec<Request>,
-    completions: Vec<device::Completion>,
     /// The first counted submission; what the record begins with.
     origin_ns: u64,
     last_move_ns: u64,
@@ -194,8 +208,6 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             next: Earliest::new(places + waiting, NEVER),
             waits: workload.waits(),
             ops: Vec::with_capacity(workload.depth as usize),
-            requests: Vec::with_capacity(workload.depth as usize),
-            completions: Vec::with_capacity(workload.depth as usize),
             origin_ns: NEVER,
             last_move_ns: start_ns,
             last_ns: start_ns,
@@ -297,30 +309,16 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         if counted && self.threads[thread as usize].first_ns == NEVER {
             self.begin(thread, now_ns);
         }
-        self.requests.clear();
-        self.requests.extend(self.ops.iter().map(|op| Request {
-            kind: match op.kind {
-                OpKind::Read => RequestKind::Read,
-                OpKind::Write => RequestKind::Write,
-                OpKind::Sync => RequestKind::Flush,
-                OpKind::Discard => RequestKind::Discard,
-            },
-            fua: false,
-            offset_bytes: op.offset_bytes,
-            length_bytes: u64::from(op.length_bytes),
-            submit_ns: now_ns,
-        }));
-        self.completions.clear();
-        self.device.submit(&self.requests, &mut self.completions);
-        for index in 0..self.completions.len() {
-            let device::Completion { complete_ns, status } = self.completions[index];
+        for index in 0..self.ops.len() {
+            let op = self.ops[index];
+            let device::Completion { complete_ns, status } = self.device.submit_one(&request(op, now_ns));
             let refused = status != Status::Done;
             if let Status::Refused(refusal) = status {
                 self.note_refusal(refusal);
             }
             let place = self.free.pop().expect("a thread has at most depth operations outstanding");
             self.outstanding[place as usize] =
-                Outstanding { op: self.ops[index], thread, refused, counted, submit_ns: now_ns, complete_ns };
+                Outstanding { op, thread, refused, counted, submit_ns: now_ns, complete_ns };
             if !self.due_ns.is_empty() {
                 self.due_ns[place as usize] = self.threads[thread as usize].execution.due_ns()[index];
             }

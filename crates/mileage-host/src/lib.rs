@@ -151,8 +151,8 @@ impl<D: BlockDevice> BlockDevice for PassThrough<D> {
         self.device.advance_to(now_ns);
     }
 
-    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) {
-        self.device.submit(batch, out);
+    fn submit_one(&mut self, request: &Request) -> Completion {
+        self.device.submit_one(request)
     }
 
     fn prefetch(&mut self, upcoming: &[Op]) {

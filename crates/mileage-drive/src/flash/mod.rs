@@ -285,10 +285,8 @@ impl BlockDevice for FlashDrive {
     }
 
     #[inline]
-    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) {
-        for request in batch {
-            out.push(self.one(request));
-        }
+    fn submit_one(&mut self, request: &Request) -> Completion {
+        self.one(request)
     }
 
     #[inline]

@@ -16,8 +16,8 @@ impl FlashDrive {
     fn parts(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Part> + use<> {
         let (shift, end) = (self.page_shift, offset_bytes + length_bytes);
         let page_bytes = 1_u64 << shift;
-        let last = (end - 1) >> shift;
-        (offset_bytes >> shift..=last).map(move |page| {
+        let behind = ((end - 1) >> shift) + 1;
+        (offset_bytes >> shift..behind).map(move |page| {
             let first_byte = (page << shift).max(offset_bytes);
             let end_byte = ((page << shift) + page_bytes).min(end);
             Part { page: page as u32, bytes: (end_byte - first_byte) as u32 }
