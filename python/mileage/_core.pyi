@@ -112,10 +112,11 @@ def check_drives(which: str, each: Any) -> bool:
     whether all hold.
     """
 
-def check_workload(workload: str) -> str | None:
+def check_workload(workload: str, options: str | None = None) -> str | None:
     """
-    Why a workload (JSON) cannot be done on any target, in one line; `None` when it can. Raises `ValueError` when the
-    text is no workload at all: an unknown field, a missing one, or a number that its field cannot hold.
+    Why a workload (JSON) cannot be done on any target, in one line; `None` when it can. With `options` (JSON), as
+    `run_file` takes them, also why a real target cannot be reached in that way. Raises `ValueError` when the text is no
+    workload at all: an unknown field, a missing one, or a number that its field cannot hold.
     """
 
 def content_saved(workload: str) -> str:

@@ -71,7 +71,8 @@ def check_built(resolved: Plan) -> Plan:
         if run.workload is None or run.cell in seen or pattern_word(run.workload.pattern) == "trace_file":
             continue
         seen.add(run.cell)
-        if problem := _core.check_workload(text):
+        options = run.reach.options.to_json() if run.reach is not None else None
+        if problem := _core.check_workload(text, options):
             raise Refused(f"{resolved.study.name}: {run.cell}: {problem}")
     return resolved
 

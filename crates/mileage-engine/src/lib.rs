@@ -80,4 +80,5 @@ pub use metadata::{MetadataOptions, start_metadata};
 pub use options::{Api, Options};
 pub use pin::cpus_of_node;
 pub use prepare::lay_out;
+pub use refuse::check;
 pub use share::{Share, ShareFinished, merge_shares, start_share};

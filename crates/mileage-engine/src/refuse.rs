@@ -13,7 +13,10 @@ const STREAM_BYTES_MAX: u32 = 1 << 30;
 
 /// Whether the options, and the workload through their API, can be honoured as far as that is known without the
 /// target.
-pub(crate) fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
+///
+/// # Errors
+/// What cannot be honoured, by name.
+pub fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
     let api = name(options.api);
     let many = matches!(options.api, Api::Uring { .. });
     if workload.depth > 1 && !many {

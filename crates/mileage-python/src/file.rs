@@ -82,7 +82,8 @@ pub fn merge_shares(workload: &str, shares: Vec<String>) -> PyResult<String> {
     to_json(&Audited { record: &finished.record, audit: &finished.audit })
 }
 
-fn parse_options(path: PathBuf, options: &str) -> PyResult<Options> {
+/// The options (JSON) of a run on `path`.
+pub fn parse_options(path: PathBuf, options: &str) -> PyResult<Options> {
     let options: Options =
         serde_json::from_str(options).map_err(|cause| Refused::new_err(format!("options: {cause}")))?;
     Ok(Options { path, audit: true, ..options })

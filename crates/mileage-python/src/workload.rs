@@ -1,15 +1,25 @@
 //! The rules of the workload value.
 
+use crate::file::parse_options;
 use crate::{parse_workload, to_json};
 use mileage_engine::Generator;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::path::PathBuf;
 
-/// Why a workload (JSON) cannot be done on any target, in one line; `None` when it can. Raises `ValueError` when the
-/// text is no workload at all: an unknown field, a missing one, or a number that its field cannot hold.
+/// Why a workload (JSON) cannot be done on any target, in one line; `None` when it can. With `options` (JSON), as
+/// `run_file` takes them, also why a real target cannot be reached in that way. Raises `ValueError` when the text is no
+/// workload at all: an unknown field, a missing one, or a number that its field cannot hold.
 #[pyfunction]
-pub fn check_workload(workload: &str) -> PyResult<Option<String>> {
-    Ok(parse_workload(workload)?.check().err().map(|cause| cause.to_string()))
+#[pyo3(signature = (workload, options = None))]
+pub fn check_workload(workload: &str, options: Option<&str>) -> PyResult<Option<String>> {
+    let workload = parse_workload(workload)?;
+    if let Err(cause) = workload.check() {
+        return Ok(Some(cause.to_string()));
+    }
+    let Some(options) = options else { return Ok(None) };
+    let options = parse_options(PathBuf::new(), options)?;
+    Ok(mileage_engine::check(&workload, &options).err().map(|cause| cause.to_string()))
 }
 
 /// What compressors really save on a workload's (JSON) content: bytes of a sample, and bytes that zlib, zstd and lz4 make

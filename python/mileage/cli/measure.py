@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
-_LOAD = "load"
+from mileage.cli.elsewhere import Command, whole_rate
 
 
-@click.command("measure")
+@click.command("measure", cls=Command)
 @click.option(
     "--target",
     "-t",
-    required=True,
     metavar="T",
     help="dir:PATH, file:PATH, block:PATH, virtual:NAME or null:",
 )
@@ -33,7 +32,7 @@ _LOAD = "load"
 )
 @click.option("--for", "time", metavar="TIME", help="Length of a run, such as 30s; default 10s.")
 @click.option("--bytes", "size_limit", metavar="SIZE", help="End a run after so many bytes.")
-@click.option("--operations", type=int, metavar="N", help="End a run after so many operations.")
+@click.option("--operations", type=int, metavar="N", help="End a run after so many; of metadata.*: files.")
 @click.option(
     "--size", metavar="SIZE", help="The part that is visited; default 1GiB, or all of a file or device."
 )
@@ -47,7 +46,9 @@ _LOAD = "load"
 @click.option("--api", metavar="API", help="pread, uring, mmap, stdio, vectored:N, seek; default by depth.")
 @click.option("--direct/--no-direct", default=None, help="Bypass the page cache; default where possible.")
 @click.option("--cold", is_flag=True, help="Use the page cache, emptied of the target before each run.")
-@click.option("--rate", type=int, metavar="N", help="Open loop: operations per second that are due.")
+@click.option(
+    "--rate", callback=whole_rate, metavar="N", help="Open loop: operations per second that are due."
+)
 @click.option("--poisson", is_flag=True, help="With --rate: random gaps instead of even ones.")
 @click.option("--latency-target", metavar="P=TIME", help="Search the highest --rate that keeps it: p99=1ms.")
 @click.option("--cap", metavar="RATE", help="Not faster than so many operations per second, or 100MiB/s.")

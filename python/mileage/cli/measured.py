@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from mileage.cli.elsewhere import refuse_elsewhere
 from mileage.errors import Refused
 from mileage.execute.watch import Watch
 from mileage.measuring import Measurement, asked_of, measure, planned, refuse_existing
@@ -30,6 +31,9 @@ WRITING = "writing what is read"
 
 def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     """Measure what the options ask for. Raises Refused and RunFailed."""
+    if given["target"] is None:
+        raise Refused("--target is missing: what is measured, such as -t dir:/mnt/scratch or -t null:")
+    refuse_elsewhere(given["vary"])
     asked = _asked(given)
     destroy, save = given["destroy"], given["save"]
     if save is not None:
@@ -84,6 +88,7 @@ def plan_of(study: Study, destroy: str | None) -> Plan:
         return planned(study, destroy)
     except Refused as error:
         text = str(error).replace("measure: state.file: ", "--size: ")
+        text = text.replace("(state.file)", "(--size)")
         text = text.replace("give a smaller state.file, or use --quick", "or give a smaller --size")
         found = _PLACE.match(text)
         if found is None:

@@ -105,7 +105,7 @@ _FORMS: Final = (
 
 def read_api(text: str) -> Api:
     """The API that a text names. Raises ValueError; the message says what is expected."""
-    word, colon, rest = text.partition(":")
+    word, colon, rest = text.removeprefix("io_").partition(":")
     try:
         if not colon and word in _WORDS:
             return _WORDS[word]

@@ -14,12 +14,12 @@ from typing import Final
 import msgspec
 
 from mileage.plan import sizes
-from mileage.plan.api import Reach
+from mileage.plan.api import ApiTable, Reach, api_word
 from mileage.plan.area import Own, named_in, records_in, refuse, words
 from mileage.plan.checking import blocks_of, listed
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.facts import TargetFacts
-from mileage.plan.how import has_no_effect, load_of, reach_of
+from mileage.plan.how import How, has_no_effect, load_of, reach_of
 from mileage.plan.job import iozone_job, keys_without_effect, metadata_job
 from mileage.plan.own import how_in
 from mileage.plan.pattern import pattern_word, unit_bytes
@@ -285,6 +285,8 @@ class _Making:
         if problem := has_no_effect(done.how, self._facts.kind):
             text = f"found on target {str(self._study.target)!r}: {problem[1]}"
             refuse(self._study, f"{path}.{problem[0]}", text)
+        if problem := _reach_problem(done.how, self._reach(done, workload.depth), workload.depth):
+            refuse(self._study, f"{path}.{problem[0]}", problem[1])
         if problem := _processes_problem(done.how.processes or 1, workload):
             refuse(self._study, f"{path}.{problem[0]}", problem[1])
         if problem := workload.problem():
@@ -295,6 +297,22 @@ class _Making:
 def _title(named: NamedWorkload, done: NamedWorkload, workload: Workload) -> str:
     """What a cell does, in a few words: the workload's own, unless a study changes its shares."""
     return named.title if done.does == named.does else workload.in_words
+
+
+def _reach_problem(how: How, reach: Reach | None, depth: int) -> tuple[str, str] | None:
+    """The key that an API cannot honour, and what to do; None when it can."""
+    if reach is None:
+        return None
+    api = reach.options.api
+    word = api_word(api)
+    if depth > 1 and not (isinstance(api, ApiTable) and api.uring is not None):
+        other = "" if api == "null" else ", or the API uring"
+        text = f"found {depth}; {word} has one operation of a thread in flight: use {depth} threads{other}"
+        return "depth", text
+    if reach.options.direct and word.partition(":")[0] in ("mmap", "stdio"):
+        text = 'add cache = "warm" or "cold" (--no-direct, --cold)'
+        return "api", f"{word} goes through the page cache, and the cache is bypassed; {text}"
+    return None
 
 
 def _processes_problem(processes: int, workload: Workload) -> tuple[str, str] | None:

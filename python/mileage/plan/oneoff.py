@@ -49,6 +49,7 @@ LISTED: Final = ("workload", "record", "threads", "depth")
 """Keys that take a list in a study file itself."""
 _KEYS: Final = {"size": "span", "start": "span_start"}
 """Keys that the command line calls by another name."""
+_OPTION_KEYS: Final = {key: option for option, key in _KEYS.items()}
 _SIZES: Final = ("record", "span", "span_start")
 _NUMBERS: Final = (
     *("threads", "processes", "depth", "reads", "discards", "rate", "ramp_to", "burst"),
@@ -151,8 +152,9 @@ def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:
         key = _KEYS.get(key.strip(), key.strip())
         known = (*LISTED, *VARIED)
         if not equals or key not in known:
-            close = difflib.get_close_matches(key, [*known, *_KEYS], n=1)
-            hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(known)}"
+            shown = [_OPTION_KEYS.get(name, name) for name in known]
+            close = difflib.get_close_matches(key, shown, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(shown)}."
             raise Refused(
                 f"--vary {text}: there is no key {key!r} with levels; {hint} For example --vary depth=1,2,4..64"
             )

@@ -29,6 +29,8 @@ _UNITS: Final = {
     "B": 1,
     "": 1,
 }
+_LETTERS: Final = tuple("kKmMgGtT")
+"""Units that tools disagree about."""
 _TIMES_NS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 _TIME_NS_MAX: Final = (2**64 - 1) // 2
 _NUMBER: Final = re.compile(r"0*([0-9]{1,20}(?:\.[0-9]{1,9})?)(.*)", re.DOTALL)
@@ -49,6 +51,11 @@ def parse_bytes(text: str) -> int:
     """Bytes named by a text such as "4096", "4KiB", "1.5 GiB" or "64GB", 0..2^64-1. Raises ValueError."""
     number, unit = _split(text)
     scale = _UNITS.get(unit)
+    if number is not None and unit in _LETTERS:
+        digits, letter = text.strip()[:-1].strip(), unit.upper()
+        decimal = "kB" if letter == "K" else f"{letter}B"
+        choice = f"expected {digits}{letter}iB (powers of 1024) or {digits}{decimal} (powers of 1000)"
+        raise ValueError(f"{text!r} is not a size: {choice}")
     if number is None or scale is None:
         raise ValueError(f"{text!r} is not a size: {_A_SIZE}")
     size = number * scale

@@ -159,7 +159,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _identity_problem(self) -> Problem | None:
         """What is compared must be read, and only contents that carry their place and generation have one."""
         if self.verify != "off" and self.does.read == 0:
-            return "verify", "it compares reads, and this workload makes none"
+            return "verify", "no reads that it could compare; measure a workload that reads, or leave it out"
         named = self.content == "incompressible" or (
             isinstance(self.content, ContentTable) and self.content.mixed is not None
         )

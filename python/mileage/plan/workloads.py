@@ -97,6 +97,27 @@ JOB_FAMILIES: Final = ("iozone", "metadata")
 """Families of file workloads: they need a directory."""
 
 
+_SYNONYMS: Final = {
+    **{
+        word: f"{order}_{verb}"
+        for verb in ("read", "write")
+        for word, order in (
+            (verb, "sequential"),
+            (f"seq{verb}", "sequential"),
+            (f"seq_{verb}", "sequential"),
+            (f"rand{verb}", "random"),
+            (f"rand_{verb}", "random"),
+            (f"{verb}_seq", "sequential"),
+            (f"{verb}_random", "random"),
+        )
+    },
+    **dict.fromkeys(("randrw", "rand_rw", "random_rw", "readwrite_random", "mixed", "random_mix"), "mix"),
+    **dict.fromkeys(("rw", "readwrite"), "sequential_mix"),
+    **dict.fromkeys(("trim", "randtrim", "random_trim", "unmap", "random_discard"), "discard"),
+}
+"""What other tools call a workload, and what it is called here."""
+
+
 def find_workloads(
     name: str, target: str, where: str, own: Mapping[str, NamedWorkload] | None = None
 ) -> tuple[NamedWorkload, ...]:
@@ -121,7 +142,11 @@ def find_workloads(
     if family in FILE_FAMILIES:
         raise Refused(f"{where}: {name} is not built yet; known are {_listing(families)}")
     short = () if dot else (word.removeprefix("pattern.") for word in WORKLOADS)
-    close = difflib.get_close_matches(name, [*known, *short, *(f"{word}.*" for word in families)], n=1)
+    close = [
+        *(_SYNONYMS[word] for word in (name.lower().replace("-", "_"),) if word in _SYNONYMS),
+        *(word for word in WORKLOADS if word.partition(".")[0] in JOB_FAMILIES and word.endswith(f".{name}")),
+        *difflib.get_close_matches(name, [*known, *short, *(f"{word}.*" for word in families)], n=1),
+    ]
     hint = f"; did you mean {close[0]}?" if close else "."
     raise Refused(f"{where}: {name!r} is not a workload{hint} Known are {_listing(families)}")
 

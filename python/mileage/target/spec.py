@@ -67,7 +67,10 @@ def _no_scheme(text: str, head: str) -> str:
         return f"target {text!r} has the unknown scheme {head!r}; did you mean {close[0]}:? Expected {_FORMS}"
     if head and "/" not in head:
         return f"target {text!r} has the unknown scheme {head!r}; expected {_FORMS}"
-    return f"target {text!r} does not say what it is; expected {_FORMS}"
+    forms = f"a directory is dir:{text}, a file file:{text}, a device block:{text}"
+    return (
+        f"target {text!r} does not say what it is: {forms}; a simulated drive is virtual:NAME, nothing null:"
+    )
 
 
 def _check_virtual(name: str, known_drives: Sequence[str] | None) -> None:
