@@ -9,7 +9,7 @@ import pytest
 import mileage
 from mileage.report.datasheet import bars, data_sheet
 from mileage.target.profiles import drive_names
-from tests.execute.conftest import run_mileage
+from tests.execute.conftest import run_mileage, small_profile
 
 
 @pytest.mark.parametrize("name", drive_names())
@@ -37,6 +37,24 @@ def test_a_run_is_drawn_saved_and_continued(tmp_path: Path) -> None:
     assert record["gauges"]["mapped_pages"] > 0
     assert record["series"]["counters"]["free_blocks"]
     assert record["life"] == "working"
+
+
+def test_discards_are_drawn_and_leave_that_share_unmapped(tmp_path: Path) -> None:
+    profile = tmp_path / "small.toml"
+    profile.write_text(small_profile(blocks_per_plane=16))
+    few = [str(profile), "--fill", "--passes", "8"]
+    words = ["drive", "run", *few, "--discards", "25"]
+    record = json.loads(run_mileage(*words, "--json").stdout)
+    operations = record["ops_written"] + record["ops_discarded"]
+    pages = mileage.Drive(profile.read_text()).capacity_bytes // 4096
+    # In balance as many pages are trimmed as are written to a place that holds nothing: q m = (1 - q) (1 - m).
+    assert record["ops_discarded"] / operations == pytest.approx(0.25, rel=0.05)
+    assert record["gauges"]["mapped_pages"] / pages == pytest.approx(0.75, rel=0.05)
+    drawn = run_mileage(*words).stdout
+    assert f"trimmed {record['counters']['trimmed_pages']:,} pages" in drawn
+    assert "pages trimmed/s" in drawn
+    without = run_mileage("drive", "run", *few).stdout
+    assert "trimmed" not in without
 
 
 def test_what_makes_no_sense_is_refused() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 _PATTERNS = ("random_write", "sequential_write", "random_read", "sequential_read")
+_FILLING = {"record": "128KiB", "passes": 1.0, "discards": 0, "size": None}
 
 
 @click.group("drive")
@@ -52,6 +53,14 @@ def show(name: str, as_json: bool) -> None:
 @click.option("--depth", "-d", type=click.IntRange(1, 4096), default=32, show_default=True, metavar="N")
 @click.option("--size", metavar="SIZE", help="The part that is visited; default the whole drive.")
 @click.option("--passes", type=float, default=1.0, show_default=True, metavar="X", help="Times its bytes.")
+@click.option(
+    "--discards",
+    type=click.IntRange(0, 100),
+    default=0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Share of the operations that discard (TRIM) instead.",
+)
 @click.option("--fill", is_flag=True, help="First write the whole drive once, in order.")
 @click.option("--idle", metavar="SECONDS", type=float, help="Let so much time pass before the run.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N")
@@ -75,7 +84,7 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
     """
     import msgspec
 
-    from mileage._core import Drive
+    from mileage._core import Drive, drive_figures
     from mileage.errors import Refused, RunFailed
     from mileage.report.datasheet import run_drawing
     from mileage.target.profiles import load_profile
@@ -84,9 +93,7 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
     try:
         drive = Drive.restore(profile, state.read_bytes()) if state else Drive(profile)
         if options["fill"]:
-            fill = _workload(
-                drive.capacity_bytes, "sequential_write", {**options, "record": "128KiB", "passes": 1.0}
-            )
+            fill = _workload(drive.capacity_bytes, "sequential_write", {**options, **_FILLING})
             drive.run(fill)
         if options["idle"]:
             drive.idle(int(options["idle"] * 1e9))
@@ -98,7 +105,9 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
     if as_json:
         _echo_json({**record, "gauges": dict(drive.gauges()), "life": drive.life})
     else:
-        click.echo(run_drawing(record, drive.gauges(), drive.life), nl=False)
+        page_bytes = next(int(value) for name, value, *_ in drive_figures(profile) if name == "page_bytes")
+        pages = drive.capacity_bytes // page_bytes
+        click.echo(run_drawing(record, drive.gauges(), drive.life, pages), nl=False)
     if record["error"]:
         raise RunFailed(f"{name}: {record['error']['message']}")
 
@@ -115,6 +124,7 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str
     return Workload(
         pattern="random" if order == "random" else "sequential",
         read_percent=100 if direction == "read" else 0,
+        discard_percent=options["discards"],
         record_bytes=record_bytes,
         span_start_bytes=0,
         span_bytes=span_bytes,

@@ -24,6 +24,7 @@ _DRAWN: Final = {
     "levelling_pages_moved": "moved for wear",
     "map_pages_read": "map reads",
     "full_merges": "full merges",
+    "trimmed_pages": "pages trimmed",
 }
 
 
@@ -51,8 +52,8 @@ def bars(values: Sequence[float], columns: int = _COLUMNS) -> str:
     return "".join(_BARS[round(mean / top * (len(_BARS) - 1))] for mean in means)
 
 
-def run_drawing(record: Mapping[str, Any], gauges: Sequence[tuple[str, int]], life: str) -> str:
-    """Rate, latency and the counters that moved over the run, and how the drive stands after it."""
+def run_drawing(record: Mapping[str, Any], gauges: Sequence[tuple[str, int]], life: str, pages: int) -> str:
+    """Rate, latency and the counters that moved over the run, and how the drive of so many pages stands after it."""
     series = record["series"]
     seconds = series["interval_ns"] / _NS_PER_S
     moved = zip(series["bytes_read"], series["bytes_written"], strict=True)
@@ -78,11 +79,23 @@ def run_drawing(record: Mapping[str, Any], gauges: Sequence[tuple[str, int]], li
     if written:
         amplification = counters["flash_pages_programmed"] / written
         lines += ["", f"write amplification {amplification:.3f}"]
+    if record["ops_discarded"]:
+        lines += ["", _trimmed(record, dict(gauges)["mapped_pages"] / pages)]
     if record["error"]:
         lines += ["", f"ended early: {record['error']['message']}"]
     shown = [(name, value) for name, value in counters.items() if value]
     lines += ["", "counters of this run", *_pairs(shown), "", f"the drive now: {life}", *_pairs(gauges)]
     return "\n".join(lines) + "\n"
+
+
+def _trimmed(record: Mapping[str, Any], mapped: float) -> str:
+    """What the host discarded, what of it the drive held, and the share of all pages that it holds now."""
+    discards, megabytes = record["ops_discarded"], record["bytes_discarded"] / 1e6
+    pages = record["counters"]["trimmed_pages"]
+    return (
+        f"{discards:,} discards of {megabytes:,.1f} MB trimmed {pages:,} pages that held data; "
+        f"{mapped:.1%} of the drive is mapped now"
+    )
 
 
 def _row(name: str, values: Sequence[float]) -> str:

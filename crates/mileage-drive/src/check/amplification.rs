@@ -113,7 +113,7 @@ fn separated(spare: f64) -> Vec<Row> {
         };
         overwrite(&mut work, 4 * SETTLE);
         let simulated = work.amplification_of(|work| overwrite(work, MEASURE));
-        let name = format!("WA frontiers hot-cold, {} of the pages {} of the writes, spare {spare}", hot.0, hot.1);
+        let name = format!("WA hot-cold frontiers, {} of pages {} of writes, spare {spare}", hot.0, hot.1);
         Row::within(SEPARATED, name, theory, simulated)
     };
     classes.into_iter().map(row).collect()

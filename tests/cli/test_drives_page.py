@@ -1,0 +1,57 @@
+"""`docs/drives.md`: every command and every Python line on it is run, and prints what stands there."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.execute.conftest import run_mileage
+from tests.house.repository import ROOT
+
+PAGE = ROOT / "docs" / "drives.md"
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ mileage (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+
+
+def blocks(kind: str) -> list[str]:
+    return [text for found, text in FENCE.findall(PAGE.read_text(encoding="utf-8")) if found == kind]
+
+
+def commands() -> list[tuple[str, str]]:
+    return [found for block in blocks("console") for found in COMMAND.findall(block)]
+
+
+@pytest.fixture
+def beside_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (profile,) = blocks("toml")
+    name = re.match(r"# (\S+)\n", profile)
+    assert name is not None
+    (tmp_path / name[1]).write_text(profile, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("beside_the_profile")
+@pytest.mark.parametrize(("command", "printed"), commands(), ids=[command for command, _ in commands()])
+def test_a_command_prints_what_the_page_shows(command: str, printed: str) -> None:
+    result = run_mileage(*shlex.split(command))
+    assert result.returncode == 0, result.stderr
+    same = doctest.OutputChecker().check_output(printed, result.stdout, doctest.ELLIPSIS)
+    assert same, f"the page says\n{printed}\nand the command\n{result.stdout}"
+
+
+@pytest.mark.usefixtures("beside_the_profile")
+def test_the_python_lines_answer_what_the_page_shows() -> None:
+    failed, tried = 0, 0
+    for block in blocks("python"):
+        lines = doctest.DocTestParser().get_doctest(block, {}, PAGE.name, PAGE.name, 0)
+        counts = doctest.DocTestRunner(verbose=False).run(lines)
+        failed, tried = failed + counts.failed, tried + counts.attempted
+    assert tried > 5
+    assert failed == 0
+
+
+def test_the_page_has_examples_and_stays_a_page() -> None:
+    assert len(commands()) > 3
+    assert len(PAGE.read_text(encoding="utf-8").splitlines()) < 250
