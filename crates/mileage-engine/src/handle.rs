@@ -9,6 +9,7 @@ use crate::custody::LeftBehind;
 use crate::error::Error;
 use crate::iozone::Workers;
 use crate::job::words_of;
+use crate::log::Log;
 use crate::merge::merge;
 use crate::options::{Api, Options};
 use crate::refuse;
@@ -112,12 +113,24 @@ pub(crate) fn start_seats<O: Observer + Send + 'static>(
     if options.audit {
         Snapshot::take()?;
     }
-    let (files, around) = open(&workload, &options, (seats.first, seats.count))?;
-    let around = around.calibrated(&workload);
-    if let (Some(settings), Some(file)) = (Settings::of(&options), &files[0]) {
-        uring::check(settings, &workload, &options, file.fd())?;
+    let log = options.log.as_deref().map(|path| Log::create(path, seats.count)).transpose()?;
+    let (files, around) = prepare(&workload, &options, &seats).inspect_err(|_| {
+        if let Some(log) = &log {
+            log.give_up();
+        }
+    })?;
+    let mut shared = Shared::new(workload, options, seats, around);
+    shared.log = log;
+    launch(shared, files, observer)
+}
+
+/// Open the target, ask whether it can be used so, and look what lies around it.
+fn prepare(workload: &Workload, options: &Options, seats: &Seats) -> Result<(Vec<Option<TargetFile>>, Around), Error> {
+    let (files, around) = open(workload, options, (seats.first, seats.count))?;
+    if let (Some(settings), Some(file)) = (Settings::of(options), &files[0]) {
+        uring::check(settings, workload, options, file.fd())?;
     }
-    launch(Shared::new(workload, options, seats, around), files, observer)
+    Ok((files, around.calibrated(workload)))
 }
 
 /// Start one of IOzone's tests: a run whose workers open their files themselves, before the clock.
@@ -281,6 +294,9 @@ impl Run {
     fn abandon(&self) {
         self.shared.halt(FAILED);
         self.shared.gate.open_early();
+        if let Some(log) = &self.shared.log {
+            log.give_up();
+        }
         let threads = std::mem::take(&mut self.lock().threads);
         for thread in threads {
             // A worker's panic was caught in it and stands in its part, which nobody will ask for.
@@ -296,10 +312,15 @@ impl Run {
         state.threads.retain(|_| ends.next().unwrap_or(true));
         let parts: Result<Vec<Part>, Error> = state.parts.drain(..).flatten().collect();
         debug_assert!(parts.as_ref().map_or(true, |parts| parts.len() == self.shared.seats.count as usize));
-        let Shared { workload, seats, .. } = &self.shared;
+        let Shared { workload, seats, options, log, .. } = &self.shared;
         let (parts, first_done_ns) = (parts?, self.shared.signals().first_done_ns());
         let facts = std::mem::take(&mut state.facts);
-        let finished = merge(workload, &parts, first_done_ns, &facts);
+        let mut finished = merge(workload, &parts, first_done_ns, &facts);
+        if let Some(log) = log {
+            let log = log.finish(finished.record.operations(), options.timeout_ns);
+            finished.record.notes.extend(log.warning());
+            finished.record.log = Some(log);
+        }
         let first_thread = seats.first;
         state.share = seats.meeting.is_some().then_some(ShareFinished { first_thread, parts, first_done_ns, facts });
         Ok(finished)

@@ -46,6 +46,7 @@ mod handle;
 mod iozone;
 mod job;
 mod limits;
+mod log;
 #[expect(unsafe_code, reason = "maps the page that processes share")]
 mod meeting;
 #[expect(unsafe_code, reason = "maps the buffers")]

@@ -26,8 +26,12 @@ pub struct Options {
     pub pin_cpus: Vec<u32>,
     /// An operation that has not completed after this long ends the run as failed, in nanoseconds; 0 for never.
     pub timeout_ns: u64,
-    /// Every operation is written to this file: CSV with start, due, end, thread, kind, offset, length.
+    /// Every operation that counts is written to this file, which must not exist yet: CSV with start, due, end, thread,
+    /// kind, offset and length, by a thread of its own. Where that cannot keep up, the record says how many are missing.
     pub log: Option<PathBuf>,
+    /// Length of the series' first intervals, in nanoseconds, 10 ms to an hour; 0 for 10 ms. It doubles whenever the run
+    /// outlasts 512 of them.
+    pub interval_ns: u64,
 }
 
 /// The calls by which bytes are moved.

@@ -8,6 +8,9 @@ use mileage_workload::{Files, Verify, Workload};
 
 /// Most buffers of one vectored call (`IOV_MAX`).
 const PARTS_MAX: u32 = 1024;
+/// Shortest and longest first interval of a series: closing one takes a microsecond, and an hour tells nothing more.
+pub(crate) const INTERVAL_MIN_NS: u64 = 10_000_000;
+const INTERVAL_MAX_NS: u64 = 3_600_000_000_000;
 /// Largest buffer of a stream, in bytes.
 const STREAM_BYTES_MAX: u32 = 1 << 30;
 
@@ -71,8 +74,15 @@ pub fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
         }
         Api::Positioned | Api::Seek | Api::Uring { .. } => {}
     }
+    if options.interval_ns != 0 && !(INTERVAL_MIN_NS..=INTERVAL_MAX_NS).contains(&options.interval_ns) {
+        return Err(Error::Workload(mileage_workload::Error::OutOfRange {
+            what: "interval_ns",
+            found: options.interval_ns,
+            min: INTERVAL_MIN_NS,
+            max: INTERVAL_MAX_NS,
+        }));
+    }
     check_comparison(workload, options)?;
-    check_not_built(options)?;
     pin::check(&options.pin_cpus)
 }
 
@@ -101,19 +111,6 @@ fn check_comparison(workload: &Workload, options: &Options) -> Result<(), Error>
         });
     }
     Ok(())
-}
-
-/// What the options name and has no code yet.
-fn check_not_built(options: &Options) -> Result<(), Error> {
-    if options.log.is_some() {
-        return not_built("log", &options.log);
-    }
-    Ok(())
-}
-
-fn not_built(what: &'static str, found: &dyn std::fmt::Debug) -> Result<(), Error> {
-    let found = format!("{found:?}");
-    Err(Error::Workload(mileage_workload::Error::Refused { what, found, expected: "not built yet" }))
 }
 
 /// As the options name it.

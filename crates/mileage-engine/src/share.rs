@@ -82,6 +82,9 @@ fn start_at(workload: Workload, options: Options, share: &Share, meeting: &Arc<M
     if threads == 0 || end.is_none_or(|end| end > workload.threads) {
         return Err(refuse("it is no part of the workload's threads".to_owned()));
     }
+    if let Some(log) = &options.log {
+        return Err(refuse(format!("its log {} would be written by several processes: leave it out", log.display())));
+    }
     if Laps::needed(&workload) {
         return Err(refuse("what other processes write cannot be compared: verify in a run of its own".to_owned()));
     }

@@ -66,6 +66,18 @@ pub struct LogRecord {
     pub failure: String,
 }
 
+impl LogRecord {
+    /// One line for whoever reads the log; `None` if it is whole.
+    pub fn warning(&self) -> Option<String> {
+        let Self { written, lost, failure } = self;
+        if !failure.is_empty() {
+            return Some(format!("the log of operations is not whole: {failure}"));
+        }
+        let all = written + lost;
+        (*lost > 0).then(|| format!("the log lacks {lost} of {all} operations: its writer could not keep up"))
+    }
+}
+
 /// A read that did not return what was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
@@ -217,4 +229,12 @@ pub struct RunRecord {
     pub error: Option<RunError>,
     /// Set when the user interrupted the run.
     pub interrupted: bool,
+}
+
+impl RunRecord {
+    /// Operations that completed and count: reads, writes, discards, metadata operations and syncs.
+    pub fn operations(&self) -> u64 {
+        let moved = self.ops_read + self.ops_written + self.ops_discarded;
+        moved + self.ops_metadata + self.latency.sync.count
+    }
 }

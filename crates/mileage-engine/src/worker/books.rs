@@ -8,6 +8,8 @@ use crate::audit::{Snapshot, ThreadIo};
 use crate::custody::Held;
 use crate::data::{Compared, Data, Kept};
 use crate::error::Error;
+use crate::log::Pen;
+use crate::refuse::INTERVAL_MIN_NS;
 use crate::signals::Signals;
 use crate::usage::Spent;
 use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
@@ -16,8 +18,6 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-/// First length of a series' intervals; it doubles by itself.
-const INTERVAL_NS: u64 = 10_000_000;
 /// How often a thread tells what it has done.
 const TELL_NS: u64 = 10_000_000;
 
@@ -100,12 +100,13 @@ pub(crate) struct Books<'a> {
     before: Option<Snapshot>,
     /// What lies around the run, for the one thread that says when counting begins.
     around: Option<&'a Around>,
+    log: Option<Pen>,
     /// When counting began; the series starts there.
     base_ns: u64,
 }
 
 impl Part {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(interval_ns: u64) -> Self {
         let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
         Self {
             record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
@@ -114,7 +115,7 @@ impl Part {
             sync: Histogram::default(),
             discard: Histogram::default(),
             response: Histogram::default(),
-            series: Series::new(INTERVAL_NS, &[]),
+            series: Series::new(interval_ns.max(INTERVAL_MIN_NS), &[]),
             ops_discarded: 0,
             bytes_discarded: 0,
             fill_ns: 0,
@@ -165,12 +166,16 @@ impl<'a> Books<'a> {
     /// Empty books of the calling thread, thread number `thread` of its run.
     pub(crate) fn new(shared: &'a Shared, thread: u32) -> Self {
         Self {
-            part: Held::new(Part::new(), shared.deposits.get(shared.place_of(thread)).cloned()),
+            part: Held::new(
+                Part::new(shared.options.interval_ns),
+                shared.deposits.get(shared.place_of(thread)).cloned(),
+            ),
             told: &shared.told[shared.place_of(thread)].0,
             tell_ns: TELL_NS,
             signals: shared.signals(),
             is_done: false,
             before: None,
+            log: shared.log.as_ref().map(|log| log.pen(thread)),
             around: (shared.place_of(thread) == 0).then_some(&shared.around),
             base_ns: shared.workload.load.warm_up_ns,
         }
@@ -246,6 +251,9 @@ impl<'a> Books<'a> {
         if !counted {
             return false;
         }
+        if let Some(log) = &mut self.log {
+            log.note(*op, due_ns, submit_ns, complete_ns);
+        }
         let part = &mut *self.part;
         let at_ns = complete_ns.saturating_sub(self.base_ns);
         if complete_ns > self.signals.first_done_ns() && part.at_first_done.is_none() {
@@ -317,6 +325,9 @@ impl<'a> Books<'a> {
     /// Take over what the data has to tell.
     pub(crate) fn close(&mut self, data: &mut Data) {
         (self.part.kept, self.part.compared) = data.finish(self.part.record.ops_written);
+        if let Some(log) = &mut self.log {
+            log.hand_over();
+        }
     }
 
     /// Let progress see what has been done.

@@ -28,6 +28,7 @@ use crate::data::Laps;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::iozone::Workers;
+use crate::log::Log;
 use crate::options::{Api, Options};
 use crate::share::Seats;
 use crate::signals::{FAILED, Padded, Signals};
@@ -63,6 +64,8 @@ pub(crate) struct Shared {
     /// The threads of the run that are in this process.
     pub(crate) seats: Seats,
     pub(crate) around: Around,
+    /// Where every operation is written down, if anywhere.
+    pub(crate) log: Option<Log>,
     /// Of a run that has all its threads in this process; [`Shared::signals`] chooses.
     pub(crate) own_signals: Signals,
     pub(crate) told: Box<[Padded<Told>]>,
@@ -83,6 +86,7 @@ impl Shared {
             told: (0..seats.count).map(|_| Padded::default()).collect(),
             deposits: (0..watched).map(|_| Arc::new(Deposit::new())).collect(),
             tests: None,
+            log: None,
             around,
             seats,
             workload,
@@ -138,7 +142,7 @@ trait Loop<'a> {
 /// Reach for the target, which may take as long as any call to it.
 pub(crate) fn reach<R>(shared: &Shared, thread: u32, call: impl FnOnce() -> R) -> R {
     let Some(deposit) = shared.deposits.get(thread as usize) else { return call() };
-    let mut nothing_yet = Held::new(Part::new(), Some(Arc::clone(deposit)));
+    let mut nothing_yet = Held::new(Part::new(shared.options.interval_ns), Some(Arc::clone(deposit)));
     nothing_yet.begin();
     nothing_yet.under_way = Some(UnderWay::Closing);
     nothing_yet.outside(call)

@@ -10,6 +10,7 @@ mod faults_server;
 mod faults_stall;
 mod faults_wrong;
 mod layout;
+mod log;
 mod measured;
 mod metadata;
 mod metadata_calls;
