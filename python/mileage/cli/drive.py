@@ -157,10 +157,10 @@ def check(quick: bool, life: bool, as_json: bool) -> None:
         if not as_json:
             off = simulated / theory - 1 if theory else simulated
             mark = "" if holds else "  MISS"
-            click.echo(f"{name:<68}{theory:>14,.3f}{simulated:>14,.3f}{off:>+10.3%}{mark}")
+            click.echo(f"{name:<68}{theory:>16,.3f}{simulated:>16,.3f}{off:>+10.3%}{mark}")
 
     if not as_json:
-        click.echo(f"{'':<68}{'theory':>14}{'simulated':>14}{'off':>10}")
+        click.echo(f"{'':<68}{'theory':>16}{'simulated':>16}{'off':>10}")
     held = check_drives("life" if life else "quick" if quick else "all", told)
     if as_json:
         _echo_json(rows)

@@ -213,7 +213,29 @@ fn by_blocks() -> Vec<Row> {
             rows.push(Row::exact(format!("WA {mapping}, sequential overwrite"), 1.0, streams));
         }
     }
+    rows.push(log_block_of_each());
     rows
+}
+
+/// Log blocks that belong to one block each (BAST), written to at random in many more blocks than there are logs: a
+/// write finds the log block of its block with the chance of logs / blocks; each of the others merges the log block
+/// taken longest ago, which programs a whole block.
+fn log_block_of_each() -> Row {
+    let (pages, blocks, logs) = (128, 64, 4);
+    let logical = blocks * u64::from(pages);
+    let sketch = Sketch::plane(80, pages, logical).with("mapping", "\"bast\"").with("log_blocks", logs);
+    let mut work = Work::new(&sketch, 3);
+    work.write_all(0..logical);
+    let overwrite = |work: &mut Work, count: u64| {
+        (0..count).for_each(|_| {
+            let page = work.draw(logical);
+            work.write(page);
+        });
+    };
+    overwrite(&mut work, 1000);
+    let simulated = work.amplification_of(|work| overwrite(work, 20_000));
+    let theory = 1.0 + f64::from(pages) * (1.0 - f64::from(logs) / blocks as f64);
+    Row::within(0.01, "WA bast, random overwrite of 64 blocks with 4 logs", theory, simulated)
 }
 
 /// A map of which `held / logical` is cached, uniform random writes: so many writes find their entry; each of the others
