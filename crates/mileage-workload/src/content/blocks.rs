@@ -114,7 +114,11 @@ impl Blocks {
         let run_end = self.run_end.saturating_sub(from).min(out.len());
         // Random bytes come in whole strides; what is too much of them is written over.
         weave(key, from / 8, &mut out[..random.next_multiple_of(STRIDE_BYTES)]);
-        out[random..run_end].fill(0);
+        // Not called for nothing: a buffer may end where memory does, and the C library's masked store of no bytes there
+        // takes longer than making the block.
+        if random < run_end {
+            out[random..run_end].fill(0);
+        }
         repeat(key, &mut out[run_end..]);
     }
 
