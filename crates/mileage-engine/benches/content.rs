@@ -2,7 +2,7 @@
 //! gigabytes (10^9) per second of processor time, the best of several rounds in turn. `cargo bench --bench content`
 //! measures; `cargo test --benches` only tries that it runs.
 
-use mileage_engine::{Generator, Options, start};
+use mileage_engine::{Api, Finished, Generator, Options, start};
 use mileage_workload::{Content, PatternKind, Stop, Verify, Workload};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -55,26 +55,41 @@ fn levels() -> Vec<(String, Content)> {
     levels
 }
 
+/// A run that ends by itself and without an error.
+fn finished(workload: Workload, options: Options) -> Option<Finished> {
+    let handle = start(workload, options).ok()?;
+    loop {
+        if let Some(finished) = handle.wait(Duration::from_secs(1)) {
+            return finished.ok().filter(|finished| finished.record.error.is_none());
+        }
+    }
+}
+
+/// Gigabytes per second of making what does not compress and taking samples of it, as runs on a target that does nothing
+/// record it: in a run's own buffers, which end where memory does. The best of many, since they go by the wall clock.
+fn making(record_bytes: u32, rounds: u32) -> Option<f64> {
+    let bytes = 64 << 20;
+    let stop = Stop { bytes: Some(bytes), ..Stop::default() };
+    let writes = Workload { stop, ..workload(Content::Incompressible, record_bytes) };
+    let rates = (0..rounds).map(|_| {
+        let finished = finished(writes.clone(), Options { api: Api::Null, ..Options::new("nowhere") })?;
+        Some(bytes as f64 / finished.record.usage.fill_ns as f64)
+    });
+    rates.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+}
+
 /// Gigabytes per second of comparing, as runs that read a file from the page cache record it: the best of many short
 /// ones, since they go by the wall clock.
 fn comparing(record_bytes: u32, rounds: u32) -> Option<f64> {
     let bytes = 4 << 20;
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).ok()?;
     let path = folder.path().join("data");
-    let run = |workload: Workload, options: Options| {
-        let handle = start(workload, options).ok()?;
-        loop {
-            if let Some(finished) = handle.wait(Duration::from_secs(1)) {
-                return finished.ok().filter(|finished| finished.record.error.is_none());
-            }
-        }
-    };
     let stop = Stop { bytes: Some(bytes), ..Stop::default() };
     let writes = Workload { span_bytes: bytes, stop, ..workload(Content::Incompressible, record_bytes) };
-    run(writes.clone(), Options { create: true, ..Options::new(&path) })?;
+    finished(writes.clone(), Options { create: true, ..Options::new(&path) })?;
     let reads = Workload { read_percent: 100, verify: Verify::All, ..writes };
     let rates = (0..rounds).map(|_| {
-        let finished = run(reads.clone(), Options::new(&path))?;
+        let finished = finished(reads.clone(), Options::new(&path))?;
         Some(bytes as f64 / finished.record.usage.verify_ns as f64)
     });
     rates.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
@@ -110,7 +125,11 @@ fn main() -> std::io::Result<()> {
                 .collect();
             writeln!(out, "  {name:<26} {}", widths.join("  "))?;
         }
-        if let Some(rate) = comparing(record_bytes, if measures { 100 } else { 1 }) {
+        let rounds = if measures { 100 } else { 1 };
+        if let Some(rate) = making(record_bytes, rounds) {
+            writeln!(out, "  {:<26} {rate:6.1} (of the wall clock)", "0 %, in a run")?;
+        }
+        if let Some(rate) = comparing(record_bytes, rounds) {
             writeln!(out, "  {:<26} {rate:6.1} (of the wall clock)", "comparing what was read")?;
         }
     }
