@@ -322,12 +322,13 @@ def test_one_stage_may_measure_alone(small_text: str, drive: TargetFacts) -> Non
         (
             "repeat = 3",
             "repeat = 3\nthreads = 16",
-            "small: measure.throughput.stop.bytes: found 8388608: expected 16777216 to 18446744073709551615",
+            "small: measure.throughput.stop.bytes: found 8388608: expected 16777216 or more, "
+            "a record for each thread",
         ),
         (
             "operations = 1000",
             "operations = 3",
-            "small: measure.iops.stop.operations: found 3: expected 4 to 18446744073709551615",
+            "small: measure.iops.stop.operations: found 3: expected 4 or more, one for each thread",
         ),
         (
             "repeat = 3",
@@ -337,7 +338,7 @@ def test_one_stage_may_measure_alone(small_text: str, drive: TargetFacts) -> Non
         (
             'amount = "2.2x"',
             'amount = "8KiB"',
-            "small: torture.churn.amount: found 8192: expected 16384 to 18446744073709551615",
+            "small: torture.churn.amount: found 8192: expected 16384 or more, a record for each thread",
         ),
         (
             'amount = "2.2x"',

@@ -18,13 +18,11 @@ from mileage.cli.elsewhere import Command, whole_rate
     metavar="T",
     help="dir:PATH, file:PATH, block:PATH, virtual:NAME or null:",
 )
-@click.option("--workload", "-w", default="random_read", show_default=True, metavar="W", help="See below.")
+@click.option("--workload", "-w", metavar="W", help="See below; default random_read.")
 @click.option(
     "--record", "-r", metavar="SIZE", help="Size of an operation; default 4KiB, or 1MiB if sequential."
 )
-@click.option(
-    "--depth", "-d", type=int, default=1, metavar="N", help="Operations in flight per thread; default 1."
-)
+@click.option("--depth", "-d", type=int, metavar="N", help="Operations in flight per thread; default 1.")
 @click.option("--threads", "-j", type=int, metavar="N", help="Threads; default 1, or one per process.")
 @click.option("--processes", type=int, metavar="N", help="Processes that share the threads; default 1.")
 @click.option(

@@ -162,7 +162,7 @@ def _asked(given: dict[str, Any]) -> Asked:
 def _traces(given: dict[str, Any]) -> dict[str, TraceFile]:
     """The traces that the workload, or a level of it, replays. Raises Refused."""
     words = [
-        given["workload"],
+        given["workload"] or "",
         *(word for text in given["vary"] for word in text.partition("=")[2].split(",")),
     ]
     found: dict[str, TraceFile] = {}

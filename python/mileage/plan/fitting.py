@@ -47,8 +47,10 @@ def span_problem(workload: Workload) -> Problem | None:
     ]
     if workload.stop.bytes is not None:
         multiples.append(("stop.bytes", workload.stop.bytes, 1 if own else workload.record_bytes))
-        each = 1 if own else workload.record_bytes
-        ranges.append(("stop.bytes", workload.stop.bytes, each * workload.threads, U64_MAX))
+        least = workload.threads * (1 if own else workload.record_bytes)
+        if workload.stop.bytes < least:
+            return "stop.bytes", f"{workload.stop.bytes}: expected {least} or more, a record for each thread"
+        ranges.append(("stop.bytes", workload.stop.bytes, least, U64_MAX))
     if problem := first_problem(ranges, multiples):
         return problem
     shared = workload.files == "shared"

@@ -28,6 +28,7 @@ from mileage.plan.pattern import (
     TraceFile,
     Zipf,
     is_sequential,
+    pattern_problem,
 )
 from mileage.plan.study import Level, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
 from mileage.plan.workloads import Kind, NamedWorkload, as_done, find_workloads
@@ -36,6 +37,8 @@ NAME: Final = "measure"
 """Name of the study, of its one measuring stage and of its one table."""
 FILL: Final = "fill"
 """Name of the stage and the table that write what is read."""
+WORKLOAD: Final = "random_read"
+"""What is measured unless something else is asked for."""
 RUN_TIME: Final = "10 s"
 """How long a run takes unless its end is given."""
 FILE_BYTES: Final = 1 << 30
@@ -68,9 +71,10 @@ class Asked(msgspec.Struct, frozen=True):
     """Bytes that the measurement may occupy, or that the kept target has."""
     cache: Cache
     """What the page cache does unless `how` or the workload says otherwise."""
-    workload: str = "random_read"
+    workload: str | None = None
+    """None for reads at random places."""
     record: str | None = None
-    depth: int = 1
+    depth: int | None = None
     threads: int | None = None
     """None for one, or as many as there are processes."""
     time: str | None = None
@@ -92,8 +96,11 @@ class Asked(msgspec.Struct, frozen=True):
 def one_off(asked: Asked) -> Study:
     """The study that does what is asked. Raises Refused."""
     levels = _levels(asked.vary)
+    _check_once(asked, levels)
     own: dict[str, OwnWorkload] = {}
-    words = tuple(_workload(word, own) for word in _texts(levels, "workload") or (asked.workload,))
+    words = tuple(
+        _workload(word, own) for word in _texts(levels, "workload") or (asked.workload or WORKLOAD,)
+    )
     named = [found for word in words for found in _named(word, asked, own)]
     blocks = [found for found in named if found.job is None]
     records = _records(levels, asked, named)
@@ -118,7 +125,7 @@ def one_off(asked: Asked) -> Study:
         span="file" if size is None or in_file else sizes.exact_bytes(size),
         span_start=sizes.exact_bytes(start) if start else 0,
         threads=_counts(levels, "threads", _threads(levels, asked)),
-        depth=_counts(levels, "depth", asked.depth),
+        depth=_counts(levels, "depth", 1 if asked.depth is None else asked.depth),
         vary=varied,
         repeat=asked.repeat,
         metric=("throughput", "p99") if all(found.kind == "throughput" for found in named) else None,
@@ -149,7 +156,8 @@ def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:
     levels: dict[str, tuple[Level, ...]] = {}
     for text in varied:
         key, equals, listed = text.partition("=")
-        key = _KEYS.get(key.strip(), key.strip())
+        key = key.strip().replace("-", "_")
+        key = _KEYS.get(key, key)
         known = (*LISTED, *VARIED)
         if not equals or key not in known:
             shown = [_OPTION_KEYS.get(name, name) for name in known]
@@ -165,6 +173,16 @@ def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:
         except ValueError as error:
             raise Refused(f"--vary {text}: {error}") from None
     return levels
+
+
+def _check_once(asked: Asked, levels: dict[str, tuple[Level, ...]]) -> None:
+    """Refuse a key that has levels and a value of its own: one of them would have no effect."""
+    for key in levels:
+        option = _OPTION_KEYS.get(key, key)
+        given = getattr(asked.how, key) if key in HOW_KEYS else getattr(asked, option)
+        if given is not None and (option != "size" or asked.kept):
+            option = {"cache": "direct", "spacing": "poisson"}.get(key, option).replace("_", "-")
+            raise Refused(f"--{option}: is given beside --vary {option}; give it in one place")
 
 
 def _read(key: str, listed: str) -> tuple[Level, ...]:
@@ -222,6 +240,8 @@ def _workload(word: str, own: dict[str, OwnWorkload]) -> str:
     except ValueError:
         forms = "stride:RECORDS, zipf:EXPONENT, hot_cold:HOT/ACCESS, partly_sequential:PERCENT or trace:FILE"
         raise Refused(f"workload {word!r}: expected a name, or {forms}") from None
+    if pattern_problem(pattern) is not None:
+        raise Refused(f"workload {word!r}: {rest} is out of range; expected {_IN_RANGE[base]}")
     name = f"{base}-{re.sub('[^0-9]+', '-', rest)}-{verb}"
     own[name] = OwnWorkload(
         pattern=pattern, reads=100 if verb == "read" else 0, title=f"{verb}s: {base} {rest}"
@@ -229,10 +249,21 @@ def _workload(word: str, own: dict[str, OwnWorkload]) -> str:
     return name
 
 
+_IN_RANGE: Final = {
+    "stride": "a step of 1 record or more, such as stride:17",
+    "zipf": "an exponent from 0.01 to 3, such as zipf:1.2",
+    "hot_cold": "1 to 99 percent of the places and 0 to 100 percent of the operations, such as hot_cold:10/90",
+    "partly_sequential": "0 to 100 percent of jumps, such as partly_sequential:10",
+}
+"""What the numbers of a pattern may be."""
+
+
 def _numbered(base: str, rest: str) -> PatternTable:
     if base == "stride":
         return PatternTable(stride=Stride(_number(rest)))
     if base == "zipf":
+        if re.fullmatch("[0-9]{1,3}([.][0-9]{1,2})?", rest) is None:
+            raise ValueError(rest)
         return PatternTable(zipf=Zipf(round(100 * float(rest))))
     if base == "partly_sequential":
         return PatternTable(partly_sequential=PartlySequential(_number(rest)))

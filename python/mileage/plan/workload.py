@@ -178,6 +178,9 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return "stop", "no limit: expected bytes, operations or time"
         ranges: list[Range] = []
         if stop.operations is not None:
+            if stop.operations < self.threads:
+                told = f"{stop.operations}: expected {self.threads} or more, one for each thread"
+                return "stop.operations", told
             ranges.append(("stop.operations", stop.operations, self.threads, U64_MAX))
         if stop.time_ns is not None:
             ranges.append(("stop.time_ns", stop.time_ns, 1, U64_MAX // 2))

@@ -18,6 +18,13 @@ from mileage.report.setting import headed
 
 NARROWEST: Final = 80
 _NAME: Final = 14
+_LATENCY: Final = {
+    "read": "read latency",
+    "write": "write latency",
+    "discard": "discards",
+    "metadata": "metadata",
+}
+"""What latencies of several kinds are called; shorter than `_NAME`."""
 
 Column = tuple[str, int, Callable[[MeasuredCell], str]]
 """Head, width, and the text of a cell."""
@@ -60,7 +67,7 @@ def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
     opened = "response" in cell.latency
     rows = []
     for kind in kinds:
-        name = "latency" if len(kinds) == 1 and not opened else f"{kind} latency"
+        name = "latency" if len(kinds) == 1 and not opened else _LATENCY[kind]
         rows.append((name if not opened or len(kinds) > 1 else "service", _quantiles(cell.latency[kind])))
     if opened:
         rows.append(("response", _quantiles(cell.latency["response"])))

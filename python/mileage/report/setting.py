@@ -31,7 +31,8 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
     )
     names = list(dict.fromkeys(short_name(cell.label.split(" ", 1)[0]) for cell in cells))
     what = ", ".join(names)
-    title = f": {first.title.partition(': ')[2] or first.title}" if len(names) == 1 and first.title else ""
+    one = len(names) == 1 and len({cell.title for cell in cells}) == 1
+    title = f": {first.title.partition(': ')[2] or first.title}" if one and first.title else ""
     return f"{what} on {plan.target}{title}", "; ".join(shared)
 
 
