@@ -102,6 +102,7 @@ def test_every_key_arrives_in_the_workload(directory: Facts) -> None:
         dsync = true
         pin = [0, 1]
         timeout = "30 s"
+        interval = "1 s"
         log = true
         span = "16MiB"
         span_start = "4MiB"
@@ -122,6 +123,7 @@ def test_every_key_arrives_in_the_workload(directory: Facts) -> None:
         dsync=True,
         pin_cpus=(0, 1),
         timeout_ns=30 * 10**9,
+        interval_ns=10**9,
     )
     assert (reach.cold, reach.log) == (True, True)
 
@@ -255,7 +257,8 @@ def test_a_name_of_ours_and_an_unused_table_are_refused(refusal: Callable[..., s
 
 
 @pytest.mark.parametrize(
-    "key", ['api = "pread"', 'cache = "warm"', "dsync = true", "pin = [0]", 'timeout = "1 s"']
+    "key",
+    ['api = "pread"', 'cache = "warm"', "dsync = true", "pin = [0]", 'timeout = "1 s"', 'interval = "1 s"'],
 )
 def test_a_drive_has_no_calls(drive: TargetFacts, refusal: Callable[..., str], key: str) -> None:
     found = study('pattern = "random"', f'record = "4KiB"\n{key}', target="virtual:plain")

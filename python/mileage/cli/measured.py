@@ -136,6 +136,7 @@ def _asked(given: dict[str, Any]) -> Asked:
         dsync=given["dsync"] or None,
         pin=_processors(given["pin"]),
         timeout=given["timeout"],
+        interval=given["interval"],
         processes=given["processes"],
         log=True if given["log"] is not None else None,
     )

@@ -62,7 +62,10 @@ def perform(
             if reach.log:
                 if kept is None:
                     raise Refused(f"{run.cell}: a log of every operation needs a study folder")
-                options = msgspec.structs.replace(options, log=str(kept.log_of(run.index)))
+                log = kept.log_of(run.index)
+                # Of a run that was not finished; the engine writes over no file.
+                log.unlink(missing_ok=True)
+                options = msgspec.structs.replace(options, log=str(log))
             if reach.processes > 1:
                 text = run_in_processes(str(target.path), workload, options.to_json(), reach.processes, poll)
             else:

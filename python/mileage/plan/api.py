@@ -72,6 +72,8 @@ class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An operation that has not completed after this long ends the run as failed; 0 for never."""
     log: str | None = None
     """Every operation is written to this file; execute names it, in the study folder."""
+    interval_ns: int = 0
+    """Length of the first intervals over time; 0 for the engine's own."""
 
     def to_json(self) -> str:
         """The JSON text that the Rust side reads."""

@@ -22,6 +22,8 @@ from mileage.plan.workload import THREADS_MAX, Files, Sync
 
 Cache = Literal["direct", "cold", "warm"]
 CPUS_MAX: Final = 4096
+INTERVAL_MIN_NS: Final = 10_000_000
+INTERVAL_MAX_NS: Final = 3_600_000_000_000
 
 
 class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +73,8 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An operation that takes longer ends the run as failed, such as "30 s"."""
     log: bool | None = None
     """Whether every operation is written to a file in the study folder."""
+    interval: str | None = None
+    """Length of the first intervals over time, "10 ms" to "1 h"; it doubles when a run outlasts 512 of them."""
     processes: int | None = None
     """Processes over which the threads are spread; at most as many as there are threads."""
 
@@ -78,7 +82,7 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 HOW_KEYS: Final = How.__struct_fields__
 _NO_USE: Final = {
     "virtual": (
-        ("api", "cache", "dsync", "pin", "timeout", "log", "processes"),
+        ("api", "cache", "dsync", "pin", "timeout", "log", "interval", "processes"),
         "a virtual drive is reached without calls, cache and processors",
     ),
     "null": (
@@ -120,6 +124,7 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
         ("think", how.think, sizes.parse_time_ns),
         ("warm_up", how.warm_up, sizes.parse_time_ns),
         ("timeout", how.timeout, sizes.parse_time_ns),
+        ("interval", how.interval, read_interval_ns),
     )
     for key, text, read in readers:
         if text is not None:
@@ -143,6 +148,14 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
         yield "log", "is written by one process; leave processes or log out"
     if how.sync_every and how.sync == "none":
         yield "sync_every", 'has no effect with sync = "none"; choose fsync or fdatasync'
+
+
+def read_interval_ns(text: str) -> int:
+    """The first length of a series' intervals. Raises ValueError outside of what the engine takes."""
+    interval_ns = sizes.parse_time_ns(text)
+    if not INTERVAL_MIN_NS <= interval_ns <= INTERVAL_MAX_NS:
+        raise ValueError(f'found "{text}", expected a time from 10 ms to 1 h')
+    return interval_ns
 
 
 def has_no_effect(how: How, kind: str) -> tuple[str, str] | None:
@@ -179,8 +192,10 @@ def reach_of(how: How, kind: str, cache: str, depth: int) -> Reach | None:
     if kind == "virtual":
         return None
     pins = how.pin or ()
+    interval_ns = 0 if how.interval is None else read_interval_ns(how.interval)
     if kind == "null":
-        return Reach(EngineOptions(api="null", pin_cpus=pins), processes=how.processes or 1)
+        options = EngineOptions(api="null", pin_cpus=pins, interval_ns=interval_ns)
+        return Reach(options, processes=how.processes or 1)
     api = read_api(how.api) if how.api is not None else (URING if depth > 1 else "positioned")
     cache = how.cache or cache
     options = EngineOptions(
@@ -189,5 +204,6 @@ def reach_of(how: How, kind: str, cache: str, depth: int) -> Reach | None:
         dsync=how.dsync or False,
         pin_cpus=pins,
         timeout_ns=0 if how.timeout is None else sizes.parse_time_ns(how.timeout),
+        interval_ns=interval_ns,
     )
     return Reach(options, cold=cache == "cold", log=how.log or False, processes=how.processes or 1)
