@@ -4,6 +4,7 @@ use super::super::shadow::Shadow;
 use super::{Demand, Map, Medium, NOWHERE};
 use crate::flash::cells::Cells;
 use crate::flash::counters::Counters;
+use crate::flash::map::tests::audit as audit_map;
 use crate::flash::map::{Geometry, Rules};
 use crate::flash::timing::Clocks;
 use crate::profile::Profile;
@@ -148,6 +149,7 @@ impl Bench {
 
     /// All is read back, the map's pages too; what is cached and what that cost is what the list says.
     fn audit(&self) {
+        audit_map(&self.demand.map);
         self.watch.shadow.compare(&self.demand.map.forward);
         assert_eq!(self.demand.entries().collect::<Vec<_>>(), self.oracle.held);
         let counters = &self.medium.counters;

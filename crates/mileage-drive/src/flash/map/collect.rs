@@ -61,9 +61,8 @@ impl Map {
             let key = |block: &u32| (-self.stale_count[*block as usize], self.erases[*block as usize]);
             return self.candidates(unit, stream).min_by_key(key).unwrap_or_default();
         }
-        if stream.is_some() {
-            let stale = |block: &u32| -self.stale_count[*block as usize];
-            return self.candidates(unit, stream).min_by_key(stale).unwrap_or_default();
+        if let Some(stream) = stream {
+            return self.emptiest_of(unit, stream);
         }
         let groups = self.groups_of(unit);
         let counts = &self.group_best[groups.clone()];
@@ -137,29 +136,37 @@ impl Map {
     /// Copy the valid pages of a block to the frontiers of their streams; how many. One erased block is opened for them
     /// at most: when both frontiers are full the pages of either stream go there.
     fn copy_by_heat<C: Cells>(&mut self, from: u32, unit: u32, cells: &mut C) -> u32 {
-        let (pages, mut moved, mut opened) = (self.geometry.pages, 0, false);
-        for page in from * pages..(from + 1) * pages {
-            let (word, bit) = self.word_of(page, from);
-            if self.stale[word] >> bit & 1 == 1 {
-                continue;
+        let (pages, words) = (self.geometry.pages, self.geometry.words());
+        let (mut moved, mut opened) = (0, false);
+        for word in 0..words {
+            let mut live = !self.stale[(from * words + word) as usize];
+            if pages - 64 * word < 64 {
+                live &= (1 << (pages - 64 * word)) - 1;
             }
-            let logical = self.reverse[page as usize];
-            let mut slot = 2 * unit + u32::from(self.heat.stream_of(logical));
-            if self.frontiers[slot as usize].left == 0 {
-                if opened {
-                    slot ^= 1;
-                } else {
-                    self.take_free(slot);
-                    opened = true;
+            let first = from * pages + 64 * word;
+            // All marks are looked up before any of them decides, so that the look-ups overlap.
+            let hot = self.hot_of(first, live);
+            while live != 0 {
+                let bit = live.trailing_zeros();
+                live &= live - 1;
+                let mut slot = 2 * unit + u32::from(hot >> bit & 1 == 0);
+                if self.frontiers[slot as usize].left == 0 {
+                    if opened {
+                        slot ^= 1;
+                    } else {
+                        self.take_free(slot);
+                        opened = true;
+                    }
                 }
+                let frontier = &mut self.frontiers[slot as usize];
+                let target = (frontier.open + 1) * pages - frontier.left;
+                frontier.left -= 1;
+                let logical = self.reverse[(first + bit) as usize];
+                self.reverse[target as usize] = logical;
+                self.forward[logical as usize] = target;
+                cells.copied(first + bit, target);
+                moved += 1;
             }
-            let frontier = &mut self.frontiers[slot as usize];
-            let target = (frontier.open + 1) * pages - frontier.left;
-            frontier.left -= 1;
-            self.reverse[target as usize] = logical;
-            self.forward[logical as usize] = target;
-            cells.copied(page, target);
-            moved += 1;
         }
         moved
     }

@@ -83,12 +83,13 @@ impl Heat {
     #[inline]
     pub(super) fn stream_of(&self, logical: u32) -> u8 {
         let mark = u64::from(self.marks[logical as usize]);
-        if mark * self.marks.len() as u64 > HOT_TIMES * self.sum { HOT } else { COLD }
+        // No branch: HOT is 0, COLD is 1.
+        u8::from(mark * self.marks.len() as u64 <= HOT_TIMES * self.sum)
     }
 }
 
 /// What a unit's full blocks of one stream hold.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Held {
     blocks: u32,
     stale: u32,
@@ -97,22 +98,48 @@ struct Held {
 }
 
 impl Map {
+    /// Which of the pages from `first` on, of those that `live` names, hold hot data.
+    pub(super) fn hot_of(&self, first: u32, live: u64) -> u64 {
+        let (mut rest, mut hot) = (live, 0);
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            rest &= rest - 1;
+            let logical = self.reverse[(first + bit) as usize];
+            hot |= u64::from(self.heat.stream_of(logical) == HOT) << bit;
+        }
+        hot
+    }
+
+    fn counts_and_streams(&self, unit: u32) -> (&[i16], &[u8]) {
+        let stride = self.geometry.stride() as usize;
+        let blocks = unit as usize * stride..(unit as usize + 1) * stride;
+        (&self.stale_count[blocks.clone()], &self.heat.streams[blocks])
+    }
+
+    fn held(&self, unit: u32, stream: u8) -> Held {
+        let (counts, streams) = self.counts_and_streams(unit);
+        let mut held = Held { blocks: 0, stale: 0, most: 0 };
+        for (count, of) in counts.iter().zip(streams) {
+            let counted = *count >= 0 && *of == stream;
+            let count = if counted { *count } else { 0 };
+            held.blocks += u32::from(counted);
+            held.stale += count as u32;
+            held.most = held.most.max(count);
+        }
+        held
+    }
+
+    /// The unit's full block of a stream with the most stale pages, the lowest-numbered of equals.
+    pub(super) fn emptiest_of(&self, unit: u32, stream: u8) -> u32 {
+        let (counts, streams) = self.counts_and_streams(unit);
+        let most = self.held(unit, stream).most;
+        let index = counts.iter().zip(streams).position(|(count, of)| *count == most && *of == stream);
+        unit * self.geometry.stride() + index.unwrap_or(0) as u32
+    }
+
     /// The stream of a unit that has more than its share of stale pages.
     pub(super) fn stream_to_collect(&self, unit: u32) -> u8 {
-        let blocks = unit * self.geometry.stride()..(unit + 1) * self.geometry.stride();
-        let blocks = blocks.start as usize..blocks.end as usize;
-        let (counts, streams) = (&self.stale_count[blocks.clone()], &self.heat.streams[blocks]);
-        let [hot, cold] = [HOT, COLD].map(|stream| {
-            counts.iter().zip(streams).fold(Held::default(), |held, (count, of)| {
-                let counted = *count >= 0 && *of == stream;
-                let count = if counted { *count } else { 0 };
-                Held {
-                    blocks: held.blocks + u32::from(counted),
-                    stale: held.stale + count as u32,
-                    most: held.most.max(count),
-                }
-            })
-        });
+        let [hot, cold] = [HOT, COLD].map(|stream| self.held(unit, stream));
         let pages = self.geometry.pages;
         if hot.most.max(cold.most) as u32 == pages {
             return if hot.most > cold.most { HOT } else { COLD };

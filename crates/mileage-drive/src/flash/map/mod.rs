@@ -307,8 +307,10 @@ impl Map {
         for (place, page) in places.iter_mut().zip(logical) {
             *place = self.forward.get(*page as usize).copied().unwrap_or(NOWHERE);
         }
+        let heat = logical.iter().filter_map(|page| self.heat.marks.get(*page as usize));
+        let heat = heat.fold(0, |sum, mark| sum ^ u64::from(*mark));
         let mapped = places.iter().filter(|place| **place != NOWHERE);
-        mapped.fold(0, |sum, place| {
+        mapped.fold(heat, |sum, place| {
             let block = self.block_of(*place);
             sum ^ self.stale[self.word_of(*place, block).0] ^ self.stale_count[block as usize] as u64
         })
@@ -539,4 +541,4 @@ impl Map {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

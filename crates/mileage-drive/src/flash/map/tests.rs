@@ -49,7 +49,7 @@ fn use_of(map: &Map, unit: u32, index: u32) -> Use {
 
 /// Every invariant of the map, from scratch: forward and reverse agree, no page has two uses, and in every block free
 /// and valid and stale pages are all there are.
-fn audit(map: &Map) {
+pub(in crate::flash) fn audit(map: &Map) {
     let Geometry { units, blocks, replacements, pages, .. } = map.geometry;
     let mut valid: HashMap<u32, u32> = HashMap::new();
     let mut places = HashSet::new();
