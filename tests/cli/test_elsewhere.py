@@ -72,6 +72,7 @@ TYPED = [
     ("--pin 0,4000", "names processor 4000: this process may run on"),
     ("--threads 0", "--threads: found 0, expected a whole number from 1 to 1024"),
     ("--size 10MiB --record 3MiB", "--record: 3 MiB does not divide the work file of 10 MiB (--size)"),
+    ("--log no/such.csv", "--log no/such.csv: no is no folder; make it first"),
     ("--latency-target 99=1ms", "expected one of p50, p90, p99"),
     ("-w metadata.create --size 4KiB", "--size: has no effect on metadata.create; --record says how large"),
     ("-w iozone.write --for 2s", "--for: IOzone's tests end with their file; leave it out"),

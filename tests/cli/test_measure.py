@@ -220,6 +220,13 @@ def test_the_highest_rate_that_keeps_a_latency_is_searched() -> None:
     assert all(probe["kept"] is False for probe in found["search"]["probes"] if probe["rate"] > best)
 
 
+def test_the_run_at_the_rate_that_was_found_is_logged(tmp_path: Path) -> None:
+    there = ("-t", f"dir:{tmp_path}", "--size", "4MiB", "--operations", "200")
+    measured(*there, "--latency-target", "p99=10s", "--log", str(tmp_path / "log.csv"))
+    assert len((tmp_path / "log.csv").read_text().splitlines()) == 201
+    assert [path.name for path in tmp_path.iterdir()] == ["log.csv"]
+
+
 def test_a_latency_that_no_rate_keeps_is_said() -> None:
     text = measured(*DRIVE, "--operations", "500", "--latency-target", "p99=1us")
     assert "No rate keeps p99=1us" in text

@@ -40,6 +40,8 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
         refuse_existing(save)
     if given["log"] is not None and given["log"].exists():
         raise Refused(f"--log {given['log']}: exists; name a new file")
+    if given["log"] is not None and not given["log"].parent.is_dir():
+        raise Refused(f"--log {given['log']}: {given['log'].parent} is no folder; make it first")
     found = None
     if given["latency_target"] is not None:
         from mileage.cli.searched import print_nothing, searched

@@ -23,7 +23,8 @@ def searched(asked: Asked, given: dict[str, Any]) -> Found:
     goal = read_goal(given["latency_target"])
     if given["rate"] is not None:
         raise Refused("--latency-target searches the rate itself; leave --rate out")
-    closed = msgspec.structs.replace(asked, how=msgspec.structs.replace(asked.how, spacing=None))
+    # A log is one of the run at the rate that is found.
+    closed = msgspec.structs.replace(asked, how=msgspec.structs.replace(asked.how, spacing=None, log=None))
     plan = plan_of(one_off(closed), given["destroy"])
     quiet = given["as_json"]
     spacing: Spacing = "poisson" if given["poisson"] else "constant"
