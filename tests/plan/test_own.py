@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mileage import _core
-from mileage.plan import Study, TargetFacts, Workload, parse_study, resolve, to_toml
+from mileage.plan import Study, TargetFacts, Workload, describe, parse_study, resolve, to_toml
 from mileage.plan.api import ApiTable, EngineOptions, Uring, api_word, read_api
 from mileage.plan.content import (
     ContentTable,
@@ -292,3 +292,29 @@ def test_options_have_the_fields_that_the_engine_knows() -> None:
     for api in ("pread", "vectored:4", "stdio:4KiB", "uring:iopoll"):
         text = EngineOptions(api=read_api(api)).to_json()
         assert msgspec.json.decode(text, type=EngineOptions).to_json() == text
+
+
+def test_threads_are_spread_over_processes(directory: Facts, refusal: Callable[..., str]) -> None:
+    crew = 'record = "4KiB"\nthreads = 4\nprocesses = '
+    plan = resolve(study('pattern = "random"', f"{crew}2"), directory())
+    (cell,) = plan.cells
+    assert cell.reach is not None
+    assert cell.reach.processes == 2
+    assert "4 threads in 2 processes" in describe(plan, 200)
+    assert resolve(parse_study(to_toml(plan.study), "own.toml"), directory()).hash == plan.hash
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("processes = 5", "it.processes: found 5, expected at most the 4 threads that they share"),
+        ("processes = 0", "it.processes: found 0, expected a whole number from 1 to 1024"),
+        ("processes = 2\nlog = true", "it.log: is written by one process"),
+        ('processes = 2\nreads = 50\nverify = "all"', "it.verify: has no use with 2 processes"),
+    ],
+)
+def test_processes_that_make_no_sense_are_refused(
+    directory: Facts, refusal: Callable[..., str], keys: str, words: str
+) -> None:
+    text = f'record = "4KiB"\nthreads = 4\n{keys}'
+    assert words in refusal(lambda: resolve(study('pattern = "random"', text), directory()))

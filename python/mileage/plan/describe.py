@@ -84,11 +84,12 @@ def _title(plan: Plan, torture: str) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    told = cell.title if cell.workload is None else _io(cell.workload, cell.title)
+    processes = cell.reach.processes if cell.reach is not None else 1
+    told = cell.title if cell.workload is None else _io(cell.workload, cell.title, processes)
     return f"{cell.label}: {told}; {', '.join(cell.metrics)}; {_count(cell.blocks, 'block')}"
 
 
-def _io(workload: Workload, title: str = "") -> str:
+def _io(workload: Workload, title: str = "", processes: int = 1) -> str:
     title = title or workload.in_words
     limits = []
     if workload.stop.bytes is not None:
@@ -98,7 +99,8 @@ def _io(workload: Workload, title: str = "") -> str:
     if workload.stop.time_ns is not None:
         limits.append(f"{workload.stop.time_ns / 1e9:g} s")
     outstanding = f", depth {workload.depth}" if workload.depth > 1 else ""
-    threads = f"{_count(workload.threads, 'thread')}{outstanding}"
+    together = f" in {processes} processes" if processes > 1 else ""
+    threads = f"{_count(workload.threads, 'thread')}{together}{outstanding}"
     return f"{title}, {format_bytes(workload.record_bytes)}, {threads}, {' or '.join(limits)}"
 
 
