@@ -2,13 +2,13 @@
 //! once the target lets go.
 
 use crate::faults_server::{Answer, Asked, FILE_BYTES, Server, from, is_open, nth};
-use crate::scratch::{finish, folder, for_seconds, plain};
+use crate::freezing::Freezable;
+use crate::scratch::{finish, for_seconds, plain};
 use mileage_engine::{Api, Options, start};
 use mileage_measure::RunRecord;
 use mileage_workload::{Load, PatternKind, Stop, Sync, Think, Workload};
 use rustix::io::Errno;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 const TIMEOUT_NS: u64 = 300_000_000;
@@ -168,31 +168,16 @@ fn waiting_for_the_next_operation_is_not_a_stuck_one() {
 
 #[test]
 fn a_file_system_that_is_frozen_lets_no_thread_go_and_the_run_ends_all_the_same() {
-    let test = "a_file_system_that_is_frozen";
-    let folder = folder();
-    let (image, at) = (folder.path().join("image"), folder.path().join("at"));
-    std::fs::create_dir(&at).unwrap();
-    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
-    let done = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
-    if !done(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image)) {
-        return eprintln!("skipped {test}: no mkfs.ext4");
-    }
-    if !done(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&at)) {
-        return eprintln!("skipped {test}: no loop devices, or not root");
-    }
-    let path = at.join("data");
+    let Some(target) = Freezable::ext4("a_file_system_that_is_frozen") else { return };
+    let path = target.point().join("data");
     std::fs::write(&path, vec![1; 4 << 20]).unwrap();
     let workload = Workload { pattern: PatternKind::Random, threads: 2, stop: for_seconds(600), ..plain() };
     let handle = start(workload, options(&path)).unwrap();
     std::thread::sleep(Duration::from_millis(100));
-    // Should this process be killed meanwhile, it could not end before the thaw.
-    let thaw = Command::new("sh").args(["-c", "sleep 60; fsfreeze -u \"$0\" 2>/dev/null"]).arg(&at).spawn();
-    assert!(done(Command::new("fsfreeze").arg("-f").arg(&at)));
+    target.freeze();
     let finished = handle.wait(HANGS);
-    // Whatever came of it, the file system must be thawed, or nothing here can be unmounted.
-    assert!(done(Command::new("fsfreeze").arg("-u").arg(&at)));
-    let mut thaw = thaw.unwrap();
-    thaw.kill().and_then(|()| thaw.wait()).unwrap();
+    // Whatever came of it, it must be thawed, or nothing here can be unmounted.
+    assert!(target.thaw());
     let record = finished.expect("it does not hang").unwrap().record;
     assert_eq!(record.error.unwrap().kind, "TIMEOUT");
     assert!(record.ops_written > 0);
@@ -201,5 +186,4 @@ fn a_file_system_that_is_frozen_lets_no_thread_go_and_the_run_ends_all_the_same(
         assert!(began.elapsed() < HANGS, "a thread outlives the thaw");
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(done(Command::new("umount").arg(&at)), "nothing of the run holds the file system");
 }

@@ -9,6 +9,7 @@ mod faults_never;
 mod faults_server;
 mod faults_stall;
 mod faults_wrong;
+mod freezing;
 mod layout;
 mod log;
 mod measured;

@@ -1,14 +1,14 @@
 //! `io_uring`: the contract of execution at depth, what is refused, and what ends a run.
 
 use crate::conformance::{TARGET_BYTES, drive, seed};
+use crate::freezing::Freezable;
 use crate::scratch::{file_of, finish, for_seconds, has_direct, plain, run};
 use mileage_engine::{Api, Options, start, start_observed};
 use mileage_workload::conformance::{Scope, check};
 use mileage_workload::{Completion, Observer, PatternKind, Stop, Sync, Verify, Workload};
 use std::os::unix::fs::FileExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const REGISTERED: Api = Api::Uring { registered: true, batch: 0, sqpoll: false, iopoll: false };
@@ -165,64 +165,36 @@ fn a_full_file_system_ends_the_run_as_such() {
     assert!(unmounted.success(), "a run that has ended holds its target no longer");
 }
 
-/// Something mounted for a test. A frozen mount would stay if the test were killed, and whoever touches it would hang:
-/// a process beside the test thaws and unmounts it when the test is gone, or after two minutes.
-struct Mounted<'a> {
-    at: &'a Path,
-    keeper: Child,
-}
+/// Something mounted for a test.
+struct Mounted<'a>(&'a Path);
 
 impl<'a> Mounted<'a> {
     fn of(what: &[&str], at: &'a Path) -> Option<Self> {
-        // It begins to wait before there is anything to undo. The end of its input is the end of the test.
-        let keeper = Command::new("sh")
-            .args(["-c", r#"timeout 120 cat; fsfreeze -u "$0"; umount -l "$0""#])
-            .arg(at)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        let mount = Self { at, keeper };
         let mounted = Command::new("mount").args(what).arg(at).status().is_ok_and(|status| status.success());
         if !mounted {
             eprintln!("skipped: mounting needs root");
         }
-        mounted.then_some(mount)
+        mounted.then_some(Self(at))
     }
 }
 
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {
-        let _ = Command::new("fsfreeze").arg("-u").arg(self.at).output();
-        let _ = Command::new("umount").arg("-l").arg(self.at).output();
-        // It finds nothing left to undo.
-        drop(self.keeper.stdin.take());
-        let _ = self.keeper.wait();
+        let _ = Command::new("umount").arg("-l").arg(self.0).output();
     }
 }
 
 #[test]
 fn a_target_that_stops_answering_ends_the_run_in_time() {
-    let folder = crate::scratch::folder();
-    let (image, at) = (folder.path().join("image"), folder.path().join("at"));
-    std::fs::create_dir(&at).unwrap();
-    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
-    let made = Command::new("/sbin/mkfs.ext4").args(["-q", "-F"]).arg(&image).status();
-    if !made.is_ok_and(|status| status.success()) {
-        eprintln!("skipped a_target_that_stops_answering_ends_the_run_in_time: no mkfs.ext4");
-        return;
-    }
-    let Some(_mount) = Mounted::of(&["-o", "loop", image.to_str().unwrap()], &at) else { return };
-    let path = at.join("data");
+    let Some(target) = Freezable::ext4("a_target_that_stops_answering_ends_the_run_in_time") else { return };
+    let path = target.point().join("data");
     std::fs::write(&path, vec![1; 4 << 20]).unwrap();
     let workload = Workload { pattern: PatternKind::Random, depth: 4, stop: for_seconds(60), ..plain() };
     let options = Options { timeout_ns: 300_000_000, ..over_ring(&path) };
     let handle = start(workload, options).unwrap();
     std::thread::sleep(Duration::from_millis(200));
     // Writes into a frozen file system wait, and nothing but a thaw wakes them.
-    assert!(Command::new("fsfreeze").arg("-f").arg(&at).status().unwrap().success());
+    target.freeze();
     let frozen = Instant::now();
     let record = finish(&handle).unwrap().record;
     assert!(frozen.elapsed() < Duration::from_secs(5), "{:?}", frozen.elapsed());

@@ -205,7 +205,11 @@ impl Drop for Ring {
             self.cancel();
         }
         if self.outstanding > 0 {
-            // Leaked: the kernel may still write there.
+            // The buffers are leaked: the kernel may still write there. The queues are memory of the kernel's own, and
+            // left mapped they would hold the target as long as this process lives, even when the operations have come
+            // back at last. The file is closed with the thread, which nobody waits for.
+            // SAFETY: dropped here and nowhere else, and nothing refers to them any more.
+            unsafe { ManuallyDrop::drop(&mut self.queues) };
             return;
         }
         if self.registered {
