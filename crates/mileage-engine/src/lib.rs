@@ -3,7 +3,8 @@
 //!
 //! [`start`] refuses what the target cannot honour, then returns a [`Handle`] at once; every thread turns its own
 //! [`Execution`](mileage_workload::Execution) with the wall clock. [`lay_out`] fills a file so that reads hit real
-//! extents.
+//! extents. [`start_metadata`] does a [`Metadata`](mileage_workload::Metadata) workload in a directory, [`start_iozone`]
+//! a set of IOzone's tests; both answer a [`Job`]. [`Generator`] makes what a workload writes, without a run.
 //!
 //! # What is timed
 //! The clock is the processor's invariant time stamp counter where the kernel keeps time by it, else

@@ -1,8 +1,8 @@
 //! The bytes of one thread's operations: where reads put them, where writes take them, how they are compared.
 //!
 //! `fill` makes what is written, `wide` with the processor's widest vectors; `verify` compares what is read, `laps`
-//! knows which writing a place holds; `sample` keeps some of what was written, `prints` counts different blocks, `pack` compresses after the run;
-//! `generator` does the same without a run.
+//! knows which writing a place holds; `sample` keeps some of what was written, `prints` counts different blocks, `pack`
+//! compresses after the run; `generator` does the same without a run.
 
 mod fill;
 mod generator;
