@@ -306,6 +306,14 @@ def test_processes_that_make_no_sense_are_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_iozone_does_otherwise_is_noted(tmp_path: Path) -> None:
+    stride = ("-t", f"dir:{tmp_path}", "-w", "iozone.stride_read", "--record", "64KiB", "--size", "4MiB")
+    assert "note:" not in measured(*stride)
+    text = measured(*stride, "--fidelity")
+    assert "of 64 records IOzone reads 62 and some of them again" in " ".join(text.split())
+    assert is_narrow(text)
+
+
 def test_iozones_tests_and_metadata_leave_nothing_behind(tmp_path: Path) -> None:
     there = ("-t", f"dir:{tmp_path}")
     found = cells(*there, "--size", "4MiB", "--vary", "workload=iozone.write,iozone.reread", "--repeat", "2")
