@@ -9,15 +9,16 @@ from tests.house.repository import CRATES, ROOT, crates, files, manifest, name_o
 #: Each crate and all the crates of the house it may depend on.
 MAY_KNOW = {
     "mileage-units": set(),
+    "mileage-memory": set(),
     "mileage-workload": {"units"},
     "mileage-measure": {"units"},
     "mileage-engine": {"units", "workload", "measure"},
-    "mileage-drive": {"units", "workload", "measure"},
+    "mileage-drive": {"units", "memory", "workload", "measure"},
     "mileage-host": {"units", "workload", "measure", "drive"},
     "mileage-export": {"units", "workload", "measure", "drive"},
     "mileage-python": {"units", "workload", "measure", "engine", "drive", "host", "export"},
 }
-UNSAFE_ALLOWED = {"mileage-engine", "mileage-export", "mileage-python"}
+UNSAFE_ALLOWED = {"mileage-engine", "mileage-export", "mileage-memory", "mileage-python"}
 CLOCK_BANNED = {"mileage-workload", "mileage-drive", "mileage-host"}
 PURE_DEPENDENCIES = {"serde", "thiserror", "rand", "rand_xoshiro"}
 LINES_PER_FUNCTION_MAX = 70

@@ -177,7 +177,7 @@ fn counters_and_prefetch<D: BlockDevice>(seed: u64, mut device: D, mut other: D)
                 offset_bytes: request.offset_bytes,
             })
             .collect();
-        other.prefetch(&ahead);
+        other.prefetch(&ahead, &ahead[..ahead.len() / 2]);
         holds(completions(&mut device, &batch) == completions(&mut other, &batch), "looking ahead changed times")?;
         let now = read(&device);
         holds(now.iter().zip(&before).all(|(now, before)| now >= before), "a counter went down")?;

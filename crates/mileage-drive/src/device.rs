@@ -138,10 +138,10 @@ pub trait BlockDevice {
         out.extend(batch.iter().map(|request| self.submit_one(request)));
     }
 
-    /// These operations will be submitted soon, in this order, as far as is known: a device may use it to be
-    /// simulated faster. It changes no result.
-    fn prefetch(&mut self, upcoming: &[Op]) {
-        let _ = upcoming;
+    /// The operations of `later` will be submitted in a while, those of `soon`, which were told as `later` before, in
+    /// a few operations' time, as far as is known: a device may use it to be simulated faster. It changes no result.
+    fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
+        let _ = (later, soon);
     }
 
     /// Names of the counters, in the order of [`BlockDevice::counters`].

@@ -18,6 +18,11 @@ const INTERVAL_NS: u64 = 1_000_000;
 /// Progress is told, and an interrupt seen, every so many operations of a page; longer operations count for more.
 const WORK_BETWEEN_REPORTS: u64 = 1 << 16;
 
+/// A device is told of operations so long before they are submitted, in operations of the thread: once for what takes
+/// long to prepare, and again for what depends on that.
+const LATER: usize = 24;
+const SOON: usize = 8;
+
 /// Why a workload cannot run on a device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -117,11 +122,33 @@ const IDLE: Outstanding = Outstanding {
 struct Thread {
     execution: Execution,
     record: ThreadRecord,
-    /// Operations to be issued that the device has already been told of.
-    foretold: usize,
+    foretold: Foretold,
     /// First counted submission.
     first_ns: u64,
     last_ns: u64,
+}
+
+/// How many of a thread's next operations the device has been told of.
+#[derive(Default)]
+struct Foretold {
+    later: usize,
+    soon: usize,
+}
+
+impl Foretold {
+    /// Tell the device of what comes, as far as it has not been told.
+    #[inline]
+    fn tell(&mut self, upcoming: &[Op], device: &mut impl BlockDevice) {
+        let (later, soon) = (upcoming.len().min(LATER), upcoming.len().min(SOON));
+        device.prefetch(upcoming.get(self.later..later).unwrap_or(&[]), upcoming.get(self.soon..soon).unwrap_or(&[]));
+        (self.later, self.soon) = (self.later.max(later), self.soon.max(soon));
+    }
+
+    /// So many of them were issued.
+    #[inline]
+    fn issued(&mut self, count: usize) {
+        (self.later, self.soon) = (self.later.saturating_sub(count), self.soon.saturating_sub(count));
+    }
 }
 
 #[derive(Default)]
@@ -187,7 +214,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         let threads: Result<Vec<Thread>, mileage_workload::Error> = (0..workload.threads)
             .map(|thread| {
                 let execution = Execution::new(workload, thread)?;
-                let (record, foretold) = (ThreadRecord::default(), 0);
+                let (record, foretold) = (ThreadRecord::default(), Foretold::default());
                 Ok(Thread { execution, record, foretold, first_ns: NEVER, last_ns: start_ns })
             })
             .collect();
@@ -294,18 +321,14 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
     #[inline]
     fn step(&mut self, thread: u32, now_ns: u64) -> Step {
         let Thread { execution, foretold, .. } = &mut self.threads[thread as usize];
-        if *foretold == 0 {
-            let upcoming = execution.upcoming();
-            self.device.prefetch(upcoming);
-            *foretold = upcoming.len();
-        }
+        foretold.tell(execution.upcoming(), self.device);
         self.ops.clear();
         let step = execution.next(now_ns, &mut self.ops);
         if step != Step::Issue {
             return step;
         }
         let counted = execution.counted();
-        *foretold = foretold.saturating_sub(self.ops.len());
+        foretold.issued(self.ops.len());
         if counted && self.threads[thread as usize].first_ns == NEVER {
             self.begin(thread, now_ns);
         }

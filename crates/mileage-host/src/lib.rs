@@ -155,8 +155,8 @@ impl<D: BlockDevice> BlockDevice for PassThrough<D> {
         self.device.submit_one(request)
     }
 
-    fn prefetch(&mut self, upcoming: &[Op]) {
-        self.device.prefetch(upcoming);
+    fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
+        self.device.prefetch(later, soon);
     }
 
     fn counter_names(&self) -> &'static [&'static str] {

@@ -38,7 +38,7 @@ use counters::{COUNTER_NAMES, Counters, GAUGE_NAMES, SERIES_NAMES};
 use demand::Demand;
 use map::{Geometry, Map, Rules};
 use medium::Medium;
-use mileage_workload::Op;
+use mileage_workload::{Op, OpKind};
 use timing::Clocks;
 
 const SECTOR_BYTES: u32 = 512;
@@ -290,14 +290,13 @@ impl BlockDevice for FlashDrive {
     }
 
     #[inline]
-    fn prefetch(&mut self, upcoming: &[Op]) {
+    fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
         let Some(map) = self.layer.map() else { return };
-        let mut pages = [0; 64];
-        for ops in upcoming.chunks(pages.len()) {
-            for (page, op) in pages.iter_mut().zip(ops) {
-                *page = (op.offset_bytes >> self.page_shift) as u32;
-            }
-            std::hint::black_box(map.touch(&pages[..ops.len()]));
+        for op in later {
+            map.begin_look_up(op.offset_bytes >> self.page_shift);
+        }
+        for op in soon.iter().filter(|op| op.kind != OpKind::Read) {
+            map.begin_overwrite(op.offset_bytes >> self.page_shift);
         }
     }
 

@@ -27,6 +27,7 @@ use super::cells::Cells;
 use crate::profile::Profile;
 use crate::profile::policies::{Allocation, Frontiers, Victim};
 use heat::Heat;
+use mileage_memory::{begin_load, in_large_pages};
 pub(crate) use wear::Wear;
 
 /// Not a page, not a block.
@@ -258,15 +259,17 @@ impl Map {
         let units: Vec<Unit> = rules.factory_bad.iter().map(unit).collect();
         let free_blocks = units.iter().map(|unit| unit.blocks).sum();
         let hot_cold = rules.frontiers == Frontiers::HotCold;
+        let mut forward = in_large_pages(Vec::with_capacity(geometry.logical as usize));
+        forward.resize(geometry.logical as usize, NOWHERE);
         Self {
             heat: if hot_cold { Heat::new(&geometry) } else { Heat::default() },
             geometry,
             rules,
             by_pages: Divider::new(geometry.pages),
             by_stride: Divider::new(geometry.stride()),
-            forward: vec![NOWHERE; geometry.logical as usize],
-            reverse: vec![0; blocks * geometry.pages as usize],
-            stale: vec![0; blocks * geometry.words() as usize],
+            forward,
+            reverse: in_large_pages(vec![0; blocks * geometry.pages as usize]),
+            stale: in_large_pages(vec![0; blocks * geometry.words() as usize]),
             stale_count: vec![NO_VICTIM; blocks],
             group_best: vec![NO_VICTIM; blocks / GROUP as usize],
             frontiers: vec![Frontier { open: NOWHERE, left: 0 }; 2 * geometry.units as usize],
@@ -299,21 +302,25 @@ impl Map {
         (page != NOWHERE).then(|| self.by_stride.divide(self.block_of(page)))
     }
 
-    /// Bring the entries that a write of these pages (the first 64) needs into the cache: first all places, so that
-    /// their loads overlap, then the marks and counts of what is there. The sum keeps the loads from being dropped.
+    /// A logical page will be looked up in a while.
     #[inline]
-    pub(crate) fn touch(&self, logical: &[u32]) -> u64 {
-        let mut places = [NOWHERE; 64];
-        for (place, page) in places.iter_mut().zip(logical) {
-            *place = self.forward.get(*page as usize).copied().unwrap_or(NOWHERE);
+    pub(crate) fn begin_look_up(&self, logical: u64) {
+        begin_load(&self.forward, logical as usize);
+        if self.rules.frontiers == Frontiers::HotCold {
+            begin_load(&self.heat.marks, logical as usize);
         }
-        let heat = logical.iter().filter_map(|page| self.heat.marks.get(*page as usize));
-        let heat = heat.fold(0, |sum, mark| sum ^ u64::from(*mark));
-        let mapped = places.iter().filter(|place| **place != NOWHERE);
-        mapped.fold(heat, |sum, place| {
-            let block = self.block_of(*place);
-            sum ^ self.stale[self.word_of(*place, block).0] ^ self.stale_count[block as usize] as u64
-        })
+    }
+
+    /// A logical page whose place has been loaded by now will be overwritten soon.
+    #[inline]
+    pub(crate) fn begin_overwrite(&self, logical: u64) {
+        if let Some(page) = self.forward.get(logical as usize)
+            && *page != NOWHERE
+        {
+            let block = self.block_of(*page);
+            begin_load(&self.stale, self.word_of(*page, block).0);
+            begin_load(&self.stale_count, block as usize);
+        }
     }
 
     /// Word and bit of a page's stale mark.
