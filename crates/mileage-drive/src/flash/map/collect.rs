@@ -212,7 +212,7 @@ impl Map {
         self.stale[(block * words) as usize..((block + 1) * words) as usize].fill(0);
         self.stale_count[block as usize] = NO_VICTIM;
         self.refresh_group(block / GROUP);
-        self.erases[block as usize] = self.erases[block as usize].saturating_add(1);
+        self.wear(block);
         cells.erased(block);
     }
 

@@ -38,6 +38,7 @@ impl Map {
     pub(crate) fn derive(&mut self) -> bool {
         let Geometry { units, pages, .. } = self.geometry;
         let words = self.geometry.words();
+        self.refresh_wear();
         self.free_blocks = (0..units).map(|unit| self.free_of(unit)).sum();
         for unit in 0..units {
             let state = &self.units[unit as usize];

@@ -28,6 +28,7 @@ use crate::profile::Profile;
 use crate::profile::policies::{Allocation, Frontiers, Victim};
 use heat::Heat;
 use mileage_memory::{begin_load, in_large_pages};
+use wear::EraseSpread;
 pub(crate) use wear::Wear;
 
 /// Not a page, not a block.
@@ -232,6 +233,8 @@ pub(crate) struct Map {
     pub(super) opened_at: Vec<u64>,
     /// Times every block was erased.
     pub(super) erases: Vec<u32>,
+    /// Their least and most, by group of blocks.
+    group_erases: Vec<EraseSpread>,
     /// State of the draws of victims.
     pub(super) draws: u64,
     /// Erased blocks of all units, and the least there ever were.
@@ -282,6 +285,7 @@ impl Map {
             written: 0,
             opened_at: vec![0; blocks],
             erases: vec![0; blocks],
+            group_erases: vec![EraseSpread::default(); blocks / GROUP as usize],
             draws: 0,
             free_blocks,
             free_blocks_least: free_blocks,

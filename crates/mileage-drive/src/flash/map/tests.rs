@@ -96,6 +96,11 @@ pub(in crate::flash) fn audit(map: &Map) {
         let counts = &map.stale_count[group * GROUP as usize..(group + 1) * GROUP as usize];
         assert_eq!(Some(best), counts.iter().max(), "group {group}");
     }
+    let in_service = (0..units).flat_map(|unit| (0..blocks + replacements).map(move |index| (unit, index)));
+    let in_service = in_service.filter(|(unit, index)| use_of(map, *unit, *index) != Use::OutOfService);
+    let erases = || in_service.clone().map(|(unit, index)| map.erases[(unit * map.geometry.stride() + index) as usize]);
+    let spread = map.erase_spread();
+    assert_eq!((Some(spread.least), Some(spread.most)), (erases().min(), erases().max()));
 }
 
 fn geometries() -> impl Strategy<Value = Geometry> {

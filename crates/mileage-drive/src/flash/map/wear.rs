@@ -1,6 +1,6 @@
 //! Wear: what a block endures, what replaces it, and how evenly erases are spread.
 
-use super::{Map, Profile};
+use super::{GROUP, Map, Profile};
 use crate::profile::policies::{EndOfLife, Levelling};
 
 /// The policies of wear.
@@ -45,7 +45,33 @@ pub(crate) struct EraseSpread {
     pub most: u32,
 }
 
+impl EraseSpread {
+    /// Of no block.
+    const NONE: Self = Self { least: u32::MAX, most: 0 };
+
+    fn of(erases: &[u32]) -> Self {
+        erases.iter().fold(Self::NONE, |spread, erases| spread.and(Self { least: *erases, most: *erases }))
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+}
+
 impl Map {
+    /// A block has been erased once more.
+    pub(super) fn wear(&mut self, block: u32) {
+        self.erases[block as usize] = self.erases[block as usize].saturating_add(1);
+        let group = (block / GROUP) as usize;
+        self.group_erases[group] = EraseSpread::of(&self.erases[group * GROUP as usize..(group + 1) * GROUP as usize]);
+    }
+
+    /// All erase counts may have changed.
+    pub(super) fn refresh_wear(&mut self) {
+        let groups = self.erases.chunks_exact(GROUP as usize).map(EraseSpread::of);
+        self.group_erases.iter_mut().zip(groups).for_each(|(spread, group)| *spread = group);
+    }
+
     /// An erased block waits to be used again, or is replaced when it is past its limit.
     pub(super) fn release(&mut self, block: u32) {
         let unit = block / self.geometry.stride();
@@ -67,19 +93,21 @@ impl Map {
 
     /// The least and the most erases of a block in service.
     pub(crate) fn erase_spread(&self) -> EraseSpread {
-        let mut spread = EraseSpread { least: u32::MAX, most: 0 };
+        let mut spread = EraseSpread::NONE;
         for (unit, state) in self.units.iter().enumerate() {
             let first = unit as u32 * self.geometry.stride();
             if state.bad.is_empty() {
-                let erases = &self.erases[first as usize..(first + state.blocks) as usize];
-                spread.least = erases.iter().fold(spread.least, |least, erases| least.min(*erases));
-                spread.most = erases.iter().fold(spread.most, |most, erases| most.max(*erases));
+                let behind = first + state.blocks;
+                let (group, groups_behind) = (first / GROUP, behind / GROUP);
+                let groups = &self.group_erases[group as usize..groups_behind as usize];
+                spread = groups.iter().fold(spread, |spread, group| spread.and(*group));
+                let rest = &self.erases[(groups_behind * GROUP) as usize..behind as usize];
+                spread = spread.and(EraseSpread::of(rest));
                 continue;
             }
             for block in first..first + state.blocks + state.bad.len() as u32 {
                 if !state.bad.contains(&block) {
-                    spread.least = spread.least.min(self.erases[block as usize]);
-                    spread.most = spread.most.max(self.erases[block as usize]);
+                    spread = spread.and(EraseSpread::of(&self.erases[block as usize..=block as usize]));
                 }
             }
         }
@@ -116,6 +144,7 @@ impl Map {
             }
         }
         fresh.worn_out = self.worn_out;
+        fresh.refresh_wear();
         *self = fresh;
     }
 }
