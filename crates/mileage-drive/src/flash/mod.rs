@@ -21,6 +21,7 @@ mod demand;
 mod map;
 mod medium;
 mod operations;
+mod queue;
 #[cfg(test)]
 mod shadow;
 mod state;

@@ -6,6 +6,7 @@
 mod bytes;
 mod mapping;
 
+use super::queue::Queue;
 use super::timing::{Array, Clocks, Share};
 use super::{COUNTER_NAMES, Counters, FlashDrive, Layer, Life};
 use crate::profile::Profile;
@@ -107,8 +108,9 @@ fn save_clocks(out: &mut Writer, clocks: &Clocks) {
         out.words([share.array, share.channel]);
     }
     out.words(clocks.buffer.iter().copied());
-    out.word(clocks.queue.taken.len() as u64);
-    out.words(clocks.queue.taken.iter().copied());
+    let taken = clocks.queue.taken();
+    out.word(taken.len() as u64);
+    out.words(taken);
 }
 
 /// A drive of this profile in the state that the bytes describe.
@@ -175,11 +177,9 @@ fn clocks(reader: &mut Reader, clocks: &mut Clocks) -> Result<(), StateError> {
     for instant in &mut clocks.buffer {
         *instant = reader.instant()?;
     }
-    let places = clocks.queue.free;
-    let taken = reader.below(u64::from(places) + 1, "more commands than the drive takes")?;
-    clocks.queue.free = places - taken as u32;
-    for _ in 0..taken {
-        clocks.queue.taken.push(reader.instant()?);
-    }
+    let places = clocks.queue.places();
+    let count = reader.below(u64::from(places) + 1, "more commands than the drive takes")?;
+    let taken: Result<Vec<u64>, StateError> = (0..count).map(|_| reader.instant()).collect();
+    clocks.queue = Queue::with_taken(places, taken?);
     Ok(())
 }

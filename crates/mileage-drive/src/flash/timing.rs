@@ -26,6 +26,7 @@
 //! Commands on the channel, suspension of programs and erases, copy-back inside a die, spread of cell times.
 
 use super::map::Opening;
+use super::queue::Queue;
 use crate::Profile;
 use crate::profile::policies::{Pace, PlaneWork};
 
@@ -62,47 +63,6 @@ impl Lane {
         }
         self.busy_ns = start + takes_ns;
         self.busy_ns
-    }
-}
-
-/// The places for commands. When no place is known to be free, the taken ones are looked through once; a queue that
-/// is seldom full costs next to nothing.
-#[derive(Clone, Debug)]
-pub(crate) struct Queue {
-    /// Places known to be free.
-    pub free: u32,
-    /// When each of the others becomes free, in no order.
-    pub taken: Vec<u64>,
-}
-
-impl Queue {
-    fn new(places: u32) -> Self {
-        Self { free: places, taken: Vec::with_capacity(places as usize) }
-    }
-
-    /// Take a place; the instant from which it is there, `now_ns` or later.
-    #[inline]
-    fn enter(&mut self, now_ns: u64) -> u64 {
-        if self.free > 0 {
-            self.free -= 1;
-            return now_ns;
-        }
-        self.wait(now_ns)
-    }
-
-    #[inline(never)]
-    fn wait(&mut self, now_ns: u64) -> u64 {
-        let places = self.taken.len();
-        self.taken.retain(|free_ns| *free_ns > now_ns);
-        let freed = places - self.taken.len();
-        if freed > 0 {
-            self.free = freed as u32 - 1;
-            return now_ns;
-        }
-        let (first, free_ns) =
-            self.taken.iter().copied().enumerate().min_by_key(|(_, free_ns)| *free_ns).unwrap_or((0, now_ns));
-        self.taken.swap_remove(first);
-        free_ns
     }
 }
 
@@ -255,7 +215,7 @@ impl Clocks {
     #[inline]
     pub(crate) fn end(&mut self, complete_ns: u64) {
         self.last_ns = self.last_ns.max(complete_ns);
-        self.queue.taken.push(complete_ns);
+        self.queue.leave(complete_ns);
     }
 
     /// When an array has done what it was asked; for work that waits for idle time.
