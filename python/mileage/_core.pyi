@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "check_drives", "check_workload", "content_saved", "drive_figures", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_share"]
+__all__ = ["BUILD_PROFILE", "Drive", "check_drives", "check_workload", "content_saved", "cpus_of_node", "drive_figures", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_share"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -125,6 +125,12 @@ def content_saved(workload: str) -> str:
     of it, as JSON. Takes some hundredths of a second. Raises `ValueError` when the workload cannot be done.
     """
 
+def cpus_of_node(node: SupportsIndex) -> list[int]:
+    """
+    The processors of a NUMA node, for the option `pin_cpus`. Raises `mileage.errors.Refused` when the machine has no such
+    node.
+    """
+
 def drive_figures(profile: str) -> list[tuple[str, str, str, str]]:
     """
     The figures of a drive profile (TOML): name, value, source and confidence of each. Raises
@@ -174,8 +180,8 @@ def run_file(path: str | PathLike[str], workload: str, options: str = "{}", poll
     """
     Do a workload (JSON) on the existing file or block device at `path` and return its record (JSON).
 
-    `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `create`; what is left
-    out is off. `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted.
+    `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `interval_ns`, `create`;
+    what is left out is off. `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted.
     An I/O error stands in the record. `audit` beside it has the kernel's own count of bytes and calls for each worker
     thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when the file, the workload or the
     options cannot be used, and `OSError` when the run is void.

@@ -197,6 +197,7 @@ def audits(plan: Plan, runs: list[dict[str, Any]]) -> tuple[Audit, ...]:
 def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:
     record = entry["record"]
     threads = record.get("audit")
+    device = record.get("usage", {}).get("device")
     return RunFacts(
         cell=str(entry["cell"]),
         latency_sum_ns=sum(record["latency"][kind]["sum_ns"] for kind in ("read", "write")),
@@ -205,6 +206,7 @@ def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:
         bytes_read=record["bytes_read"],
         bytes_written=record["bytes_written"],
         fetched_bytes=sum(thread["read_bytes"] for thread in threads) if threads else None,
+        device_bytes=device["read_bytes"] + device["write_bytes"] if device else None,
     )
 
 

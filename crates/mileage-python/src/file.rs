@@ -20,8 +20,8 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// Do a workload (JSON) on the existing file or block device at `path` and return its record (JSON).
 ///
-/// `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `create`; what is left
-/// out is off. `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted.
+/// `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `interval_ns`, `create`;
+/// what is left out is off. `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted.
 /// An I/O error stands in the record. `audit` beside it has the kernel's own count of bytes and calls for each worker
 /// thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when the file, the workload or the
 /// options cannot be used, and `OSError` when the run is void.
@@ -80,6 +80,13 @@ pub fn merge_shares(workload: &str, shares: Vec<String>) -> PyResult<String> {
         .map_err(|cause| PyValueError::new_err(format!("share: {cause}")))?;
     let finished = mileage_engine::merge_shares(&parse_workload(workload)?, &shares).map_err(wrap)?;
     to_json(&Audited { record: &finished.record, audit: &finished.audit })
+}
+
+/// The processors of a NUMA node, for the option `pin_cpus`. Raises `mileage.errors.Refused` when the machine has no such
+/// node.
+#[pyfunction]
+pub fn cpus_of_node(node: u32) -> PyResult<Vec<u32>> {
+    mileage_engine::cpus_of_node(node).map_err(wrap)
 }
 
 /// The options (JSON) of a run on `path`.

@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use crate::drive::{PyDrive, check_drives, drive_figures, drive_title};
     #[pymodule_export]
-    use crate::file::{make_meeting, merge_shares, run_file, run_share};
+    use crate::file::{cpus_of_node, make_meeting, merge_shares, run_file, run_share};
     #[pymodule_export]
     use crate::job::{differences_of_iozone, run_iozone, run_metadata};
     #[pymodule_export]

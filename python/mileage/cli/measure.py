@@ -68,7 +68,7 @@ from mileage.cli.elsewhere import Command, whole_rate
     "--log", type=click.Path(path_type=Path), metavar="FILE", help="Write every operation to a CSV file."
 )
 @click.option("--interval", metavar="TIME", help="With --save: first intervals over time, 10ms to 1h.")
-@click.option("--pin", metavar="CPUS", help="Processors of the threads, such as 0,2.")
+@click.option("--pin", metavar="CPUS", help="Processors of the threads: 0,2 or node0.")
 @click.option("--fidelity", is_flag=True, help="IOzone's tests as IOzone does them, not as they are named.")
 @click.option("--seed", type=int, default=1, metavar="N", help="Source of every random choice; default 1.")
 @click.option("--destroy", metavar="PATH", help="Allow the loss of what is in this file or device.")

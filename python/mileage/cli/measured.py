@@ -189,15 +189,30 @@ def _cache(given: dict[str, Any]) -> Cache | None:
 
 
 def _processors(text: str | None) -> tuple[int, ...] | None:
-    """The processors that a list such as "0,2-3" names. Raises Refused."""
+    """The processors that a list such as "0,2-3" names, or "node1" for those of a NUMA node. Raises Refused."""
     if text is None:
         return None
     found: list[int] = []
     for part in text.split(","):
+        if part.strip().startswith("node"):
+            found += _of_node(text, part.strip().removeprefix("node"))
+            continue
         first, dash, last = part.strip().partition("-")
         if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(part) > 9:
             raise Refused(
-                f"--pin {text}: expected processor numbers such as 0,2-3; this machine has {os.cpu_count()}"
+                f"--pin {text}: expected processor numbers such as 0,2-3, or node0; "
+                f"this machine has {os.cpu_count()}"
             )
         found += range(int(first), int(last or first) + 1)
     return tuple(found)
+
+
+def _of_node(text: str, node: str) -> tuple[int, ...]:
+    from mileage import _core
+
+    if not node.isdecimal() or len(node) > 9:
+        raise Refused(f"--pin {text}: expected the number of a NUMA node, such as node0")
+    try:
+        return tuple(_core.cpus_of_node(int(node)))
+    except Refused as refusal:
+        raise Refused(f"--pin {text}: {refusal}") from refusal
