@@ -32,8 +32,10 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
     names = list(dict.fromkeys(short_name(cell.label.split(" ", 1)[0]) for cell in cells))
     what = ", ".join(names)
     one = len(names) == 1 and len({cell.title for cell in cells}) == 1
-    title = f": {first.title.partition(': ')[2] or first.title}" if one and first.title else ""
-    return f"{what} on {plan.target}{title}", "; ".join(shared)
+    title = first.title.partition(": ")[2] or first.title if one else ""
+    # `null:` ends in a colon of its own.
+    colon = "" if not title else " " if str(plan.target).endswith(":") else ": "
+    return f"{what} on {plan.target}{colon}{title}", "; ".join(shared)
 
 
 def labels_of(cells: Sequence[str]) -> dict[str, str]:
