@@ -86,7 +86,7 @@ def judged(tree: Path, patch: Path) -> tuple[bool, str]:
         if result.returncode == 0:
             return False, f"no test of {tests_of(patch)} fails"
         names = failed_tests(result.stdout)
-        return True, f"{names[0]} and {len(names) - 1} more" if names else "an abort"
+        return True, ", ".join(names) or "an abort"
     finally:
         for name, content in originals.items():
             (tree / name).write_bytes(content)
