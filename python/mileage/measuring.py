@@ -92,23 +92,32 @@ def _done_in(
     command: Sequence[str],
     log: Path | None,
 ) -> list[MeasuredCell]:
+    names = [] if log is None else _log_names(resolved, log)
     folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode())
     do(resolved, folder, destroy, tell, command=shlex.join(command), always_clean=True)
-    if log is not None:
-        _copy_logs(folder, log)
+    _copy_logs(folder, names)
     order = {cell.label: number for number, cell in enumerate(resolved.cells)}
     return sorted(measured_cells(folder.content()), key=lambda cell: order[cell.cell])
 
 
-def _copy_logs(folder: StudyFolder, log: Path) -> None:
+def _log_names(resolved: Plan, log: Path) -> list[Path]:
+    """Where the log of each run goes. Raises Refused when something is there already."""
+    count = sum(run.reach is not None and run.reach.log for run in resolved.runs)
+    names = [log] if count == 1 else [log.with_stem(f"{log.stem}-{n}") for n in range(1, count + 1)]
+    for name in names:
+        if name.exists():
+            raise Refused(f"--log {log}: {name} exists; name a new file")
+    return names
+
+
+def _copy_logs(folder: StudyFolder, names: Sequence[Path]) -> None:
     """Copy the logs of the measured runs to where the user wants them. Raises Refused."""
-    found = sorted(folder.logs.iterdir()) if folder.logs.is_dir() else []
-    names = [log] if len(found) == 1 else [log.with_stem(f"{log.stem}-{n}") for n in range(1, len(found) + 1)]
-    try:
-        for source, name in zip(found, names, strict=True):
+    found = sorted(folder.logs.iterdir()) if names and folder.logs.is_dir() else []
+    for source, name in zip(found, names, strict=True):
+        try:
             shutil.copyfile(source, name)
-    except OSError as error:
-        raise Refused(f"--log {log}: cannot be written: {error.strerror}") from error
+        except OSError as error:
+            raise Refused(f"--log {name}: cannot be written: {error.strerror}") from error
 
 
 def notes_on(resolved: Plan, cells: Sequence[MeasuredCell]) -> list[str]:

@@ -331,3 +331,27 @@ def test_iozones_tests_and_metadata_leave_nothing_behind(tmp_path: Path) -> None
     assert "200 files" in text
     assert mileage("report", str(tmp_path / "kept")).returncode == 0
     assert "metadata.stat" in (tmp_path / "kept" / "report.html").read_text()
+
+
+def test_every_operation_is_logged_and_replayed(tmp_path: Path) -> None:
+    there = ("--target", f"dir:{tmp_path}", "--size", "1MiB", "--operations", "300")
+    log = tmp_path / "log.csv"
+    measured(*there, "--workload", "random_write", "--log", str(log))
+    rows = log.read_text(encoding="utf-8").splitlines()
+    writes = [row for row in rows if ",write," in row]
+    assert rows[0] == "start_ns,due_ns,end_ns,thread,kind,offset_bytes,length_bytes"
+    assert len(writes) == 300
+    told = measured(*there[:2], "--size", "1MiB", "--workload", f"trace:{log}")
+    assert "300 in" in told
+
+
+def test_several_logs_are_numbered_and_none_is_written_over(tmp_path: Path) -> None:
+    there = ("--target", f"dir:{tmp_path}", "--size", "1MiB", "--operations", "50", "--repeat", "2")
+    log = tmp_path / "log.csv"
+    measured(*there, "--log", str(log))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log-1.csv", "log-2.csv"]
+    before = (tmp_path / "log-2.csv").read_bytes()
+    again = mileage("measure", *there, "--log", str(log))
+    assert again.returncode == 2
+    assert "log-1.csv exists; name a new file" in again.stderr
+    assert (tmp_path / "log-2.csv").read_bytes() == before

@@ -98,6 +98,8 @@ pub(crate) struct Books<'a> {
     is_done: bool,
     /// The kernel's account where counting began.
     before: Option<Snapshot>,
+    /// What the thread had cost where counting began.
+    spent: Spent,
     /// What lies around the run, for the one thread that says when counting begins.
     around: Option<&'a Around>,
     log: Option<Pen>,
@@ -175,6 +177,7 @@ impl<'a> Books<'a> {
             signals: shared.signals(),
             is_done: false,
             before: None,
+            spent: Spent::default(),
             log: shared.log.as_ref().map(|log| log.pen(thread)),
             around: (shared.place_of(thread) == 0).then_some(&shared.around),
             base_ns: shared.workload.load.warm_up_ns,
@@ -211,6 +214,16 @@ impl<'a> Books<'a> {
         Ok(())
     }
 
+    /// What the thread costs from here on is the run's.
+    pub(crate) fn begin_spending(&mut self) {
+        self.spent = Spent::now();
+    }
+
+    /// What it costs from here on is not.
+    pub(crate) fn end_spending(&mut self) {
+        self.part.spent = self.spent.until(&Spent::now());
+    }
+
     /// The warm-up is over: the next operation is the first that counts. Takes some microseconds.
     #[cold]
     pub(crate) fn warmed_up(&mut self) {
@@ -220,6 +233,7 @@ impl<'a> Books<'a> {
         if self.before.is_some() {
             self.before = Snapshot::take().ok();
         }
+        self.begin_spending();
     }
 
     /// A call of a ring is about to be made inside [`Held::outside`].
