@@ -132,9 +132,7 @@ def notes_on(resolved: Plan, cells: Sequence[MeasuredCell]) -> list[str]:
 
             told = _core.iozone_differences(msgspec.json.encode(suite).decode())
             notes += [line for line in told.splitlines() if line not in notes]
-    if any("punted" in cell.counters for cell in cells):
-        notes.append("io_uring handed operations to worker threads")
-    return notes
+    return notes + [note for cell in cells for note in cell.notes if note not in notes]
 
 
 def refuse_existing(save: Path) -> None:

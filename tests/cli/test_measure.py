@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -355,3 +356,17 @@ def test_several_logs_are_numbered_and_none_is_written_over(tmp_path: Path) -> N
     assert again.returncode == 2
     assert "log-1.csv exists; name a new file" in again.stderr
     assert (tmp_path / "log-2.csv").read_bytes() == before
+
+
+def test_a_real_device_says_what_it_did(tmp_path: Path) -> None:
+    there = ("-t", f"dir:{tmp_path}", "--size", "1MiB", "--operations", "300", "-w", "random_write")
+    text = measured(*there)
+    found = cells(*there)[0]
+    if not found["device"]:
+        pytest.skip(f"{tmp_path} lies on no block device that counts")
+    row = next(line for line in text.splitlines() if line.startswith("  device"))
+    assert re.fullmatch(
+        r"  device +(?:[\d,]+ reads? [\d.,]+ MiB, )?[\d,]+ writes? [\d.,]+ MiB, \d+ % busy", row
+    )
+    assert found["device"]["write_bytes"] >= found["bytes_written"]
+    assert is_narrow(text)

@@ -105,3 +105,12 @@ def test_seconds_are_whole_and_the_last_is_left_out() -> None:
 @given(st.lists(st.lists(st.integers(0, 255), max_size=20), min_size=1, max_size=5))
 def test_merging_is_the_histogram_of_all_values(parts: list[list[int]]) -> None:
     assert merge(histogram(part) for part in parts) == histogram([value for part in parts for value in part])
+
+
+def test_what_the_device_counted_is_summed_and_every_note_stands_once() -> None:
+    usage = {"clock": "tsc", "user_ns": 1, "system_ns": 1, "device": {"reads": 3, "read_bytes": 8192}}
+    told = {"usage": usage, "notes": ["one thread was left behind", "the log lacks 2 of 9 operations"]}
+    found = measured_cells(content(entry(1, "a", 1, [7], **told), entry(2, "a", 1, [7], **told)))
+    assert found[0].device == {"reads": 6, "read_bytes": 16384}
+    assert found[0].notes == ("one thread was left behind", "the log lacks 2 of 9 operations")
+    assert measured_cells(content(entry(1, "a", 1, [7])))[0].device == {}

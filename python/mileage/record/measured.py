@@ -74,6 +74,11 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     """4 KiB blocks of what was written that another one equals; None when not known."""
     limited_by: tuple[str, ...]
     """What limited the runs, each word once."""
+    device: dict[str, int]
+    """What the device itself counted meanwhile (`reads`, `read_bytes`, `busy_ms` ...), whoever asked for it,
+    summed over the runs; empty where it has no counters of its own."""
+    notes: tuple[str, ...]
+    """What a reader must know beside the figures, each sentence once."""
     clock: str
     """Clock that timed the runs; empty in virtual time."""
     counters: dict[str, int]
@@ -106,10 +111,6 @@ def _cell(stage: str, cell: str, records: list[dict[str, Any]]) -> MeasuredCell:
     cpu_ns = sum(u["user_ns"] + u["system_ns"] + u.get("kernel_workers_ns", 0) for u in usages)
     elapsed_ns = sum(record["elapsed_ns"] for record in records)
     overheads = [usage["overhead_ps"] / 1000 for usage in usages if usage.get("overhead_ps")]
-    counters: dict[str, int] = {}
-    for record in records:
-        for name, value in record["counters"].items():
-            counters[name] = counters.get(name, 0) + int(value)
     return MeasuredCell(
         stage=stage,
         cell=cell,
@@ -128,13 +129,24 @@ def _cell(stage: str, cell: str, records: list[dict[str, Any]]) -> MeasuredCell:
         **_data(records),
         limited_by=tuple(dict.fromkeys(usage["limited_by"] for usage in usages if usage.get("limited_by"))),
         clock=next((str(usage["clock"]) for usage in usages), ""),
-        counters=counters,
+        device=_summed(usage.get("device", {}) for usage in usages),
+        notes=tuple(dict.fromkeys(note for record in records for note in record.get("notes", ()))),
+        counters=_summed(record["counters"] for record in records),
         first_done_bytes_per_s=tuple(
             found["first_done_bytes"] * 1e9 / found["first_done_ns"]
             for record in records
             if (found := record.get("concurrency")) and found["first_done_ns"]
         ),
     )
+
+
+def _summed(counters: Iterable[dict[str, int]]) -> dict[str, int]:
+    """Counters of several runs, by name."""
+    total: dict[str, int] = {}
+    for found in counters:
+        for name, value in found.items():
+            total[name] = total.get(name, 0) + int(value)
+    return total
 
 
 def _totals(records: list[dict[str, Any]]) -> dict[str, Any]:

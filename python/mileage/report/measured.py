@@ -113,12 +113,27 @@ def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
         rows.append(
             ("compared", f"{counted(cell.ops_compared, 'read')}, all as written{cost} (outside latencies)")
         )
+    if cell.device:
+        rows.append(("device", _device(cell)))
     if cell.limited_by:
         rows.append(("limited by", ", ".join(cell.limited_by)))
     programmed, written = cell.counters.get("flash_pages_programmed"), cell.counters.get("host_pages_written")
     if programmed and written:
         rows.append(("flash", f"{programmed / written:.2f} pages programmed for each one written"))
     return rows
+
+
+def _device(cell: MeasuredCell) -> str:
+    """What the device counted, whoever asked for it."""
+    found = cell.device
+    kinds = (("reads", "read", "read_bytes"), ("writes", "write", "write_bytes"))
+    told = [
+        f"{counted(found[count], noun)} {found[size] / 2**20:,.1f} MiB"
+        for count, noun, size in kinds
+        if found[count]
+    ]
+    busy = found["busy_ms"] / 1000 / sum(cell.elapsed_s) if sum(cell.elapsed_s) else 0.0
+    return ", ".join(told or ["no read, no write"]) + f", {100 * min(busy, 1.0):.0f} % busy"
 
 
 def _table(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
