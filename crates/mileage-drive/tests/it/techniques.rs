@@ -175,6 +175,12 @@ fn techniques() -> Vec<Technique> {
             Load::Skewed,
             &[("erase spread", 0.05, 0.7), ("amplification", 0.98, 1.3)],
         ),
+        new(
+            "six blocks of each die bad from the factory",
+            &[("factory_bad_blocks_per_die", "6")],
+            Load::Uniform,
+            &[("amplification", 1.3, 1.8), ("pages/s", 0.5, 0.8), ("erases", 1.3, 1.8)],
+        ),
     ]
 }
 
