@@ -91,7 +91,7 @@ def _quantiles(latency: Latency) -> str:
 def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
     rows = []
     if cell.cpu_ns_per_op is not None and cell.cpu_cores is not None:
-        own = f", of which the engine {duration(cell.overhead_ns_per_op)}" if cell.overhead_ns_per_op else ""
+        own = f", {duration(cell.overhead_ns_per_op)} the engine" if cell.overhead_ns_per_op else ""
         rows.append(
             (
                 "CPU",
@@ -100,12 +100,8 @@ def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
         )
     if cell.saved_percent:
         saved = ", ".join(f"{name} {max(percent, 0):.0f} %" for name, percent in cell.saved_percent.items())
-        twice = (
-            ""
-            if cell.duplicate_percent is None
-            else f"; {cell.duplicate_percent:.0f} % of blocks are duplicates"
-        )
-        rows.append(("data written", f"saved by {saved}{twice}"))
+        twice = "" if cell.duplicate_percent is None else f"; {cell.duplicate_percent:.0f} % duplicate blocks"
+        rows.append(("data written", f"{saved} saved{twice}"))
     if cell.ops_compared:
         cost = (
             "" if cell.verify_ns_per_compared is None else f", {duration(cell.verify_ns_per_compared)} each"
