@@ -18,10 +18,12 @@ const INTERVAL_NS: u64 = 1_000_000;
 /// Progress is told, and an interrupt seen, every so many operations of a page; longer operations count for more.
 const WORK_BETWEEN_REPORTS: u64 = 1 << 16;
 
-/// A device is told of operations so long before they are submitted, in operations of the thread: once for what takes
-/// long to prepare, and again for what depends on that.
+/// A device is told of an operation at least so many operations of its thread before it is submitted: once for what
+/// takes long to prepare, and again for what depends on that.
 const LATER: usize = 24;
 const SOON: usize = 8;
+/// Operations are told of in groups, so that what is waited for is waited for together; 16 are slower again.
+const GROUP: usize = 8;
 
 /// Why a workload cannot run on a device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -139,9 +141,16 @@ impl Foretold {
     /// Tell the device of what comes, as far as it has not been told.
     #[inline]
     fn tell(&mut self, upcoming: &[Op], device: &mut impl BlockDevice) {
-        let (later, soon) = (upcoming.len().min(LATER), upcoming.len().min(SOON));
-        device.prefetch(upcoming.get(self.later..later).unwrap_or(&[]), upcoming.get(self.soon..soon).unwrap_or(&[]));
-        (self.later, self.soon) = (self.later.max(later), self.soon.max(soon));
+        if self.later < LATER && self.later < upcoming.len() {
+            let later = upcoming.len().min(LATER + GROUP);
+            device.prefetch(&upcoming[self.later..later], &[]);
+            self.later = later;
+        }
+        if self.soon < SOON && self.soon < self.later {
+            let soon = self.later.min(SOON + GROUP);
+            device.prefetch(&[], upcoming.get(self.soon..soon).unwrap_or(&[]));
+            self.soon = soon;
+        }
     }
 
     /// So many of them were issued.
@@ -213,7 +222,8 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         let start_ns = device.now_ns();
         let threads: Result<Vec<Thread>, mileage_workload::Error> = (0..workload.threads)
             .map(|thread| {
-                let execution = Execution::new(workload, thread)?;
+                let mut execution = Execution::new(workload, thread)?;
+                execution.look_further();
                 let (record, foretold) = (ThreadRecord::default(), Foretold::default());
                 Ok(Thread { execution, record, foretold, first_ns: NEVER, last_ns: start_ns })
             })

@@ -1,7 +1,7 @@
 //! The execution contract's one implementation of rules: what to issue, when to wait, when it is done.
 
 use crate::gates::{Gate, Gates};
-use crate::pattern::{Chunk, Source};
+use crate::pattern::{Chunk, LOOKAHEAD, LOOKAHEAD_MAX, Source};
 use crate::workload::{Error, Sync, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +100,8 @@ pub struct Execution {
     remaining: u64,
     remaining_bytes: i64,
     chunk: Chunk,
+    /// Operations of a chunk, at most.
+    lookahead: u64,
     cursor: usize,
     /// The last completion told.
     last_ns: u64,
@@ -133,6 +135,7 @@ impl Execution {
             remaining: workload.limit_of(thread),
             remaining_bytes: i64::try_from(workload.bytes_of(thread)).unwrap_or(i64::MAX),
             chunk: Chunk::new(),
+            lookahead: LOOKAHEAD as u64,
             cursor: 0,
             last_ns: 0,
             gates: Gates::of(workload, thread).map(Box::new),
@@ -140,6 +143,11 @@ impl Execution {
             dirty: false,
             expired: false,
         })
+    }
+
+    /// Generate more operations at a time, for drivers in whose time that takes nothing. It changes no operation.
+    pub fn look_further(&mut self) {
+        self.lookahead = LOOKAHEAD_MAX as u64;
     }
 
     /// What to do at `now_ns` (any origin, never running backwards); operations to issue are appended to `out`.
@@ -324,7 +332,7 @@ impl Execution {
     #[inline(never)]
     fn refill(&mut self) -> bool {
         let bytes = u64::try_from(self.remaining_bytes).unwrap_or(0);
-        self.source.fill(self.remaining, bytes, &mut self.chunk);
+        self.source.fill(self.remaining.min(self.lookahead), bytes, &mut self.chunk);
         self.cursor = 0;
         let ops = &self.chunk.ops;
         if matches!(self.source, Source::Records(_)) {

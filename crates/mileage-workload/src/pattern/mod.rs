@@ -21,7 +21,7 @@ pub(crate) use access::pauses;
 pub(crate) use ior::{unequal_pass, unequal_share};
 pub(crate) use random::{below, stream};
 pub(crate) use replay::dealt;
-pub(crate) use source::{Chunk, LOOKAHEAD, Source};
+pub(crate) use source::{Chunk, LOOKAHEAD, LOOKAHEAD_MAX, Source};
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The operations of a trace, dealt to the threads in turn.
 
-use super::{Chunk, LOOKAHEAD, TraceOp};
+use super::{Chunk, LOOKAHEAD_MAX, TraceOp};
 use crate::execution::{Op, OpKind};
 use crate::workload::Workload;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Replay {
     /// Up to `count` operations and the syncs among them, until they move `bytes`; nothing once the trace has ended.
     pub(crate) fn fill(&mut self, count: u64, bytes: u64, chunk: &mut Chunk) {
         let (mut done, mut moved) = (0, 0);
-        while done < count && moved < bytes && chunk.ops.len() < LOOKAHEAD {
+        while done < count && moved < bytes && chunk.ops.len() < LOOKAHEAD_MAX {
             let Some(TraceOp { at_ns, kind, offset_bytes, length_bytes }) = self.operations.get(self.next) else {
                 return;
             };

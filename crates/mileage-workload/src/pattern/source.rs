@@ -9,8 +9,10 @@ use crate::execution::{Op, OpKind};
 use crate::workload::Workload;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Most operations of a chunk.
+/// Most operations of a chunk, unless its taker wants longer ones: making one takes a microsecond or so of real time.
 pub(crate) const LOOKAHEAD: usize = 64;
+/// Most operations of a chunk, whoever takes it.
+pub(crate) const LOOKAHEAD_MAX: usize = 256;
 
 /// Operations that were generated and not yet issued, and what their pattern says of their time.
 #[derive(Clone, Debug)]
@@ -24,8 +26,8 @@ pub(crate) struct Chunk {
 
 impl Chunk {
     pub(crate) fn new() -> Self {
-        let column = || Vec::with_capacity(LOOKAHEAD);
-        Self { ops: Vec::with_capacity(LOOKAHEAD), due_ns: column(), pause_ns: column() }
+        let column = || Vec::with_capacity(LOOKAHEAD_MAX);
+        Self { ops: Vec::with_capacity(LOOKAHEAD_MAX), due_ns: column(), pause_ns: column() }
     }
 
     fn clear(&mut self) {
@@ -60,7 +62,7 @@ impl Source {
     /// has ended; syncs of a trace are not counted.
     pub(crate) fn fill(&mut self, count: u64, bytes: u64, chunk: &mut Chunk) {
         chunk.clear();
-        let count = count.min(LOOKAHEAD as u64);
+        let count = count.min(LOOKAHEAD_MAX as u64);
         match self {
             Self::Records(records) => records.fill(count as usize, chunk),
             Self::Access(access) => access.fill(count, bytes, chunk),
@@ -93,7 +95,7 @@ impl OfRecords {
     }
 
     fn fill(&mut self, count: usize, chunk: &mut Chunk) {
-        let mut records = [0; LOOKAHEAD];
+        let mut records = [0; LOOKAHEAD_MAX];
         self.records.fill(&mut records[..count]);
         for record in &records[..count] {
             let offset_bytes = self.span_start_bytes + record * u64::from(self.record_bytes);
