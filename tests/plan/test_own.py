@@ -30,6 +30,9 @@ target = "TARGET"
 [state]
 file = "64MiB"
 [[stage]]
+name = "fill"
+prepare = ["fill"]
+[[stage]]
 name = "only"
 measure = ["it"]
 [workload.mine]
@@ -38,6 +41,10 @@ WORKLOAD
 workload = "mine"
 stop = { time = "1 s" }
 MEASURE
+[torture.fill]
+workload = "throughput.write"
+record = "1MiB"
+amount = "64MiB"
 """
 
 
@@ -164,10 +171,7 @@ def test_the_resolved_study_reads_back_equal(directory: Facts) -> None:
 
 def test_what_is_verified_was_written_with_the_same_seed(directory: Facts) -> None:
     text = STUDY.replace("WORKLOAD", 'pattern = "random"').replace("TARGET", "dir:/scratch")
-    text = text.replace("MEASURE", 'record = "4KiB"\nVERIFY').replace(
-        '[[stage]]\nname = "only"', '[[stage]]\nname = "fill"\nprepare = ["fill"]\n[[stage]]\nname = "only"'
-    )
-    text += '[torture.fill]\nworkload = "throughput.write"\nrecord = "1MiB"\namount = "1x"\n'
+    text = text.replace("MEASURE", 'record = "4KiB"\nVERIFY')
     plain = resolve(parse_study(text.replace("VERIFY", ""), "s"), directory())
     verified = resolve(parse_study(text.replace("VERIFY", 'verify = "all"'), "s"), directory())
     assert len({run.seed for run in plain.runs}) == len(plain.runs)

@@ -429,3 +429,47 @@ def test_another_target_is_checked_like_the_studys_own(
     study = parse_study(small_text, "s")
     assert "control characters" in refusal(lambda: resolve(study, directory(), target="dir:/a\nb"))
     assert refusal(lambda: resolve(study, drive, seed=-1)).startswith("small: seed: found -1")
+
+
+HOLES = """\
+name = "holes"
+target = "dir:/scratch"
+[state]
+file = "64MiB"
+[[stage]]
+name = "only"
+measure = ["it"]
+[measure.it]
+workload = "WORKLOAD"
+record = "4KiB"
+stop = { time = "1 s" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("workload", "holes"), [("random_read", True), ("mix", True), ("random_write", False)]
+)
+def test_a_work_file_is_written_before_it_is_read(
+    directory: Facts, refusal: Callable[..., str], workload: str, holes: bool
+) -> None:
+    found = parse_study(HOLES.replace("WORKLOAD", workload), "holes.toml")
+    if holes:
+        told = refusal(lambda: resolve(found, directory()))
+        assert "reads the work file in stage only before anything wrote it" in told
+        assert 'prepare = ["fill"]' in told
+    else:
+        assert resolve(found, directory()).refusals == ()
+
+
+def test_what_a_stage_before_has_written_may_be_read_in_every_cycle(
+    directory: Facts, refusal: Callable[..., str]
+) -> None:
+    fill = '[[stage]]\nname = "fill"\nprepare = ["fill"]\n'
+    table = '[torture.fill]\nworkload = "throughput.write"\nrecord = "1MiB"\namount = "64MiB"\n'
+    text = HOLES.replace("WORKLOAD", "random_read").replace('target = "', 'cycles = 2\ntarget = "')
+    before = text.replace("[[stage]]", fill + "[[stage]]")
+    assert resolve(parse_study(before + table, "holes.toml"), directory()).refusals == ()
+    after = text.replace("[measure.it]", fill + "[measure.it]")
+    assert "before anything wrote it" in refusal(
+        lambda: resolve(parse_study(after + table, "holes.toml"), directory())
+    )

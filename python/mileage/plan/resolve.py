@@ -236,6 +236,17 @@ def writes(run: PlannedRun) -> bool:
     return (run.workload is not None and run.workload.changes) or (run.job is not None and run.job.writes)
 
 
+def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
+    """The first run that reads a work file to which nothing was written since it was made; None if there is none."""
+    written: set[tuple[int, str]] = set()
+    for run in runs:
+        if run.workload is not None and run.workload.does.read and (run.cycle, run.arm) not in written:
+            return run
+        if writes(run):
+            written.add((run.cycle, run.arm))
+    return None
+
+
 def _refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
 ) -> Iterator[str]:
@@ -246,6 +257,12 @@ def _refusals(
             f"{study.name}: state.file: the work file needs {sizes.format_bytes(needed)} and "
             f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}; "
             "free some space, give a smaller state.file, or use --quick"
+        )
+    if uses_file(study, facts) and (reading := _reads_holes(runs)):
+        yield (
+            f"{study.name}: {reading.cell} reads the work file in stage {reading.stage} before anything wrote it: "
+            'no device would be asked; put a stage with prepare = ["fill"] before it, and a table [torture.fill] '
+            'with workload = "throughput.write"'
         )
     if not facts.writable and (writing := next((run for run in runs if writes(run)), None)):
         yield (
