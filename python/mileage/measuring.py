@@ -17,6 +17,7 @@ import msgspec
 from mileage.doing import check_built, do, facts_of, traces_of
 from mileage.errors import Refused
 from mileage.execute import Progress, Silent
+from mileage.offered import load_notes
 from mileage.plan import Asked, Plan, Study, resolve
 from mileage.record import MeasuredCell, StudyFolder, measured_cells
 from mileage.target import parse_target
@@ -74,14 +75,14 @@ def measure(
     """
     tell = progress or Silent()
     if save is not None:
-        cells = _done_in(save, resolved, destroy, tell, command, log)
+        cells, notes = _done_in(save, resolved, destroy, tell, command, log)
         from mileage.lab import StudyResult
 
         StudyResult(StudyFolder.open(save), resolved).write_report()
     else:
         with tempfile.TemporaryDirectory(prefix="mileage-measure-") as place:
-            cells = _done_in(Path(place) / "study", resolved, destroy, tell, command, log)
-    return Measurement(resolved, tuple(cells), tuple(notes_on(resolved, cells)))
+            cells, notes = _done_in(Path(place) / "study", resolved, destroy, tell, command, log)
+    return Measurement(resolved, tuple(cells), (*notes_on(resolved, cells), *notes))
 
 
 def _done_in(
@@ -91,13 +92,16 @@ def _done_in(
     tell: Progress,
     command: Sequence[str],
     log: Path | None,
-) -> list[MeasuredCell]:
+) -> tuple[list[MeasuredCell], list[str]]:
+    """The cells in the order of the plan, and what their loads did."""
     names = [] if log is None else _log_names(resolved, log)
     folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode())
     do(resolved, folder, destroy, tell, command=shlex.join(command), always_clean=True)
     _copy_logs(folder, names)
     order = {cell.label: number for number, cell in enumerate(resolved.cells)}
-    return sorted(measured_cells(folder.content()), key=lambda cell: order[cell.cell])
+    content = folder.content()
+    cells = sorted(measured_cells(content), key=lambda cell: order[cell.cell])
+    return cells, load_notes(resolved, content)
 
 
 def _log_names(resolved: Plan, log: Path) -> list[Path]:
