@@ -17,7 +17,7 @@
 
 use crate::flash::StateError;
 use mileage_units::format_bytes;
-use mileage_workload::Op;
+use mileage_workload::{Op, Workload};
 
 /// What a block operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,6 +142,18 @@ pub trait BlockDevice {
     /// a few operations' time, as far as is known: a device may use it to be simulated faster. It changes no result.
     fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
         let _ = (later, soon);
+    }
+
+    /// Until this is called again, writes carry what `workload` writes, or, with `None`, what nobody knows. Whether the
+    /// device looks at it: if it does, it is told of the laps of the writes ([`BlockDevice::begin_lap`]).
+    fn look_at_content(&mut self, workload: Option<&Workload>) -> bool {
+        let _ = workload;
+        false
+    }
+
+    /// The operations from here on belong to this lap, counted from 0.
+    fn begin_lap(&mut self, lap: u32) {
+        let _ = lap;
     }
 
     /// Names of the counters, in the order of [`BlockDevice::counters`].

@@ -11,7 +11,7 @@ use crate::device::{self, BlockDevice, Refusal, Request, RequestKind, Status};
 use crate::earliest::{Earliest, NEVER};
 use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
-use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Verify, Workload};
+use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Verify, Workload, Writing};
 
 /// First length of the series' intervals; it doubles as the run gets longer.
 const INTERVAL_NS: u64 = 1_000_000;
@@ -97,6 +97,7 @@ pub fn run<D: BlockDevice, O: Observer>(
     }
     let mut running = Running::new(device, workload, observer)?;
     running.turn(poll);
+    running.device.look_at_content(None);
     Ok(running.finish(workload))
 }
 
@@ -128,6 +129,29 @@ struct Thread {
     /// First counted submission.
     first_ns: u64,
     last_ns: u64,
+}
+
+/// Which lap a thread's operations belong to: the one after it begins with as many operations as the thread visits places.
+struct Lap {
+    number: u32,
+    operations: u64,
+    left: u64,
+}
+
+impl Lap {
+    fn new(operations: u64) -> Self {
+        Self { number: 0, operations, left: operations }
+    }
+
+    /// The lap of the next operation.
+    fn of_next(&mut self) -> u32 {
+        if self.left == 0 {
+            self.left = self.operations;
+            self.number = (self.number + 1).min(Writing::LAP_MAX);
+        }
+        self.left -= 1;
+        self.number
+    }
 }
 
 /// How many of a thread's next operations the device has been told of.
@@ -197,6 +221,8 @@ struct Running<'a, D, O> {
     /// When the operation of each place completes, and then when each thread ends its waiting, if any ever waits.
     next: Earliest,
     waits: bool,
+    /// Of every thread, if the device looks at what is written.
+    laps: Vec<Lap>,
     ops: Vec<Op>,
     /// The first counted submission; what the record begins with.
     origin_ns: u64,
@@ -235,6 +261,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         let places: usize = (0..workload.threads).map(at_once).sum();
         let waiting = if workload.waits() { workload.threads as usize } else { 0 };
         let due = if workload.has_due_times() { places } else { 0 };
+        let laps = (0..workload.threads).map(|thread| Lap::new(workload.lap_operations(thread)));
         let names = device.counter_names();
         let series_names = device.series_names();
         Ok(Self {
@@ -244,6 +271,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             free: (0..places as u32).rev().collect(),
             next: Earliest::new(places + waiting, NEVER),
             waits: workload.waits(),
+            laps: if device.look_at_content(Some(workload)) { laps.collect() } else { Vec::new() },
             ops: Vec::with_capacity(workload.depth as usize),
             origin_ns: NEVER,
             last_move_ns: start_ns,
@@ -344,6 +372,9 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         }
         for index in 0..self.ops.len() {
             let op = self.ops[index];
+            if let Some(lap) = self.laps.get_mut(thread as usize) {
+                self.device.begin_lap(lap.of_next());
+            }
             let device::Completion { complete_ns, status } = self.device.submit_one(&request(op, now_ns));
             let refused = status != Status::Done;
             if let Status::Refused(refusal) = status {

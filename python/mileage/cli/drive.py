@@ -61,6 +61,22 @@ def show(name: str, as_json: bool) -> None:
     metavar="PERCENT",
     help="Share of the operations that discard (TRIM) instead.",
 )
+@click.option(
+    "--compressible",
+    type=click.IntRange(0, 100),
+    default=0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Share of the content that compression saves.",
+)
+@click.option(
+    "--duplicates",
+    type=click.IntRange(0, 100),
+    default=0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Share of the 4 KiB blocks whose content recurs.",
+)
 @click.option("--fill", is_flag=True, help="First write the whole drive once, in order.")
 @click.option("--idle", metavar="SECONDS", type=float, help="Let so much time pass before the run.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N")
@@ -115,6 +131,7 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
 def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str:
     """The workload as JSON; its span is cut to whole records."""
     from mileage._core import parse_bytes
+    from mileage.plan.content import ContentTable, Mixed
     from mileage.plan.workload import Stop, Workload
 
     record_bytes = parse_bytes(options["record"])
@@ -132,6 +149,7 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str
         threads=1,
         stop=Stop(bytes=max(int(span_bytes * options["passes"]) // record_bytes, 1) * record_bytes),
         seed=options["seed"],
+        content=ContentTable(mixed=Mixed(options["compressible"], options["duplicates"])),
     ).to_json()
 
 

@@ -6,6 +6,7 @@
 
 mod amplification;
 mod limits;
+mod packing;
 mod sketch;
 pub mod theory;
 mod wear;
@@ -70,6 +71,7 @@ impl Case {
 pub fn cases() -> Vec<Case> {
     let mut cases = amplification::cases();
     cases.extend(limits::cases());
+    cases.extend(packing::cases());
     cases.extend(wear::cases());
     cases
 }

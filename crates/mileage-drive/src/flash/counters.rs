@@ -54,6 +54,12 @@ counters! {
     partial_merges,
     /// Data blocks built anew from a data block and log blocks, or from a block and an overwrite of it.
     full_merges,
+    /// Bytes of pages that the host wrote to a controller that compresses or finds duplicates.
+    packing_bytes_in,
+    /// Bytes that were stored of them, after compression and without duplicates.
+    packing_bytes_stored,
+    /// Pages that the host wrote whose content was stored already.
+    duplicate_pages_found,
     /// Nanoseconds that commands waited for a place in the queue and for the controller, summed over commands.
     queue_wait_ns,
     /// Nanoseconds from there to completion, summed over commands.

@@ -21,6 +21,7 @@ mod demand;
 mod map;
 mod medium;
 mod operations;
+mod packed;
 mod queue;
 #[cfg(test)]
 mod shadow;
@@ -39,7 +40,8 @@ use counters::{COUNTER_NAMES, Counters, GAUGE_NAMES, SERIES_NAMES};
 use demand::Demand;
 use map::{Geometry, Map, Rules};
 use medium::Medium;
-use mileage_workload::{Op, OpKind};
+use mileage_workload::{Op, OpKind, Workload};
+use packed::{Contents, Packed};
 use timing::Clocks;
 
 const SECTOR_BYTES: u32 = 512;
@@ -51,12 +53,14 @@ enum Layer {
     Page(Map),
     Demand(Box<Demand>),
     Blocks(Box<Blocks>),
+    Packed(Box<Packed>),
 }
 
 impl Layer {
     fn new(profile: &Profile) -> Self {
         let map = || Map::new(Geometry::of(profile), Rules::of(profile));
         match profile.policies.mapping {
+            Mapping::Page if profile.packing.packs() => Self::Packed(Box::new(Packed::new(profile))),
             Mapping::Page => Self::Page(map()),
             Mapping::Demand => Self::Demand(Box::new(Demand::new(
                 map(),
@@ -73,7 +77,7 @@ impl Layer {
         match self {
             Self::Page(map) => Some(map),
             Self::Demand(demand) => Some(&demand.map),
-            Self::Blocks(_) => None,
+            Self::Blocks(_) | Self::Packed(_) => None,
         }
     }
 
@@ -84,6 +88,7 @@ impl Layer {
             Self::Page(map) => map.worn_out,
             Self::Demand(demand) => demand.map.worn_out,
             Self::Blocks(blocks) => blocks.worn_out,
+            Self::Packed(_) => false,
         }
     }
 
@@ -91,7 +96,7 @@ impl Layer {
         match self {
             Self::Page(map) => Some(map),
             Self::Demand(demand) => Some(&mut demand.map),
-            Self::Blocks(_) => None,
+            Self::Blocks(_) | Self::Packed(_) => None,
         }
     }
 }
@@ -170,11 +175,12 @@ impl FlashDrive {
                 demand.map.forward[..host].iter().filter(|page| **page != map::NOWHERE).count() as u64
             }
             Layer::Blocks(blocks) => blocks.mapped(),
+            Layer::Packed(packed) => u64::from(packed.mapped),
         }
     }
 
     /// Pages that were programmed and whose blocks were not erased since; 0 for a mapping by blocks, which does not
-    /// fill every block.
+    /// fill every block, and for a drive that packs.
     pub fn written_pages(&self) -> u64 {
         self.layer.map().map_or(0, Map::written_pages)
     }
@@ -218,6 +224,7 @@ impl FlashDrive {
             Layer::Page(map) => map.written_blocks().collect(),
             Layer::Demand(demand) => demand.map.written_blocks().collect(),
             Layer::Blocks(blocks) => blocks.written_blocks(),
+            Layer::Packed(packed) => packed.written_blocks(),
         };
         self.medium.counters.blocks_erased += written.iter().map(|blocks| u64::from(*blocks)).sum::<u64>();
         self.medium.clocks.erase_everything(written.into_iter());
@@ -225,6 +232,7 @@ impl FlashDrive {
             Layer::Page(map) => map.purge(),
             Layer::Demand(demand) => demand.purge(),
             Layer::Blocks(blocks) => blocks.purge(),
+            Layer::Packed(packed) => packed.purge(),
         }
         self.note_wear();
     }
@@ -301,6 +309,20 @@ impl BlockDevice for FlashDrive {
         }
     }
 
+    fn look_at_content(&mut self, workload: Option<&Workload>) -> bool {
+        let Layer::Packed(packed) = &mut self.layer else { return false };
+        let page_bytes = self.profile.page_bytes;
+        packed.contents =
+            workload.map_or_else(|| Contents::unknown(page_bytes), |workload| Contents::of(workload, page_bytes));
+        workload.is_some()
+    }
+
+    fn begin_lap(&mut self, lap: u32) {
+        if let Layer::Packed(packed) = &mut self.layer {
+            packed.contents.set_lap(lap);
+        }
+    }
+
     fn counter_names(&self) -> &'static [&'static str] {
         COUNTER_NAMES
     }
@@ -326,6 +348,7 @@ impl BlockDevice for FlashDrive {
             (None, Layer::Blocks(blocks)) => {
                 (blocks.free.len() as u32, blocks.free_least, blocks.bad.len() as u64, blocks.erase_spread())
             }
+            (None, Layer::Packed(packed)) => (packed.free_blocks(), packed.free_least, 0, packed.erase_spread()),
             (None, _) => (0, 0, 0, (0, 0)),
         };
         out.copy_from_slice(&[

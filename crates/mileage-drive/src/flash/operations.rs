@@ -5,15 +5,15 @@ use super::{Completion, FlashDrive, Layer, Life, Request, RequestKind, SECTOR_BY
 
 /// The part of a page that a request covers.
 #[derive(Clone, Copy)]
-struct Part {
-    page: u32,
-    bytes: u32,
+pub(super) struct Part {
+    pub page: u32,
+    pub bytes: u32,
 }
 
 impl FlashDrive {
     /// The pages of a range, the first and the last perhaps in part.
     #[inline]
-    fn parts(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Part> + use<> {
+    pub(super) fn parts(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Part> + use<> {
         let (shift, end) = (self.page_shift, offset_bytes + length_bytes);
         let page_bytes = 1_u64 << shift;
         let behind = ((end - 1) >> shift) + 1;
@@ -34,11 +34,15 @@ impl FlashDrive {
                 (demand.map.unit_holding(page), known_ns)
             }
             Layer::Blocks(blocks) => (blocks.unit_holding(page), ready_ns),
+            Layer::Packed(_) => unreachable!("handled by the drive's own parts"),
         }
     }
 
     #[inline]
     fn read(&mut self, request: &Request, ready_ns: u64) -> u64 {
+        if let Layer::Packed(_) = self.layer {
+            return self.read_packed(request, ready_ns);
+        }
         let mut done_ns = ready_ns;
         for part in self.parts(request.offset_bytes, request.length_bytes) {
             let (unit, mut there_ns) = self.look_up(part.page, ready_ns);
@@ -66,8 +70,10 @@ impl FlashDrive {
 
     #[inline]
     fn write(&mut self, request: &Request, ready_ns: u64) -> u64 {
-        if let Layer::Blocks(_) = self.layer {
-            return self.write_blocks(request, ready_ns);
+        match self.layer {
+            Layer::Blocks(_) => return self.write_blocks(request, ready_ns),
+            Layer::Packed(_) => return self.write_packed(request, ready_ns),
+            _ => {}
         }
         let (mut accepted_ns, mut durable_ns) = (ready_ns, ready_ns);
         for part in self.parts(request.offset_bytes, request.length_bytes) {
@@ -79,7 +85,7 @@ impl FlashDrive {
                     there_ns = demand.resolve(part.page, true, there_ns, &mut self.medium, &mut Unwatched);
                     demand.map.write(part.page, &mut Unwatched)
                 }
-                Layer::Blocks(_) => unreachable!("handled above"),
+                Layer::Blocks(_) | Layer::Packed(_) => unreachable!("handled above"),
             };
             durable_ns = durable_ns.max(self.medium.place(&placement, there_ns));
         }
@@ -87,7 +93,7 @@ impl FlashDrive {
     }
 
     #[inline]
-    fn written(&mut self, request: &Request, accepted_ns: u64, durable_ns: u64) -> u64 {
+    pub(super) fn written(&mut self, request: &Request, accepted_ns: u64, durable_ns: u64) -> u64 {
         self.note_wear();
         if self.medium.clocks.buffered() && !request.fua { accepted_ns } else { durable_ns }
     }
@@ -128,6 +134,7 @@ impl FlashDrive {
                     }
                 }
                 Layer::Blocks(blocks) => blocks.discard(page, ready_ns, &mut self.medium, &mut Unwatched),
+                Layer::Packed(packed) => packed.forget(page),
             };
             self.medium.counters.trimmed_pages += u64::from(was_mapped);
         }

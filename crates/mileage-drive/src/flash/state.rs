@@ -5,6 +5,7 @@
 
 mod bytes;
 mod mapping;
+mod packed;
 
 use super::queue::Queue;
 use super::timing::{Array, Clocks, Share};
@@ -14,7 +15,7 @@ use crate::profile::policies::EndOfLife;
 use bytes::{Reader, Writer};
 
 const MAGIC: [u8; 8] = *b"MILEDRIV";
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 const HEADER_BYTES: usize = 32;
 
 /// Why bytes are not a state of this drive.
@@ -90,6 +91,7 @@ pub(super) fn save(drive: &FlashDrive) -> Vec<u8> {
         Layer::Page(map) => mapping::save_map(&mut out, map),
         Layer::Demand(demand) => mapping::save_demand(&mut out, demand),
         Layer::Blocks(blocks) => mapping::save_blocks(&mut out, blocks),
+        Layer::Packed(packed) => packed::save(&mut out, packed),
     }
     let mut out = out.into_bytes();
     let checksum = hash(&out[HEADER_BYTES..]);
@@ -141,6 +143,7 @@ pub(super) fn restore(profile: &Profile, state: &[u8]) -> Result<FlashDrive, Sta
         Layer::Page(map) => mapping::map(&mut reader, map)?,
         Layer::Demand(demand) => mapping::demand(&mut reader, demand)?,
         Layer::Blocks(blocks) => mapping::blocks(&mut reader, blocks)?,
+        Layer::Packed(packed) => packed::restore(&mut reader, packed)?,
     }
     if reader.rest().is_empty() { Ok(drive) } else { corrupt("bytes after its end") }
 }

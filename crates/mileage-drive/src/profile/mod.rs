@@ -11,11 +11,13 @@
 
 mod factory;
 mod link;
+mod packing;
 pub mod policies;
 
 pub use factory::FactoryBad;
 pub use link::Link;
 use mileage_units::format_bytes;
+pub use packing::Packing;
 pub use policies::Policies;
 use policies::{Allocation, Cell, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneWork, Victim};
 use serde::{Deserialize, Serialize};
@@ -101,6 +103,8 @@ struct Text {
     pe_spread_percent: Option<Figure<f64>>,
     factory_bad_blocks_per_die: Option<Figure<u64>>,
     factory_bad_seed: Option<Figure<u64>>,
+    compression_unit_bytes: Option<Figure<u64>>,
+    dedupe_contents: Option<Figure<u64>>,
 }
 
 /// A flash drive's data sheet, checked.
@@ -148,6 +152,8 @@ pub struct Profile {
     pub pe_cycles: Option<u64>,
     /// Blocks that no drive of this profile ever uses.
     pub factory_bad: FactoryBad,
+    /// How the controller stores less than it was given.
+    pub packing: Packing,
     /// How the drive works.
     pub policies: Policies,
     figures: Vec<FigureText>,
@@ -231,8 +237,10 @@ impl Profile {
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let raw: Text = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
         let link = raw.link.as_ref().map(Link::parse).transpose()?;
+        let policies = Policies::read(&raw)?;
         let profile = Self {
-            policies: Policies::read(&raw)?,
+            packing: Packing::read(&raw, &policies)?,
+            policies,
             factory_bad: FactoryBad::read(&raw)?,
             link_mb_per_s: link_rate(link.as_ref(), raw.link_mb_per_s.as_ref())?,
             queue_depth_max: queue_depth(link.as_ref(), &raw.queue_depth_max)?,
@@ -289,7 +297,9 @@ impl Profile {
         let fewest = self.fewest_good()?;
         let by_address = self.policies.allocation == Allocation::ByAddress;
         let good = if by_address { planes * fewest } else { self.good_blocks() };
-        let most = good.saturating_sub(self.reserve_blocks()) * u64::from(self.pages_per_block) * page;
+        // Contents of many lengths leave up to a page of each block empty.
+        let of_block = u64::from(self.pages_per_block) - u64::from(self.packing.packs());
+        let most = good.saturating_sub(self.reserve_blocks()) * of_block * page;
         let rounded = self.mapped_pages() * page;
         if rounded > most {
             let raw = format_bytes(self.raw_bytes());
@@ -437,6 +447,7 @@ impl Text {
         optional!(gc_victim, gc_victim_choices, gc_pace, gc_free_blocks_min, gc_idle_free_blocks, gc_idle_after_us);
         optional!(frontiers, allocation, plane_work, levelling, levelling_gap, end_of_life, replacement_blocks);
         optional!(pe_spread_percent, factory_bad_blocks_per_die, factory_bad_seed);
+        optional!(compression_unit_bytes, dedupe_contents);
         rows
     }
 }

@@ -48,6 +48,13 @@ fn policies() -> Vec<Sketch> {
         shape.clone().with(&[("mapping", "\"demand\""), ("map_cache_entries", "7")]),
         single.clone().with(&[("mapping", "\"demand\""), ("map_cache_entries", "20"), ("gc_victim", "\"fifo\"")]),
     ];
+    let packs = |sketch: &Sketch, more: &[(&'static str, &'static str)]| {
+        let sketch = Sketch { capacity_bytes: sketch.capacity_bytes / 2, ..sketch.clone() };
+        sketch.with(more)
+    };
+    sketches.push(packs(&shape, &[("compression_unit_bytes", "64")]));
+    sketches.push(packs(&single, &[("compression_unit_bytes", "2048"), ("dedupe_contents", "9")]));
+    sketches.push(packs(&shape, &[("dedupe_contents", "1000"), ("allocation", "\"die-first\"")]));
     for base in [shape, Sketch { buffer: 3, ..single }] {
         sketches.push(base.clone().with(&[("mapping", "\"block\"")]));
         sketches.push(base.clone().with(&[("mapping", "\"bast\""), ("log_blocks", "3")]));

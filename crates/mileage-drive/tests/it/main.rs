@@ -6,6 +6,7 @@ mod bounds;
 mod contract;
 mod drives;
 mod endurance;
+mod packing;
 mod policies;
 mod profile;
 mod state;

@@ -1,15 +1,17 @@
 //! Profiles: the shipped ones are valid and sourced, impossible ones are refused in one line that names the figure.
 
-use crate::drives::{PLAIN, Sketch, X25E, do_workload, workload};
+use crate::drives::{PLAIN, SANDFORCE, Sketch, X25E, do_workload, workload};
 use mileage_drive::profile::Confidence;
 use mileage_drive::{FlashDrive, Profile};
 use mileage_workload::PatternKind::Random;
 
 #[test]
 fn shipped_profiles_are_valid_and_every_figure_has_a_source() {
-    for (text, name, capacity_bytes, raw_bytes) in
-        [(X25E, "intel-x25e-64gb", 64_000_000_000, 80 << 30), (PLAIN, "plain-64gib", 59_756_064_768, 64 << 30)]
-    {
+    for (text, name, capacity_bytes, raw_bytes) in [
+        (X25E, "intel-x25e-64gb", 64_000_000_000, 80 << 30),
+        (PLAIN, "plain-64gib", 59_756_064_768, 64 << 30),
+        (SANDFORCE, "sandforce-1222-64gb", 64_000_000_000, 64 << 30),
+    ] {
         let profile = Profile::parse(text).unwrap();
         assert_eq!(
             (profile.name.as_str(), profile.capacity_bytes, profile.raw_bytes()),
@@ -56,6 +58,29 @@ fn what_no_drive_can_be_is_refused_by_name() {
     }
     // All that is allowed still has room to collect.
     assert!(Profile::parse(&Sketch { capacity_bytes: 96 * 4096, ..tiny }.text()).is_ok());
+}
+
+#[test]
+fn a_controller_that_packs_refuses_what_it_does_not_do() {
+    let tiny = Sketch { capacity_bytes: 40 * 4096, ..Sketch::tiny() };
+    let unit = ("compression_unit_bytes", "64");
+    for (more, found) in [
+        (vec![("compression_unit_bytes", "8")], "8: expected"),
+        (vec![("compression_unit_bytes", "4096")], "4096: expected"),
+        (vec![("compression_unit_bytes", "100")], "a power of two"),
+        (vec![("dedupe_contents", "0")], "dedupe_contents is 0"),
+        (vec![unit, ("mapping", "\"block\"")], "mapping page"),
+        (vec![unit, ("gc_victim", "\"fifo\"")], "gc_victim greedy"),
+        (vec![unit, ("gc_pace", "\"paced\"")], "gc_pace at-once"),
+        (vec![unit, ("gc_idle_free_blocks", "3")], "no gc_idle_free_blocks"),
+        (vec![unit, ("frontiers", "\"hot-cold\"")], "frontiers shared"),
+        (vec![("dedupe_contents", "5"), ("allocation", "\"by-address\"")], "other than by-address"),
+        (vec![unit, ("levelling", "\"dynamic\"")], "levelling none"),
+    ] {
+        let error = Profile::parse(&tiny.clone().with(&more).text()).unwrap_err().to_string();
+        assert!(error.contains(found) && !error.contains('\n'), "{found}: {error}");
+    }
+    assert!(Profile::parse(&tiny.with(&[unit, ("dedupe_contents", "5")]).text()).is_ok());
 }
 
 #[test]

@@ -138,7 +138,7 @@ impl Rules {
 }
 
 /// The units in the order in which they are written to. Unit u is on channel u % C, die (u / C) % D, plane u / (C D).
-fn order(profile: &Profile) -> Vec<u32> {
+pub(crate) fn order(profile: &Profile) -> Vec<u32> {
     let (channels, dies, planes) = (profile.channels, profile.dies_per_channel, profile.planes_per_die);
     let unit = |channel: u32, die: u32, plane: u32| channel + channels * (die + dies * plane);
     let turns = 0..channels * dies * planes;
