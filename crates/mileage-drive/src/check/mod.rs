@@ -8,6 +8,7 @@ mod amplification;
 mod limits;
 mod packing;
 mod sketch;
+mod slc;
 pub mod theory;
 mod wear;
 
@@ -73,6 +74,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(limits::cases());
     cases.extend(packing::cases());
     cases.extend(wear::cases());
+    cases.extend(slc::cases());
     cases
 }
 

@@ -60,6 +60,10 @@ counters! {
     packing_bytes_stored,
     /// Pages that the host wrote whose content was stored already.
     duplicate_pages_found,
+    /// Programs with one bit in a cell, of pages of the host.
+    slc_pages_programmed,
+    /// Valid pages copied from there to cells of all bits.
+    slc_pages_folded,
     /// Nanoseconds that commands waited for a place in the queue and for the controller, summed over commands.
     queue_wait_ns,
     /// Nanoseconds from there to completion, summed over commands.
@@ -75,6 +79,7 @@ pub(crate) const GAUGE_NAMES: &[&str] = &[
     "erase_count_least",
     "erase_count_most",
     "wear_indicator_percent",
+    "slc_free_pages",
 ];
 
 /// The names of the counters and, behind them, of the gauges.

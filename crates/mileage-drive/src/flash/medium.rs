@@ -40,6 +40,33 @@ impl Medium {
         self.clocks.fetch(unit, ready_ns)
     }
 
+    /// A page of the host is programmed with one bit in a cell; when it is on the medium.
+    #[inline]
+    pub(crate) fn place_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        self.counters.flash_pages_programmed += 1;
+        self.counters.slc_pages_programmed += 1;
+        let done_ns = self.clocks.program_slc(unit, ready_ns);
+        self.clocks.leave_buffer(done_ns);
+        done_ns
+    }
+
+    /// A page that lies in cells of one bit; when the controller has it.
+    #[inline]
+    pub(crate) fn fetch_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        self.counters.flash_pages_read += 1;
+        self.clocks.fetch_slc(unit, ready_ns)
+    }
+
+    /// A page from there is programmed where the page map has placed it.
+    pub(crate) fn place_folded(&mut self, placement: &Placement, ready_ns: u64) {
+        if let Some(opening) = &placement.opening {
+            self.open(placement.unit, opening, ready_ns);
+        }
+        self.counters.flash_pages_programmed += 1;
+        self.counters.slc_pages_folded += 1;
+        self.clocks.program(placement.unit, ready_ns);
+    }
+
     /// A page of a map that lies on flash; when the controller has it.
     pub(crate) fn read_map(&mut self, unit: u32, ready_ns: u64) -> u64 {
         self.counters.map_pages_read += 1;

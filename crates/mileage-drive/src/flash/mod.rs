@@ -15,6 +15,7 @@
 //! Retention, loss of data with power. What data the pages hold is not kept.
 
 mod blocks;
+mod cached;
 mod cells;
 mod counters;
 mod demand;
@@ -36,6 +37,7 @@ use crate::device::{BlockDevice, Completion, Refusal, Request, RequestKind, Stat
 use crate::profile::Profile;
 use crate::profile::policies::{EndOfLife, Mapping};
 use blocks::Blocks;
+use cached::Cached;
 use counters::{COUNTER_NAMES, Counters, GAUGE_NAMES, SERIES_NAMES};
 use demand::Demand;
 use map::{Geometry, Map, Rules};
@@ -51,6 +53,7 @@ const SECTOR_BYTES: u32 = 512;
 #[expect(clippy::large_enum_variant, reason = "a drive has one, and the page map is on the hot path")]
 enum Layer {
     Page(Map),
+    Cached(Box<Cached>),
     Demand(Box<Demand>),
     Blocks(Box<Blocks>),
     Packed(Box<Packed>),
@@ -61,7 +64,10 @@ impl Layer {
         let map = || Map::new(Geometry::of(profile), Rules::of(profile));
         match profile.policies.mapping {
             Mapping::Page if profile.packing.packs() => Self::Packed(Box::new(Packed::new(profile))),
-            Mapping::Page => Self::Page(map()),
+            Mapping::Page => match profile.slc_cache {
+                None => Self::Page(map()),
+                Some(cache) => Self::Cached(Box::new(Cached::new(map(), cache))),
+            },
             Mapping::Demand => Self::Demand(Box::new(Demand::new(
                 map(),
                 profile.logical_pages() as u32,
@@ -76,6 +82,7 @@ impl Layer {
     fn map(&self) -> Option<&Map> {
         match self {
             Self::Page(map) => Some(map),
+            Self::Cached(cached) => Some(&cached.map),
             Self::Demand(demand) => Some(&demand.map),
             Self::Blocks(_) | Self::Packed(_) => None,
         }
@@ -86,6 +93,7 @@ impl Layer {
     fn worn_out(&self) -> bool {
         match self {
             Self::Page(map) => map.worn_out,
+            Self::Cached(cached) => cached.map.worn_out,
             Self::Demand(demand) => demand.map.worn_out,
             Self::Blocks(blocks) => blocks.worn_out,
             Self::Packed(_) => false,
@@ -95,6 +103,7 @@ impl Layer {
     fn map_mut(&mut self) -> Option<&mut Map> {
         match self {
             Self::Page(map) => Some(map),
+            Self::Cached(cached) => Some(&mut cached.map),
             Self::Demand(demand) => Some(&mut demand.map),
             Self::Blocks(_) | Self::Packed(_) => None,
         }
@@ -122,6 +131,8 @@ pub struct FlashDrive {
     life: Life,
     /// Good blocks of the drive times their rated cycles; the life is over with as many erases.
     erases_max: u64,
+    /// Whether it does anything of its own accord.
+    works_when_idle: bool,
 }
 
 impl FlashDrive {
@@ -134,6 +145,8 @@ impl FlashDrive {
             layer: Layer::new(&profile),
             medium: Medium { clocks: Clocks::new(&profile), counters: Counters::default() },
             life: Life::Working,
+            works_when_idle: profile.policies.idle_free_blocks > 0
+                || profile.slc_cache.is_some_and(|cache| cache.idle_after_ns.is_some()),
             erases_max: profile.pe_cycles.filter(|_| ends).map_or(u64::MAX, |cycles| cycles.saturating_mul(blocks)),
             profile,
         }
@@ -170,6 +183,7 @@ impl FlashDrive {
     pub fn mapped_pages(&self) -> u64 {
         match &self.layer {
             Layer::Page(map) => map.mapped(),
+            Layer::Cached(cached) => cached.map.mapped(),
             Layer::Demand(demand) => {
                 let host = self.profile.logical_pages() as usize;
                 demand.map.forward[..host].iter().filter(|page| **page != map::NOWHERE).count() as u64
@@ -222,6 +236,7 @@ impl FlashDrive {
         }
         let written: Vec<u32> = match &self.layer {
             Layer::Page(map) => map.written_blocks().collect(),
+            Layer::Cached(cached) => cached.map.written_blocks().collect(),
             Layer::Demand(demand) => demand.map.written_blocks().collect(),
             Layer::Blocks(blocks) => blocks.written_blocks(),
             Layer::Packed(packed) => packed.written_blocks(),
@@ -230,6 +245,7 @@ impl FlashDrive {
         self.medium.clocks.erase_everything(written.into_iter());
         match &mut self.layer {
             Layer::Page(map) => map.purge(),
+            Layer::Cached(cached) => cached.purge(),
             Layer::Demand(demand) => demand.purge(),
             Layer::Blocks(blocks) => blocks.purge(),
             Layer::Packed(packed) => packed.purge(),
@@ -351,6 +367,7 @@ impl BlockDevice for FlashDrive {
             (None, Layer::Packed(packed)) => (packed.free_blocks(), packed.free_least, 0, packed.erase_spread()),
             (None, _) => (0, 0, 0, (0, 0)),
         };
+        let slc_free = if let Layer::Cached(cached) = &self.layer { cached.free_pages() } else { 0 };
         out.copy_from_slice(&[
             u64::from(free),
             u64::from(least),
@@ -359,6 +376,7 @@ impl BlockDevice for FlashDrive {
             u64::from(spread.0),
             u64::from(spread.1),
             self.wear_indicator_percent(),
+            slc_free,
         ]);
     }
 

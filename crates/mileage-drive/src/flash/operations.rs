@@ -24,18 +24,20 @@ impl FlashDrive {
         })
     }
 
-    /// The unit that holds a page, and when the mapping knows that.
+    /// Read a page, if it is mapped; when it is at the controller.
     #[inline]
-    fn look_up(&mut self, page: u32, ready_ns: u64) -> (Option<u32>, u64) {
-        match &mut self.layer {
+    fn fetch(&mut self, page: u32, ready_ns: u64) -> u64 {
+        let (unit, known_ns) = match &mut self.layer {
             Layer::Page(map) => (map.unit_holding(page), ready_ns),
+            Layer::Cached(cached) => return cached.fetch(page, ready_ns, &mut self.medium),
             Layer::Demand(demand) => {
                 let known_ns = demand.resolve(page, false, ready_ns, &mut self.medium, &mut Unwatched);
                 (demand.map.unit_holding(page), known_ns)
             }
             Layer::Blocks(blocks) => (blocks.unit_holding(page), ready_ns),
             Layer::Packed(_) => unreachable!("handled by the drive's own parts"),
-        }
+        };
+        unit.map_or(known_ns, |unit| self.medium.fetch(unit, known_ns))
     }
 
     #[inline]
@@ -45,10 +47,7 @@ impl FlashDrive {
         }
         let mut done_ns = ready_ns;
         for part in self.parts(request.offset_bytes, request.length_bytes) {
-            let (unit, mut there_ns) = self.look_up(part.page, ready_ns);
-            if let Some(unit) = unit {
-                there_ns = self.medium.fetch(unit, there_ns);
-            }
+            let there_ns = self.fetch(part.page, ready_ns);
             self.medium.counters.host_pages_read += 1;
             done_ns = done_ns.max(self.medium.clocks.deliver(part.bytes, there_ns));
         }
@@ -63,8 +62,7 @@ impl FlashDrive {
         if part.bytes == self.profile.page_bytes {
             return (accepted_ns, accepted_ns);
         }
-        let (unit, known_ns) = self.look_up(part.page, ready_ns);
-        let rest_ns = unit.map_or(known_ns, |unit| self.medium.fetch(unit, known_ns));
+        let rest_ns = self.fetch(part.page, ready_ns);
         (accepted_ns, accepted_ns.max(rest_ns))
     }
 
@@ -81,6 +79,10 @@ impl FlashDrive {
             accepted_ns = accepted_ns.max(taken_ns);
             let placement = match &mut self.layer {
                 Layer::Page(map) => map.write(part.page, &mut Unwatched),
+                Layer::Cached(cached) => {
+                    durable_ns = durable_ns.max(cached.write(part.page, there_ns, &mut self.medium, &mut Unwatched));
+                    continue;
+                }
                 Layer::Demand(demand) => {
                     there_ns = demand.resolve(part.page, true, there_ns, &mut self.medium, &mut Unwatched);
                     demand.map.write(part.page, &mut Unwatched)
@@ -127,6 +129,7 @@ impl FlashDrive {
             let page = page as u32;
             let was_mapped = match &mut self.layer {
                 Layer::Page(map) => map.discard(page),
+                Layer::Cached(cached) => cached.discard(page),
                 Layer::Demand(demand) => {
                     demand.map.unit_holding(page).is_some() && {
                         demand.resolve(page, true, ready_ns, &mut self.medium, &mut Unwatched);
@@ -171,7 +174,7 @@ impl FlashDrive {
     /// Let the planes collect between the last command, plus the time after which the drive counts as idle, and now.
     #[inline]
     pub(super) fn collect_while_idle(&mut self, now_ns: u64) {
-        if self.profile.policies.idle_free_blocks > 0 && self.life == Life::Working {
+        if self.works_when_idle && self.life == Life::Working {
             self.collect_until(now_ns);
         }
     }
@@ -179,6 +182,11 @@ impl FlashDrive {
     #[inline(never)]
     fn collect_until(&mut self, now_ns: u64) {
         let clocks = &self.medium.clocks;
+        if let Layer::Cached(cached) = &mut self.layer {
+            let idle_ns = clocks.last_ns.max(clocks.durable_ns);
+            cached.drain(idle_ns, now_ns, &mut self.medium, &mut Unwatched);
+            return self.note_wear();
+        }
         let idle_ns = clocks.last_ns.max(clocks.durable_ns) + self.profile.policies.idle_after_ns;
         if idle_ns >= now_ns {
             return;

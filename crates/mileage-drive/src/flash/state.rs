@@ -15,7 +15,7 @@ use crate::profile::policies::EndOfLife;
 use bytes::{Reader, Writer};
 
 const MAGIC: [u8; 8] = *b"MILEDRIV";
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 const HEADER_BYTES: usize = 32;
 
 /// Why bytes are not a state of this drive.
@@ -89,6 +89,7 @@ pub(super) fn save(drive: &FlashDrive) -> Vec<u8> {
     save_clocks(&mut out, &medium.clocks);
     match layer {
         Layer::Page(map) => mapping::save_map(&mut out, map),
+        Layer::Cached(cached) => mapping::save_cached(&mut out, cached),
         Layer::Demand(demand) => mapping::save_demand(&mut out, demand),
         Layer::Blocks(blocks) => mapping::save_blocks(&mut out, blocks),
         Layer::Packed(packed) => packed::save(&mut out, packed),
@@ -141,6 +142,7 @@ pub(super) fn restore(profile: &Profile, state: &[u8]) -> Result<FlashDrive, Sta
     clocks(&mut reader, &mut drive.medium.clocks)?;
     match &mut drive.layer {
         Layer::Page(map) => mapping::map(&mut reader, map)?,
+        Layer::Cached(cached) => mapping::cached(&mut reader, cached)?,
         Layer::Demand(demand) => mapping::demand(&mut reader, demand)?,
         Layer::Blocks(blocks) => mapping::blocks(&mut reader, blocks)?,
         Layer::Packed(packed) => packed::restore(&mut reader, packed)?,

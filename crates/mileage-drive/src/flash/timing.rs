@@ -72,6 +72,8 @@ pub(crate) struct Costs {
     read: u64,
     program: u64,
     erase: u64,
+    slc_read: u64,
+    slc_program: u64,
     controller: u64,
     channel_page: u64,
     link_page: u64,
@@ -88,6 +90,8 @@ impl Costs {
             read: profile.read_ns,
             program: profile.program_ns,
             erase: profile.erase_ns,
+            slc_read: profile.slc_cache.map_or(0, |cache| cache.read_ns),
+            slc_program: profile.slc_cache.map_or(0, |cache| cache.program_ns),
             controller: profile.controller_ns,
             channel_page: profile.channel_page_ns,
             link_page: (f64::from(profile.page_bytes) * link_ns_per_byte).round() as u64,
@@ -256,6 +260,22 @@ impl Clocks {
         let wire = self.wires[unit as usize];
         let array_ns = self.operate(wire, ready_ns, self.costs.read, false);
         self.channels[wire.channel as usize].carry(array_ns, self.costs.channel_page)
+    }
+
+    /// The same from cells of one bit.
+    #[inline]
+    pub(crate) fn fetch_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        let wire = self.wires[unit as usize];
+        let array_ns = self.operate(wire, ready_ns, self.costs.slc_read, false);
+        self.channels[wire.channel as usize].carry(array_ns, self.costs.channel_page)
+    }
+
+    /// A page from the controller into cells of one bit; when it is on the medium. It carries no share of a collection.
+    #[inline]
+    pub(crate) fn program_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        let wire = self.wires[unit as usize];
+        let carried_ns = self.channels[wire.channel as usize].carry(ready_ns, self.costs.channel_page);
+        self.operate(wire, carried_ns, self.costs.slc_program, true)
     }
 
     /// Bytes from the controller to the host; when they are there.

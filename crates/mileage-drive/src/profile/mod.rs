@@ -13,6 +13,7 @@ mod factory;
 mod link;
 mod packing;
 pub mod policies;
+mod slc;
 
 pub use factory::FactoryBad;
 pub use link::Link;
@@ -21,6 +22,7 @@ pub use packing::Packing;
 pub use policies::Policies;
 use policies::{Allocation, Cell, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneWork, Victim};
 use serde::{Deserialize, Serialize};
+pub use slc::{SlcCache, SlcDesign, SlcSize};
 
 /// How far a figure can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +107,12 @@ struct Text {
     factory_bad_seed: Option<Figure<u64>>,
     compression_unit_bytes: Option<Figure<u64>>,
     dedupe_contents: Option<Figure<u64>>,
+    slc_cache_bytes: Option<Figure<u64>>,
+    slc_cache_percent: Option<Figure<f64>>,
+    slc_design: Option<Figure<SlcDesign>>,
+    slc_read_us: Option<Figure<f64>>,
+    slc_program_us: Option<Figure<f64>>,
+    slc_idle_after_us: Option<Figure<f64>>,
 }
 
 /// A flash drive's data sheet, checked.
@@ -156,6 +164,8 @@ pub struct Profile {
     pub packing: Packing,
     /// How the drive works.
     pub policies: Policies,
+    /// Blocks that take writes with one bit in a cell.
+    pub slc_cache: Option<SlcCache>,
     figures: Vec<FigureText>,
 }
 
@@ -240,6 +250,7 @@ impl Profile {
         let policies = Policies::read(&raw)?;
         let profile = Self {
             packing: Packing::read(&raw, &policies)?,
+            slc_cache: SlcCache::read(&raw, &policies)?,
             policies,
             factory_bad: FactoryBad::read(&raw)?,
             link_mb_per_s: link_rate(link.as_ref(), raw.link_mb_per_s.as_ref())?,
@@ -295,6 +306,7 @@ impl Profile {
         }
         // Where the address decides the plane, the one with the fewest good blocks is full first.
         let fewest = self.fewest_good()?;
+        self.slc_fits(fewest)?;
         let by_address = self.policies.allocation == Allocation::ByAddress;
         let good = if by_address { planes * fewest } else { self.good_blocks() };
         // Contents of many lengths leave up to a page of each block empty.
@@ -306,7 +318,7 @@ impl Profile {
             let with =
                 if rounded == capacity { String::new() } else { format!(" (with its map and rounding {rounded})") };
             let expected = format!(
-                "at most {most}: raw {raw} minus the free, open, log and replacement blocks of the {planes} planes ({}){}",
+                "at most {most}: raw {raw} minus the free, open, log, replacement and SLC blocks of the {planes} planes ({}){}",
                 format_bytes(self.reserve_bytes()),
                 if self.factory_bad.per_die > 0 { " and the bad ones" } else { "" }
             );
@@ -345,6 +357,7 @@ impl Profile {
         let policies = &self.policies;
         let replacements = self.planes() * u64::from(policies.replacement_blocks);
         replacements
+            + self.slc_blocks()
             + if policies.by_page() {
                 self.planes() * u64::from(policies.free_blocks_min + policies.open_blocks())
             } else {
@@ -362,7 +375,7 @@ impl Profile {
         self.planes() * u64::from(self.blocks_per_plane) * u64::from(self.pages_per_block) * u64::from(self.page_bytes)
     }
 
-    /// Bytes that hold no data for good: in every plane the blocks that stay free, are open, or replace worn ones; of
+    /// Bytes that hold no data for good: in every plane the blocks that stay free, are open, or replace worn ones, and a static SLC cache; of
     /// a mapping by blocks the log blocks, two more, and those that replace worn ones.
     pub fn reserve_bytes(&self) -> u64 {
         self.reserve_blocks() * u64::from(self.pages_per_block) * u64::from(self.page_bytes)
@@ -448,6 +461,7 @@ impl Text {
         optional!(frontiers, allocation, plane_work, levelling, levelling_gap, end_of_life, replacement_blocks);
         optional!(pe_spread_percent, factory_bad_blocks_per_die, factory_bad_seed);
         optional!(compression_unit_bytes, dedupe_contents);
+        optional!(slc_cache_bytes, slc_cache_percent, slc_design, slc_read_us, slc_program_us, slc_idle_after_us);
         rows
     }
 }

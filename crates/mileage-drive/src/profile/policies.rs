@@ -119,6 +119,16 @@ choices! {
 }
 
 choices! {
+    /// What a write does that finds the SLC cache full.
+    SlcDesign {
+        /// It goes to cells of all bits directly.
+        Bypass = "bypass",
+        /// It waits until blocks of the cache were folded: everything passes the cache.
+        Through = "through",
+    }
+}
+
+choices! {
     /// Bits in a cell.
     Cell {
         /// One.

@@ -6,6 +6,8 @@ use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 
 pub const PLAIN: &str = include_str!("../../../../drives/plain-64gib.toml");
 pub const SANDFORCE: &str = include_str!("../../../../drives/sandforce-1222-64gb.toml");
+pub const BX200: &str = include_str!("../../../../drives/crucial-bx200-240gb.toml");
+pub const INTEL_600P: &str = include_str!("../../../../drives/intel-600p-512gb.toml");
 pub const X25E: &str = include_str!("../../../../drives/intel-x25e-64gb.toml");
 
 /// A profile under construction: round figures, so that times can be added by hand.

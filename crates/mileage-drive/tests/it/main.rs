@@ -9,6 +9,7 @@ mod endurance;
 mod packing;
 mod policies;
 mod profile;
+mod slc;
 mod state;
 mod techniques;
 mod timing;

@@ -1,6 +1,6 @@
 //! Profiles: the shipped ones are valid and sourced, impossible ones are refused in one line that names the figure.
 
-use crate::drives::{PLAIN, SANDFORCE, Sketch, X25E, do_workload, workload};
+use crate::drives::{BX200, INTEL_600P, PLAIN, SANDFORCE, Sketch, X25E, do_workload, workload};
 use mileage_drive::profile::Confidence;
 use mileage_drive::{FlashDrive, Profile};
 use mileage_workload::PatternKind::Random;
@@ -11,6 +11,8 @@ fn shipped_profiles_are_valid_and_every_figure_has_a_source() {
         (X25E, "intel-x25e-64gb", 64_000_000_000, 80 << 30),
         (PLAIN, "plain-64gib", 59_756_064_768, 64 << 30),
         (SANDFORCE, "sandforce-1222-64gb", 64_000_000_000, 64 << 30),
+        (INTEL_600P, "intel-600p-512gb", 512_000_000_000, 576 << 30),
+        (BX200, "crucial-bx200-240gb", 240_000_008_192, 16 * 1365 * 768 * 16384),
     ] {
         let profile = Profile::parse(text).unwrap();
         assert_eq!(

@@ -25,18 +25,28 @@ impl Map {
         if self.free_of(unit) >= self.rules.idle_free {
             return false;
         }
+        self.close_full(unit);
+        self.most_stale(unit) > 0
+    }
+
+    /// Full open blocks of a unit become possible victims now, not when the next is opened.
+    pub(super) fn close_full(&mut self, unit: u32) {
         for slot in [2 * unit, 2 * unit + 1] {
             if self.frontiers[slot as usize].left == 0 {
                 self.close(slot);
             }
         }
-        self.most_stale(unit) > 0
     }
 
     /// Collect one block of a unit while the drive is idle; `None` when the unit does not want it.
     pub(crate) fn collect_idle<C: Cells>(&mut self, unit: u32, cells: &mut C) -> Option<Opening> {
+        if self.wants_idle(unit) { self.collect_now(unit, cells) } else { None }
+    }
+
+    /// Collect one block of a unit; `None` when no block of it has a stale page.
+    pub(crate) fn collect_now<C: Cells>(&mut self, unit: u32, cells: &mut C) -> Option<Opening> {
         let mut cost = Opening::default();
-        if !self.wants_idle(unit) || !self.collect(unit, &mut cost, cells) {
+        if !self.collect(unit, &mut cost, cells) {
             return None;
         }
         self.opened += 1;

@@ -1,6 +1,6 @@
 //! What follows from a saved state: reverse map, stale marks, counts.
 
-use super::{Frontier, GROUP, Geometry, Map, NO_VICTIM, NOWHERE};
+use super::{Frontier, GROUP, Geometry, Map, NO_VICTIM, NOWHERE, Unit};
 
 impl Map {
     /// Whether the frontiers and the lists of erased and worn blocks contradict neither each other nor the geometry.
@@ -19,11 +19,13 @@ impl Map {
         let mut seen = vec![false; in_service as usize];
         seen[state.fresh as usize..blocks as usize].fill(true);
         let open = [0, 1].map(|class| self.frontiers[(2 * unit + class) as usize]);
+        require(state.kept <= state.erased())?;
         for Frontier { open, left } in open {
             require(if open == NOWHERE { left == 0 } else { left <= pages })?;
         }
         let opened = open.iter().map(|frontier| frontier.open).filter(|open| *open != NOWHERE);
-        for block in state.free.iter().chain(&state.bad).copied().chain(opened) {
+        let lent = state.lent.iter().map(|lent| lent.block);
+        for block in state.free.iter().chain(&state.bad).copied().chain(opened).chain(lent) {
             let mark = seen.get_mut(block.checked_sub(first)? as usize)?;
             require(!std::mem::replace(mark, true))?;
         }
@@ -39,7 +41,7 @@ impl Map {
         let Geometry { units, pages, .. } = self.geometry;
         let words = self.geometry.words();
         self.refresh_wear();
-        self.free_blocks = (0..units).map(|unit| self.free_of(unit)).sum();
+        self.free_blocks = self.units.iter().map(Unit::erased).sum();
         for unit in 0..units {
             let state = &self.units[unit as usize];
             let first = unit * self.geometry.stride();
@@ -55,6 +57,9 @@ impl Map {
                 if frontier.open != NOWHERE {
                     written[(frontier.open - first) as usize] = pages - frontier.left;
                 }
+            }
+            for lent in &state.lent {
+                written[(lent.block - first) as usize] = lent.filled;
             }
             for (block, written) in (first..).zip(written) {
                 let full = written == pages && !open.contains(&block);

@@ -21,12 +21,14 @@
 mod collect;
 mod derive;
 mod heat;
+mod lend;
 mod wear;
 
 use super::cells::Cells;
 use crate::profile::Profile;
 use crate::profile::policies::{Allocation, Frontiers, Victim};
 use heat::Heat;
+pub(crate) use lend::Lent;
 use mileage_memory::{begin_load, in_large_pages};
 use wear::EraseSpread;
 pub(crate) use wear::Wear;
@@ -175,6 +177,10 @@ pub(crate) struct Unit {
     pub bad: Vec<u32>,
     /// The count of opened blocks when this unit was passed over.
     pub passed_at: u64,
+    /// Erased blocks that are kept for a cache.
+    pub kept: u32,
+    /// Blocks lent to a cache, the first lent first; only the last may have room.
+    pub lent: Vec<Lent>,
 }
 
 /// What a write cost.
@@ -258,6 +264,8 @@ impl Map {
             free: Vec::new(),
             bad: Vec::new(),
             passed_at: u64::MAX,
+            kept: 0,
+            lent: Vec::new(),
         };
         let units: Vec<Unit> = rules.factory_bad.iter().map(unit).collect();
         let free_blocks = units.iter().map(|unit| unit.blocks).sum();
@@ -480,17 +488,26 @@ impl Map {
         }
     }
 
-    /// Erased blocks of a unit.
+    /// Erased blocks of a unit that may be opened.
     pub(super) fn free_of(&self, unit: u32) -> u32 {
         let state = &self.units[unit as usize];
-        state.blocks - state.fresh + state.free.len() as u32
+        state.erased() - state.kept
     }
 
     /// Let a frontier write into an erased block.
     fn take_free(&mut self, slot: u32) {
         self.close(slot);
-        let first = slot / 2 * self.geometry.stride();
-        let unit = &mut self.units[slot as usize / 2];
+        let block = self.take_erased(slot / 2);
+        self.frontiers[slot as usize] = Frontier { open: block, left: self.geometry.pages };
+        if self.rules.frontiers == Frontiers::HotCold {
+            self.heat.streams[block as usize] = (slot % 2) as u8;
+        }
+    }
+
+    /// The erased block of a unit that is next.
+    fn take_erased(&mut self, unit: u32) -> u32 {
+        let first = unit * self.geometry.stride();
+        let unit = &mut self.units[unit as usize];
         let block = if unit.fresh < unit.blocks {
             unit.fresh += 1;
             first + unit.fresh - 1
@@ -499,13 +516,10 @@ impl Map {
             let least = (0..unit.free.len()).min_by_key(|index| erases[unit.free[*index] as usize]);
             unit.free.remove(if self.rules.wear.dynamic { least.unwrap_or(0) } else { 0 })
         };
-        self.frontiers[slot as usize] = Frontier { open: block, left: self.geometry.pages };
-        if self.rules.frontiers == Frontiers::HotCold {
-            self.heat.streams[block as usize] = (slot % 2) as u8;
-        }
         self.mark_opened(block, self.written);
         self.free_blocks -= 1;
         self.free_blocks_least = self.free_blocks_least.min(self.free_blocks);
+        block
     }
 
     fn mark_opened(&mut self, block: u32, at: u64) {
@@ -542,7 +556,9 @@ impl Map {
     /// Pages of these blocks that were programmed.
     pub(crate) fn written_pages(&self) -> u64 {
         let pages: u64 = self.written_blocks().map(|blocks| u64::from(blocks) * u64::from(self.geometry.pages)).sum();
-        pages - self.frontiers.iter().map(|frontier| u64::from(frontier.left)).sum::<u64>()
+        let lent = self.units.iter().flat_map(|unit| &unit.lent);
+        let unused: u64 = lent.map(|lent| u64::from(self.geometry.pages - lent.filled)).sum();
+        pages - unused - self.frontiers.iter().map(|frontier| u64::from(frontier.left)).sum::<u64>()
     }
 
     /// Logical pages that are mapped.

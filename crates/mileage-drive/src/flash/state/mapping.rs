@@ -1,8 +1,9 @@
 //! The mappings as bytes: forward maps as runs, and per block or unit what does not follow from them.
 
 use super::super::blocks::Blocks;
+use super::super::cached::Cached;
 use super::super::demand::Demand;
-use super::super::map::{Frontier, Map, NOWHERE, Unit};
+use super::super::map::{Frontier, Lent, Map, NOWHERE, Unit};
 use super::{Reader, StateError, Writer, corrupt};
 use crate::profile::policies::Victim;
 
@@ -67,6 +68,8 @@ pub(super) fn map(reader: &mut Reader, map: &mut Map) -> Result<(), StateError> 
             free: reader.list(longest)?,
             bad: reader.list(longest)?,
             passed_at: reader.word()?,
+            kept: unit.kept,
+            lent: std::mem::take(&mut unit.lent),
         };
     }
     if !map.units_hold() {
@@ -91,6 +94,35 @@ pub(super) fn map(reader: &mut Reader, map: &mut Map) -> Result<(), StateError> 
     }
     reader.places(&mut map.forward)?;
     if map.derive() { Ok(()) } else { corrupt("a page is mapped to where nothing, or something else, was written") }
+}
+
+pub(super) fn save_cached(out: &mut Writer, cached: &Cached) {
+    out.half(cached.turn);
+    out.half(u32::from(cached.full));
+    for unit in &cached.map.units {
+        out.list(unit.lent.iter().map(|lent| lent.block));
+        out.list(unit.lent.iter().map(|lent| lent.filled));
+    }
+    save_map(out, &cached.map);
+}
+
+pub(super) fn cached(reader: &mut Reader, cached: &mut Cached) -> Result<(), StateError> {
+    cached.turn = reader.half()?;
+    cached.full = reader.half()? != 0;
+    let (geometry, most) = (cached.map.geometry, cached.pages_per_block());
+    for unit in &mut cached.map.units {
+        let (blocks, filled) = (reader.list(geometry.stride())?, reader.list(geometry.stride())?);
+        if blocks.len() != filled.len() || filled.iter().any(|pages| *pages == 0 || *pages > most) {
+            return corrupt("blocks of the SLC cache without pages, or with too many");
+        }
+        unit.lent = blocks.into_iter().zip(filled).map(|(block, filled)| Lent { block, filled }).collect();
+    }
+    if cached.turn >= geometry.units || !cached.keep() {
+        return corrupt("more blocks in the SLC cache than it may have");
+    }
+    map(reader, &mut cached.map)?;
+    cached.note_lent();
+    Ok(())
 }
 
 pub(super) fn save_demand(out: &mut Writer, demand: &Demand) {
