@@ -76,7 +76,7 @@ bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other l
 	@mkdir -p "$(CARGO_OUT)"
 	@$(PYTHON) -m benchmarks.peers --engine "$(CARGO_OUT)/release/examples" --folder "$(CARGO_OUT)" $(PEERS)
 
-mutants: need-rust ## plant ten kept bugs in the virtual drives, one by one, and see each caught (two minutes of CPU time)
+mutants: need-rust ## plant the kept bugs in the virtual drives, one by one, and see each caught (some minutes of CPU time)
 	$(PYTHON) crates/mileage-drive/mutants/run.py
 
 packages: ## Debian packages that only tests need: installed when root, named when not

@@ -21,7 +21,7 @@ MARK = "Caught by: "
 # A bug may make the drive collect for ever; the tests alone take seconds.
 LONGEST_S = 300
 TEST = ["cargo", "test", "--quiet", "--locked", "-p", "mileage-drive", "--lib"]
-# Less optimised than the tests are by default: what counts is building, ten times, more than running.
+# Less optimised than the tests are by default: what counts is building, once for each, more than running.
 SETTINGS = {
     "RUST_BACKTRACE": "0",
     "PROPTEST_MAX_SHRINK_ITERS": "0",
