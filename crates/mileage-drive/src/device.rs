@@ -97,6 +97,24 @@ pub enum Status {
     Done,
     /// Refused; nothing was changed.
     Refused(Refusal),
+    /// A read that took its time and failed: more bits of a page were wrong than can be corrected.
+    Uncorrectable {
+        /// First byte of the first such page.
+        offset_bytes: u64,
+    },
+}
+
+impl Status {
+    /// What went wrong, in words; `None`: nothing.
+    pub fn failure(self) -> Option<String> {
+        match self {
+            Self::Done => None,
+            Self::Refused(refusal) => Some(format!("the drive refused: {refusal}")),
+            Self::Uncorrectable { offset_bytes } => Some(format!(
+                "the drive could not read the page at byte {offset_bytes}: too many wrong bits to correct"
+            )),
+        }
+    }
 }
 
 /// When and how an operation ended.

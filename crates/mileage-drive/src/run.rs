@@ -7,7 +7,7 @@
 //! # Refused here
 //! A file for each thread: a virtual drive is one device. Verification: it keeps no content to compare with.
 
-use crate::device::{self, BlockDevice, Refusal, Request, RequestKind, Status};
+use crate::device::{self, BlockDevice, Request, RequestKind, Status};
 use crate::earliest::{Earliest, NEVER};
 use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
@@ -377,8 +377,8 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             }
             let device::Completion { complete_ns, status } = self.device.submit_one(&request(op, now_ns));
             let refused = status != Status::Done;
-            if let Status::Refused(refusal) = status {
-                self.note_refusal(refusal);
+            if refused {
+                self.note_failure(status);
             }
             let place = self.free.pop().expect("a thread has at most depth operations outstanding");
             self.outstanding[place as usize] =
@@ -409,8 +409,9 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
     }
 
     #[cold]
-    fn note_refusal(&mut self, refusal: Refusal) {
-        self.error.get_or_insert(RunError { kind: "EIO".to_owned(), message: format!("the drive refused: {refusal}") });
+    fn note_failure(&mut self, status: Status) {
+        let message = status.failure().unwrap_or_default();
+        self.error.get_or_insert(RunError { kind: "EIO".to_owned(), message });
         self.stop();
     }
 

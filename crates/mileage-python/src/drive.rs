@@ -2,7 +2,7 @@
 
 use crate::{Refused, ask, parse_workload, to_json};
 use mileage_drive::check::{cases, life_of_the_scaled_drive};
-use mileage_drive::{BlockDevice, Error, FlashDrive, Life, Profile, Request, RequestKind, Status};
+use mileage_drive::{BlockDevice, Error, FlashDrive, Life, Profile, Request, RequestKind};
 use mileage_workload::Unobserved;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -215,8 +215,8 @@ impl PyDrive {
         let drive = &mut self.drive;
         py.detach(|| drive.submit(&requests, &mut out));
         for completion in &out {
-            if let Status::Refused(refusal) = completion.status {
-                return Err(PyValueError::new_err(format!("the drive refused: {refusal}")));
+            if let Some(failure) = completion.status.failure() {
+                return Err(PyValueError::new_err(failure));
             }
         }
         array(py, out.iter().map(|completion| completion.complete_ns).collect())

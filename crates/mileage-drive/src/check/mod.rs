@@ -5,6 +5,7 @@
 //! states; no expectation comes from the simulation.
 
 mod amplification;
+mod errors;
 mod limits;
 mod packing;
 mod sketch;
@@ -73,6 +74,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = amplification::cases();
     cases.extend(limits::cases());
     cases.extend(packing::cases());
+    cases.extend(errors::cases());
     cases.extend(wear::cases());
     cases.extend(slc::cases());
     cases

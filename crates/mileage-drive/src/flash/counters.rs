@@ -64,6 +64,10 @@ counters! {
     slc_pages_programmed,
     /// Valid pages copied from there to cells of all bits.
     slc_pages_folded,
+    /// Times that a page of the host was read again because it could not be corrected.
+    read_retries,
+    /// Pages of the host that could not be read.
+    reads_uncorrectable,
     /// Nanoseconds that commands waited for a place in the queue and for the controller, summed over commands.
     queue_wait_ns,
     /// Nanoseconds from there to completion, summed over commands.

@@ -12,13 +12,14 @@
 //! not count. A power cycle may then end the drive.
 //!
 //! # Not modelled
-//! Retention, loss of data with power. What data the pages hold is not kept.
+//! Loss of data with power. What data the pages hold is not kept.
 
 mod blocks;
 mod cached;
 mod cells;
 mod counters;
 mod demand;
+mod errors;
 mod map;
 mod medium;
 mod operations;
@@ -40,6 +41,7 @@ use blocks::Blocks;
 use cached::Cached;
 use counters::{COUNTER_NAMES, Counters, GAUGE_NAMES, SERIES_NAMES};
 use demand::Demand;
+use errors::Errors;
 use map::{Geometry, Map, Rules};
 use medium::Medium;
 use mileage_workload::{Op, OpKind, Workload};
@@ -129,6 +131,8 @@ pub struct FlashDrive {
     layer: Layer,
     medium: Medium,
     life: Life,
+    /// Bits that are read wrongly, where the profile has such.
+    errors: Option<Box<Errors>>,
     /// Good blocks of the drive times their rated cycles; the life is over with as many erases.
     erases_max: u64,
     /// Whether it does anything of its own accord.
@@ -140,9 +144,12 @@ impl FlashDrive {
     pub fn new(profile: Profile) -> Self {
         let blocks = profile.good_blocks();
         let ends = profile.policies.end_of_life != EndOfLife::Ignored;
+        let layer = Layer::new(&profile);
+        let blocks_numbered = layer.map().map_or(0, |map| map.erases.len());
         Self {
+            errors: Errors::of(&profile, blocks_numbered),
             page_shift: profile.page_bytes.trailing_zeros(),
-            layer: Layer::new(&profile),
+            layer,
             medium: Medium { clocks: Clocks::new(&profile), counters: Counters::default() },
             life: Life::Working,
             works_when_idle: profile.policies.idle_free_blocks > 0

@@ -45,6 +45,9 @@ impl FlashDrive {
         if let Layer::Packed(_) = self.layer {
             return self.read_packed(request, ready_ns);
         }
+        if self.errors.is_some() {
+            return self.read_checked(request, ready_ns);
+        }
         let mut done_ns = ready_ns;
         for part in self.parts(request.offset_bytes, request.length_bytes) {
             let there_ns = self.fetch(part.page, ready_ns);
@@ -97,6 +100,9 @@ impl FlashDrive {
     #[inline]
     pub(super) fn written(&mut self, request: &Request, accepted_ns: u64, durable_ns: u64) -> u64 {
         self.note_wear();
+        if self.errors.is_some() {
+            self.note_since(request);
+        }
         if self.medium.clocks.buffered() && !request.fua { accepted_ns } else { durable_ns }
     }
 
@@ -168,7 +174,9 @@ impl FlashDrive {
         let counters = &mut self.medium.counters;
         counters.queue_wait_ns += ready_ns - request.submit_ns;
         counters.service_ns += complete_ns - ready_ns;
-        Completion { complete_ns, status: Status::Done }
+        let failed_bytes = self.errors.as_mut().and_then(|errors| errors.failed_bytes.take());
+        let status = failed_bytes.map_or(Status::Done, |offset_bytes| Status::Uncorrectable { offset_bytes });
+        Completion { complete_ns, status }
     }
 
     /// Let the planes collect between the last command, plus the time after which the drive counts as idle, and now.

@@ -15,7 +15,7 @@ use crate::profile::policies::EndOfLife;
 use bytes::{Reader, Writer};
 
 const MAGIC: [u8; 8] = *b"MILEDRIV";
-const VERSION: u64 = 5;
+const VERSION: u64 = 6;
 const HEADER_BYTES: usize = 32;
 
 /// Why bytes are not a state of this drive.
@@ -87,6 +87,11 @@ pub(super) fn save(drive: &FlashDrive) -> Vec<u8> {
     });
     out.words(medium.counters.values());
     save_clocks(&mut out, &medium.clocks);
+    if let Some(errors) = &drive.errors {
+        let (erases, instants): (Vec<u32>, Vec<u64>) = errors.since.iter().copied().unzip();
+        out.repeated(&erases);
+        out.repeated(&instants);
+    }
     match layer {
         Layer::Page(map) => mapping::save_map(&mut out, map),
         Layer::Cached(cached) => mapping::save_cached(&mut out, cached),
@@ -140,6 +145,12 @@ pub(super) fn restore(profile: &Profile, state: &[u8]) -> Result<FlashDrive, Sta
     };
     drive.medium.counters = counters(&mut reader)?;
     clocks(&mut reader, &mut drive.medium.clocks)?;
+    if let Some(errors) = &mut drive.errors {
+        let (mut erases, mut instants) = (vec![0_u32; errors.since.len()], vec![0_u64; errors.since.len()]);
+        reader.repeated(&mut erases, 1 << 32)?;
+        reader.repeated(&mut instants, 1 << 60)?;
+        errors.since = erases.into_iter().zip(instants).collect();
+    }
     match &mut drive.layer {
         Layer::Page(map) => mapping::map(&mut reader, map)?,
         Layer::Cached(cached) => mapping::cached(&mut reader, cached)?,

@@ -13,6 +13,7 @@ mod factory;
 mod link;
 mod packing;
 pub mod policies;
+mod reliability;
 mod slc;
 
 pub use factory::FactoryBad;
@@ -21,6 +22,7 @@ use mileage_units::format_bytes;
 pub use packing::Packing;
 pub use policies::Policies;
 use policies::{Allocation, Cell, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneWork, Victim};
+pub use reliability::BitErrors;
 use serde::{Deserialize, Serialize};
 pub use slc::{SlcCache, SlcDesign, SlcSize};
 
@@ -113,6 +115,13 @@ struct Text {
     slc_read_us: Option<Figure<f64>>,
     slc_program_us: Option<Figure<f64>>,
     slc_idle_after_us: Option<Figure<f64>>,
+    bit_error_rate: Option<Figure<f64>>,
+    bit_error_rate_worn: Option<Figure<f64>>,
+    bit_error_growth_per_year: Option<Figure<f64>>,
+    ecc_codeword_bytes: Option<Figure<u64>>,
+    ecc_correctable_bits: Option<Figure<u64>>,
+    read_retries_max: Option<Figure<u64>>,
+    read_retry_leaves: Option<Figure<f64>>,
 }
 
 /// A flash drive's data sheet, checked.
@@ -162,6 +171,8 @@ pub struct Profile {
     pub factory_bad: FactoryBad,
     /// How the controller stores less than it was given.
     pub packing: Packing,
+    /// How often bits are read wrongly; `None`: never.
+    pub bit_errors: Option<BitErrors>,
     /// How the drive works.
     pub policies: Policies,
     /// Blocks that take writes with one bit in a cell.
@@ -248,9 +259,11 @@ impl Profile {
         let raw: Text = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
         let link = raw.link.as_ref().map(Link::parse).transpose()?;
         let policies = Policies::read(&raw)?;
+        let (packing, slc_cache) = (Packing::read(&raw, &policies)?, SlcCache::read(&raw, &policies)?);
         let profile = Self {
-            packing: Packing::read(&raw, &policies)?,
-            slc_cache: SlcCache::read(&raw, &policies)?,
+            slc_cache,
+            bit_errors: BitErrors::read(&raw, &policies, packing.packs() || slc_cache.is_some())?,
+            packing,
             policies,
             factory_bad: FactoryBad::read(&raw)?,
             link_mb_per_s: link_rate(link.as_ref(), raw.link_mb_per_s.as_ref())?,
@@ -462,6 +475,8 @@ impl Text {
         optional!(pe_spread_percent, factory_bad_blocks_per_die, factory_bad_seed);
         optional!(compression_unit_bytes, dedupe_contents);
         optional!(slc_cache_bytes, slc_cache_percent, slc_design, slc_read_us, slc_program_us, slc_idle_after_us);
+        optional!(bit_error_rate, bit_error_rate_worn, bit_error_growth_per_year, ecc_codeword_bytes);
+        optional!(ecc_correctable_bits, read_retries_max, read_retry_leaves);
         rows
     }
 }

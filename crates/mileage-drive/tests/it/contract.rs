@@ -52,6 +52,15 @@ fn policies() -> Vec<Sketch> {
         let sketch = Sketch { capacity_bytes: sketch.capacity_bytes / 2, ..sketch.clone() };
         sketch.with(more)
     };
+    let errs = [
+        ("bit_error_rate", "0.001"),
+        ("ecc_codeword_bytes", "512"),
+        ("ecc_correctable_bits", "8"),
+        ("read_retries_max", "20"),
+        ("read_retry_leaves", "0.5"),
+        ("bit_error_growth_per_year", "1.0"),
+    ];
+    sketches.push(shape.clone().with(&errs));
     sketches.push(packs(&shape, &[("compression_unit_bytes", "64")]));
     sketches.push(packs(&single, &[("compression_unit_bytes", "2048"), ("dedupe_contents", "9")]));
     sketches.push(packs(&shape, &[("dedupe_contents", "1000"), ("allocation", "\"die-first\"")]));

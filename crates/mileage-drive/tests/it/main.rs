@@ -6,6 +6,7 @@ mod bounds;
 mod contract;
 mod drives;
 mod endurance;
+mod errors;
 mod packing;
 mod policies;
 mod profile;

@@ -231,7 +231,7 @@ fn techniques_of_planes_and_mappings() -> Vec<Technique> {
     ]
 }
 
-fn techniques_of_packing() -> Vec<Technique> {
+fn techniques_of_content_and_cells() -> Vec<Technique> {
     let (low, high) = (0.97, 1.03);
     let compression = [("compression_unit_bytes", "64")];
     let deduplication = [("dedupe_contents", "1_000_000")];
@@ -253,6 +253,12 @@ fn techniques_of_packing() -> Vec<Technique> {
             &deduplication,
             Load::Contents(0, 50),
             &[("amplification", 0.10, 0.15), ("erases", 0.10, 0.15), ("pages/s", 2.0, 12.0)],
+        ),
+        new(
+            "cells that err, writes alone",
+            &[("bit_error_rate", "0.001"), ("ecc_codeword_bytes", "1024"), ("ecc_correctable_bits", "12")],
+            Load::Uniform,
+            &[("amplification", 1.0, 1.0), ("erases", 1.0, 1.0), ("pages/s", 1.0, 1.0), ("worst us", 1.0, 1.0)],
         ),
         new(
             "deduplication, no page recurs",
@@ -320,7 +326,7 @@ fn each_technique_moves_what_it_must_and_nothing_else() {
     let mut table = String::new();
     let mut missed = Vec::new();
     let all = techniques().into_iter().chain(techniques_of_planes_and_mappings());
-    for technique in all.chain(techniques_of_packing()).chain(techniques_of_caches()) {
+    for technique in all.chain(techniques_of_content_and_cells()).chain(techniques_of_caches()) {
         let discard = matches!(technique.load, Load::HalfDiscarded);
         let off = see(&sketch(&technique, false), technique.load, false).values();
         let on = see(&sketch(&technique, true), technique.load, discard).values();

@@ -314,6 +314,12 @@ impl Map {
         (page != NOWHERE).then(|| self.by_stride.divide(self.block_of(page)))
     }
 
+    /// The block that holds a logical page; `None` when it is not mapped.
+    pub(crate) fn block_holding(&self, logical: u32) -> Option<u32> {
+        let page = self.forward[logical as usize];
+        (page != NOWHERE).then(|| self.block_of(page))
+    }
+
     /// A logical page will be looked up in a while.
     #[inline]
     pub(crate) fn begin_look_up(&self, logical: u64) {
