@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p mileage-drive` uses 64 GiB of flash (0.2 GB of memory, some minutes): a sequential fill in 128 KiB,
 //! two random overwrites to settle, five overwrites measured, of which the median rate is shown. The lines below are the
-//! same with every mechanism on, and with everything through an SLC cache, whose amplification no formula gives. Without
-//! `--bench` it is 1 GiB and one overwrite.
+//! same with every mechanism on, with everything through an SLC cache, and with the content of every page tracked, whose
+//! amplification no formula gives. Without `--bench` it is 1 GiB and one overwrite.
 //! Rates are host pages per second of this thread's CPU time, timing, counters and histograms on.
 
 use mileage_drive::check::theory;
@@ -75,6 +75,12 @@ slc_read_us = { value = 20, source = "everything cached", confidence = "defined"
 slc_program_us = { value = 100, source = "everything cached", confidence = "defined" }
 "#;
 
+/// The content of every page is kept track of: compressed, and looked for among all others.
+const CONTENT: &str = r#"
+compression_unit_bytes = { value = 512, source = "content tracked", confidence = "defined" }
+dedupe_contents = { value = 16_777_216, source = "content tracked", confidence = "defined" }
+"#;
+
 /// The plain drive with this over-provisioning, its flash cut by `divisor`.
 fn plain(over_provisioning: f64, divisor: u64, more: &str) -> Profile {
     let raw_bytes = (64_u64 << 30) / divisor;
@@ -141,7 +147,13 @@ fn main() {
     // A small drive has no room for the reserves of every mechanism at once unless much is spare.
     let roomy: &[f64] = if divisor == 1 { &[0.07, 0.15, 0.28] } else { &[0.28] };
     let plainly = [0.07, 0.15, 0.28].as_slice();
-    for (more, spares) in [(("", ""), plainly), (("all on", EVERYTHING), roomy), (("SLC cache", CACHE), roomy)] {
+    let lines = [
+        (("", ""), plainly),
+        (("all on", EVERYTHING), roomy),
+        (("SLC cache", CACHE), roomy),
+        (("content tracked", CONTENT), &[0.28]),
+    ];
+    for (more, spares) in lines {
         for &over_provisioning in spares {
             println!("{}", measure(over_provisioning, divisor, more));
         }
