@@ -69,6 +69,13 @@ class Drive:
         """
         Virtual time since power-on, in nanoseconds.
         """
+    def power_cut(self, /, at_ns: SupportsIndex | None = None) -> list[tuple[int, int, int]]:
+        """
+        Cut the power at `at_ns` (the present time when none is given) and restore it: nothing is under way any more.
+        The acknowledged writes that are lost, in their order: number of the write command since the drive was new
+        (from 0), first byte, bytes; one entry for each page. Raises `ValueError` for an instant that has passed, and
+        when the profile does not say whether the write buffer is volatile or protected.
+        """
     def power_cycle(self, /) -> None:
         """
         Power off and on again; a drive at the end of its life may not come back.
@@ -97,12 +104,12 @@ class Drive:
         """
         The whole state, to be given to `restore`.
         """
-    def submit(self, /, kind: str, offsets_bytes: SupportsGetItem[int, SupportsIndex], length_bytes: SupportsIndex, at_ns: SupportsIndex | None = None) -> Any:
+    def submit(self, /, kind: str, offsets_bytes: SupportsGetItem[int, SupportsIndex], length_bytes: SupportsIndex, at_ns: SupportsIndex | None = None, fua: bool = False) -> Any:
         """
         Submit operations of one kind (`read`, `write`, `discard`, `flush`) and length at these offsets, all at the
         same instant (nanoseconds; the present time when none is given, and never before it); when each is complete,
-        as a `NumPy` array. The clock does not move on to these completions: `idle` does that. Raises `ValueError`
-        when the drive refuses one; those before it are done.
+        as a `NumPy` array. Writes with `fua` wait for the flash. The clock does not move on to these completions:
+        `idle` does that. Raises `ValueError` when the drive refuses one; those before it are done.
         """
 
 def check_drives(which: str, each: Any) -> bool:

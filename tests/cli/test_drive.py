@@ -103,3 +103,31 @@ def test_bars_and_sheets_keep_their_width() -> None:
     assert len(bars(list(range(1000)))) == 60
     sheet = data_sheet("A drive", [("a_us", "1", "a long source " * 20, "source")], width=60)
     assert max(map(len, sheet.splitlines())) <= 60
+
+
+def test_a_power_cut_names_what_is_lost_and_nothing_that_was_flushed() -> None:
+    def buffered(power: str) -> mileage.Drive:
+        figure = '{{ value = {}, source = "a test", confidence = "defined" }}\n'
+        profile = small_profile(blocks_per_plane=16)
+        lines = [line for line in profile.splitlines() if not line.startswith("write_buffer_pages")]
+        lines.append("write_buffer_pages = " + figure.format(64))
+        return mileage.Drive(
+            "\n".join(lines) + ("\nwrite_buffer_power = " + figure.format(power) if power else "\n")
+        )
+
+    for power, expected in [('"volatile"', [(2, 8192, 4096)]), ('"protected"', [])]:
+        drive = buffered(power)
+        drive.submit("write", [0], 4096)
+        done = drive.submit("flush", [0], 0)
+        drive.submit("write", [4096], 4096, at_ns=int(done[0]), fua=True)
+        drive.idle(10_000_000)
+        told = drive.submit("write", [8192], 4096)
+        assert dict(drive.gauges())["dirty_bytes"] == 4096
+        assert drive.power_cut(int(told[0])) == expected
+        assert dict(drive.gauges())["dirty_bytes"] == 0
+        assert drive.power_cut() == []
+    with pytest.raises(ValueError, match="expected the drive's present time"):
+        drive.power_cut(1)
+    with pytest.raises(ValueError, match="write_buffer_power is missing"):
+        buffered("").power_cut()
+    assert mileage.Drive("plain-64gib").power_cut() == []

@@ -10,6 +10,7 @@
 //! 4. **Discard** unmaps every page that lies wholly inside the range; what is left of a partly covered page stays.
 //! 5. **Flush** completes when everything submitted before it is on the medium. **FUA** on a write makes that
 //!    write's completion wait for the medium; on any other operation it is refused, since it would have no effect.
+//!    A drive whose profile says that it ignores flushes breaks this clause, as such drives do.
 //! 6. **Counters** only grow and say what explains a result; they change when an operation is submitted.
 //! 7. **State.** A device that restores what [`BlockDevice::save`] gave continues as the saved one would have, byte
 //!    for byte. Anything else than a state of the same drive is refused, never a panic, and changes nothing.

@@ -23,6 +23,6 @@ pub mod profile;
 mod run;
 
 pub use device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status};
-pub use flash::{FlashDrive, Life, StateError};
+pub use flash::{FlashDrive, Life, LostWrite, PowerCutError, StateError};
 pub use profile::{Policies, Profile, ProfileError};
 pub use run::{Error, run};

@@ -179,6 +179,17 @@ impl PyDrive {
         self.drive.power_cycle();
     }
 
+    /// Cut the power at `at_ns` (the present time when none is given) and restore it: nothing is under way any more.
+    /// The acknowledged writes that are lost, in their order: number of the write command since the drive was new
+    /// (from 0), first byte, bytes; one entry for each page. Raises `ValueError` for an instant that has passed, and
+    /// when the profile does not say whether the write buffer is volatile or protected.
+    #[pyo3(signature = (at_ns = None))]
+    fn power_cut(&mut self, at_ns: Option<u64>) -> PyResult<Vec<(u64, u64, u32)>> {
+        let lost = self.drive.power_cut(at_ns.unwrap_or(self.drive.now_ns()));
+        let lost = lost.map_err(|cause| PyValueError::new_err(cause.to_string()))?;
+        Ok(lost.iter().map(|it| (it.write, it.offset_bytes, it.length_bytes)).collect())
+    }
+
     /// Erase everything, wear aside.
     fn purge(&mut self) {
         self.drive.purge();
@@ -186,9 +197,9 @@ impl PyDrive {
 
     /// Submit operations of one kind (`read`, `write`, `discard`, `flush`) and length at these offsets, all at the
     /// same instant (nanoseconds; the present time when none is given, and never before it); when each is complete,
-    /// as a `NumPy` array. The clock does not move on to these completions: `idle` does that. Raises `ValueError`
-    /// when the drive refuses one; those before it are done.
-    #[pyo3(signature = (kind, offsets_bytes, length_bytes, at_ns = None))]
+    /// as a `NumPy` array. Writes with `fua` wait for the flash. The clock does not move on to these completions:
+    /// `idle` does that. Raises `ValueError` when the drive refuses one; those before it are done.
+    #[pyo3(signature = (kind, offsets_bytes, length_bytes, at_ns = None, fua = false))]
     #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
     fn submit<'py>(
         &mut self,
@@ -197,6 +208,7 @@ impl PyDrive {
         offsets_bytes: Vec<u64>,
         length_bytes: u64,
         at_ns: Option<u64>,
+        fua: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let kind = match kind {
             "read" => RequestKind::Read,
@@ -210,7 +222,7 @@ impl PyDrive {
         let submit_ns = at_ns.unwrap_or(0).max(self.drive.now_ns());
         let requests = offsets_bytes.iter();
         let requests: Vec<Request> =
-            requests.map(|at| Request { kind, fua: false, offset_bytes: *at, length_bytes, submit_ns }).collect();
+            requests.map(|at| Request { kind, fua, offset_bytes: *at, length_bytes, submit_ns }).collect();
         let mut out = Vec::with_capacity(requests.len());
         let drive = &mut self.drive;
         py.detach(|| drive.submit(&requests, &mut out));

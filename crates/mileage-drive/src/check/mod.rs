@@ -5,6 +5,7 @@
 //! states; no expectation comes from the simulation.
 
 mod amplification;
+mod buffer;
 mod errors;
 mod limits;
 mod packing;
@@ -75,6 +76,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(limits::cases());
     cases.extend(packing::cases());
     cases.extend(errors::cases());
+    cases.extend(buffer::cases());
     cases.extend(wear::cases());
     cases.extend(slc::cases());
     cases

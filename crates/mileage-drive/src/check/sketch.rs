@@ -72,7 +72,9 @@ impl Sketch {
             ("queue_depth_max", u64::from(queue)),
             ("write_buffer_pages", 0),
         ] {
-            figure(key, &value.to_string());
+            if self.more.iter().all(|(given, _)| *given != key) {
+                figure(key, &value.to_string());
+            }
         }
         for (key, value) in [
             ("read_us", read_us),

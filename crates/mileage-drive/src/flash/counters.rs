@@ -68,6 +68,12 @@ counters! {
     read_retries,
     /// Pages of the host that could not be read.
     reads_uncorrectable,
+    /// Pages that the host read from the write buffer.
+    buffer_pages_read,
+    /// Pages that the host wrote over one in the write buffer, without a program of their own.
+    buffer_pages_combined,
+    /// Flushes.
+    flushes,
     /// Nanoseconds that commands waited for a place in the queue and for the controller, summed over commands.
     queue_wait_ns,
     /// Nanoseconds from there to completion, summed over commands.
@@ -84,6 +90,7 @@ pub(crate) const GAUGE_NAMES: &[&str] = &[
     "erase_count_most",
     "wear_indicator_percent",
     "slc_free_pages",
+    "dirty_bytes",
 ];
 
 /// The names of the counters and, behind them, of the gauges.

@@ -12,9 +12,11 @@
 //! not count. A power cycle may then end the drive.
 //!
 //! # Not modelled
-//! Loss of data with power. What data the pages hold is not kept.
+//! What data the pages hold is not kept: a power cut says which writes are lost, and the map keeps the
+//! places that were chosen for them.
 
 mod blocks;
+mod buffer;
 mod cached;
 mod cells;
 mod counters;
@@ -30,6 +32,7 @@ mod shadow;
 mod state;
 mod timing;
 
+pub use buffer::{LostWrite, PowerCutError};
 pub use state::StateError;
 #[cfg(any(test, feature = "conformance"))]
 pub(crate) use state::hash as state_checksum;
@@ -38,6 +41,7 @@ use crate::device::{BlockDevice, Completion, Refusal, Request, RequestKind, Stat
 use crate::profile::Profile;
 use crate::profile::policies::{EndOfLife, Mapping};
 use blocks::Blocks;
+use buffer::Buffer;
 use cached::Cached;
 use counters::{COUNTER_NAMES, Counters, GAUGE_NAMES, SERIES_NAMES};
 use demand::Demand;
@@ -133,6 +137,10 @@ pub struct FlashDrive {
     life: Life,
     /// Bits that are read wrongly, where the profile has such.
     errors: Option<Box<Errors>>,
+    /// What is in the write buffer, if anything depends on it.
+    buffer: Option<Box<Buffer>>,
+    /// Writes go another way than straight to a page map: they look into the buffer, or the mapping is by blocks.
+    writes_detour: bool,
     /// Good blocks of the drive times their rated cycles; the life is over with as many erases.
     erases_max: u64,
     /// Whether it does anything of its own accord.
@@ -146,8 +154,11 @@ impl FlashDrive {
         let ends = profile.policies.end_of_life != EndOfLife::Ignored;
         let layer = Layer::new(&profile);
         let blocks_numbered = layer.map().map_or(0, |map| map.erases.len());
+        let buffer = profile.write_buffer.is_looked_into().then(|| Box::new(Buffer::new(&profile)));
         Self {
             errors: Errors::of(&profile, blocks_numbered),
+            writes_detour: buffer.is_some() || profile.packing.packs() || !profile.policies.by_page(),
+            buffer,
             page_shift: profile.page_bytes.trailing_zeros(),
             layer,
             medium: Medium { clocks: Clocks::new(&profile), counters: Counters::default() },
@@ -229,6 +240,12 @@ impl FlashDrive {
     pub fn power_cycle(&mut self) {
         let clocks = &mut self.medium.clocks;
         clocks.now_ns = clocks.now_ns.max(clocks.durable_ns).max(clocks.last_ns);
+        self.restart();
+    }
+
+    /// Power is back.
+    fn restart(&mut self) {
+        self.buffer.iter_mut().for_each(|buffer| buffer.clear());
         if self.life == Life::ReadOnly && self.profile.policies.end_of_life == EndOfLife::ReadOnlyThenDead {
             self.life = Life::Dead;
         }
@@ -257,6 +274,7 @@ impl FlashDrive {
             Layer::Blocks(blocks) => blocks.purge(),
             Layer::Packed(packed) => packed.purge(),
         }
+        self.buffer.iter_mut().for_each(|buffer| buffer.clear());
         self.note_wear();
     }
 
@@ -384,6 +402,7 @@ impl BlockDevice for FlashDrive {
             u64::from(spread.1),
             self.wear_indicator_percent(),
             slc_free,
+            self.medium.clocks.pages_in_buffer() * u64::from(self.profile.page_bytes),
         ]);
     }
 

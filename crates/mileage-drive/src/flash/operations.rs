@@ -13,7 +13,7 @@ pub(super) struct Part {
 impl FlashDrive {
     /// The pages of a range, the first and the last perhaps in part.
     #[inline]
-    pub(super) fn parts(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Part> + use<> {
+    pub(super) fn parts(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Part> + Clone + use<> {
         let (shift, end) = (self.page_shift, offset_bytes + length_bytes);
         let page_bytes = 1_u64 << shift;
         let behind = ((end - 1) >> shift) + 1;
@@ -26,7 +26,7 @@ impl FlashDrive {
 
     /// Read a page, if it is mapped; when it is at the controller.
     #[inline]
-    fn fetch(&mut self, page: u32, ready_ns: u64) -> u64 {
+    pub(super) fn fetch(&mut self, page: u32, ready_ns: u64) -> u64 {
         let (unit, known_ns) = match &mut self.layer {
             Layer::Page(map) => (map.unit_holding(page), ready_ns),
             Layer::Cached(cached) => return cached.fetch(page, ready_ns, &mut self.medium),
@@ -47,6 +47,9 @@ impl FlashDrive {
         }
         if self.errors.is_some() {
             return self.read_checked(request, ready_ns);
+        }
+        if self.buffer.is_some() {
+            return self.read_behind_buffer(request, ready_ns);
         }
         let mut done_ns = ready_ns;
         for part in self.parts(request.offset_bytes, request.length_bytes) {
@@ -71,10 +74,8 @@ impl FlashDrive {
 
     #[inline]
     fn write(&mut self, request: &Request, ready_ns: u64) -> u64 {
-        match self.layer {
-            Layer::Blocks(_) => return self.write_blocks(request, ready_ns),
-            Layer::Packed(_) => return self.write_packed(request, ready_ns),
-            _ => {}
+        if self.writes_detour {
+            return self.write_by_detour(request, ready_ns);
         }
         let (mut accepted_ns, mut durable_ns) = (ready_ns, ready_ns);
         for part in self.parts(request.offset_bytes, request.length_bytes) {
@@ -90,7 +91,7 @@ impl FlashDrive {
                     there_ns = demand.resolve(part.page, true, there_ns, &mut self.medium, &mut Unwatched);
                     demand.map.write(part.page, &mut Unwatched)
                 }
-                Layer::Blocks(_) | Layer::Packed(_) => unreachable!("handled above"),
+                Layer::Blocks(_) | Layer::Packed(_) => unreachable!("by the detour"),
             };
             durable_ns = durable_ns.max(self.medium.place(&placement, there_ns));
         }
@@ -106,31 +107,10 @@ impl FlashDrive {
         if self.medium.clocks.buffered() && !request.fua { accepted_ns } else { durable_ns }
     }
 
-    fn write_blocks(&mut self, request: &Request, ready_ns: u64) -> u64 {
-        let (mut accepted_ns, mut durable_ns) = (ready_ns, ready_ns);
-        let mut parts = self.parts(request.offset_bytes, request.length_bytes).peekable();
-        let mut left = parts.size_hint().0 as u32;
-        while let Some(Part { page, .. }) = parts.peek().copied() {
-            let Layer::Blocks(blocks) = &self.layer else { unreachable!("only called for blocks") };
-            let run = blocks.run_of(page, left);
-            let mut there_ns = ready_ns;
-            for part in parts.by_ref().take(run as usize) {
-                let (taken_ns, whole_ns) = self.accept(part, ready_ns);
-                accepted_ns = accepted_ns.max(taken_ns);
-                there_ns = there_ns.max(whole_ns);
-            }
-            left -= run;
-            let Layer::Blocks(blocks) = &mut self.layer else { unreachable!("only called for blocks") };
-            let done_ns = blocks.write(page, run, there_ns, &mut self.medium, &mut Unwatched);
-            (0..run).for_each(|_| self.medium.clocks.leave_buffer(done_ns));
-            durable_ns = durable_ns.max(done_ns);
-        }
-        self.written(request, accepted_ns, durable_ns)
-    }
-
     fn discard(&mut self, request: &Request, ready_ns: u64) {
         let first = request.offset_bytes.div_ceil(1 << self.page_shift);
         let end = (request.offset_bytes + request.length_bytes) >> self.page_shift;
+        self.buffer.iter_mut().for_each(|buffer| buffer.forget(first, end));
         for page in first..end {
             let page = page as u32;
             let was_mapped = match &mut self.layer {
@@ -164,7 +144,7 @@ impl FlashDrive {
         let complete_ns = match request.kind {
             RequestKind::Read => self.read(request, ready_ns),
             RequestKind::Write => self.write(request, ready_ns),
-            RequestKind::Flush => self.medium.clocks.flush(ready_ns),
+            RequestKind::Flush => self.flush(ready_ns),
             RequestKind::Discard => {
                 self.discard(request, ready_ns);
                 ready_ns

@@ -4,6 +4,7 @@
 //! clocks, counters, and the mapping ([`mapping`]). What follows from these is derived again.
 
 mod bytes;
+mod contents;
 mod mapping;
 mod packed;
 
@@ -15,7 +16,7 @@ use crate::profile::policies::EndOfLife;
 use bytes::{Reader, Writer};
 
 const MAGIC: [u8; 8] = *b"MILEDRIV";
-const VERSION: u64 = 6;
+const VERSION: u64 = 7;
 const HEADER_BYTES: usize = 32;
 
 /// Why bytes are not a state of this drive.
@@ -76,7 +77,7 @@ fn fingerprint(profile: &Profile) -> u64 {
 }
 
 pub(super) fn save(drive: &FlashDrive) -> Vec<u8> {
-    let FlashDrive { profile, layer, medium, life, .. } = drive;
+    let FlashDrive { profile, layer, medium, life, buffer, .. } = drive;
     let mut out = Writer::new(HEADER_BYTES + 4096);
     out.bytes(&MAGIC);
     out.words([VERSION, fingerprint(profile), 0]);
@@ -99,6 +100,7 @@ pub(super) fn save(drive: &FlashDrive) -> Vec<u8> {
         Layer::Blocks(blocks) => mapping::save_blocks(&mut out, blocks),
         Layer::Packed(packed) => packed::save(&mut out, packed),
     }
+    buffer.iter().for_each(|buffer| contents::save(&mut out, buffer));
     let mut out = out.into_bytes();
     let checksum = hash(&out[HEADER_BYTES..]);
     out[HEADER_BYTES - 8..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
@@ -157,6 +159,9 @@ pub(super) fn restore(profile: &Profile, state: &[u8]) -> Result<FlashDrive, Sta
         Layer::Demand(demand) => mapping::demand(&mut reader, demand)?,
         Layer::Blocks(blocks) => mapping::blocks(&mut reader, blocks)?,
         Layer::Packed(packed) => packed::restore(&mut reader, packed)?,
+    }
+    if let Some(buffer) = &mut drive.buffer {
+        contents::restore(&mut reader, buffer, profile)?;
     }
     if reader.rest().is_empty() { Ok(drive) } else { corrupt("bytes after its end") }
 }

@@ -75,6 +75,7 @@ pub(crate) struct Costs {
     slc_read: u64,
     slc_program: u64,
     controller: u64,
+    flush: u64,
     channel_page: u64,
     link_page: u64,
     link_ns_per_byte: f64,
@@ -93,6 +94,7 @@ impl Costs {
             slc_read: profile.slc_cache.map_or(0, |cache| cache.read_ns),
             slc_program: profile.slc_cache.map_or(0, |cache| cache.program_ns),
             controller: profile.controller_ns,
+            flush: profile.write_buffer.flush_ns,
             channel_page: profile.channel_page_ns,
             link_page: (f64::from(profile.page_bytes) * link_ns_per_byte).round() as u64,
             link_ns_per_byte,
@@ -208,10 +210,10 @@ impl Clocks {
     /// A flush that the controller has taken at `ready_ns`; when it is complete.
     pub(crate) fn flush(&mut self, ready_ns: u64) -> u64 {
         if !self.flush_alone {
-            return ready_ns.max(self.durable_ns);
+            return ready_ns.max(self.durable_ns) + self.costs.flush;
         }
         let alone_ns = self.last_ns.max(ready_ns - self.costs.controller) + self.costs.controller;
-        self.controller_ns = alone_ns.max(self.durable_ns);
+        self.controller_ns = alone_ns.max(self.durable_ns) + self.costs.flush;
         self.controller_ns
     }
 
@@ -372,6 +374,38 @@ impl Clocks {
     #[inline]
     pub(crate) fn buffered(&self) -> bool {
         !self.buffer.is_empty()
+    }
+
+    /// Pages in the write buffer now: acknowledged, or on the link, and not on the medium.
+    pub(crate) fn pages_in_buffer(&self) -> u64 {
+        self.buffer.iter().filter(|done_ns| **done_ns > self.now_ns).count() as u64
+    }
+
+    /// What must be left of a page's way to the medium for its data to be replaced in the buffer: its transfer and
+    /// its program.
+    pub(crate) fn way_ns(&self) -> u64 {
+        self.costs.channel_page + self.costs.program
+    }
+
+    /// Bytes from the host over those of a page that is in the buffer; when they are there.
+    pub(crate) fn replace(&mut self, bytes: u32, ready_ns: u64) -> u64 {
+        let takes_ns = self.costs.link(bytes);
+        self.link.carry(ready_ns, takes_ns)
+    }
+
+    /// A page whose bytes are in the controller takes its place in the buffer; when it has it.
+    pub(crate) fn take_place(&self, there_ns: u64) -> u64 {
+        self.buffer.get(self.buffer_next as usize).map_or(there_ns, |free_ns| there_ns.max(*free_ns))
+    }
+
+    /// The power fails: nothing is under way any more, and the buffer is empty.
+    pub(crate) fn fail(&mut self, at_ns: u64) {
+        (self.now_ns, self.controller_ns, self.durable_ns, self.last_ns) = (at_ns, at_ns, at_ns, at_ns);
+        self.queue = Queue::new(self.queue.places());
+        self.link = Lane::default();
+        self.channels.fill(Lane::default());
+        self.arrays.fill(Array::default());
+        self.buffer.fill(0);
     }
 
     /// Erase this many blocks of every plane, all arrays at the same time, after what is under way.

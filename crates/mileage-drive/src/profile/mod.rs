@@ -9,6 +9,7 @@
 //! Every figure has an effect on the simulated drive or on what is judged of it (endurance); an unknown key is
 //! refused. All errors are one line that names the key, what was found and what is expected.
 
+pub mod buffer;
 mod factory;
 mod link;
 mod packing;
@@ -16,6 +17,8 @@ pub mod policies;
 mod reliability;
 mod slc;
 
+pub use buffer::WriteBuffer;
+use buffer::{Combining, Flush, Power, Reads};
 pub use factory::FactoryBad;
 pub use link::Link;
 use mileage_units::format_bytes;
@@ -85,6 +88,11 @@ struct Text {
     link_mb_per_s: Option<Figure<f64>>,
     queue_depth_max: Figure<u64>,
     write_buffer_pages: Figure<u64>,
+    write_buffer_power: Option<Figure<Power>>,
+    write_buffer_flush: Option<Figure<Flush>>,
+    write_buffer_reads: Option<Figure<Reads>>,
+    write_combining: Option<Figure<Combining>>,
+    flush_us: Option<Figure<f64>>,
     rated_endurance_bytes: Option<Figure<u64>>,
     pe_cycles: Option<Figure<u64>>,
     cell: Option<Figure<Cell>>,
@@ -163,6 +171,8 @@ pub struct Profile {
     pub queue_depth_max: u32,
     /// Pages that the drive accepts before they are programmed; 0: a write waits for its program.
     pub write_buffer_pages: u32,
+    /// How the write buffer works.
+    pub write_buffer: WriteBuffer,
     /// What the maker warrants, in bytes written by the host.
     pub rated_write_bytes: Option<u64>,
     /// Program and erase cycles that a block is rated for; where the profile names only the cell, its usual rating.
@@ -263,6 +273,7 @@ impl Profile {
         let profile = Self {
             slc_cache,
             bit_errors: BitErrors::read(&raw, &policies, packing.packs() || slc_cache.is_some())?,
+            write_buffer: WriteBuffer::read(&raw, &policies, packing.packs())?,
             packing,
             policies,
             factory_bad: FactoryBad::read(&raw)?,
@@ -477,6 +488,7 @@ impl Text {
         optional!(slc_cache_bytes, slc_cache_percent, slc_design, slc_read_us, slc_program_us, slc_idle_after_us);
         optional!(bit_error_rate, bit_error_rate_worn, bit_error_growth_per_year, ecc_codeword_bytes);
         optional!(ecc_correctable_bits, read_retries_max, read_retry_leaves);
+        optional!(write_buffer_power, write_buffer_flush, write_buffer_reads, write_combining, flush_us);
         rows
     }
 }

@@ -25,6 +25,8 @@ macro_rules! choices {
     };
 }
 
+pub(super) use choices;
+
 choices! {
     /// How logical pages find their place.
     Mapping {

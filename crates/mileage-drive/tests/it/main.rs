@@ -3,12 +3,14 @@
 mod amplification;
 mod any;
 mod bounds;
+mod buffer;
 mod contract;
 mod drives;
 mod endurance;
 mod errors;
 mod packing;
 mod policies;
+mod power;
 mod profile;
 mod slc;
 mod state;

@@ -1,0 +1,202 @@
+//! What is in the write buffer: a part of the drive that is there only where the profile makes something depend on it.
+//!
+//! # Model
+//! The clocks decide when a page has a place in the buffer, begins its program and leaves; this part knows which page
+//! that is. It lets rewrites replace data whose way to the flash has not begun, lets reads find what is still there,
+//! and keeps the list of writes that a power cut may lose.
+//!
+//! What is on the flash counts only once the map says so, and the map is written in the order in which pages took
+//! their places: a page survives a power cut when it and all before it are programmed. A write with FUA writes its
+//! own part of the map and survives from its own completion on. A rewrite that replaced data in the buffer shares the
+//! fate of its place. Of a page, the newest version that survives stands for those before it.
+
+mod path;
+
+use super::map::NOWHERE;
+use crate::profile::Profile;
+use crate::profile::buffer::{Combining, Power, Reads};
+use std::collections::{HashMap, VecDeque};
+
+/// A place in the buffer and the page that took it last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The page, [`NOWHERE`] if there is none or its newest version is elsewhere.
+    pub page: u32,
+    /// The whole page is in the buffer.
+    pub there_ns: u64,
+    /// Data that arrives later is too late to replace it.
+    pub until_ns: u64,
+    /// It has left.
+    pub done_ns: u64,
+    /// It survives a power cut from then on.
+    pub kept_ns: u64,
+}
+
+const EMPTY: Place = Place { page: NOWHERE, there_ns: 0, until_ns: 0, done_ns: 0, kept_ns: 0 };
+
+/// A write to a page, or to a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    /// Which write command, from 0.
+    pub write: u64,
+    pub offset_bytes: u64,
+    pub bytes: u32,
+    /// The host was told then that the command is complete.
+    pub told_ns: u64,
+    /// It survives a power cut from then on.
+    pub kept_ns: u64,
+}
+
+/// An acknowledged write that a power cut lost, in one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostWrite {
+    /// Which write command since the drive was new, from 0; refused ones do not count.
+    pub write: u64,
+    /// First byte.
+    pub offset_bytes: u64,
+    /// Bytes, all in one page.
+    pub length_bytes: u32,
+}
+
+/// Why nobody can say what a power cut does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PowerCutError {
+    /// The profile is silent.
+    #[error(
+        "write_buffer_power is missing in the drive's profile: expected volatile or protected, to know what a power cut loses"
+    )]
+    Unknown,
+    /// The controller packs.
+    #[error("a power cut: expected a drive that stores pages as they are; what is open in one that packs is not known")]
+    Packed,
+    /// The drive was told of operations at a later instant.
+    #[error("a power cut at {at_ns} ns: expected the drive's present time, {now_ns} ns, or later")]
+    Past {
+        /// The instant asked for.
+        at_ns: u64,
+        /// The drive's clock.
+        now_ns: u64,
+    },
+}
+
+/// What is in the write buffer.
+#[derive(Clone, Debug)]
+pub(super) struct Buffer {
+    combines: bool,
+    serves_reads: bool,
+    loses: bool,
+    page_shift: u32,
+    pub places: Vec<Place>,
+    /// The place of each page that is in one.
+    newest: HashMap<u32, u32>,
+    /// Write commands so far.
+    pub writes: u64,
+    /// The writes that may be lost, in their order.
+    pub unkept: VecDeque<Written>,
+}
+
+impl Buffer {
+    pub(super) fn new(profile: &Profile) -> Self {
+        let rules = profile.write_buffer;
+        Self {
+            combines: rules.combining == Combining::Rewrites,
+            serves_reads: rules.reads == Reads::Buffer,
+            loses: rules.power == Some(Power::Volatile),
+            page_shift: profile.page_bytes.trailing_zeros(),
+            places: vec![EMPTY; profile.write_buffer_pages as usize],
+            newest: HashMap::new(),
+            writes: 0,
+            unkept: VecDeque::new(),
+        }
+    }
+
+    /// The place whose page can be replaced until after `ready_ns`, and until when.
+    fn replaceable(&self, page: u32, ready_ns: u64) -> Option<(u32, u64)> {
+        let place = *self.newest.get(&page).filter(|_| self.combines)?;
+        let until_ns = self.places[place as usize].until_ns;
+        (until_ns > ready_ns).then_some((place, until_ns))
+    }
+
+    /// When a page that has not left the buffer by `ready_ns` is whole there, if reads are served from it.
+    fn holding(&self, page: u32, ready_ns: u64) -> Option<u64> {
+        let place = *self.newest.get(&page).filter(|_| self.serves_reads)?;
+        let Place { there_ns, done_ns, .. } = self.places[place as usize];
+        (done_ns > ready_ns).then_some(there_ns)
+    }
+
+    /// A page takes a place.
+    pub(super) fn put(&mut self, index: u32, place: Place) {
+        let before = std::mem::replace(&mut self.places[index as usize], place);
+        if before.page != NOWHERE {
+            self.newest.remove(&before.page);
+        }
+        if place.page == NOWHERE {
+            return;
+        }
+        if let Some(older) = self.newest.insert(place.page, index) {
+            self.places[older as usize].page = NOWHERE;
+        }
+    }
+
+    /// A page that is in no place, or no longer in it, was written; what the host was told follows.
+    fn note(&mut self, offset_bytes: u64, bytes: u32, kept_ns: u64) {
+        if self.loses {
+            let written = Written { write: self.writes, offset_bytes, bytes, told_ns: u64::MAX, kept_ns };
+            self.unkept.push_back(written);
+        }
+    }
+
+    /// The write command is complete at `told_ns`; what is kept by `now_ns` is forgotten.
+    fn end_write(&mut self, told_ns: u64, now_ns: u64) {
+        let parts = self.unkept.iter_mut().rev().take_while(|written| written.write == self.writes);
+        parts.for_each(|written| written.told_ns = told_ns);
+        self.writes += 1;
+        while self.unkept.front().is_some_and(|written| written.kept_ns <= now_ns) {
+            self.unkept.pop_front();
+        }
+    }
+
+    /// The host discards these pages: nobody misses what was in them.
+    pub(super) fn forget(&mut self, first: u64, end: u64) {
+        let shift = self.page_shift;
+        let places = &mut self.places;
+        self.newest.retain(|page, place| {
+            let stays = !(first..end).contains(&u64::from(*page));
+            if !stays {
+                places[*place as usize].page = NOWHERE;
+            }
+            stays
+        });
+        self.unkept.retain(|written| !(first..end).contains(&(written.offset_bytes >> shift)));
+    }
+
+    /// Nothing is in the buffer.
+    pub(super) fn clear(&mut self) {
+        self.places.fill(EMPTY);
+        self.newest.clear();
+        self.unkept.clear();
+    }
+
+    /// The acknowledged writes that are lost if the power fails now: of each page those behind its last version that
+    /// is kept.
+    fn lost_at(&self, at_ns: u64) -> Vec<LostWrite> {
+        let mut kept = HashMap::new();
+        for Written { write, offset_bytes, kept_ns, .. } in &self.unkept {
+            if *kept_ns <= at_ns {
+                kept.insert(offset_bytes >> self.page_shift, *write);
+            }
+        }
+        let lost = self.unkept.iter().filter(|written| {
+            let page = written.offset_bytes >> self.page_shift;
+            written.told_ns <= at_ns
+                && written.kept_ns > at_ns
+                && kept.get(&page).is_none_or(|write| *write < written.write)
+        });
+        let named = lost.map(|Written { write, offset_bytes, bytes, .. }| LostWrite {
+            write: *write,
+            offset_bytes: *offset_bytes,
+            length_bytes: *bytes,
+        });
+        named.collect()
+    }
+}

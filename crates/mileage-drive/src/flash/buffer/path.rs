@@ -1,0 +1,183 @@
+//! The way of an operation through a drive whose write buffer is looked into, or whose mapping is by blocks; and what
+//! a power cut leaves.
+
+use super::super::cells::Unwatched;
+use super::super::operations::Part;
+use super::super::{FlashDrive, Layer};
+use super::{LostWrite, Place, PowerCutError};
+use crate::device::{BlockDevice, Request};
+use crate::profile::buffer::{Flush, Power};
+
+/// Until when the parts of a write are in the controller, and on the flash.
+struct Times {
+    accepted_ns: u64,
+    durable_ns: u64,
+}
+
+impl FlashDrive {
+    pub(in super::super) fn read_behind_buffer(&mut self, request: &Request, ready_ns: u64) -> u64 {
+        let mut done_ns = ready_ns;
+        for part in self.parts(request.offset_bytes, request.length_bytes) {
+            let whole_ns = self.whole_page(part.page, ready_ns);
+            self.medium.counters.host_pages_read += 1;
+            done_ns = done_ns.max(self.medium.clocks.deliver(part.bytes, whole_ns));
+        }
+        done_ns
+    }
+
+    /// When the controller has the whole page as it was before: from the buffer, or from the flash.
+    fn whole_page(&mut self, page: u32, ready_ns: u64) -> u64 {
+        if let Some(there_ns) = self.buffer.as_ref().and_then(|buffer| buffer.holding(page, ready_ns)) {
+            self.medium.counters.buffer_pages_read += 1;
+            return there_ns.max(ready_ns);
+        }
+        self.fetch(page, ready_ns)
+    }
+
+    /// The rest of a page of which the host wrote a part by `accepted_ns`: when the controller has all of it.
+    fn complete(&mut self, part: Part, ready_ns: u64, accepted_ns: u64) -> u64 {
+        if part.bytes == self.profile.page_bytes {
+            return accepted_ns;
+        }
+        accepted_ns.max(self.whole_page(part.page, ready_ns))
+    }
+
+    pub(in super::super) fn write_by_detour(&mut self, request: &Request, ready_ns: u64) -> u64 {
+        if let Layer::Packed(_) = self.layer {
+            return self.write_packed(request, ready_ns);
+        }
+        let mut times = Times { accepted_ns: ready_ns, durable_ns: ready_ns };
+        if let Layer::Blocks(_) = self.layer {
+            self.write_blocks(request, ready_ns, &mut times);
+        } else {
+            let mut offset_bytes = request.offset_bytes;
+            for part in self.parts(request.offset_bytes, request.length_bytes) {
+                let kept_ns = self.write_part(request.fua, part, ready_ns, &mut times);
+                self.note(&mut offset_bytes, part, kept_ns);
+            }
+        }
+        let complete_ns = self.written(request, times.accepted_ns, times.durable_ns);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.end_write(complete_ns, self.medium.clocks.now_ns);
+        }
+        complete_ns
+    }
+
+    fn note(&mut self, offset_bytes: &mut u64, part: Part, kept_ns: u64) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.note(*offset_bytes, part.bytes, kept_ns);
+        }
+        *offset_bytes += u64::from(part.bytes);
+    }
+
+    /// A part of a write to a mapping by pages; from when on it survives a power cut.
+    fn write_part(&mut self, fua: bool, part: Part, ready_ns: u64, times: &mut Times) -> u64 {
+        self.medium.counters.host_pages_written += 1;
+        let replaceable = self.buffer.as_ref().filter(|_| !fua).and_then(|it| it.replaceable(part.page, ready_ns));
+        let accepted_ns = if let Some((index, until_ns)) = replaceable {
+            let arrived_ns = self.medium.clocks.replace(part.bytes, ready_ns);
+            if let Some(buffer) = self.buffer.as_mut().filter(|_| arrived_ns <= until_ns) {
+                self.medium.counters.buffer_pages_combined += 1;
+                times.accepted_ns = times.accepted_ns.max(arrived_ns);
+                let place = &mut buffer.places[index as usize];
+                place.there_ns = place.there_ns.max(arrived_ns);
+                return place.kept_ns;
+            }
+            self.medium.clocks.take_place(arrived_ns)
+        } else {
+            self.medium.clocks.accept(part.bytes, ready_ns)
+        };
+        times.accepted_ns = times.accepted_ns.max(accepted_ns);
+        let mut there_ns = self.complete(part, ready_ns, accepted_ns);
+        let index = self.medium.clocks.buffer_next;
+        let done_ns = match &mut self.layer {
+            Layer::Page(map) => {
+                let placement = map.write(part.page, &mut Unwatched);
+                self.medium.place(&placement, there_ns)
+            }
+            Layer::Cached(cached) => cached.write(part.page, there_ns, &mut self.medium, &mut Unwatched),
+            Layer::Demand(demand) => {
+                there_ns = demand.resolve(part.page, true, there_ns, &mut self.medium, &mut Unwatched);
+                let placement = demand.map.write(part.page, &mut Unwatched);
+                self.medium.place(&placement, there_ns)
+            }
+            Layer::Blocks(_) | Layer::Packed(_) => unreachable!("written in other ways"),
+        };
+        times.durable_ns = times.durable_ns.max(done_ns);
+        self.put(part.page, fua, index, there_ns, done_ns)
+    }
+
+    /// A page is in its place in the buffer, and its program is planned; from when on it survives a power cut.
+    fn put(&mut self, page: u32, fua: bool, index: u32, there_ns: u64, done_ns: u64) -> u64 {
+        let clocks = &self.medium.clocks;
+        let kept_ns = if fua { done_ns } else { clocks.durable_ns };
+        if let Some(buffer) = &mut self.buffer {
+            // What the host was promised with FUA is not touched again.
+            let until_ns = if fua { 0 } else { done_ns.saturating_sub(clocks.way_ns()) };
+            buffer.put(index, Place { page, there_ns, until_ns, done_ns, kept_ns });
+        }
+        kept_ns
+    }
+
+    fn write_blocks(&mut self, request: &Request, ready_ns: u64, times: &mut Times) {
+        let mut offset_bytes = request.offset_bytes;
+        let mut parts = self.parts(request.offset_bytes, request.length_bytes).peekable();
+        let mut left = parts.size_hint().0 as u32;
+        while let Some(Part { page, .. }) = parts.peek().copied() {
+            let Layer::Blocks(blocks) = &self.layer else { unreachable!("only called for blocks") };
+            let run = blocks.run_of(page, left);
+            let mut there_ns = ready_ns;
+            let taken = parts.clone().take(run as usize);
+            for part in parts.by_ref().take(run as usize) {
+                self.medium.counters.host_pages_written += 1;
+                let accepted_ns = self.medium.clocks.accept(part.bytes, ready_ns);
+                times.accepted_ns = times.accepted_ns.max(accepted_ns);
+                there_ns = there_ns.max(self.complete(part, ready_ns, accepted_ns));
+            }
+            left -= run;
+            let Layer::Blocks(blocks) = &mut self.layer else { unreachable!("only called for blocks") };
+            let done_ns = blocks.write(page, run, there_ns, &mut self.medium, &mut Unwatched);
+            times.durable_ns = times.durable_ns.max(done_ns);
+            for part in taken {
+                let index = self.medium.clocks.buffer_next;
+                self.medium.clocks.leave_buffer(done_ns);
+                let kept_ns = self.put(part.page, request.fua, index, there_ns, done_ns);
+                self.note(&mut offset_bytes, part, kept_ns);
+            }
+        }
+    }
+
+    /// A flush that the controller has taken at `ready_ns`; when it is complete.
+    pub(in super::super) fn flush(&mut self, ready_ns: u64) -> u64 {
+        self.medium.counters.flushes += 1;
+        match self.profile.write_buffer.flush {
+            Flush::Honoured => self.medium.clocks.flush(ready_ns),
+            Flush::Ignored => ready_ns,
+        }
+    }
+
+    /// The power fails at `at_ns`, and is back at once: nothing is under way any more. What was acknowledged before
+    /// and is lost, in the order in which it was written; what was under way and not acknowledged is nobody's loss,
+    /// whatever became of it. A drive at the end of its life may not come back.
+    ///
+    /// # Errors
+    /// The profile does not say whether the buffer keeps its data; or the instant lies before the drive's clock.
+    pub fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError> {
+        let now_ns = self.now_ns();
+        if at_ns < now_ns {
+            return Err(PowerCutError::Past { at_ns, now_ns });
+        }
+        if self.profile.packing.packs() {
+            return Err(PowerCutError::Packed);
+        }
+        if self.profile.write_buffer_pages > 0 && self.profile.write_buffer.power.is_none() {
+            return Err(PowerCutError::Unknown);
+        }
+        self.advance_to(at_ns);
+        let loses = self.profile.write_buffer.power == Some(Power::Volatile);
+        let lost = self.buffer.as_ref().filter(|_| loses).map_or_else(Vec::new, |buffer| buffer.lost_at(at_ns));
+        self.medium.clocks.fail(at_ns);
+        self.restart();
+        Ok(lost)
+    }
+}

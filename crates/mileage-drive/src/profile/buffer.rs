@@ -1,0 +1,106 @@
+//! The write buffer: what becomes of its data without power, what a flush does, and what pages in it are good for.
+
+use super::policies::choices;
+use super::{Policies, ProfileError, Text, impossible, microseconds};
+
+choices! {
+    /// What becomes of the data in the buffer when the power fails.
+    Power {
+        /// It is lost.
+        Volatile = "volatile",
+        /// A capacitor lasts until it is on the flash.
+        Protected = "protected",
+    }
+}
+
+choices! {
+    /// What a flush does.
+    Flush {
+        /// It completes when everything before it is on the flash.
+        Honoured = "honoured",
+        /// It completes as soon as the controller has it, whatever is in the buffer.
+        Ignored = "ignored",
+    }
+}
+
+choices! {
+    /// What a write does whose page is in the buffer and not yet on its way to the flash.
+    Combining {
+        /// It takes a place and a program of its own.
+        Off = "none",
+        /// It replaces the data there: one program for both.
+        Rewrites = "rewrites",
+    }
+}
+
+choices! {
+    /// Where a page is read that is in the buffer.
+    Reads {
+        /// From the flash, behind its program.
+        Flash = "flash",
+        /// From the buffer.
+        Buffer = "buffer",
+    }
+}
+
+/// How the write buffer works; it has [`super::Profile::write_buffer_pages`] places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteBuffer {
+    /// What becomes of it without power; `None`: the profile does not say.
+    pub power: Option<Power>,
+    /// What a flush does.
+    pub flush: Flush,
+    /// What a flush takes after its waiting, in ns.
+    pub flush_ns: u64,
+    /// What a rewrite does.
+    pub combining: Combining,
+    /// Where pages in it are read.
+    pub reads: Reads,
+}
+
+impl WriteBuffer {
+    pub(super) fn read(text: &Text, policies: &Policies, packs: bool) -> Result<Self, ProfileError> {
+        let value = Self {
+            power: text.write_buffer_power.as_ref().map(|figure| figure.value),
+            flush: text.write_buffer_flush.as_ref().map_or(Flush::Honoured, |figure| figure.value),
+            flush_ns: text.flush_us.as_ref().map_or(Ok(0), |figure| microseconds("flush_us", figure, 0.0))?,
+            combining: text.write_combining.as_ref().map_or(Combining::Off, |figure| figure.value),
+            reads: text.write_buffer_reads.as_ref().map_or(Reads::Flash, |figure| figure.value),
+        };
+        let plain = "pages of full length, for the map of a controller that packs knows no places in the buffer";
+        let places = text.write_buffer_pages.value > 0;
+        let needs_places = "write_buffer_pages above 0";
+        for (key, given, has_effect, needs) in [
+            ("write_buffer_power", text.write_buffer_power.is_some(), places, needs_places),
+            ("write_buffer_flush", text.write_buffer_flush.is_some(), places, needs_places),
+            ("write_buffer_reads", text.write_buffer_reads.is_some(), places, needs_places),
+            ("write_combining", text.write_combining.is_some(), places, needs_places),
+            (
+                "write_combining",
+                text.write_combining.is_some(),
+                policies.by_page(),
+                "a mapping by pages, for one by blocks programs a run of pages as one",
+            ),
+            ("write_buffer_power", text.write_buffer_power.is_some(), !packs, plain),
+            ("write_buffer_reads", text.write_buffer_reads.is_some(), !packs, plain),
+            ("write_combining", text.write_combining.is_some(), !packs, plain),
+            (
+                "write_buffer_reads",
+                value.reads == Reads::Buffer,
+                text.bit_error_rate.is_none(),
+                "no bit_error_rate, beside which pages are always read from the flash",
+            ),
+            ("flush_us", text.flush_us.is_some(), value.flush == Flush::Honoured, "write_buffer_flush honoured"),
+        ] {
+            if given && !has_effect {
+                return impossible(key, "given", format!("{needs}; without it the figure has no effect"));
+            }
+        }
+        Ok(value)
+    }
+
+    /// Whether the drive must know which page is in which place.
+    pub(crate) fn is_looked_into(&self) -> bool {
+        self.power == Some(Power::Volatile) || self.combining == Combining::Rewrites || self.reads == Reads::Buffer
+    }
+}
