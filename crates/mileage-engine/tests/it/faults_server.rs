@@ -53,6 +53,8 @@ pub struct Rule {
     pub two_of_three: bool,
     /// Only this long after the first request, in milliseconds.
     pub after_ms: u64,
+    /// Only once a request of this kind has come.
+    pub behind: Option<Asked>,
     /// Only so often.
     pub times: u64,
     pub answer: Answer,
@@ -60,7 +62,7 @@ pub struct Rule {
 
 /// Every request of a kind is answered so.
 pub fn every(asked: Asked, answer: Answer) -> Rule {
-    Rule { asked, from: 0, until: u64::MAX, two_of_three: false, after_ms: 0, times: u64::MAX, answer }
+    Rule { asked, from: 0, until: u64::MAX, two_of_three: false, after_ms: 0, behind: None, times: u64::MAX, answer }
 }
 
 /// Only the n-th.
@@ -145,7 +147,8 @@ impl Faulty {
         let after_ms = self.began.elapsed().as_millis() as u64;
         let fits = |rule: &Rule| {
             let placed = rule.asked == asked && (rule.from..rule.until).contains(&nth) && after_ms >= rule.after_ms;
-            placed && !(rule.two_of_three && nth % 3 == 2)
+            let come = rule.behind.is_none_or(|other| self.asked[other as usize].load(Ordering::Relaxed) > 0);
+            placed && come && !(rule.two_of_three && nth % 3 == 2)
         };
         let mut rules = self.script.rules.iter().zip(&self.applied);
         let found = rules.find(|(rule, applied)| fits(rule) && applied.fetch_add(1, Ordering::Relaxed) < rule.times);
