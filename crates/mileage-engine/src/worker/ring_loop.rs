@@ -4,7 +4,9 @@
 //! The engine's own rule (`batch` 0): everything that may be issued goes to the kernel with one call, which waits for
 //! at least one completion and brings back all there are. On a target that answers at once (the page cache) that is a
 //! batch of the whole depth, and costs one call for all; on a device it never holds back a completion to wait for
-//! others, which would cost rate, and still gathers those that came while the thread was away. With `batch` N, N
+//! others, which would cost rate, and still gathers those that came while the thread was away. Past the page cache an
+//! eighth of the depth goes with one call, so that the device has the first while the last are still submitted. With
+//! `batch` N, N
 //! operations are submitted together and N completions waited for, or as many as are outstanding.
 //!
 //! # What is timed
@@ -59,6 +61,8 @@ pub(super) struct RingLoop<'a, O> {
     books: Books<'a>,
     observer: O,
     settings: Settings,
+    /// Operations that go with one call; 0 for all there are.
+    together: usize,
     flights: Box<[Option<Flight>]>,
     free: Vec<u32>,
     /// Slots that hold what the next operations write, in their order.
@@ -105,6 +109,10 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             books: Books::new(shared, thread),
             observer,
             settings,
+            together: match settings.batch {
+                0 if shared.options.direct && !settings.iopoll && !settings.sqpoll => depth.div_ceil(8) as usize,
+                batch => batch as usize,
+            },
             flights: vec![None; depth as usize].into(),
             free: (0..depth).rev().collect(),
             prepared: VecDeque::with_capacity(depth as usize),
@@ -196,7 +204,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     /// Queue what was released at `at_ns`.
     #[inline]
     fn issue(&mut self, at_ns: u64, out: &[Op], clock: RunClock) -> Result<(), Failed> {
-        let batch = self.settings.batch as usize;
+        let together = self.together;
         for (number, op) in out.iter().enumerate() {
             let slot = self.slot_for(op);
             self.data.submit(op, slot as usize);
@@ -211,7 +219,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                 continue;
             }
             self.queue(slot, flight);
-            if batch > 0 && (number + 1) % batch == 0 {
+            if together > 0 && (number + 1) % together == 0 {
                 self.enter(0, 0, clock)?;
             }
         }
