@@ -45,15 +45,7 @@ impl Map {
         let Some(lent) = self.units[unit as usize].lent.last_mut() else { return };
         let page = lent.block * self.geometry.pages + lent.filled;
         lent.filled += 1;
-        self.written += 1;
-        let old = std::mem::replace(&mut self.forward[logical as usize], page);
-        self.reverse[page as usize] = logical;
-        cells.programmed(page, logical);
-        if old == NOWHERE {
-            self.mapped += 1;
-        } else {
-            self.invalidate(old);
-        }
+        self.settle(logical, page, cells);
     }
 
     /// Valid pages of a lent block.

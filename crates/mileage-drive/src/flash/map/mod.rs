@@ -363,10 +363,17 @@ impl Map {
             (turn, slot, opening) = self.find_open(turn, class, cells);
         }
         self.turn = self.after(turn);
-        self.written += 1;
         let frontier = &mut self.frontiers[slot as usize];
         let page = (frontier.open + 1) * self.geometry.pages - frontier.left;
         frontier.left -= 1;
+        self.settle(logical, page, cells);
+        Placement { unit: slot / 2, opening }
+    }
+
+    /// The host's data of `logical` goes to the erased page `page`; where it was before is stale.
+    #[inline]
+    fn settle<C: Cells>(&mut self, logical: u32, page: u32, cells: &mut C) {
+        self.written += 1;
         let old = std::mem::replace(&mut self.forward[logical as usize], page);
         self.reverse[page as usize] = logical;
         cells.programmed(page, logical);
@@ -375,7 +382,6 @@ impl Map {
         } else {
             self.invalidate(old);
         }
-        Placement { unit: slot / 2, opening }
     }
 
     #[inline]
