@@ -1,6 +1,6 @@
 //! The mappings by blocks against a shadow of the flash, and their merges counted by hand.
 
-use super::super::shadow::Shadow;
+use super::super::shadow::{Shadow, small_profile};
 use super::{Blocks, Medium, NOWHERE};
 use crate::flash::counters::Counters;
 use crate::flash::timing::Clocks;
@@ -26,38 +26,20 @@ fn worn_profile(
 ) -> Profile {
     let more = worn.map_or(0, |(_, replacements)| replacements + 1);
     let blocks = (logical + logs + 2 + spare).div_ceil(units).max(3) + more;
-    let mut text = String::from("name = \"sketch\"\ntitle = \"Sketch\"\nkind = \"flash\"\n");
-    let mut figure = |key: &str, value: &str| {
-        text += &[key, " = { value = ", value, ", source = \"a test\", confidence = \"defined\" }\n"].concat();
-    };
-    figure("mapping", &format!("{mapping:?}"));
+    let mut figures = vec![("mapping", format!("{mapping:?}"))];
     if mapping != "block" {
-        figure("log_blocks", &logs.to_string());
+        figures.push(("log_blocks", logs.to_string()));
     }
     if let Some((cycles, replacements)) = worn {
-        figure("end_of_life", "\"read-only\"");
-        figure("pe_cycles", &cycles.to_string());
-        figure("pe_spread_percent", "60.0");
-        figure("replacement_blocks", &replacements.max(1).to_string());
-        figure("factory_bad_blocks_per_die", "1");
+        figures.extend([
+            ("end_of_life", "\"read-only\"".to_owned()),
+            ("pe_cycles", cycles.to_string()),
+            ("pe_spread_percent", "60.0".to_owned()),
+            ("replacement_blocks", replacements.max(1).to_string()),
+            ("factory_bad_blocks_per_die", "1".to_owned()),
+        ]);
     }
-    for (key, value) in [
-        ("capacity_bytes", u64::from(logical) * u64::from(pages) * 4096),
-        ("page_bytes", 4096),
-        ("pages_per_block", u64::from(pages)),
-        ("blocks_per_plane", u64::from(blocks)),
-        ("planes_per_die", 1),
-        ("dies_per_channel", 1),
-        ("channels", u64::from(units)),
-        ("queue_depth_max", 32),
-        ("write_buffer_pages", 0),
-    ] {
-        figure(key, &value.to_string());
-    }
-    for key in ["read_us", "program_us", "erase_us", "controller_us", "channel_mb_per_s", "link_mb_per_s"] {
-        figure(key, "50.0");
-    }
-    Profile::parse(&text).unwrap()
+    small_profile((units, blocks, pages), 4096, u64::from(logical) * u64::from(pages) * 4096, &figures)
 }
 
 struct Bench {

@@ -1,6 +1,6 @@
 //! The cached map against a shadow of the flash, and against a list of the entries used last.
 
-use super::super::shadow::Shadow;
+use super::super::shadow::{Shadow, small_profile};
 use super::{Demand, Map, Medium, NOWHERE};
 use crate::flash::cells::Cells;
 use crate::flash::counters::Counters;
@@ -14,34 +14,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// `units` planes of blocks of `pages` pages, as much of them for the host as the profile allows.
 fn profile(units: u32, blocks: u32, pages: u32, cached: u32, policies: &[(&str, &str)]) -> Profile {
-    let mut text = String::from("name = \"sketch\"\ntitle = \"Sketch\"\nkind = \"flash\"\n");
-    let mut figure = |key: &str, value: &str| {
-        text += &[key, " = { value = ", value, ", source = \"a test\", confidence = \"defined\" }\n"].concat();
-    };
-    figure("mapping", "\"demand\"");
-    figure("map_cache_entries", &cached.to_string());
-    policies.iter().for_each(|(key, value)| figure(key, value));
+    let own = [("mapping", "\"demand\"".to_owned()), ("map_cache_entries", cached.to_string())];
+    let given = policies.iter().map(|(key, value)| (*key, (*value).to_owned()));
+    let figures: Vec<(&str, String)> = own.into_iter().chain(given).collect();
     let open = 1 + u32::from(policies.iter().any(|(key, _)| *key == "frontiers"));
     let usable = u64::from(units * (blocks - 1 - open) * pages);
     // Pages of 512 bytes: each describes 128 others.
     let host = usable * 128 / 129 - u64::from(units);
-    for (key, value) in [
-        ("capacity_bytes", host.max(1) * 512),
-        ("page_bytes", 512),
-        ("pages_per_block", u64::from(pages)),
-        ("blocks_per_plane", u64::from(blocks)),
-        ("planes_per_die", 1),
-        ("dies_per_channel", 1),
-        ("channels", u64::from(units)),
-        ("queue_depth_max", 32),
-        ("write_buffer_pages", 0),
-    ] {
-        figure(key, &value.to_string());
-    }
-    for key in ["read_us", "program_us", "erase_us", "controller_us", "channel_mb_per_s", "link_mb_per_s"] {
-        figure(key, "50.0");
-    }
-    Profile::parse(&text).unwrap()
+    small_profile((units, blocks, pages), 512, host.max(1) * 512, &figures)
 }
 
 /// Passes on what happens to the cells; a page of the map that is programmed is a new version of it.

@@ -1,7 +1,9 @@
-//! A shadow of the flash for tests: it obeys the rules of cells and knows what every page must hold.
+//! A shadow of the flash for tests: it obeys the rules of cells and knows what every page must hold. And small drives to
+//! hold it against.
 
 use super::cells::Cells;
 use super::map::NOWHERE;
+use crate::profile::Profile;
 use std::collections::HashMap;
 
 /// What a page holds: a logical page and which version of it; `None`: erased.
@@ -97,4 +99,36 @@ impl Cells for Shadow {
         }
         self.next[block as usize] = 0;
     }
+}
+
+/// A drive of `units` planes of blocks of `pages` pages, without a buffer; `more` are further figures as they stand in a
+/// profile.
+pub(crate) fn small_profile(
+    (units, blocks, pages): (u32, u32, u32),
+    page_bytes: u64,
+    capacity_bytes: u64,
+    more: &[(&str, String)],
+) -> Profile {
+    let mut text = String::from("name = \"sketch\"\ntitle = \"Sketch\"\nkind = \"flash\"\n");
+    let mut figure = |key: &str, value: &str| {
+        text += &[key, " = { value = ", value, ", source = \"a test\", confidence = \"defined\" }\n"].concat();
+    };
+    for (key, value) in [
+        ("capacity_bytes", capacity_bytes),
+        ("page_bytes", page_bytes),
+        ("pages_per_block", u64::from(pages)),
+        ("blocks_per_plane", u64::from(blocks)),
+        ("planes_per_die", 1),
+        ("dies_per_channel", 1),
+        ("channels", u64::from(units)),
+        ("queue_depth_max", 32),
+        ("write_buffer_pages", 0),
+    ] {
+        figure(key, &value.to_string());
+    }
+    for key in ["read_us", "program_us", "erase_us", "controller_us", "channel_mb_per_s", "link_mb_per_s"] {
+        figure(key, "50.0");
+    }
+    more.iter().for_each(|(key, value)| figure(key, value));
+    Profile::parse(&text).unwrap()
 }

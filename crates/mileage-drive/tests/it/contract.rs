@@ -1,7 +1,7 @@
 //! The two contracts: execution above the drive, block device below it.
 
-use crate::drives::{Sketch, counter, do_workload, workload};
-use mileage_drive::{BlockDevice, Error, FlashDrive, conformance, run};
+use crate::drives::{Sketch, counter, do_workload, forge, workload};
+use mileage_drive::{BlockDevice, Error, conformance, run};
 use mileage_measure::RunRecord;
 use mileage_workload::conformance::{Log, Scope, check};
 use mileage_workload::{OpKind, PatternKind, Sync, Unobserved, Workload};
@@ -91,20 +91,10 @@ fn every_policy_of_flash_is_a_block_device() {
 fn a_forged_state_of_any_policy_never_panics() {
     for sketch in policies() {
         for seed in 0..60_u64 {
-            let mut drive = sketch.drive();
-            let mut requests = conformance::Requests::new(seed, &drive);
-            conformance::completions(&mut drive, &requests.take(150));
-            let mut state = drive.save();
-            let body = state.len() - 32;
-            for change in 0..=seed % 3 {
-                let random = (seed * 3 + change).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                state[32 + (random >> 32) as usize % body] = random as u8;
-            }
-            let checksum = conformance::state_checksum(&state[32..]);
-            state[24..32].copy_from_slice(&checksum.to_le_bytes());
-            if let Ok(mut forged) = FlashDrive::restored(sketch.profile(), &state) {
-                conformance::completions(&mut forged, &requests.take(50));
-            }
+            forge(&sketch, seed, |body| {
+                let random = |change: u64| (seed * 3 + change).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                (0..=seed % 3).map(random).map(|random| ((random >> 32) as usize % body, random as u8)).collect()
+            });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The drives that the tests use, and short ways to work with them.
 
-use mileage_drive::{BlockDevice, Completion, FlashDrive, Profile, Request, RequestKind, Status, run};
+use mileage_drive::{BlockDevice, Completion, FlashDrive, Profile, Request, RequestKind, Status, conformance, run};
 use mileage_measure::RunRecord;
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 
@@ -151,4 +151,22 @@ pub fn amplification(record: &RunRecord) -> f64 {
 /// Operations per second of virtual time.
 pub fn ops_per_s(record: &RunRecord) -> f64 {
     (record.ops_read + record.ops_written) as f64 / record.elapsed_ns as f64 * 1e9
+}
+
+/// A saved state with bytes of its body changed and the checksum made right again: refused or taken, but never a panic,
+/// and what was taken still works. `changes` tells from the body's length which bytes become what.
+pub fn forge(sketch: &Sketch, seed: u64, changes: impl FnOnce(usize) -> Vec<(usize, u8)>) {
+    let mut drive = sketch.drive();
+    let mut requests = conformance::Requests::new(seed, &drive);
+    conformance::completions(&mut drive, &requests.take(200));
+    let mut state = drive.save();
+    for (at, value) in changes(state.len() - 32) {
+        state[32 + at] = value;
+    }
+    let checksum = conformance::state_checksum(&state[32..]);
+    state[24..32].copy_from_slice(&checksum.to_le_bytes());
+    if let Ok(mut forged) = FlashDrive::restored(sketch.profile(), &state) {
+        let mut requests = conformance::Requests::new(seed, &forged);
+        conformance::completions(&mut forged, &requests.take(50));
+    }
 }

@@ -1,6 +1,6 @@
 //! The SLC cache from outside: what is refused, what every figure of it does, and what a saved drive remembers.
 
-use crate::drives::{BX200, INTEL_600P, Sketch, counter, request, submit};
+use crate::drives::{BX200, INTEL_600P, Sketch, counter, forge, request, submit};
 use mileage_drive::conformance::{Requests, completions};
 use mileage_drive::{BlockDevice, FlashDrive, Profile, Request, RequestKind};
 use proptest::prelude::*;
@@ -157,20 +157,7 @@ proptest! {
     #[test]
     fn a_forged_cache_never_panics(seed in any::<u64>(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
         let sketch = with(&[]);
-        let mut drive = sketch.drive();
-        let mut requests = Requests::new(seed, &drive);
-        completions(&mut drive, &requests.take(200));
-        let mut state = drive.save();
-        let body = state.len() - 32;
-        for (at, value) in changes {
-            state[32 + at.index(body)] = value;
-        }
-        let checksum = mileage_drive::conformance::state_checksum(&state[32..]);
-        state[24..32].copy_from_slice(&checksum.to_le_bytes());
-        if let Ok(mut forged) = FlashDrive::restored(sketch.profile(), &state) {
-            let mut requests = Requests::new(seed, &forged);
-            completions(&mut forged, &requests.take(50));
-        }
+        forge(&sketch, seed, |body| changes.into_iter().map(|(at, value)| (at.index(body), value)).collect());
     }
 }
 

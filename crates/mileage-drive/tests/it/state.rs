@@ -1,6 +1,6 @@
 //! Save and restore: what continues, what is refused, and what it costs.
 
-use crate::drives::{PLAIN, Sketch, X25E, do_workload, workload};
+use crate::drives::{PLAIN, Sketch, X25E, do_workload, forge, workload};
 use mileage_drive::conformance::{Requests, completions};
 use mileage_drive::{BlockDevice, FlashDrive, Profile, StateError};
 use mileage_workload::PatternKind::Random;
@@ -29,20 +29,7 @@ proptest! {
     #[test]
     fn a_forged_state_never_panics(seed in any::<u64>(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
         let sketch = Sketch::tiny();
-        let mut drive = sketch.drive();
-        let mut requests = Requests::new(seed, &drive);
-        completions(&mut drive, &requests.take(200));
-        let mut state = drive.save();
-        let body = state.len() - 32;
-        for (at, value) in changes {
-            state[32 + at.index(body)] = value;
-        }
-        let checksum = mileage_drive::conformance::state_checksum(&state[32..]);
-        state[24..32].copy_from_slice(&checksum.to_le_bytes());
-        if let Ok(mut forged) = FlashDrive::restored(sketch.profile(), &state) {
-            let mut requests = Requests::new(seed, &forged);
-            completions(&mut forged, &requests.take(50));
-        }
+        forge(&sketch, seed, |body| changes.into_iter().map(|(at, value)| (at.index(body), value)).collect());
     }
 
     #[test]
