@@ -224,14 +224,15 @@ fn techniques_of_planes_and_mappings() -> Vec<Technique> {
             )
         },
         // With pages dealt out in turn the die that has fallen behind keeps the places taken, and those of the others
-        // hold pages that are programmed already: most of the buffer has nothing left to replace.
+        // hold pages that are programmed already: most of the buffer has nothing left to replace. Why it is also 3 %
+        // slower is not known; the figure was taken from the first run, not expected.
         Technique {
             base: vec![("buffer", "1425")],
             ..new(
                 "rewrites combined in a buffer of a tenth, four dies",
                 &[("write_combining", "\"rewrites\"")],
                 Load::Uniform,
-                &[("amplification", 0.9, 0.99), ("erases", 0.9, 0.99)],
+                &[("amplification", 0.9, 0.99), ("erases", 0.9, 0.99), ("pages/s", 0.94, 1.0)],
             )
         },
         // What is not asked of it does not happen: bookkeeping for power cuts and reads moves no figure of writes.
