@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 _PATTERNS = ("random_write", "sequential_write", "random_read", "sequential_read")
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 _FILLING = {"record": "128KiB", "passes": 1.0, "discards": 0, "size": None}
 
 
@@ -16,6 +18,13 @@ def command() -> None:
     """Virtual drives: their data sheets, one workload on one of them, and
     theory against simulation.
     """
+
+
+def _share(option: str, text: str) -> Callable[[_Command], _Command]:
+    """An option that is a share in percent, 0 unless given."""
+    return click.option(
+        option, type=click.IntRange(0, 100), default=0, show_default=True, metavar="PERCENT", help=text
+    )
 
 
 def _echo_json(value: object) -> None:
@@ -53,30 +62,9 @@ def show(name: str, as_json: bool) -> None:
 @click.option("--depth", "-d", type=click.IntRange(1, 4096), default=32, show_default=True, metavar="N")
 @click.option("--size", metavar="SIZE", help="The part that is visited; default the whole drive.")
 @click.option("--passes", type=float, default=1.0, show_default=True, metavar="X", help="Times its bytes.")
-@click.option(
-    "--discards",
-    type=click.IntRange(0, 100),
-    default=0,
-    show_default=True,
-    metavar="PERCENT",
-    help="Share of the operations that discard (TRIM) instead.",
-)
-@click.option(
-    "--compressible",
-    type=click.IntRange(0, 100),
-    default=0,
-    show_default=True,
-    metavar="PERCENT",
-    help="Share of the content that compression saves.",
-)
-@click.option(
-    "--duplicates",
-    type=click.IntRange(0, 100),
-    default=0,
-    show_default=True,
-    metavar="PERCENT",
-    help="Share of the 4 KiB blocks whose content recurs.",
-)
+@_share("--discards", "Share of the operations that discard (TRIM) instead.")
+@_share("--compressible", "Share of the content that compression saves.")
+@_share("--duplicates", "Share of the 4 KiB blocks whose content recurs.")
 @click.option("--fill", is_flag=True, help="First write the whole drive once, in order.")
 @click.option("--idle", metavar="SECONDS", type=float, help="Let so much time pass before the run.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N")
