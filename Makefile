@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 # Debian packages that only tests need, and the program of each that is looked for.
-TEST_PACKAGES := strace:strace chromium:chromium e2fsprogs:mkfs.ext4
+TEST_PACKAGES := strace:strace chromium:chromium e2fsprogs:mkfs.ext4 btrfs-progs:mkfs.btrfs
 # The same for `make bench-peers`; PEERS holds its options, such as PEERS="--only cached --rounds 9".
 PEER_PACKAGES := fio:fio e2fsprogs:mkfs.ext4
 PEERS ?=
@@ -38,7 +38,7 @@ demo: $(STAMPS)/installed ## build what is missing, run the default study on a v
 
 test: lint test-rust test-python ## everything that must hold: lints, types, stubs, Rust and Python tests
 
-test-rust: need-rust ## Rust tests (the binding crate has no logic; Python tests it)
+test-rust: need-rust packages ## Rust tests (the binding crate has no logic; Python tests it)
 	cargo test --locked --workspace --exclude mileage-python
 	cargo test --locked --workspace --exclude mileage-python --bench '*'
 
