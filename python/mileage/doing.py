@@ -65,6 +65,8 @@ def check_built(resolved: Plan) -> Plan:
     """The plan itself. Raises Refused for a workload that the core cannot do, before anything is touched."""
     from mileage import _core
 
+    if len(resolved.settings) > 1:
+        raise Refused(f"{resolved.study.name}: factor: measuring at several levels is not built yet")
     seen: set[str] = set()
     for run in resolved.runs:
         text = run.workload.to_json() if run.workload is not None else ""

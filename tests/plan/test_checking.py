@@ -282,7 +282,7 @@ CASES = [
     (
         'baseline = "before"',
         'arms = "study"',
-        "small.toml: compare.arms: 'study' is not built yet; this version knows \"stage\"",
+        "small.toml: compare.arms: there is no arm to compare 'study'; known: stage",
     ),
     (
         'baseline = "before"',

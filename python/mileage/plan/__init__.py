@@ -7,6 +7,7 @@ random choice comes from the study's recorded seed. (`builtin` alone reads the s
 from mileage.plan.builtin import builtin_names, builtin_text
 from mileage.plan.describe import describe
 from mileage.plan.estimate import Estimate, estimate
+from mileage.plan.factors import Setting, session_of
 from mileage.plan.facts import TargetFacts
 from mileage.plan.families import WORKLOADS
 from mileage.plan.oneoff import Asked, one_off
@@ -14,7 +15,7 @@ from mileage.plan.own import trace_paths
 from mileage.plan.pattern import TraceFile
 from mileage.plan.planned import Cell, Plan, PlannedRun
 from mileage.plan.reading import parse_study
-from mileage.plan.resolve import resolve
+from mileage.plan.resolve import resolve, targets_of
 from mileage.plan.study import Study
 from mileage.plan.workload import Stop, Workload
 from mileage.plan.workloads import METRICS, NamedWorkload
@@ -29,6 +30,7 @@ __all__ = [
     "NamedWorkload",
     "Plan",
     "PlannedRun",
+    "Setting",
     "Stop",
     "Study",
     "TargetFacts",
@@ -42,6 +44,8 @@ __all__ = [
     "one_off",
     "parse_study",
     "resolve",
+    "session_of",
+    "targets_of",
     "to_toml",
     "trace_paths",
 ]

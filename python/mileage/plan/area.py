@@ -14,6 +14,7 @@ from typing import NoReturn
 from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.checking import listed
+from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.facts import TargetFacts
 from mileage.plan.pattern import unit_bytes
 from mileage.plan.study import Measure, Size, Study
@@ -63,11 +64,18 @@ def records_of(study: Study, own: Own) -> list[tuple[str, int]]:
 
 def common_multiple(study: Study, own: Own) -> int:
     """The smallest size that every record of a study divides, in bytes."""
+    if study.factor:
+        return math.lcm(*(common_multiple(at_setting(study, at), own) for at in settings_of(study)))
     return math.lcm(*(record for _, record in records_of(study, own)))
 
 
 def work_area_bytes(study: Study, facts: TargetFacts, own: Own) -> int:
-    """Size of the work area in bytes. Raises Refused when the records do not go into it."""
+    """Size of the work area in bytes, of a study with factors that of its first setting.
+
+    Raises Refused when the records do not go into it.
+    """
+    if study.factor:
+        return work_area_bytes(at_setting(study, settings_of(study)[0]), facts, own)
     multiple = common_multiple(study, own)
     exact = False
     area = facts.capacity_bytes

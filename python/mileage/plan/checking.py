@@ -2,7 +2,7 @@
 
 What it models: names, ranges, references between tables, sizes and times that can be read.
 What it refuses: the first rule that is broken, in one line with its path; and by name what this version does
-not do: states other than "purged" and "kept", a limited cache, repetition until precise, comparison of other arms.
+not do: states other than "purged" and "kept", a limited cache, repetition until precise.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.plan import sizes
+from mileage.plan.factor_checks import factor_problems
+from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.how import HOW_KEYS, How, check_how
 from mileage.plan.own import how_in, own_workloads
 from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
@@ -60,11 +62,13 @@ def check_study(study: Study, source: str) -> None:
     check = _Check(study, source)
     check.head()
     check.tables()
-    check.state(study.state)
-    for name, measure in study.measure.items():
-        check.measure(f"measure.{name}", measure)
-    for name, torture in study.torture.items():
-        check.torture(f"torture.{name}", torture)
+    check.factors()
+    if not study.factor:
+        check.state(study.state)
+        for name, measure in study.measure.items():
+            check.measure(f"measure.{name}", measure)
+        for name, torture in study.torture.items():
+            check.torture(f"torture.{name}", torture)
     check.stages()
     check.unused()
     check.compare(study.compare)
@@ -118,6 +122,32 @@ class _Check:
         for index, stage in enumerate(study.stage):
             self.lists(f"stage[{index}]", stage)
         self.own = own_workloads(study, self.source)
+
+    def factors(self) -> None:
+        """Rules of the factors, then every level: the study as it is at that level, the others at their first."""
+        study = self.study
+        for name in study.factor:
+            self.named("factor", name)
+        for path, text in factor_problems(study):
+            self.refuse(path, text)
+        for name in study.factor:
+            for level in study.factor[name].named:
+                self.level(name, level)
+
+    def level(self, name: str, level: str) -> None:
+        alone = {
+            other: msgspec.structs.replace(factor, levels={picked: factor.named[picked]})
+            for other, factor in self.study.factor.items()
+            for picked in [level if other == name else next(iter(factor.named))]
+        }
+        path = f"factor.{name}.levels"
+        one = msgspec.structs.replace(self.study, factor=alone, exclude=(), aa=False)
+        try:
+            check_study(at_setting(one, settings_of(one)[0]), self.source)
+        except msgspec.ValidationError as error:
+            self.refuse(path, f"level {level!r}: {str(error).partition(' - at')[0]}")
+        except Refused as refusal:
+            self.refuse(path, f"level {level!r}: {str(refusal).removeprefix(f'{self.source}: ')}")
 
     def lists(self, path: str, table: OwnWorkload | Measure | Torture | Stage) -> None:
         for field in table.__struct_fields__:
@@ -252,8 +282,9 @@ class _Check:
                 self.refuse(f"{path}[{index}]", f"{name!r} is in the list twice")
 
     def compare(self, compare: Compare) -> None:
-        if compare.arms != "stage":
-            self.refuse("compare.arms", f'{compare.arms!r} is not built yet; this version knows "stage"')
+        if compare.arms != "stage" and compare.arms not in self.study.factor:
+            known = ["stage", *self.study.factor]
+            self.unknown("compare.arms", compare.arms, known, "arm to compare")
         for field in ("throughput", "iops", "p99"):
             margin = getattr(compare.relevance, field)
             if not (math.isfinite(margin) and 0 < margin < 1):
@@ -262,17 +293,22 @@ class _Check:
                     f"found {margin:g}, expected above 0 and below 1 (0.02 is 2 %)",
                 )
         study = self.study
-        stages = study.measuring_stages
+        arms = study.compared
+        of_stages = compare.arms not in study.factor
+        kind = "stage" if of_stages else "level"
+        what = "stage that measures" if of_stages else f"level of factor.{compare.arms}"
         for path, name in (("compare.baseline", compare.baseline), ("compare.candidate", compare.candidate)):
-            if name is not None and name not in stages:
-                self.unknown(path, name, stages, "stage that measures")
-        if len(stages) < 2:
+            if name is not None and name not in arms:
+                self.unknown(path, name, arms, what)
+        if len(arms) < 2:
             if compare.baseline is not None or compare.candidate is not None:
                 self.refuse("compare", "only one stage measures; expected two to compare")
             return
         baseline, candidate = study.baseline or "", study.candidate or ""
         if baseline == candidate:
-            self.refuse("compare", f"baseline and candidate are both {baseline!r}; expected two stages")
+            self.refuse("compare", f"baseline and candidate are both {baseline!r}; expected two {kind}s")
+        if not of_stages:
+            return
         measures = [set(study.measures_of(study.stage_named(name))) for name in (baseline, candidate)]
         if not measures[0] & measures[1]:
             self.refuse("compare", f"stages {baseline!r} and {candidate!r} have no measure in common")

@@ -33,3 +33,10 @@ def torture_seed(seed: int, cycle: int, stage: str, table: str) -> int:
 def block_order(seed: int, cycle: int, block: int, cells: Sequence[str]) -> list[str]:
     """The cells of a randomised block, each once; cells that two stages share have the same order in both."""
     return sorted(cells, key=lambda cell: (derive(seed, "order", cycle, block, cell), cell))
+
+
+def setting_order(seed: int, cycle: int, block: int, stem: str, units: Sequence[str]) -> list[str]:
+    """What a block measures of one cell at every setting, each once, in an order of its own for each cell."""
+    if len(units) < 2:
+        return list(units)
+    return sorted(units, key=lambda unit: (derive(seed, "setting", cycle, block, stem, unit), unit))

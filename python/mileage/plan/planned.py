@@ -13,6 +13,7 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.plan.api import Reach
+from mileage.plan.factors import Setting
 from mileage.plan.facts import TargetFacts
 from mileage.plan.job import Job
 from mileage.plan.study import Study
@@ -20,14 +21,14 @@ from mileage.plan.workload import Workload
 from mileage.plan.workloads import Metric
 from mileage.plan.writing import plan_to_toml
 
-PLAN_VERSION: Final = 2
+PLAN_VERSION: Final = 3
 """Version of the form of a plan; it is part of the hash."""
 
 SMALL_BYTES: Final = 64 << 10
 """Size of a work file that no run uses."""
 
 Arm = Literal["torture", "sham"]
-Role = Literal["measure", "torture", "prepare", "idle"]
+Role = Literal["measure", "torture", "prepare", "idle", "reset"]
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -53,6 +54,10 @@ class Cell(msgspec.Struct, frozen=True):
     """Work on files; cells of one set of tests have equal jobs."""
     unit: str = ""
     """What is run to measure the cell: its label, or that of the set of tests that it belongs to."""
+    setting: int = 0
+    """Index of its setting in the plan."""
+    stem: str = ""
+    """The label without the levels of the study's factors: what cells of different settings have in common."""
 
 
 class PlannedRun(msgspec.Struct, frozen=True):
@@ -89,6 +94,10 @@ class PlannedRun(msgspec.Struct, frozen=True):
     """How a real target is reached; None for a virtual drive and for pauses."""
     job: Job | None = None
     """Work on files, with this run's seed; its cells are `cell` with the tests' names."""
+    setting: int = 0
+    """Index of its setting in the plan; of what is not measured, that of the first setting with its target."""
+    session: str = ""
+    """The labels at which it can be done, "kernel=6.1"; empty when the study has none."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -105,6 +114,26 @@ class Plan(msgspec.Struct, frozen=True):
     """Why it may not be started; empty unless `resolve` was told not to raise."""
     hash: str
     """SHA-256 in 64 hexadecimal digits over everything that decides what is done."""
+    settings: tuple[Setting, ...] = ()
+    """Every combination of the levels of the study's factors, in order; one when it has none."""
+    others: dict[str, TargetFacts] = {}
+    """Facts of the targets of settings beside the first one's, by target."""
+
+    def setting_of(self, run: PlannedRun) -> Setting:
+        """The setting of a run."""
+        if not self.settings:
+            return Setting(levels={}, target=self.study.target, state=self.study.state)
+        return self.settings[run.setting]
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The labels under which parts of the study are done, in order; one empty text when it has none."""
+        return tuple(dict.fromkeys(run.session for run in self.runs))
+
+    @property
+    def virtual(self) -> bool:
+        """Whether no run takes real time."""
+        return self.facts.virtual and all(facts.virtual for facts in self.others.values())
 
     @property
     def files(self) -> int:
@@ -153,20 +182,30 @@ def allocated_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
     return work_bytes if any(run.workload is not None for run in runs) else min(work_bytes, SMALL_BYTES)
 
 
-def hash_of(study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]) -> str:
-    """SHA-256 over the study, the target's identity and the runs, as canonical JSON; free space left out."""
-    target = {
+def hash_of(
+    study: Study,
+    facts: TargetFacts,
+    work_bytes: int,
+    runs: tuple[PlannedRun, ...],
+    others: dict[str, TargetFacts] | None = None,
+) -> str:
+    """SHA-256 over the study, the targets' identities and the runs, as canonical JSON; free space left out."""
+    everything = {
+        "version": PLAN_VERSION,
+        "study": study,
+        "target": _identity(facts),
+        "others": {target: _identity(found) for target, found in (others or {}).items()},
+        "work_bytes": work_bytes,
+        "runs": runs,
+    }
+    return hashlib.sha256(msgspec.json.encode(everything, order="sorted")).hexdigest()
+
+
+def _identity(facts: TargetFacts) -> dict[str, str | int | bool]:
+    return {
         "kind": facts.kind,
         "name": facts.name,
         "capacity_bytes": facts.capacity_bytes,
         "block_bytes": facts.block_bytes,
         "virtual": facts.virtual,
     }
-    everything = {
-        "version": PLAN_VERSION,
-        "study": study,
-        "target": target,
-        "work_bytes": work_bytes,
-        "runs": runs,
-    }
-    return hashlib.sha256(msgspec.json.encode(everything, order="sorted")).hexdigest()

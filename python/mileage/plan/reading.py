@@ -22,6 +22,7 @@ from mileage.plan.how import HOW_KEYS
 from mileage.plan.study import (
     AccessRow,
     Compare,
+    Factor,
     Measure,
     OwnWorkload,
     Relevance,
@@ -80,9 +81,15 @@ def parse_study(text: str, source: str) -> Study:
         name: _convert(source, join("workload", _key(name)), table, OwnWorkload)
         for name, table in _named(raw, "workload")
     }
+    factors = {
+        name: _convert(source, join("factor", _key(name)), table, Factor)
+        for name, table in _named(raw, "factor")
+    }
     rest = {key: value for key, value in raw.items() if key not in _dropped(raw)}
     study = _convert(source, "", rest, Study)
-    study = msgspec.structs.replace(study, workload=workloads, measure=measures, torture=tortures)
+    study = msgspec.structs.replace(
+        study, factor=factors, workload=workloads, measure=measures, torture=tortures
+    )
     check_study(study, source)
     return study
 
@@ -107,6 +114,8 @@ def _tables(raw: dict[str, Any]) -> Iterator[tuple[str, Any, type[msgspec.Struct
     """Every table of a study that has fixed keys, with its path and the struct that says which."""
     yield "", raw, Study
     yield "state", raw.get("state"), State
+    for name, table in _named(raw, "factor"):
+        yield join("factor", _key(name)), table, Factor
     stages = raw.get("stage")
     for index, stage in enumerate(stages if isinstance(stages, list) else []):
         yield f"stage[{index}]", stage, Stage
@@ -137,7 +146,7 @@ def _named(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
 
 
 def _dropped(raw: dict[str, Any]) -> set[str]:
-    return {key for key in ("workload", "measure", "torture") if isinstance(raw.get(key), dict)}
+    return {key for key in ("factor", "workload", "measure", "torture") if isinstance(raw.get(key), dict)}
 
 
 def _check_keys(source: str, path: str, table: Any, struct: type[msgspec.Struct]) -> None:

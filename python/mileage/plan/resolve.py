@@ -1,35 +1,30 @@
-"""From a study and the facts of a target to a plan.
+"""From a study and the facts of its targets to a plan.
 
-What it models: the order of everything. In each cycle comes the torture arm, then the sham arm, which idles
-for as long as the torture of its own cycle took and therefore cannot come first; in each arm the stages; in a
-stage that measures, randomised blocks that hold each cell once (a cell with fewer repetitions is missing from
-the last ones).
+What it models: what a study comes to when everything is filled in; the order of the runs is `expansion`'s.
 What it refuses: studies that do not fit, that would write more than a stated share of the rated endurance of
 a real device, that have too many runs, or that the target cannot honour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
 
 from mileage.errors import Refused
 from mileage.plan import sizes
-from mileage.plan.api import Reach
-from mileage.plan.area import Own, uses_file, work_area_bytes
+from mileage.plan.area import Own, common_multiple, uses_file, work_area_bytes
 from mileage.plan.cells import cells_of, torture_of
 from mileage.plan.checking import blocks_of, check_study, listed
 from mileage.plan.estimate import bytes_written
+from mileage.plan.expansion import Expansion, Tortures
+from mileage.plan.factors import Setting, at_setting, settings_of
 from mileage.plan.facts import TargetFacts
-from mileage.plan.job import SEED_FIELD, Job
-from mileage.plan.order import block_order, measure_seed, torture_seed
 from mileage.plan.own import Traces, own_workloads
-from mileage.plan.planned import Arm, Cell, Plan, PlannedRun, Role, hash_of, occupied_bytes
+from mileage.plan.planned import Cell, Plan, PlannedRun, hash_of, occupied_bytes
 from mileage.plan.quick import quicken
-from mileage.plan.study import Measure, Stage, Study
-from mileage.plan.workload import Workload
+from mileage.plan.study import Measure, Study
 from mileage.plan.workloads import find_workloads
 
 WEAR_SHARE_MAX: Final = 0.10
@@ -49,15 +44,16 @@ def resolve(
     allow_wear: bool = False,
     refuse: bool = True,
     traces: Traces | None = None,
+    others: Mapping[str, TargetFacts] | None = None,
 ) -> Plan:
     """The plan of a study on a target whose facts are given.
 
     `quick` makes it small (see `quick`). `target` and `seed` replace those of the study. `allow_wear` lifts
     the limit on the share of the rated endurance. `traces` tells what must be known of each trace that the study
-    names. With `refuse` false, a study that does not fit, wears too
-    much or cannot bypass the cache is planned all the same, with the reasons in `Plan.refusals`. Raises
-    Refused otherwise. `Plan.study` is the study with everything filled in: resolving it again without
-    options, for the same target, gives an equal plan.
+    names. `others` are the facts of every further target (see `targets_of`). With `refuse` false, a study that does
+    not fit, wears too much or cannot bypass the cache is planned all the same, with the reasons in
+    `Plan.refusals`. Raises Refused otherwise. `Plan.study` is the study with everything filled in: resolving it
+    again without options, for the same target, gives an equal plan.
     """
     study = msgspec.structs.replace(
         study,
@@ -70,17 +66,73 @@ def resolve(
     check_study(study, study.name)
     if quick:
         study = quicken(study, facts, own)
-    work_bytes = work_area_bytes(study, facts, own)
+    settings = settings_of(study)
+    known = {settings[0].target: facts, **(others or {})}
+    parts = [_Part(at_setting(study, setting), known[setting.target], setting, own) for setting in settings]
+    work_bytes = _work_bytes(study, parts, own)
     if uses_file(study, facts) and str(study.state.file).endswith("memory"):
         state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(work_bytes))
         study = msgspec.structs.replace(study, state=state)
-    _check_count(study)
-    cells = cells_of(study, facts, work_bytes, own)
-    runs = tuple(_Expansion(study, facts, work_bytes, cells, own).runs())
-    refusals = tuple(_refusals(study, facts, work_bytes, runs))
+        settings = settings_of(study)
+    _check_count(study, len(settings))
+    cells = tuple(
+        cell for number, part in enumerate(parts) for cell in part.cells(work_bytes, number, len(parts))
+    )
+    tortures: dict[int, Tortures] = {}
+    for part in parts:
+        if part.setting.instance not in tortures:
+            tortures[part.setting.instance] = part.tortures(work_bytes)
+    runs = tuple(Expansion(study, settings, cells, tortures).runs())
+    refusals = tuple(_refusals_of(parts, work_bytes, runs))
     if refuse and refusals:
         raise Refused(refusals[0])
-    return Plan(study, facts, work_bytes, cells, runs, refusals, hash_of(study, facts, work_bytes, runs))
+    further = {target: found for target, found in known.items() if target != settings[0].target}
+    name = hash_of(study, facts, work_bytes, runs, further)
+    return Plan(study, facts, work_bytes, cells, runs, refusals, name, settings, further)
+
+
+def targets_of(study: Study) -> tuple[str, ...]:
+    """Every target that a study uses, the first one first: those whose facts `resolve` must be told."""
+    return tuple(dict.fromkeys(setting.target for setting in settings_of(study)))
+
+
+class _Part:
+    """The study at one setting, on its target."""
+
+    def __init__(self, study: Study, facts: TargetFacts, setting: Setting, own: Own) -> None:
+        self.study = study
+        self.facts = facts
+        self.setting = setting
+        self._own = own
+
+    def cells(self, work_bytes: int, number: int, settings: int) -> Iterator[Cell]:
+        """The cells, with the setting in their labels where there are several."""
+        words = ", ".join(self.setting.words)
+        for cell in cells_of(self.study, self.facts, work_bytes, self._own):
+            if settings == 1:
+                yield msgspec.structs.replace(cell, stem=cell.unit)
+                continue
+            label, unit = f"{cell.label}, {words}", f"{cell.unit}, {words}"
+            yield msgspec.structs.replace(cell, label=label, unit=unit, setting=number, stem=cell.unit)
+
+    def tortures(self, work_bytes: int) -> Tortures:
+        return {
+            name: torture_of(self.study, self.facts, work_bytes, self._own, name)
+            for name in self.study.torture
+        }
+
+
+def _work_bytes(study: Study, parts: list[_Part], own: Own) -> int:
+    """The work area that every target holds and every record divides, so that all settings do the same."""
+    if not study.factor:
+        return work_area_bytes(study, parts[0].facts, own)
+    least = min(work_area_bytes(part.study, part.facts, own) for part in parts)
+    multiple = common_multiple(study, own)
+    if least < multiple:
+        raise Refused(
+            f"{study.name}: factor: no common multiple of all records fits into {sizes.format_bytes(least)}"
+        )
+    return least - least % multiple
 
 
 def _settled(study: Study, own: Own) -> Study:
@@ -98,7 +150,7 @@ def _with_names(study: Study, name: str, measure: Measure, own: Own) -> Measure:
     return measure if names == words else msgspec.structs.replace(measure, workload=names)
 
 
-def _check_count(study: Study) -> None:
+def _check_count(study: Study, settings: int) -> None:
     """Refuse a study with too many runs, before they are made."""
     each = 0
     for stage in study.stage:
@@ -114,121 +166,13 @@ def _check_count(study: Study) -> None:
             cells = 1
             for level in levels:
                 cells *= len(level) if isinstance(level, tuple) else 1
-            each += cells * blocks_of(measure.repeat)
+            each += cells * settings * blocks_of(measure.repeat)
         each += len(stage.torture or ()) + len(stage.prepare or ()) + (stage.idle is not None)
     runs = each * study.cycles * (2 if study.sham else 1)
     if runs > RUNS_MAX:
         raise Refused(
             f"{study.name}: {runs} runs; expected at most {RUNS_MAX}; use fewer cells, blocks or cycles"
         )
-
-
-class _Expansion:
-    """Makes the runs in canonical order."""
-
-    def __init__(
-        self, study: Study, facts: TargetFacts, work_bytes: int, cells: tuple[Cell, ...], own: Own
-    ) -> None:
-        self._study = study
-        self._cells = cells
-        self._tortures = {name: torture_of(study, facts, work_bytes, own, name) for name in study.torture}
-        self._tortured: dict[tuple[int, str, str], int] = {}
-        self._made = 0
-        # What was written with a seed is verified with the same one, and that may be in another study: what has a
-        # number of its writing is written to be verified.
-        self._one_seed = any(
-            cell.workload.verify != "off" or cell.workload.generation
-            for cell in cells
-            if cell.workload is not None
-        )
-
-    def runs(self) -> Iterator[PlannedRun]:
-        arms: tuple[Arm, ...] = ("torture", "sham") if self._study.sham else ("torture",)
-        for cycle in range(1, self._study.cycles + 1):
-            for arm in arms:
-                for stage in self._study.stage:
-                    yield from self._stage(cycle, arm, stage)
-
-    def _stage(self, cycle: int, arm: Arm, stage: Stage) -> Iterator[PlannedRun]:
-        if stage.measure is not None:
-            yield from self._measuring(cycle, arm, stage)
-        for name in stage.prepare or ():
-            yield self._writing(cycle, arm, stage, "prepare", name)
-        for name in stage.torture or ():
-            if arm == "sham":
-                mirrors = self._tortured[cycle, stage.name, name]
-                yield self._run(cycle, arm, stage, "idle", name, mirrors=mirrors)
-            else:
-                self._tortured[cycle, stage.name, name] = self._made
-                yield self._writing(cycle, arm, stage, "torture", name)
-        if stage.idle is not None:
-            yield self._run(cycle, arm, stage, "idle", "idle", idle_ns=sizes.parse_time_ns(stage.idle))
-
-    def _measuring(self, cycle: int, arm: Arm, stage: Stage) -> Iterator[PlannedRun]:
-        tables = self._study.measures_of(stage)
-        cells = {cell.unit: cell for cell in self._cells if cell.table in tables}
-        seed = self._study.seed
-        for block in range(1, max(cell.blocks for cell in cells.values()) + 1):
-            present = [unit for unit, cell in cells.items() if cell.blocks >= block]
-            for unit in block_order(seed, cycle, block, present):
-                own_seed = seed if self._one_seed else measure_seed(seed, cycle, block, unit)
-                cell = cells[unit]
-                yield self._run(
-                    *(cycle, arm, stage, "measure", unit),
-                    block=block,
-                    measured=cell,
-                    workload=None if cell.workload is None else _seeded(cell.workload, own_seed),
-                    reach=cell.reach,
-                    job=None if cell.job is None else cell.job.with_seed(own_seed),
-                )
-
-    def _writing(self, cycle: int, arm: Arm, stage: Stage, role: Role, name: str) -> PlannedRun:
-        seed = self._study.seed
-        if not self._one_seed:
-            seed = torture_seed(seed, cycle, stage.name, name)
-        workload, reach = self._tortures[name]
-        return self._run(cycle, arm, stage, role, name, workload=_seeded(workload, seed), reach=reach)
-
-    def _run(
-        self,
-        cycle: int,
-        arm: Arm,
-        stage: Stage,
-        role: Role,
-        cell: str,
-        *,
-        block: int = 1,
-        measured: Cell | None = None,
-        workload: Workload | None = None,
-        idle_ns: int | None = None,
-        mirrors: int | None = None,
-        reach: Reach | None = None,
-        job: Job | None = None,
-    ) -> PlannedRun:
-        index = self._made
-        self._made += 1
-        return PlannedRun(
-            index=index,
-            key=f"cycle {cycle}/{arm}/{stage.name}/block {block}/{cell}",
-            cycle=cycle,
-            arm=arm,
-            stage=stage.name,
-            role=role,
-            block=block,
-            measure=measured.kind if measured else "",
-            cell=cell,
-            metrics=measured.metrics if measured else (),
-            workload=workload,
-            seed=workload.seed if workload else job.value[SEED_FIELD] if job else 0,
-            idle_ns=idle_ns,
-            mirrors=mirrors,
-            reach=reach,
-            job=job,
-        )
-
-
-def _seeded(workload: Workload, seed: int) -> Workload:
-    return msgspec.structs.replace(workload, seed=seed)
 
 
 def writes(run: PlannedRun) -> bool:
@@ -238,13 +182,25 @@ def writes(run: PlannedRun) -> bool:
 
 def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
     """The first run that reads a work file to which nothing was written since it was made; None if there is none."""
-    written: set[tuple[int, str]] = set()
+    written: set[tuple[str, int, str]] = set()
     for run in runs:
-        if run.workload is not None and run.workload.does.read and (run.cycle, run.arm) not in written:
+        place = (run.session, run.cycle, run.arm)
+        if run.role == "reset" and run.cell == "purge":
+            written.discard(place)
+        if run.workload is not None and run.workload.does.read and place not in written:
             return run
         if writes(run):
-            written.add((run.cycle, run.arm))
+            written.add(place)
     return None
+
+
+def _refusals_of(parts: list[_Part], work_bytes: int, runs: tuple[PlannedRun, ...]) -> Iterator[str]:
+    """Why a plan may not be started on each of its targets."""
+    targets = [part.setting.target for part in parts]
+    for number, part in enumerate(parts):
+        if targets.index(targets[number]) == number:
+            mine = tuple(run for run in runs if targets[run.setting] == targets[number])
+            yield from _refusals(part.study, part.facts, work_bytes, mine)
 
 
 def _refusals(

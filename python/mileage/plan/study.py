@@ -16,6 +16,9 @@ from mileage.plan.pattern import PatternTable
 Level = int | str | bool
 """A value of a key that varies."""
 
+FactorLevel = int | str | bool | float
+"""A level of a factor, as it is written."""
+
 Size = int | str
 """Bytes as a whole number, or a text: "4KiB", and where an area is meant "25%", "2.2x" or "file"."""
 
@@ -28,6 +31,10 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache: str = "direct"
     """What the page cache may do: "direct" (bypassed), "cold" (emptied of the target before each measured run)
     or "warm" (as the runs before left it)."""
+    carryover: str = "none"
+    """What is done before each block but the first, so that a block does not begin with what the one before left:
+    "none", "trim" (all is discarded), "purge" (as at the start of a cycle) or "remount"; what was prepared is
+    prepared again after trim and purge."""
     file: Size = "8GiB"
     """Size of the work file on a dir: or file: target, or "2x memory". A drive, a device and a file that is kept
     are used whole."""
@@ -154,6 +161,29 @@ class Torture(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Ends it sooner, such as "20 s"; None for never."""
 
 
+class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A [factor.NAME] table: something that the whole study varies; every measured cell is measured at each level."""
+
+    levels: tuple[FactorLevel, ...] | dict[str, FactorLevel]
+    """The levels: a list, or a table that names each: { plain = "virtual:a", spare = "virtual:b" }."""
+    kind: str | None = None
+    """What a level changes: "target" (it is one), "profile" (one figure of the virtual drive), "state" (a key of
+    [state]), "workload" (a key of every [measure.*] table), or "label" (nothing that Mileage could change itself: a
+    kernel, a machine). None where NAME says it."""
+    key: str | None = None
+    """The key that a level of kind "profile", "state" or "workload" changes; None for NAME."""
+    found: str | None = None
+    """For a label: the entry of the environment that says which level the machine is at, such as "kernel.release";
+    None when only the user knows."""
+
+    @property
+    def named(self) -> dict[str, FactorLevel]:
+        """The levels by name, in order."""
+        if isinstance(self.levels, dict):
+            return self.levels
+        return {str(level).lower() if isinstance(level, bool) else str(level): level for level in self.levels}
+
+
 class Relevance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Smallest relative change that matters, above 0 and below 1 (0.02 is 2 %)."""
 
@@ -166,11 +196,11 @@ class Compare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is compared with what."""
 
     arms: str = "stage"
-    """This version compares stages of one study."""
+    """"stage", or the name of a [factor.*] table."""
     baseline: str | None = None
-    """A measuring stage; None means the first."""
+    """A measuring stage or a level; None means the first."""
     candidate: str | None = None
-    """A measuring stage; None means the last."""
+    """A measuring stage or a level; None means the last."""
     relevance: Relevance = Relevance()
     """Changes below these are not worth a word."""
 
@@ -195,7 +225,17 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether each cycle is done a second time with idling in place of torture."""
     allow_wear: bool = False
     """Whether more than the usual share of the rated endurance may be written."""
+    order: str = "random"
+    """How the runs of a stage follow each other: "random" (each block holds every cell once, in an order drawn from the
+    seed) or "blocked" (all blocks of one arm, then all of the next: whatever drifts looks like a difference)."""
+    aa: bool = False
+    """Whether the baseline of the factor that is compared is measured a second time under another name; the two cannot
+    differ, so what is found between them is a false alarm."""
+    exclude: tuple[dict[str, FactorLevel], ...] = ()
+    """Combinations of levels that are left out: { cache = "warm", drive = "plain" }; a factor not named matches at
+    every level."""
     state: State = State()
+    factor: dict[str, Factor] = {}
     workload: dict[str, OwnWorkload] = {}
     measure: dict[str, Measure] = {}
     torture: dict[str, Torture] = {}
@@ -220,13 +260,20 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(stage.name for stage in self.stage if stage.measure is not None)
 
     @property
+    def compared(self) -> tuple[str, ...]:
+        """What is compared, in order: the stages that measure, or the levels of a factor."""
+        if self.compare.arms in self.factor:
+            return tuple(self.factor[self.compare.arms].named)
+        return self.measuring_stages
+
+    @property
     def baseline(self) -> str | None:
-        """Name of the stage that the others are compared with; None when fewer than two stages measure."""
-        stages = self.measuring_stages
-        return (self.compare.baseline or stages[0]) if len(stages) > 1 else None
+        """Name of the stage or level that the others are compared with; None when fewer than two were measured."""
+        arms = self.compared
+        return (self.compare.baseline or arms[0]) if len(arms) > 1 else None
 
     @property
     def candidate(self) -> str | None:
-        """Name of the stage that is judged; None when fewer than two stages measure."""
-        stages = self.measuring_stages
-        return (self.compare.candidate or stages[-1]) if len(stages) > 1 else None
+        """Name of the stage or level that is judged; None when fewer than two were measured."""
+        arms = self.compared
+        return (self.compare.candidate or arms[-1]) if len(arms) > 1 else None

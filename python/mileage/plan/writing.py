@@ -18,7 +18,7 @@ from mileage.plan.study import Study
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HASH_LINE: Final = re.compile(r"^# plan ([0-9a-f]{64})$", re.MULTILINE)
-_TABLES_OF_TABLES: Final = ("workload", "measure", "torture")
+_TABLES_OF_TABLES: Final = ("factor", "workload", "measure", "torture")
 
 
 def to_toml(study: Study) -> str:
@@ -59,24 +59,25 @@ def _one_line(text: str) -> str:
 
 def _section(head: str, table: dict[str, Any]) -> str:
     lines = [head] if head else []
-    lines += [f"{_key(key)} = {_value(value)}" for key, value in table.items()]
+    lines += [f"{_key(key)} = {toml_value(value)}" for key, value in table.items()]
     return "\n".join(lines) + "\n"
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A value as TOML, tables inline."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_value(member) for member in value)}]"
+        return f"[{', '.join(toml_value(member) for member in value)}]"
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(key)} = {_value(member)}" for key, member in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(key)} = {toml_value(member)}" for key, member in value.items()) + " }"
     return repr(value)
 
 
 def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _value(key)
+    return key if _BARE_KEY.fullmatch(key) else toml_value(key)
 
 
 def _readable(table: dict[str, Any]) -> dict[str, Any]:

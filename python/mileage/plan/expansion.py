@@ -1,0 +1,225 @@
+"""The runs of a study in the order in which they are done.
+
+What it models: sessions (runs at equal labels) follow each other, since a label cannot change while a study runs; in
+each the cycles; in each cycle the torture arm, then the sham arm, which idles for as long as the torture of its own
+cycle took and therefore cannot come first; in each arm the stages; in a stage that measures, randomised blocks that
+hold each cell once (a cell with fewer repetitions is missing from the last ones). Within a block the cells that differ
+only in their setting follow each other in random order, so that what is compared is close in time.
+What it refuses: nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from mileage.plan import sizes
+from mileage.plan.api import Reach
+from mileage.plan.factors import Setting
+from mileage.plan.job import SEED_FIELD, Job
+from mileage.plan.order import block_order, measure_seed, setting_order, torture_seed
+from mileage.plan.planned import Arm, Cell, PlannedRun, Role
+from mileage.plan.study import Stage, Study
+from mileage.plan.workload import Workload
+
+Tortures = Mapping[str, tuple[Workload, Reach | None]]
+"""The I/O of each [torture.*] table and how it reaches the target."""
+
+
+class _Place(NamedTuple):
+    """Where in the study a run stands."""
+
+    session: str
+    cycle: int
+    arm: Arm
+    stage: Stage
+
+
+class Expansion:
+    """Makes the runs of one study in canonical order."""
+
+    def __init__(
+        self,
+        study: Study,
+        settings: tuple[Setting, ...],
+        cells: tuple[Cell, ...],
+        tortures: Mapping[int, Tortures],
+    ) -> None:
+        """`tortures`: for the number of each instance."""
+        self._study = study
+        self._settings = settings
+        self._cells = cells
+        self._tortures = tortures
+        self._tortured: dict[tuple[str, int, str, str, int], int] = {}
+        self._prepared: dict[tuple[str, int, Arm], list[Stage]] = {}
+        self._blocked = study.order == "blocked"
+        self._made = 0
+        # What was written with a seed is verified with the same one, and that may be in another study: what has a
+        # number of its writing is written to be verified.
+        self._one_seed = any(
+            cell.workload.verify != "off" or cell.workload.generation
+            for cell in cells
+            if cell.workload is not None
+        )
+
+    def runs(self) -> Iterator[PlannedRun]:
+        """Every run, in order."""
+        arms: tuple[Arm, ...] = ("torture", "sham") if self._study.sham else ("torture",)
+        for session in dict.fromkeys(setting.session for setting in self._settings):
+            for cycle in range(1, self._study.cycles + 1):
+                for arm in arms:
+                    for stage in self._study.stage:
+                        yield from self._stage(_Place(session, cycle, arm, stage))
+
+    def _instances(self, session: str) -> list[int]:
+        """For each target of a session the first setting that has it."""
+        first: dict[int, int] = {}
+        for index, setting in enumerate(self._settings):
+            if setting.session == session:
+                first.setdefault(setting.instance, index)
+        return list(first.values())
+
+    def _stage(self, at: _Place) -> Iterator[PlannedRun]:
+        stage = at.stage
+        if stage.measure is not None:
+            yield from self._measuring(at)
+        if stage.prepare:
+            self._prepared.setdefault((at.session, at.cycle, at.arm), []).append(stage)
+            yield from self._preparing(at, stage, 1)
+        for name in stage.torture or ():
+            for index in self._instances(at.session):
+                key = (at.session, at.cycle, stage.name, name, self._settings[index].instance)
+                if at.arm == "sham":
+                    yield self._run(at, "idle", name, setting=index, mirrors=self._tortured[key])
+                else:
+                    self._tortured[key] = self._made
+                    yield self._writing(at, "torture", name, index)
+        if stage.idle is not None:
+            idle_ns = sizes.parse_time_ns(stage.idle)
+            for index in self._resting(at.session):
+                yield self._run(at, "idle", "idle", setting=index, idle_ns=idle_ns)
+
+    def _resting(self, session: str) -> list[int]:
+        """Every virtual drive rests by itself; real targets rest together."""
+        every = self._instances(session)
+        virtual = [index for index in every if self._settings[index].target.startswith("virtual:")]
+        real = [index for index in every if index not in virtual]
+        return virtual + real[:1]
+
+    def _preparing(self, at: _Place, stage: Stage, block: int) -> Iterator[PlannedRun]:
+        for name in stage.prepare or ():
+            for index in self._instances(at.session):
+                yield self._writing(at, "prepare", name, index, block=block)
+
+    def _measuring(self, at: _Place) -> Iterator[PlannedRun]:
+        tables = self._study.measures_of(at.stage)
+        mine = [
+            (number, setting)
+            for number, setting in enumerate(self._settings)
+            if setting.session == at.session
+        ]
+        parts = [[number] for number, _ in mine] if self._blocked else [[number for number, _ in mine]]
+        first = next(stage for stage in self._study.stage if stage.measure is not None) is at.stage
+        for part in parts:
+            cells = {
+                (cell.setting, cell.unit): cell
+                for cell in self._cells
+                if cell.setting in part and cell.table in tables
+            }
+            for block in range(1, max(cell.blocks for cell in cells.values()) + 1):
+                if not (first and block == 1 and part is parts[0]):
+                    yield from self._reset(at, block)
+                present = [cell for cell in cells.values() if cell.blocks >= block]
+                yield from self._block(at, block, present)
+
+    def _block(self, at: _Place, block: int, cells: list[Cell]) -> Iterator[PlannedRun]:
+        seed = self._study.seed
+        by_stem: dict[str, dict[str, Cell]] = {}
+        for cell in cells:
+            # Cells of one set of tests are one run.
+            by_stem.setdefault(_stem(cell), {})[cell.unit] = cell
+        for stem in block_order(seed, at.cycle, block, list(by_stem)):
+            own_seed = seed if self._one_seed else measure_seed(seed, at.cycle, block, stem)
+            for unit in setting_order(seed, at.cycle, block, stem, list(by_stem[stem])):
+                cell = by_stem[stem][unit]
+                yield self._run(
+                    at,
+                    "measure",
+                    unit,
+                    setting=cell.setting,
+                    block=block,
+                    measured=cell,
+                    workload=None if cell.workload is None else _seeded(cell.workload, own_seed),
+                    reach=cell.reach,
+                    job=None if cell.job is None else cell.job.with_seed(own_seed),
+                )
+
+    def _reset(self, at: _Place, block: int) -> Iterator[PlannedRun]:
+        """What keeps a block from what the one before left."""
+        carryover = self._study.state.carryover
+        if carryover == "none":
+            return
+        for index in self._instances(at.session):
+            yield self._run(at, "reset", carryover, setting=index, block=block)
+        if carryover in ("trim", "purge"):
+            for stage in self._prepared.get((at.session, at.cycle, at.arm), []):
+                yield from self._preparing(at, stage, block)
+
+    def _writing(self, at: _Place, role: Role, name: str, setting: int, *, block: int = 1) -> PlannedRun:
+        seed = self._study.seed
+        if not self._one_seed:
+            seed = torture_seed(seed, at.cycle, at.stage.name if block == 1 else f"block {block}", name)
+        workload, reach = self._tortures[self._settings[setting].instance][name]
+        workload = _seeded(workload, seed)
+        return self._run(at, role, name, setting=setting, block=block, workload=workload, reach=reach)
+
+    def _run(
+        self,
+        at: _Place,
+        role: Role,
+        cell: str,
+        *,
+        setting: int,
+        block: int = 1,
+        measured: Cell | None = None,
+        workload: Workload | None = None,
+        idle_ns: int | None = None,
+        mirrors: int | None = None,
+        reach: Reach | None = None,
+        job: Job | None = None,
+    ) -> PlannedRun:
+        index = self._made
+        self._made += 1
+        several = measured is None and len(self._settings) > 1
+        on = f" ({', '.join(self._settings[setting].words)})" if several else ""
+        return PlannedRun(
+            index=index,
+            key=f"cycle {at.cycle}/{at.arm}/{at.stage.name}/block {block}/{cell}{on}",
+            cycle=at.cycle,
+            arm=at.arm,
+            stage=at.stage.name,
+            role=role,
+            block=block,
+            measure=measured.kind if measured else "",
+            cell=cell,
+            metrics=measured.metrics if measured else (),
+            workload=workload,
+            seed=workload.seed if workload else job.value[SEED_FIELD] if job else 0,
+            idle_ns=idle_ns,
+            mirrors=mirrors,
+            reach=reach,
+            job=job,
+            setting=setting,
+            session=at.session,
+        )
+
+
+def _stem(cell: Cell) -> str:
+    """What is measured, without the levels of the study's factors: equal for what is compared."""
+    return cell.stem or cell.unit
+
+
+def _seeded(workload: Workload, seed: int) -> Workload:
+    return msgspec.structs.replace(workload, seed=seed)

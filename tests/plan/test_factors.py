@@ -1,0 +1,195 @@
+"""Factors of a whole study: settings, what they change, the order of their runs, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+
+import msgspec
+import pytest
+
+from mileage.plan import Plan, TargetFacts, parse_study, resolve, targets_of, to_toml
+
+TWO_DRIVES = """\
+name = "two"
+target = "virtual:plain"
+seed = 7
+[[stage]]
+name = "prepare"
+prepare = ["fill"]
+[[stage]]
+name = "measured"
+measure = ["iops"]
+[measure.iops]
+workload = ["iops.random_read", "iops.random_write"]
+record = "4KiB"
+stop = { operations = 100 }
+repeat = 4
+[torture.fill]
+workload = "throughput.write"
+record = "1MiB"
+amount = "1x"
+[factor.drive]
+levels = { plain = "virtual:plain", other = "virtual:other" }
+[factor.depth]
+levels = [1, 32]
+[compare]
+arms = "drive"
+"""
+
+
+@pytest.fixture
+def planned(drive: TargetFacts) -> Callable[..., Plan]:
+    """The plan of the study above with some text replaced."""
+
+    def plan(*changes: tuple[str, str]) -> Plan:
+        text = TWO_DRIVES
+        for found, changed in changes:
+            assert found in text
+            text = text.replace(found, changed, 1)
+        study = parse_study(text, "two.toml")
+        others = {target: msgspec.structs.replace(drive, name=target) for target in targets_of(study)[1:]}
+        return resolve(study, drive, others=others)
+
+    return plan
+
+
+def test_every_combination_is_a_setting_and_every_cell_has_each(planned: Callable[..., Plan]) -> None:
+    plan = planned()
+    assert [dict(setting.levels) for setting in plan.settings] == [
+        {"drive": drive, "depth": depth} for drive in ("plain", "other") for depth in ("1", "32")
+    ]
+    assert len(plan.cells) == 2 * 4
+    assert len({cell.label for cell in plan.cells}) == 8
+    depths = {(plan.settings[c.setting].levels["depth"], c.workload.depth) for c in plan.cells if c.workload}
+    assert depths == {("1", 1), ("32", 32)}
+
+
+def test_a_block_holds_every_cell_once_and_settings_of_a_cell_are_neighbours(
+    planned: Callable[..., Plan],
+) -> None:
+    plan = planned()
+    stems = {cell.label: cell.stem for cell in plan.cells}
+    measured = [run for run in plan.runs if run.role == "measure"]
+    orders = set()
+    for _, group in groupby(measured, key=lambda run: run.block):
+        runs = list(group)
+        assert sorted(run.cell for run in runs) == sorted(stems)
+        assert [len(list(same)) for _, same in groupby(runs, key=lambda run: stems[run.cell])] == [4, 4]
+        for _, same in groupby(runs, key=lambda run: stems[run.cell]):
+            assert len({run.seed for run in same}) == 1
+        orders.add(tuple(run.cell for run in runs))
+    assert len(orders) == 4
+
+
+def test_blocked_order_does_one_arm_after_the_other(planned: Callable[..., Plan]) -> None:
+    plan = planned(("seed = 7", 'seed = 7\norder = "blocked"'))
+    measured = [run.setting for run in plan.runs if run.role == "measure"]
+    assert [setting for setting, _ in groupby(measured)] == [0, 1, 2, 3]
+
+
+def test_exclusions_leave_combinations_out(planned: Callable[..., Plan]) -> None:
+    plan = planned(("seed = 7", 'seed = 7\nexclude = [{ drive = "other", depth = 32 }]'))
+    assert len(plan.settings) == 3
+    assert {"drive": "other", "depth": "32"} not in [setting.levels for setting in plan.settings]
+
+
+def test_each_target_is_prepared_and_has_its_own_instance(planned: Callable[..., Plan]) -> None:
+    plan = planned()
+    assert [setting.instance for setting in plan.settings] == [0, 0, 1, 1]
+    prepared = [plan.settings[run.setting].target for run in plan.runs if run.role == "prepare"]
+    assert prepared == ["virtual:plain", "virtual:other"]
+
+
+def test_the_baseline_is_measured_again_under_another_name(planned: Callable[..., Plan]) -> None:
+    plan = planned(("seed = 7", "seed = 7\naa = true"))
+    assert [s.levels["drive"] for s in plan.settings] == [
+        d for d in ("plain", "plain again", "other") for _ in "12"
+    ]
+    assert [s.instance for s in plan.settings] == [0, 0, 1, 1, 2, 2]
+    assert {s.target for s in plan.settings[:4]} == {"virtual:plain"}
+
+
+def test_labels_make_sessions_that_follow_each_other(planned: Callable[..., Plan]) -> None:
+    plan = planned(("[compare]", '[factor.kernel]\nkind = "label"\nlevels = ["6.1", "6.8"]\n[compare]'))
+    assert plan.sessions == ("kernel=6.1", "kernel=6.8")
+    assert [session for session, _ in groupby(plan.runs, key=lambda run: run.session)] == list(plan.sessions)
+
+
+def test_a_purge_between_blocks_prepares_again(planned: Callable[..., Plan]) -> None:
+    plan = planned(("[[stage]]", '[state]\ncarryover = "purge"\n[[stage]]'))
+    steps = [run.role for run in plan.runs if run.stage == "measured" and run.block == 2]
+    assert steps[:4] == ["reset", "reset", "prepare", "prepare"]
+    assert set(steps[4:]) == {"measure"}
+    assert not any(run.role == "reset" for run in plan.runs if run.block == 1)
+
+
+def test_a_profile_factor_changes_one_figure_of_the_drive(planned: Callable[..., Plan]) -> None:
+    changed = (
+        '[factor.drive]\nlevels = { plain = "virtual:plain", other = "virtual:other" }',
+        '[factor.drive]\nkind = "profile"\nkey = "read_us"\nlevels = [25, 50.5]',
+    )
+    assert [s.target for s in planned(changed).settings[::2]] == [
+        "virtual:plain,read_us=25",
+        "virtual:plain,read_us=50.5",
+    ]
+
+
+def test_the_resolved_study_resolves_to_the_same_plan(planned: Callable[..., Plan]) -> None:
+    plan = planned(("seed = 7", 'seed = 7\naa = true\nexclude = [{ drive = "other", depth = 32 }]'))
+    again = resolve(parse_study(to_toml(plan.study), "again.toml"), plan.facts, others=plan.others)
+    assert again.hash == plan.hash
+
+
+@pytest.mark.parametrize(
+    ("found", "changed", "line"),
+    [
+        (
+            "[factor.depth]",
+            "[factor.deep]",
+            "factor.deep.kind: missing; 'deep' does not say what its levels change",
+        ),
+        ("levels = [1, 32]", "levels = [1]", "factor.depth.levels: found 1, expected two levels or more"),
+        ("levels = [1, 32]", "levels = [1, 1]", "factor.depth.levels: a level is in the list twice"),
+        (
+            "levels = [1, 32]",
+            "levels = [1, 0]",
+            "factor.depth.levels: level '0': measure.iops.depth: found 0",
+        ),
+        ("levels = [1, 32]", 'levels = [1, "x"]', "factor.depth.levels: level 'x': Expected `int | array`"),
+        ("repeat = 4", "repeat = 4\ndepth = 2", "measure.iops.depth: is given beside factor.depth"),
+        ("seed = 7", 'seed = 7\norder = "alphabetical"', "order: found 'alphabetical'"),
+        (
+            "seed = 7",
+            "seed = 7\nexclude = [{ depth = 2 }]",
+            "exclude[0].depth: '2' is not a level of factor.depth",
+        ),
+        ("seed = 7", "seed = 7\nexclude = [{}]", "exclude[0]: is empty"),
+        (
+            "seed = 7",
+            "seed = 7\nexclude = [{ depth = 1 }, { depth = 32 }]",
+            "exclude: leaves out every combination",
+        ),
+        (
+            'arms = "drive"',
+            'arms = "drives"',
+            "compare.arms: there is no arm to compare 'drives'; did you mean 'drive'?",
+        ),
+        (
+            'arms = "drive"',
+            'arms = "drive"\nbaseline = "x"',
+            "compare.baseline: there is no level of factor.drive 'x'",
+        ),
+        ('arms = "drive"', 'arms = "stage"', None),
+        ("[compare]\narms", '[state]\ncarryover = "wipe"\n[compare]\narms', "state.carryover: found 'wipe'"),
+    ],
+)
+def test_broken_factors_are_refused_by_name(
+    refusal: Callable[..., str], found: str, changed: str, line: str | None
+) -> None:
+    text = TWO_DRIVES.replace(found, changed, 1)
+    assert text != TWO_DRIVES
+    if line is None:
+        parse_study(text, "two.toml")
+    else:
+        assert refusal(lambda: parse_study(text, "two.toml")).startswith(f"two.toml: {line}")
