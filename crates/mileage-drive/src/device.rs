@@ -89,6 +89,12 @@ pub enum Refusal {
     /// The drive was worn out and did not come back after a power cycle.
     #[error("the drive is dead: it was worn out, and then its power was cycled")]
     Dead,
+    /// The drive is gone.
+    #[error("the drive dropped off {} s after it was first powered on", seconds(*at_ns))]
+    DroppedOff {
+        /// When, in nanoseconds of the drive's clock.
+        at_ns: u64,
+    },
 }
 
 /// How an operation ended.
@@ -103,9 +109,34 @@ pub enum Status {
         /// First byte of the first such page.
         offset_bytes: u64,
     },
+    /// It was never answered; the host gave it up. Nothing was changed.
+    TimedOut {
+        /// How long it waited, in nanoseconds.
+        timeout_ns: u64,
+    },
+    /// The drive dropped off before it answered; what became of the operation is not known.
+    DroppedOff {
+        /// When, in nanoseconds of the drive's clock.
+        at_ns: u64,
+    },
+}
+
+/// Nanoseconds in seconds, for people.
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
 }
 
 impl Status {
+    /// What Linux calls it when a drive fails so: `EIO`, `ETIMEDOUT` or `ENODEV`.
+    pub fn failure_name(self) -> Option<&'static str> {
+        match self {
+            Self::Done => None,
+            Self::TimedOut { .. } => Some("ETIMEDOUT"),
+            Self::DroppedOff { .. } | Self::Refused(Refusal::DroppedOff { .. }) => Some("ENODEV"),
+            Self::Refused(_) | Self::Uncorrectable { .. } => Some("EIO"),
+        }
+    }
+
     /// What went wrong, in words; `None`: nothing.
     pub fn failure(self) -> Option<String> {
         match self {
@@ -113,6 +144,13 @@ impl Status {
             Self::Refused(refusal) => Some(format!("the drive refused: {refusal}")),
             Self::Uncorrectable { offset_bytes } => Some(format!(
                 "the drive could not read the page at byte {offset_bytes}: too many wrong bits to correct"
+            )),
+            Self::TimedOut { timeout_ns } => {
+                Some(format!("the drive did not answer within {} s: the operation timed out", seconds(timeout_ns)))
+            }
+            Self::DroppedOff { at_ns } => Some(format!(
+                "the drive dropped off {} s after it was first powered on, with the operation under way",
+                seconds(at_ns)
             )),
         }
     }

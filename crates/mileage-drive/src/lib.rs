@@ -2,7 +2,8 @@
 //!
 //! # Map
 //! [`device`] is the block-device contract and [`conformance`] (feature of that name) its suite; [`Profile`] is a
-//! drive's data sheet; [`FlashDrive`] is the flash that obeys it; [`run()`] turns a workload on a device.
+//! drive's data sheet; [`FlashDrive`] is the flash that obeys it; [`Faulty`] wraps a device with faults; [`Drive`] is
+//! what a whole profile describes; [`run()`] turns a workload on a device.
 //!
 //! # Invariant
 //! The same profile and the same operations give the same completion times and the same saved state, byte for byte,
@@ -17,12 +18,16 @@ pub mod check;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod device;
+mod drive;
 mod earliest;
+mod faulty;
 mod flash;
 pub mod profile;
 mod run;
 
 pub use device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status};
+pub use drive::Drive;
+pub use faulty::Faulty;
 pub use flash::{FlashDrive, Life, LostWrite, PowerCutError, StateError};
 pub use profile::{Policies, Profile, ProfileError};
 pub use run::{Error, run};

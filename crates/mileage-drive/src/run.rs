@@ -106,7 +106,7 @@ pub fn run<D: BlockDevice, O: Observer>(
 struct Outstanding {
     op: Op,
     thread: u32,
-    refused: bool,
+    failed: bool,
     counted: bool,
     submit_ns: u64,
     complete_ns: u64,
@@ -115,7 +115,7 @@ struct Outstanding {
 const IDLE: Outstanding = Outstanding {
     op: Op { kind: OpKind::Sync, length_bytes: 0, offset_bytes: 0 },
     thread: 0,
-    refused: false,
+    failed: false,
     counted: false,
     submit_ns: 0,
     complete_ns: 0,
@@ -239,6 +239,8 @@ struct Running<'a, D, O> {
     discarded: (u64, u64),
     work: u64,
     concurrency: Option<Concurrency>,
+    /// The failure that the host learns of first, and when.
+    failure: Option<(u64, Status)>,
     error: Option<RunError>,
     interrupted: bool,
 }
@@ -285,6 +287,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             discarded: (0, 0),
             work: 0,
             concurrency: None,
+            failure: None,
             error: None,
             interrupted: false,
             device,
@@ -376,13 +379,13 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
                 self.device.begin_lap(lap.of_next());
             }
             let device::Completion { complete_ns, status } = self.device.submit_one(&request(op, now_ns));
-            let refused = status != Status::Done;
-            if refused {
-                self.note_failure(status);
+            let failed = status != Status::Done;
+            if failed {
+                self.note_failure(complete_ns, status);
             }
             let place = self.free.pop().expect("a thread has at most depth operations outstanding");
             self.outstanding[place as usize] =
-                Outstanding { op, thread, refused, counted, submit_ns: now_ns, complete_ns };
+                Outstanding { op, thread, failed, counted, submit_ns: now_ns, complete_ns };
             if !self.due_ns.is_empty() {
                 self.due_ns[place as usize] = self.threads[thread as usize].execution.due_ns()[index];
             }
@@ -408,20 +411,33 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         self.concurrency = Some(Concurrency { first_done_ns, first_done_bytes, first_done_ops });
     }
 
+    /// An operation was submitted that will fail: the host learns of it then, and of the first of several.
     #[cold]
-    fn note_failure(&mut self, status: Status) {
-        let message = status.failure().unwrap_or_default();
-        self.error.get_or_insert(RunError { kind: "EIO".to_owned(), message });
-        self.stop();
+    fn note_failure(&mut self, complete_ns: u64, status: Status) {
+        if self.failure.is_none_or(|(first_ns, _)| complete_ns < first_ns) {
+            self.failure = Some((complete_ns, status));
+        }
+    }
+
+    /// The host learns of a failure: nothing more is issued.
+    #[cold]
+    fn fail(&mut self, complete_ns: u64) {
+        self.last_ns = self.last_ns.max(complete_ns);
+        if let (Some((_, status)), None) = (self.failure, &self.error) {
+            let (kind, message) = (status.failure_name().unwrap_or_default(), status.failure().unwrap_or_default());
+            self.error = Some(RunError { kind: kind.to_owned(), message });
+            self.stop();
+        }
     }
 
     /// Record a completion; whose it was.
     #[inline]
     fn complete(&mut self, place: u32) -> u32 {
-        let Outstanding { op, thread, refused, counted, submit_ns, complete_ns } = self.outstanding[place as usize];
+        let Outstanding { op, thread, failed, counted, submit_ns, complete_ns } = self.outstanding[place as usize];
         let Thread { execution, record, last_ns, .. } = &mut self.threads[thread as usize];
         execution.complete(complete_ns);
-        if refused {
+        if failed {
+            self.fail(complete_ns);
             return thread;
         }
         let due_ns = if self.due_ns.is_empty() { submit_ns } else { self.due_ns[place as usize] };
@@ -494,6 +510,10 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             // Nothing was counted.
             self.origin_ns = self.last_ns;
             self.device.counters(&mut self.counters_before);
+        }
+        if self.error.is_some() && self.last_ns > self.origin_ns {
+            // What was waited for in vain is a part of the run.
+            self.series.last_to(self.last_ns - self.origin_ns);
         }
         self.note_counters();
         let submit_ns = self.last_move_ns.saturating_sub(self.origin_ns);

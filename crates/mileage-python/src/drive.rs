@@ -2,7 +2,7 @@
 
 use crate::{Refused, ask, parse_workload, to_json};
 use mileage_drive::check::{cases, life_of_the_scaled_drive};
-use mileage_drive::{BlockDevice, Error, FlashDrive, Life, Profile, Request, RequestKind};
+use mileage_drive::{BlockDevice, Drive, Error, Profile, Request, RequestKind};
 use mileage_workload::Unobserved;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -68,7 +68,7 @@ fn array(py: Python<'_>, values: Vec<u64>) -> PyResult<Bound<'_, PyAny>> {
 /// randomness of its own: equal operations give equal times.
 #[pyclass(name = "Drive", module = "mileage._core")]
 pub struct PyDrive {
-    drive: FlashDrive,
+    drive: Drive,
 }
 
 #[pymethods]
@@ -82,25 +82,25 @@ impl PyDrive {
         } else {
             profile.to_owned()
         };
-        Ok(Self { drive: FlashDrive::new(parse_profile(&text)?) })
+        Ok(Self { drive: Drive::new(parse_profile(&text)?) })
     }
 
     /// Short name.
     #[getter]
     fn name(&self) -> &str {
-        &self.drive.profile().name
+        &self.drive.flash().profile().name
     }
 
     /// Bytes that the host can address.
     #[getter]
     fn capacity_bytes(&self) -> u64 {
-        self.drive.profile().capacity_bytes
+        self.drive.flash().profile().capacity_bytes
     }
 
     /// Bytes the maker warrants to be written, or `None`.
     #[getter]
     fn rated_write_bytes(&self) -> Option<u64> {
-        self.drive.profile().rated_write_bytes()
+        self.drive.flash().profile().rated_write_bytes()
     }
 
     /// Virtual time since power-on, in nanoseconds.
@@ -124,7 +124,7 @@ impl PyDrive {
                     true
                 })
             };
-            mileage_drive::run(drive, &workload, &mut Unobserved, &mut poll)
+            drive.run(&workload, &mut Unobserved, &mut poll)
         });
         match failure {
             Some(error) => Err(error),
@@ -149,7 +149,7 @@ impl PyDrive {
 
     /// How things stand now: name and value.
     fn gauges(&self) -> Vec<(&'static str, u64)> {
-        self.drive.named_gauges()
+        self.drive.flash().named_gauges()
     }
 
     /// Names of the counters, in the order of `counter_array`.
@@ -164,14 +164,10 @@ impl PyDrive {
         array(py, values)
     }
 
-    /// `working`, `read-only` or `dead`.
+    /// `working`, `read-only`, `dead` or `dropped off`.
     #[getter]
     fn life(&self) -> &'static str {
-        match self.drive.life() {
-            Life::Working => "working",
-            Life::ReadOnly => "read-only",
-            Life::Dead => "dead",
-        }
+        self.drive.life_in_words()
     }
 
     /// Power off and on again; a drive at the end of its life may not come back.
@@ -181,8 +177,8 @@ impl PyDrive {
 
     /// Cut the power at `at_ns` (the present time when none is given) and restore it: nothing is under way any more.
     /// The acknowledged writes that are lost, in their order: number of the write command since the drive was new
-    /// (from 0), first byte, bytes; one entry for each page. Raises `ValueError` for an instant that has passed, and
-    /// when the profile does not say whether the write buffer is volatile or protected.
+    /// (from 0), first byte, bytes; one entry for each page. Raises `ValueError` for an instant that has passed, for a
+    /// drive with faults, and when the profile does not say whether the write buffer is volatile or protected.
     #[pyo3(signature = (at_ns = None))]
     fn power_cut(&mut self, at_ns: Option<u64>) -> PyResult<Vec<(u64, u64, u32)>> {
         let lost = self.drive.power_cut(at_ns.unwrap_or(self.drive.now_ns()));
@@ -245,7 +241,7 @@ impl PyDrive {
     #[staticmethod]
     fn restore(py: Python<'_>, profile: &str, state: &[u8]) -> PyResult<Self> {
         let profile = parse_profile(profile)?;
-        let drive = py.detach(|| FlashDrive::restored(profile, state));
+        let drive = py.detach(|| Drive::restored(profile, state));
         drive.map(|drive| Self { drive }).map_err(|cause| PyValueError::new_err(cause.to_string()))
     }
 }

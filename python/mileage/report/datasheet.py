@@ -6,8 +6,9 @@ Models plain lines, no escape codes. Refuses nothing: what is not there is left 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from statistics import fmean
 from typing import Any, Final
 
 Figure = tuple[str, str, str, str]
@@ -25,6 +26,8 @@ _DRAWN: Final = {
     "map_pages_read": "map reads",
     "full_merges": "full merges",
     "trimmed_pages": "pages trimmed",
+    "commands_stalled": "stalled",
+    "commands_lost": "lost",
 }
 
 
@@ -41,15 +44,17 @@ def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
     return "\n".join(lines) + "\n"
 
 
-def bars(values: Sequence[float], columns: int = _COLUMNS) -> str:
-    """Values as a row of bars, the largest at full height; neighbours are averaged to fit the columns."""
+def bars(
+    values: Sequence[float], columns: int = _COLUMNS, join: Callable[[Sequence[float]], float] = fmean
+) -> str:
+    """Values as a row of bars, the largest at full height; neighbours are joined, by their mean, to fit the columns."""
     if not values:
         return ""
     columns = min(columns, len(values))
     edges = [index * len(values) // columns for index in range(columns + 1)]
-    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
-    top = max(means) or 1.0
-    return "".join(_BARS[round(mean / top * (len(_BARS) - 1))] for mean in means)
+    joined = [join(values[a:b]) for a, b in pairwise(edges)]
+    top = max(joined) or 1.0
+    return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in joined)
 
 
 def run_drawing(record: Mapping[str, Any], gauges: Sequence[tuple[str, int]], life: str, pages: int) -> str:
@@ -67,8 +72,14 @@ def run_drawing(record: Mapping[str, Any], gauges: Sequence[tuple[str, int]], li
         "",
         _row("MB/s", rate),
     ]
-    for key, name in (("latency_p50_ns", "p50 us"), ("latency_p99_ns", "p99 us")):
-        lines.append(_row(name, [value / 1e3 for value in series.get(key, [])]))
+    for key, name in (
+        ("latency_p50_ns", "p50 us"),
+        ("latency_p99_ns", "p99 us"),
+        ("latency_max_ns", "max us"),
+    ):
+        join = max if name.startswith("max") else fmean
+        lines.append(_row(name, [value / 1e3 for value in series.get(key, [])], join))
+    lines.append(_row("free blocks", series["counters"].get("free_blocks", [])))
     for key, name in _DRAWN.items():
         totals = series["counters"].get(key, [])
         steps = [b - a for a, b in pairwise([0, *totals])]
@@ -98,10 +109,10 @@ def _trimmed(record: Mapping[str, Any], mapped: float) -> str:
     )
 
 
-def _row(name: str, values: Sequence[float]) -> str:
+def _row(name: str, values: Sequence[float], join: Callable[[Sequence[float]], float] = fmean) -> str:
     if not values:
         return f"{name:<18} not recorded"
-    return f"{name:<18}{bars(values)}  {min(values):,.0f} to {max(values):,.0f}"
+    return f"{name:<18}{bars(values, join=join)}  {min(values):,.0f} to {max(values):,.0f}"
 
 
 def _pairs(rows: Sequence[tuple[str, int]]) -> list[str]:

@@ -7,6 +7,7 @@
 mod amplification;
 mod buffer;
 mod errors;
+mod faults;
 mod limits;
 mod packing;
 mod sketch;
@@ -77,6 +78,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(packing::cases());
     cases.extend(errors::cases());
     cases.extend(buffer::cases());
+    cases.extend(faults::cases());
     cases.extend(wear::cases());
     cases.extend(slc::cases());
     cases

@@ -55,6 +55,10 @@ impl Sketch {
     }
 
     pub(super) fn drive(&self) -> FlashDrive {
+        FlashDrive::new(self.profile())
+    }
+
+    pub(super) fn profile(&self) -> Profile {
         let Timing { read_us, program_us, erase_us, controller_us, channel_mb_per_s, link_mb_per_s, queue } =
             self.timing;
         let mut text = String::from("name = \"check\"\ntitle = \"Check\"\nkind = \"flash\"\n");
@@ -90,7 +94,7 @@ impl Sketch {
         }
         self.more.iter().for_each(|(key, value)| figure(key, value));
         match Profile::parse(&text) {
-            Ok(profile) => FlashDrive::new(profile),
+            Ok(profile) => profile,
             Err(error) => unreachable!("a check's own profile: {error}"),
         }
     }

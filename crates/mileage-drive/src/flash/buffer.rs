@@ -69,6 +69,11 @@ pub enum PowerCutError {
     /// The controller packs.
     #[error("a power cut: expected a drive that stores pages as they are; what is open in one that packs is not known")]
     Packed,
+    /// The drive has faults.
+    #[error(
+        "a power cut: expected a drive without stalls, lost commands or a drop-off; with them nobody kept what it acknowledged when"
+    )]
+    Faulty,
     /// The drive was told of operations at a later instant.
     #[error("a power cut at {at_ns} ns: expected the drive's present time, {now_ns} ns, or later")]
     Past {

@@ -34,7 +34,6 @@ mod timing;
 
 pub use buffer::{LostWrite, PowerCutError};
 pub use state::StateError;
-#[cfg(any(test, feature = "conformance"))]
 pub(crate) use state::hash as state_checksum;
 
 use crate::device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status, check};

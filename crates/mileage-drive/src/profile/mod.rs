@@ -11,6 +11,7 @@
 
 pub mod buffer;
 mod factory;
+mod faults;
 mod link;
 mod packing;
 pub mod policies;
@@ -20,6 +21,7 @@ mod slc;
 pub use buffer::WriteBuffer;
 use buffer::{Combining, Flush, Power, Reads};
 pub use factory::FactoryBad;
+pub use faults::{Faults, Lost, Stall};
 pub use link::Link;
 use mileage_units::format_bytes;
 pub use packing::Packing;
@@ -130,6 +132,12 @@ struct Text {
     ecc_correctable_bits: Option<Figure<u64>>,
     read_retries_max: Option<Figure<u64>>,
     read_retry_leaves: Option<Figure<f64>>,
+    stall_s: Option<Figure<f64>>,
+    stall_every_s: Option<Figure<f64>>,
+    lost_command_every: Option<Figure<u64>>,
+    command_timeout_s: Option<Figure<f64>>,
+    drop_off_s: Option<Figure<f64>>,
+    fault_seed: Option<Figure<u64>>,
 }
 
 /// A flash drive's data sheet, checked.
@@ -183,6 +191,8 @@ pub struct Profile {
     pub packing: Packing,
     /// How often bits are read wrongly; `None`: never.
     pub bit_errors: Option<BitErrors>,
+    /// Faults that it is given on purpose; [`crate::Drive`] honours them.
+    pub faults: Faults,
     /// How the drive works.
     pub policies: Policies,
     /// Blocks that take writes with one bit in a cell.
@@ -275,6 +285,7 @@ impl Profile {
             bit_errors: BitErrors::read(&raw, &policies, packing.packs() || slc_cache.is_some())?,
             write_buffer: WriteBuffer::read(&raw, &policies, packing.packs())?,
             packing,
+            faults: Faults::read(&raw)?,
             policies,
             factory_bad: FactoryBad::read(&raw)?,
             link_mb_per_s: link_rate(link.as_ref(), raw.link_mb_per_s.as_ref())?,
@@ -489,6 +500,7 @@ impl Text {
         optional!(bit_error_rate, bit_error_rate_worn, bit_error_growth_per_year, ecc_codeword_bytes);
         optional!(ecc_correctable_bits, read_retries_max, read_retry_leaves);
         optional!(write_buffer_power, write_buffer_flush, write_buffer_reads, write_combining, flush_us);
+        optional!(stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed);
         rows
     }
 }

@@ -8,6 +8,7 @@ mod contract;
 mod drives;
 mod endurance;
 mod errors;
+mod faults;
 mod packing;
 mod policies;
 mod power;

@@ -1,0 +1,257 @@
+//! A device with faults: it wraps any other and keeps the block-device contract.
+//!
+//! # Model
+//! - *Stall*: from its beginning to its end the device takes no command and answers none. A command that arrives
+//!   meanwhile begins at its end; an answer that would come meanwhile comes at its end. What the flash was doing goes
+//!   on. There is one in every period of the device's clock.
+//! - *Lost command*: the device never sees it. The host waits for its time-out and gives it up; nothing was changed.
+//! - *Drop-off*: from an instant on everything is refused by name; what was under way then fails at that instant,
+//!   whatever became of it. Nothing brings the device back, not even a power cycle.
+//!
+//! The host does not try again: a run ends with its first failure.
+//!
+//! # Not modelled
+//! Resets that abort other commands, and devices that come back slower or empty.
+
+use crate::device::{BlockDevice, Completion, Refusal, Request, Status, check};
+use crate::flash::{StateError, state_checksum};
+use crate::profile::{Faults, Stall};
+use mileage_workload::{Op, Workload};
+use std::sync::{Mutex, PoisonError};
+
+const MAGIC: &[u8; 8] = b"MILEFLTY";
+/// Magic, checksum, clock, commands, counters.
+const HEADER_BYTES: usize = 8 * (4 + COUNTERS.len());
+
+const COUNTERS: &[&str] = &["commands_stalled", "stall_wait_ns", "commands_lost", "commands_dropped"];
+/// 36 years.
+const LATEST_NS: u64 = 1 << 60;
+
+const STALLED: usize = 0;
+const STALL_WAIT: usize = 1;
+const LOST: usize = 2;
+const DROPPED: usize = 3;
+
+/// A device and what goes wrong with it.
+#[derive(Clone, Debug)]
+pub struct Faulty<D> {
+    inner: D,
+    faults: Faults,
+    now_ns: u64,
+    /// Commands that were not refused, so far.
+    commands: u64,
+    counters: [u64; COUNTERS.len()],
+}
+
+/// One of 2^64 numbers, for the `index`-th draw of a seed (Steele, Lea and Flood 2014, `SplitMix`).
+fn draw(seed: u64, index: u64) -> u64 {
+    let mut mixed = seed.wrapping_add((index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+impl Stall {
+    /// When the device answers that which it would answer at `at_ns` without stalls: then, or at the stall's end.
+    fn end_or(self, at_ns: u64, seed: Option<u64>) -> u64 {
+        let Self { every_ns, length_ns } = self;
+        let mut at_ns = at_ns;
+        loop {
+            let period = at_ns / every_ns;
+            let latest_ns = every_ns - length_ns;
+            let into_ns = seed.map_or(latest_ns, |seed| draw(seed, period) % (latest_ns + 1));
+            let from_ns = period * every_ns + into_ns;
+            if !(from_ns..from_ns + length_ns).contains(&at_ns) {
+                return at_ns;
+            }
+            at_ns = from_ns + length_ns;
+        }
+    }
+}
+
+/// Lists of names one behind the other; equal ones are made once and live as long as the program.
+fn joined(lists: &[&[&'static str]]) -> &'static [&'static str] {
+    static MADE: Mutex<Vec<&'static [&'static str]>> = Mutex::new(Vec::new());
+    let names = lists.concat();
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = made.iter().find(|known| **known == names) {
+        return known;
+    }
+    let names: &'static [&'static str] = names.leak();
+    made.push(names);
+    names
+}
+
+impl<D: BlockDevice> Faulty<D> {
+    /// A device with these faults.
+    pub fn new(inner: D, faults: Faults) -> Self {
+        Self { now_ns: inner.now_ns(), inner, faults, commands: 0, counters: [0; COUNTERS.len()] }
+    }
+
+    /// The device without its faults.
+    pub fn inner(&self) -> &D {
+        &self.inner
+    }
+
+    /// Do something to the device beside its faults, such as erasing it; the clock follows it.
+    pub fn with_inner<T>(&mut self, act: impl FnOnce(&mut D) -> T) -> T {
+        let done = act(&mut self.inner);
+        self.now_ns = self.now_ns.max(self.inner.now_ns());
+        done
+    }
+
+    /// Whether the device is gone.
+    pub fn dropped_off(&self) -> bool {
+        self.faults.drop_off_ns.is_some_and(|at_ns| self.now_ns >= at_ns)
+    }
+
+    fn answered(&self, at_ns: u64) -> u64 {
+        self.faults.stall.map_or(at_ns, |stall| stall.end_or(at_ns, self.faults.seed))
+    }
+
+    /// Whether the next command is one of those that are lost; after how long that is known.
+    fn loses_next(&self) -> Option<u64> {
+        let lost = self.faults.lost?;
+        let (group, number) = (self.commands / lost.every, self.commands % lost.every);
+        // Another draw than that of the stalls.
+        let which = self.faults.seed.map_or(lost.every - 1, |seed| draw(!seed, group) % lost.every);
+        (number == which).then_some(lost.timeout_ns)
+    }
+
+    fn begin(&mut self, submit_ns: u64) {
+        self.now_ns = self.now_ns.max(submit_ns);
+        self.inner.advance_to(submit_ns);
+    }
+
+    /// A command that is not lost: its answer, if nothing drops off.
+    fn ask(&mut self, request: &Request) -> Completion {
+        let submit_ns = self.answered(request.submit_ns);
+        let Completion { complete_ns, status } = self.inner.submit_one(&Request { submit_ns, ..*request });
+        if let Status::Refused(_) = status {
+            return Completion { complete_ns: request.submit_ns, status };
+        }
+        let answered_ns = self.answered(complete_ns);
+        let waited_ns = (submit_ns - request.submit_ns) + (answered_ns - complete_ns);
+        self.counters[STALLED] += u64::from(waited_ns > 0);
+        self.counters[STALL_WAIT] += waited_ns;
+        Completion { complete_ns: answered_ns, status }
+    }
+}
+
+impl<D: BlockDevice> BlockDevice for Faulty<D> {
+    fn capacity_bytes(&self) -> u64 {
+        self.inner.capacity_bytes()
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.inner.sector_bytes()
+    }
+
+    fn page_bytes(&self) -> u32 {
+        self.inner.page_bytes()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn advance_to(&mut self, now_ns: u64) {
+        self.begin(now_ns);
+    }
+
+    fn submit_one(&mut self, request: &Request) -> Completion {
+        let submit_ns = request.submit_ns;
+        let refused = |refusal| Completion { complete_ns: submit_ns, status: Status::Refused(refusal) };
+        if let Err(refusal) = check(request, self.capacity_bytes(), self.sector_bytes()) {
+            return refused(refusal);
+        }
+        let gone_ns = self.faults.drop_off_ns.unwrap_or(u64::MAX);
+        if self.now_ns.max(submit_ns) >= gone_ns {
+            return refused(Refusal::DroppedOff { at_ns: gone_ns });
+        }
+        let lost = self.loses_next();
+        let mut completion = if let Some(timeout_ns) = lost {
+            self.begin(submit_ns);
+            Completion { complete_ns: submit_ns.saturating_add(timeout_ns), status: Status::TimedOut { timeout_ns } }
+        } else {
+            self.ask(request)
+        };
+        if let Status::Refused(_) = completion.status {
+            return completion;
+        }
+        self.now_ns = self.now_ns.max(submit_ns);
+        self.commands += 1;
+        if completion.complete_ns > gone_ns {
+            completion = Completion { complete_ns: gone_ns, status: Status::DroppedOff { at_ns: gone_ns } };
+            self.counters[DROPPED] += 1;
+        } else {
+            self.counters[LOST] += u64::from(lost.is_some());
+        }
+        completion
+    }
+
+    fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
+        self.inner.prefetch(later, soon);
+    }
+
+    fn look_at_content(&mut self, workload: Option<&Workload>) -> bool {
+        self.inner.look_at_content(workload)
+    }
+
+    fn begin_lap(&mut self, lap: u32) {
+        self.inner.begin_lap(lap);
+    }
+
+    fn counter_names(&self) -> &'static [&'static str] {
+        joined(&[self.inner.counter_names(), COUNTERS])
+    }
+
+    fn counters(&self, out: &mut [u64]) {
+        let (inner, own) = out.split_at_mut(out.len() - COUNTERS.len());
+        self.inner.counters(inner);
+        own.copy_from_slice(&self.counters);
+    }
+
+    fn gauge_names(&self) -> &'static [&'static str] {
+        self.inner.gauge_names()
+    }
+
+    fn series_names(&self) -> &'static [&'static str] {
+        joined(&[self.inner.counter_names(), COUNTERS, self.inner.gauge_names()])
+    }
+
+    fn gauges(&self, out: &mut [u64]) {
+        self.inner.gauges(out);
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let inner = self.inner.save();
+        let own = [self.now_ns, self.commands].into_iter().chain(self.counters);
+        let mut body: Vec<u8> = own.flat_map(u64::to_le_bytes).collect();
+        body.extend(inner);
+        [&MAGIC[..], &state_checksum(&body).to_le_bytes(), &body].concat()
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
+        let Some((header, inner)) = state.split_at_checked(HEADER_BYTES) else {
+            return Err(StateError::Truncated { found: state.len() });
+        };
+        if !header.starts_with(MAGIC) {
+            return Err(StateError::NotAState);
+        }
+        let words = header.as_chunks::<8>().0;
+        let mut words = words[1..].iter().map(|word| u64::from_le_bytes(*word));
+        let mut word = || words.next().unwrap_or(0);
+        if word() != state_checksum(&state[16..]) {
+            return Err(StateError::Corrupt { what: "its checksum does not match its contents" });
+        }
+        let (now_ns, commands) = (word(), word());
+        let counters = [word(), word(), word(), word()];
+        if now_ns.max(commands) >= LATEST_NS {
+            return Err(StateError::Corrupt { what: "an instant or a number of commands that no drive reaches" });
+        }
+        self.inner.restore(inner)?;
+        (self.now_ns, self.commands, self.counters) = (now_ns, commands, counters);
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! Faults that a drive is given on purpose: it stalls, loses commands, and drops off.
+
+use super::{Figure, ProfileError, Text, impossible};
+
+/// A time in which the drive answers nothing, once in every period of its clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// One begins and ends in every so many nanoseconds.
+    pub every_ns: u64,
+    /// How long it is, in ns; less than the period.
+    pub length_ns: u64,
+}
+
+/// A command that is never answered, one in every so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// One of so many commands in a row.
+    pub every: u64,
+    /// The host gives it up so long after it was submitted, in ns.
+    pub timeout_ns: u64,
+}
+
+/// What goes wrong beside what flash does by itself; nothing by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Stalls.
+    pub stall: Option<Stall>,
+    /// Commands that are lost.
+    pub lost: Option<Lost>,
+    /// From this instant of its clock on the drive is gone, in ns.
+    pub drop_off_ns: Option<u64>,
+    /// Where in its period a stall lies, and which of so many commands is lost, is drawn from it; `None`: at the end
+    /// of each.
+    pub seed: Option<u64>,
+}
+
+fn seconds(key: &'static str, figure: &Figure<f64>) -> Result<u64, ProfileError> {
+    if (1e-6..=1e8).contains(&figure.value) {
+        Ok((figure.value * 1e9).round() as u64)
+    } else {
+        impossible(key, figure.value, "seconds from 0.000001 to 100000000")
+    }
+}
+
+/// Both of two figures that need each other, or neither.
+fn pair<'a, A, B>(
+    (key, first): (&'static str, &'a Option<A>),
+    (other, second): (&'static str, &'a Option<B>),
+) -> Result<Option<(&'a A, &'a B)>, ProfileError> {
+    match (first, second) {
+        (Some(first), Some(second)) => Ok(Some((first, second))),
+        (None, None) => Ok(None),
+        (Some(_), None) => impossible(key, "given", format!("{other} with it, and neither without the other")),
+        (None, Some(_)) => impossible(other, "given", format!("{key} with it, and neither without the other")),
+    }
+}
+
+impl Faults {
+    /// Whether there is any.
+    pub fn any(&self) -> bool {
+        self.stall.is_some() || self.lost.is_some() || self.drop_off_ns.is_some()
+    }
+
+    pub(super) fn read(text: &Text) -> Result<Self, ProfileError> {
+        let stall = pair(("stall_s", &text.stall_s), ("stall_every_s", &text.stall_every_s))?;
+        let lost =
+            pair(("lost_command_every", &text.lost_command_every), ("command_timeout_s", &text.command_timeout_s))?;
+        let faults = Self {
+            stall: stall.map(|(length, every)| stall_of(length, every)).transpose()?,
+            lost: lost.map(|(every, timeout)| lost_of(every, timeout)).transpose()?,
+            drop_off_ns: text.drop_off_s.as_ref().map(|figure| seconds("drop_off_s", figure)).transpose()?,
+            seed: text.fault_seed.as_ref().map(|figure| figure.value),
+        };
+        if faults.seed.is_some() && faults.stall.is_none() && faults.lost.is_none() {
+            let expected = "stall_s or lost_command_every; without them nothing is drawn";
+            return impossible("fault_seed", "given", expected);
+        }
+        Ok(faults)
+    }
+}
+
+fn stall_of(length: &Figure<f64>, every: &Figure<f64>) -> Result<Stall, ProfileError> {
+    let (length_ns, every_ns) = (seconds("stall_s", length)?, seconds("stall_every_s", every)?);
+    if length_ns >= every_ns {
+        return impossible("stall_s", length.value, format!("less than stall_every_s ({})", every.value));
+    }
+    Ok(Stall { every_ns, length_ns })
+}
+
+fn lost_of(every: &Figure<u64>, timeout: &Figure<f64>) -> Result<Lost, ProfileError> {
+    if every.value == 0 {
+        return impossible("lost_command_every", 0, "at least 1, or no such key");
+    }
+    Ok(Lost { every: every.value, timeout_ns: seconds("command_timeout_s", timeout)? })
+}
