@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mileage.errors import Refused
-from mileage.execute import Progress, execute_study
+from mileage.execute import Progress, Rules, execute_study
 from mileage.plan import Plan, Study, TargetFacts, TraceFile, trace_paths
 from mileage.plan.pattern import PatternTable, pattern_word
+from mileage.plan.study import Repeat
 from mileage.record import StudyFolder
 from mileage.target import Target, open_target
 
@@ -87,11 +88,12 @@ def do(
     *,
     command: str,
     always_clean: bool = False,
+    accept_change: bool = False,
 ) -> None:
     """Do what is left of a plan. What Mileage put on the target is removed when all is done.
 
-    With `always_clean` it is removed when something failed, too, so that nothing is left to go on with. Raises
-    as :func:`run`.
+    With `always_clean` it is removed when something failed, too, so that nothing is left to go on with.
+    `accept_change`: a machine that changed since the study began is accepted. Raises as :func:`run`.
     """
     keep_traces(resolved, folder)
     shared: list[Target] = []
@@ -107,13 +109,31 @@ def do(
 
     done = always_clean
     try:
-        execute_study(resolved, folder, open_one, tell, command=command)
+        execute_study(
+            resolved,
+            folder,
+            open_one,
+            tell,
+            command=command,
+            rules=_rules(resolved.study),
+            accept_change=accept_change,
+        )
         done = True
     finally:
         for opened in shared:
             if done:
                 opened.cleanup()
             opened.close()
+
+
+def _rules(study: Study) -> Rules | None:
+    """The judgement's rules where the study asks for one; it is not loaded otherwise."""
+    precise = any(isinstance(table.repeat, Repeat) for table in study.measure.values())
+    if not precise and not any(table.until for table in study.torture.values()):
+        return None
+    from mileage.deciding import Deciding
+
+    return Deciding()
 
 
 @contextmanager

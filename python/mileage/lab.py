@@ -15,7 +15,7 @@ import msgspec
 
 from mileage.doing import check_built, do, facts_of, traces_of
 from mileage.errors import MileageError, Refused
-from mileage.execute import Progress, Silent
+from mileage.execute import Progress, Silent, unfinished_lines
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.grid import Rank, ranking
 from mileage.judge.history import STUDIES_MIN, Change, changes
@@ -28,7 +28,7 @@ from mileage.plan import (
     parse_study,
     resolve,
 )
-from mileage.record import StudyFolder, sample_rows, write_tables
+from mileage.record import StudyFolder, left_out, sample_rows, write_tables
 from mileage.report import StudyView
 
 DEFAULT_STUDY = "degradation"
@@ -80,8 +80,11 @@ def run(
     seed: int | None = None,
     destroy: str | None = None,
     progress: Progress | None = None,
+    accept_change: bool = False,
 ) -> StudyResult:
     """Run a study to its end and write its report; goes on where `out` (or `study`) is an unfinished study folder.
+
+    `accept_change`: goes on although kernel, firmware, scheduler, mount or memory changed; the journal tells.
 
     Raises:
         Refused: as :func:`plan`, or the folder cannot be used.
@@ -91,7 +94,14 @@ def run(
     folder, resolved = _folder_and_plan(study, target, quick, out, seed, destroy)
     tell.note(f"study folder: {folder.path}")
     try:
-        do(resolved, folder, destroy, tell, command=_command(study, resolved, quick))
+        do(
+            resolved,
+            folder,
+            destroy,
+            tell,
+            command=_command(study, resolved, quick),
+            accept_change=accept_change,
+        )
     except MileageError as error:
         tell.note(f"to go on: mileage run {shlex.quote(str(folder.path))}")
         raise error
@@ -184,8 +194,10 @@ class StudyResult:
         from mileage.view import audits
 
         content = self.folder.content()
-        missing = len(self.plan.runs) - len(content.of_kind("run"))
-        vetoes = [f"{missing} of {len(self.plan.runs)} runs are missing"] if missing else []
+        needed = len(self.plan.runs) - left_out(content)
+        missing = needed - len(content.of_kind("run"))
+        vetoes = [f"{missing} of {needed} runs are missing"] if missing else []
+        vetoes += unfinished_lines(content)
         vetoes += [
             found.veto for found in audits(self.plan, content.of_kind("run")) if found.veto is not None
         ]

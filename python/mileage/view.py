@@ -15,8 +15,9 @@ from mileage.judge.regimes import regimes
 from mileage.judge.steady import drift
 from mileage.plan import Plan, describe
 from mileage.plan.workload import Workload
-from mileage.record import StudyFolder, measured_cells
+from mileage.record import StudyFolder, left_out, measured_cells
 from mileage.record.environment import diff
+from mileage.record.journal import JournalContent
 from mileage.report import StudyView, TortureTrace, TrustLamp
 from mileage.report.measured_page import MeasuredPage
 from mileage.report.setting import setting_lines
@@ -35,7 +36,7 @@ def measured_page(plan: Plan, folder: StudyFolder) -> MeasuredPage:
         target=plan.study.target,
         setting=setting_lines(plan),
         cells=tuple(sorted(measured_cells(content), key=lambda cell: (cell.stage, order[cell.cell]))),
-        runs_total=len(plan.runs),
+        runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(content.of_kind("failed")),
         method=describe(plan),
         command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
@@ -65,10 +66,10 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> Study
         torture=_traces(runs),
         environments=environments,
         environment_changes=list(dict.fromkeys(changes)),
-        trust=_trust(plan, runs, len(failed), changes, comparison),
+        trust=_trust(plan, content, changes, comparison),
         shapes=_shapes(runs),
         notes=_notes(runs),
-        runs_total=len(plan.runs),
+        runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(failed),
         method=describe(plan),
         capacity_bytes=plan.facts.capacity_bytes if plan.facts.virtual else None,
@@ -132,17 +133,19 @@ def _extend(trace: TortureTrace, series: dict[str, Any]) -> None:
 
 
 def _trust(
-    plan: Plan, runs: list[dict[str, Any]], failed: int, changes: list[str], comparison: Comparison
+    plan: Plan, content: JournalContent, changes: list[str], comparison: Comparison
 ) -> list[TrustLamp]:
-    missing = len(plan.runs) - len(runs)
+    runs = content.of_kind("run")
+    failed = len(content.of_kind("failed"))
+    needed = len(plan.runs) - left_out(content)
+    missing = needed - len(runs)
     repeated = plan.study.cycles >= 3
     lamps = [
         TrustLamp("design", "ok" if repeated else "warn", comparison.design),
         TrustLamp(
             "runs",
             "ok" if not (missing or failed) else "bad" if missing else "warn",
-            f"{len(runs)} of {len(plan.runs)} finished"
-            + (f", {failed} failed and repeated" if failed else ""),
+            f"{len(runs)} of {needed} finished" + (f", {failed} failed and repeated" if failed else ""),
         ),
         TrustLamp(
             "sham arm",

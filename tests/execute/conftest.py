@@ -18,6 +18,7 @@ target = "TARGET"
 seed = 7
 cycles = CYCLES
 sham = SHAM
+on_failure = "ON_FAILURE"
 [state]
 file = "32MiB"
 [[stage]]
@@ -86,12 +87,11 @@ class Small:
         profile.write_text(small_profile(blocks_per_plane))
         return [str(self.study(f"virtual:{profile}", cycles=cycles, sham=True)), "--seed", str(seed)]
 
-    def study(self, target: str, *, cycles: int = 1, sham: bool = False) -> Path:
+    def study(self, target: str, *, cycles: int = 1, sham: bool = False, on_failure: str = "dnf") -> Path:
         """A study file on a target."""
         path = self.folder / "small.toml"
-        text = (
-            STUDY.replace("TARGET", target).replace("CYCLES", str(cycles)).replace("SHAM", str(sham).lower())
-        )
+        text = STUDY.replace("TARGET", target).replace("ON_FAILURE", on_failure)
+        text = text.replace("CYCLES", str(cycles)).replace("SHAM", str(sham).lower())
         path.write_text(text)
         return path
 

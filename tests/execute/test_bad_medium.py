@@ -62,7 +62,7 @@ def test_an_input_output_error_fails_that_run_and_the_study_goes_on(
     from mileage.execute import cycle
 
     folder = tmp_path / "study"
-    study = small.study(f"dir:{medium.mount}")
+    study = small.study(f"dir:{medium.mount}", on_failure="stop")
     genuine = cycle.perform
 
     def perform(target, run, **rest):  # type: ignore[no-untyped-def]

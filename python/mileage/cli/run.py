@@ -18,6 +18,11 @@ import click
 )
 @click.option("--seed", type=int, metavar="N", help="Another seed than the study's.")
 @click.option("--destroy", metavar="PATH", help="Allow the loss of what is in this file or device.")
+@click.option(
+    "--accept-change",
+    is_flag=True,
+    help="Go on although kernel, firmware, scheduler, mount or memory changed.",
+)
 def command(
     study: str | None,
     target: str | None,
@@ -25,6 +30,7 @@ def command(
     out: Path | None,
     seed: int | None,
     destroy: str | None,
+    accept_change: bool,
 ) -> None:
     """Run STUDY (a built-in study, a study file, or the folder of an
     unfinished study; default: degradation) and print the verdict.
@@ -39,7 +45,14 @@ def command(
 
     with Terminal() as progress:
         result = lab.run(
-            study, target=target, quick=quick, out=out, seed=seed, destroy=destroy, progress=progress
+            study,
+            target=target,
+            quick=quick,
+            out=out,
+            seed=seed,
+            destroy=destroy,
+            progress=progress,
+            accept_change=accept_change,
         )
     click.echo(result.text(width=80))
     click.echo(f"\nReport: {result.folder.report}")

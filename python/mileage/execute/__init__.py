@@ -1,11 +1,14 @@
 """Runs the stages of a plan in order on a target, journals every finished run, and goes on after a crash.
 
 `study` walks the cycles; `cycle` walks one cycle's arms and stages and knows how to replay a virtual drive;
-`run` does one run; `progress` tells the user how far it is, and `watch` does so for a short study.
+`run` does one run; `stopping` says when enough was measured, `surroundings` whether the machine is still the same,
+`unfinished` when a device gave up; `progress` tells the user how far it is, and `watch` does so for a short study.
 """
 
 from mileage.execute.cycle import stage_name
 from mileage.execute.progress import Progress, Silent
+from mileage.execute.stopping import Rules
 from mileage.execute.study import execute_study
+from mileage.execute.unfinished import unfinished_lines
 
-__all__ = ["Progress", "Silent", "execute_study", "stage_name"]
+__all__ = ["Progress", "Rules", "Silent", "execute_study", "stage_name", "unfinished_lines"]

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.progress import Progress, stage_text
-from mileage.execute.record import Poll
+from mileage.execute.record import Poll, empty_record
 from mileage.execute.run import perform
+from mileage.execute.stopping import Stopping
+from mileage.execute.surroundings import Surroundings
+from mileage.execute.unfinished import gave_up, unfinished_arms
 from mileage.plan import Plan, PlannedRun
 from mileage.record import Journal, StudyFolder
-from mileage.record.environment import diff, snapshot
 from mileage.record.journal import JournalContent
 from mileage.target import Target
 
@@ -37,8 +39,8 @@ class Shared:
     content: JournalContent
     progress: Progress
     stop: threading.Event
-    environment: threading.Lock = field(default_factory=threading.Lock)
-    first_environment: dict[str, str] | None = None
+    stopping: Stopping
+    surroundings: Surroundings
 
 
 def stage_key(run: PlannedRun) -> StageKey:
@@ -70,6 +72,9 @@ class Cycle:
         self._done = {int(e["run"]): e for e in shared.content.of_kind("run") if int(e["run"]) in mine}
         ended = shared.content.of_kind("stage")
         self._ended: dict[StageKey, dict[str, Any]] = {(e["cycle"], e["arm"], e["stage"]): e for e in ended}
+        self._unfinished = unfinished_arms(shared.content)
+        self._now = runs[0]
+        self._broken: RunFailed | None = None
 
     def run(self, open_target: Callable[[], Target]) -> None:
         """Do what is left of this cycle.
@@ -81,19 +86,55 @@ class Cycle:
             stages = [tuple(stage) for _, stage in groupby(arm, key=lambda run: run.stage)]
             if all(stage_key(stage[0]) in self._ended for stage in stages):
                 continue
-            target = open_target()
-            self._run_arm(target, stages)
+            if (arm[0].cycle, arm[0].arm) in self._unfinished:
+                continue
+            self._now = arm[0]
+            try:
+                self._run_arm(open_target(), stages)
+            except RunFailed as failure:
+                self._give_up(failure, arm)
 
     def _run_arm(self, target: Target, stages: list[tuple[PlannedRun, ...]]) -> None:
+        shared = self._shared
         first = self._restore(target, stages)
         for number, stage in enumerate(stages):
             if number < first:
                 continue
-            self._shared.progress.stage(stage_text(stage[0], self._shared.plan.study.cycles))
-            self._note_environment(target, stage[0])
+            shared.progress.stage(stage_text(stage[0], shared.plan.study.cycles))
+            shared.surroundings.before(target, stage_name(stage[0]), stage[0].session)
             for run in stage:
-                self._run_one(target, run)
+                if shared.stopping.wanted(run, self._done):
+                    self._run_one(target, run)
+            shared.surroundings.after(target, stage_name(stage[0]), stage[0].session)
             self._end_stage(target, stages, number)
+
+    def _give_up(self, failure: RunFailed, arm: tuple[PlannedRun, ...]) -> None:
+        """A device that fails ends its arm as DNF, where the study takes that for a result; else all ends here."""
+        shared, run = self._shared, self._now
+        if not gave_up(failure) or shared.plan.study.on_failure != "dnf":
+            if self._broken is failure and not isinstance(failure, Interrupted):
+                shared.journal.append(
+                    {
+                        "kind": "failed",
+                        "run": run.index,
+                        "cause": failure.cause,
+                        "message": str(failure),
+                        "record": failure.record,
+                        "at": _now(),
+                    }
+                )
+            raise failure
+        open_stages = [other for other in arm if stage_key(other) not in self._ended]
+        left_out = sum(other.index not in self._done for other in open_stages)
+        entry = {
+            **_entry(run, _now(), failure.record or empty_record(0)),
+            "kind": "dnf",
+            "cause": failure.cause,
+            "message": str(failure),
+            "left_out": left_out,
+        }
+        shared.journal.append(entry)
+        shared.progress.note(f"DNF: cycle {run.cycle}, {run.arm} arm, stage {run.stage}: {failure}")
 
     def _restore(self, target: Target, stages: list[tuple[PlannedRun, ...]]) -> int:
         """Bring the target to where the arm was cut off; the number of the stage to go on with."""
@@ -137,9 +178,12 @@ class Cycle:
 
     def _run_one(self, target: Target, run: PlannedRun) -> None:
         shared = self._shared
+        self._now = run
         known = self._done.get(run.index)
-        if known is not None and not target.is_virtual:
-            return
+        if known is not None:
+            shared.stopping.note(run, known)
+            if not target.is_virtual:
+                return
         told = 0
 
         def poll(byte_count: int, _operations: int) -> bool:
@@ -157,17 +201,7 @@ class Cycle:
         try:
             record = self._perform(target, run, poll)
         except RunFailed as failure:
-            if not isinstance(failure, Interrupted):
-                shared.journal.append(
-                    {
-                        "kind": "failed",
-                        "run": run.index,
-                        "cause": failure.cause,
-                        "message": str(failure),
-                        "record": failure.record,
-                        "at": _now(),
-                    }
-                )
+            self._broken = failure
             raise
         if known is not None:
             if known["record"] != record:
@@ -181,6 +215,7 @@ class Cycle:
         entry = _entry(run, started, record)
         shared.journal.append(entry)
         self._done[run.index] = entry
+        shared.stopping.note(run, entry)
 
     def _end_stage(self, target: Target, stages: list[tuple[PlannedRun, ...]], number: int) -> None:
         """Journal the end of a stage, with the drive's state where there is one, and drop the state before it."""
@@ -199,23 +234,12 @@ class Cycle:
             "arm": key[1],
             "stage": key[2],
             "state": state,
+            "left_out": sum(run.index not in self._done for run in stages[number]),
             "at": _now(),
         }
         shared.journal.append(entry)
         self._ended[key] = entry
         shared.folder.forget_states(owner, but=None if last else state)
-
-    def _note_environment(self, target: Target, run: PlannedRun) -> None:
-        shared = self._shared
-        name = stage_name(run)
-        with shared.environment:
-            now = snapshot(target.place)
-            shared.folder.save_environment(name, now)
-            if shared.first_environment is None:
-                shared.first_environment = now
-            changes = diff(shared.first_environment, now)
-        for change in changes:
-            shared.progress.note(f"environment changed before {name}: {change}")
 
 
 def _entry(run: PlannedRun, started: str, record: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ import mileage
 from mileage.errors import Interrupted
 from mileage.execute.cycle import Cycle, Shared
 from mileage.execute.progress import Progress
+from mileage.execute.stopping import Rules, Stopping
+from mileage.execute.surroundings import Surroundings
 from mileage.plan import Plan, PlannedRun
 from mileage.record import FORMAT, Journal, StudyFolder
 from mileage.target import Target
@@ -33,11 +35,19 @@ def planned_bytes(run: PlannedRun) -> int:
 
 
 def execute_study(
-    plan: Plan, folder: StudyFolder, open_target: OpenTarget, progress: Progress, *, command: str
+    plan: Plan,
+    folder: StudyFolder,
+    open_target: OpenTarget,
+    progress: Progress,
+    *,
+    command: str,
+    rules: Rules | None = None,
+    accept_change: bool = False,
 ) -> None:
     """Do every run of the plan that the journal does not hold yet; each exactly once.
 
-    `command` is what repeats the study; a new journal keeps it.
+    `command` is what repeats the study; a new journal keeps it. `rules` end repetition where the plan asks for that.
+    `accept_change`: the machine as it is now is the study's own from here on.
 
     Raises:
         RunFailed: a run failed; what finished before it is kept, and calling this again goes on.
@@ -66,7 +76,16 @@ def execute_study(
             done = {int(entry["run"]) for entry in content.of_kind("run")}
             total = sum(planned_bytes(run) for run in plan.runs)
             progress.start(total, sum(planned_bytes(run) for run in plan.runs if run.index in done))
-            shared = Shared(plan, folder, journal, content, progress, threading.Event())
+            surroundings = Surroundings(
+                folder, journal, marks=plan.study.state.on_change == "mark", tell=progress.note
+            )
+            if accept_change:
+                for session in dict.fromkeys(run.session for run in plan.runs):
+                    surroundings.accept(open_target, session)
+            stopping = Stopping(plan, journal, content, rules, progress.note)
+            shared = Shared(
+                plan, folder, journal, content, progress, threading.Event(), stopping, surroundings
+            )
             _run_cycles(shared, open_target)
             journal.append({"kind": "end", "finished": datetime.now(UTC).isoformat(timespec="seconds")})
         finally:

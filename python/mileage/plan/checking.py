@@ -2,7 +2,7 @@
 
 What it models: names, ranges, references between tables, sizes and times that can be read.
 What it refuses: the first rule that is broken, in one line with its path; and by name what this version does
-not do: states other than "purged" and "kept", a limited cache, repetition until precise.
+not do: states other than "purged" and "kept", a limited cache.
 """
 
 from __future__ import annotations
@@ -44,12 +44,17 @@ BLOCKS_MAX: Final = 10_000
 STAGES_MAX: Final = 100
 LIST_MAX: Final = 1000
 """Members of a list, and tables of a kind, at most."""
+REPEAT_MIN: Final = 5
+"""Blocks before the first look at the precision: with fewer, a 95 % interval holds the value less often than that."""
+ROUNDS_MAX: Final = 10_000
 SEED_MAX: Final = 2**63 - 1
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _STUDY_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _ACTIONS: Final = ("measure", "torture", "prepare", "idle")
 _STARTS: Final = ("purged", "kept")
+_UNTIL: Final = {"pts-steady": 5, "steady": 20}
+"""Rules that end rounds, and the rounds that they need."""
 _CACHES: Final = ("direct", "cold", "warm")
 VARIED: Final = (*(key for key in HOW_KEYS if key not in ("pin", "log")), "span", "span_start")
 """Keys of a measure that may have levels in `vary`; record, threads, depth and workload take a list themselves."""
@@ -75,8 +80,8 @@ def check_study(study: Study, source: str) -> None:
 
 
 def blocks_of(repeat: int | Repeat) -> int:
-    """How many randomised blocks a `repeat` asks for."""
-    return repeat if isinstance(repeat, int) else repeat.min
+    """How many randomised blocks a `repeat` asks for, at most."""
+    return repeat if isinstance(repeat, int) else repeat.max or repeat.min
 
 
 def listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
@@ -104,6 +109,8 @@ class _Check:
                 self.refuse(path, f"found {text!r}, expected one line without control characters")
         self.whole("seed", study.seed, 0, SEED_MAX)
         self.whole("cycles", study.cycles, 1, CYCLES_MAX)
+        self.word("on_failure", study.on_failure, ("dnf", "stop"))
+        self.word("state.on_change", study.state.on_change, ("stop", "mark"))
 
     def tables(self) -> None:
         """Names of tables, and lists short enough to be looked at."""
@@ -219,6 +226,18 @@ class _Check:
         self.area(f"{path}.amount", torture.amount)
         if torture.time is not None:
             self.time(f"{path}.time", torture.time)
+        self.whole(f"{path}.rounds", torture.rounds, 1, ROUNDS_MAX)
+        if torture.until is not None:
+            self.word(f"{path}.until", torture.until, tuple(_UNTIL))
+            if torture.rounds < _UNTIL[torture.until]:
+                self.refuse(
+                    f"{path}.rounds",
+                    f"found {torture.rounds}: until = {torture.until!r} needs {_UNTIL[torture.until]} or more",
+                )
+
+    def word(self, path: str, found: str, known: tuple[str, ...]) -> None:
+        if found not in known:
+            self.refuse(path, f"found {found!r}, expected {' or '.join(repr(word) for word in known)}")
 
     def stages(self) -> None:
         study = self.study
@@ -385,11 +404,16 @@ class _Check:
 
     def repeat(self, path: str, repeat: int | Repeat) -> None:
         if isinstance(repeat, Repeat):
-            for key in ("max", "precision"):
-                if getattr(repeat, key) is not None:
+            for key, other in (("max", "precision"), ("precision", "max")):
+                if getattr(repeat, key) is not None and getattr(repeat, other) is None:
+                    self.refuse(f"{path}.{key}", f"has no effect without {other}; give both or neither")
+            if repeat.max is not None and repeat.precision is not None:
+                self.whole(f"{path}.min", repeat.min, REPEAT_MIN, BLOCKS_MAX)
+                self.whole(f"{path}.max", repeat.max, repeat.min, BLOCKS_MAX)
+                if not (math.isfinite(repeat.precision) and 0 < repeat.precision < 1):
                     self.refuse(
-                        f"{path}.{key}",
-                        "repeating until precise is not built yet; give repeat = 5, a fixed count",
+                        f"{path}.precision",
+                        f"found {repeat.precision:g}, expected above 0 and below 1 (0.02 is 2 %)",
                     )
             path = f"{path}.min"
         self.whole(path, blocks_of(repeat), 1, BLOCKS_MAX)

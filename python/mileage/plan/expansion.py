@@ -52,7 +52,7 @@ class Expansion:
         self._settings = settings
         self._cells = cells
         self._tortures = tortures
-        self._tortured: dict[tuple[str, int, str, str, int], int] = {}
+        self._tortured: dict[tuple[str, int, str, str, int, int], int] = {}
         self._prepared: dict[tuple[str, int, Arm], list[Stage]] = {}
         self._blocked = study.order == "blocked"
         self._made = 0
@@ -90,12 +90,15 @@ class Expansion:
             yield from self._preparing(at, stage, 1)
         for name in stage.torture or ():
             for index in self._instances(at.session):
-                key = (at.session, at.cycle, stage.name, name, self._settings[index].instance)
-                if at.arm == "sham":
-                    yield self._run(at, "idle", name, setting=index, mirrors=self._tortured[key])
-                else:
-                    self._tortured[key] = self._made
-                    yield self._writing(at, "torture", name, index)
+                for turn in self._turns(name):
+                    instance = self._settings[index].instance
+                    key = (at.session, at.cycle, stage.name, name, instance, turn)
+                    if at.arm == "sham":
+                        mirrors = self._tortured[key]
+                        yield self._run(at, "idle", name, setting=index, mirrors=mirrors, turn=turn)
+                    else:
+                        self._tortured[key] = self._made
+                        yield self._writing(at, "torture", name, index, turn=turn)
         if stage.idle is not None:
             idle_ns = sizes.parse_time_ns(stage.idle)
             for index in self._resting(at.session):
@@ -111,7 +114,11 @@ class Expansion:
     def _preparing(self, at: _Place, stage: Stage, block: int) -> Iterator[PlannedRun]:
         for name in stage.prepare or ():
             for index in self._instances(at.session):
-                yield self._writing(at, "prepare", name, index, block=block)
+                for turn in self._turns(name):
+                    yield self._writing(at, "prepare", name, index, block=block, turn=turn)
+
+    def _turns(self, name: str) -> range:
+        return range(1, self._study.torture[name].rounds + 1)
 
     def _measuring(self, at: _Place) -> Iterator[PlannedRun]:
         tables = self._study.measures_of(at.stage)
@@ -167,13 +174,18 @@ class Expansion:
             for stage in self._prepared.get((at.session, at.cycle, at.arm), []):
                 yield from self._preparing(at, stage, block)
 
-    def _writing(self, at: _Place, role: Role, name: str, setting: int, *, block: int = 1) -> PlannedRun:
+    def _writing(
+        self, at: _Place, role: Role, name: str, setting: int, *, block: int = 1, turn: int = 1
+    ) -> PlannedRun:
         seed = self._study.seed
         if not self._one_seed:
-            seed = torture_seed(seed, at.cycle, at.stage.name if block == 1 else f"block {block}", name)
+            place = at.stage.name if block == 1 else f"block {block}"
+            seed = torture_seed(seed, at.cycle, place, name, turn)
         workload, reach = self._tortures[self._settings[setting].instance][name]
         workload = _seeded(workload, seed)
-        return self._run(at, role, name, setting=setting, block=block, workload=workload, reach=reach)
+        return self._run(
+            at, role, name, setting=setting, block=block, turn=turn, workload=workload, reach=reach
+        )
 
     def _run(
         self,
@@ -183,6 +195,7 @@ class Expansion:
         *,
         setting: int,
         block: int = 1,
+        turn: int = 1,
         measured: Cell | None = None,
         workload: Workload | None = None,
         idle_ns: int | None = None,
@@ -194,9 +207,10 @@ class Expansion:
         self._made += 1
         several = measured is None and len(self._settings) > 1
         on = f" ({', '.join(self._settings[setting].words)})" if several else ""
+        again = f" round {turn}" if turn > 1 else ""
         return PlannedRun(
             index=index,
-            key=f"cycle {at.cycle}/{at.arm}/{at.stage.name}/block {block}/{cell}{on}",
+            key=f"cycle {at.cycle}/{at.arm}/{at.stage.name}/block {block}/{cell}{again}{on}",
             cycle=at.cycle,
             arm=at.arm,
             stage=at.stage.name,
@@ -213,6 +227,7 @@ class Expansion:
             job=job,
             setting=setting,
             session=at.session,
+            turn=turn,
         )
 
 

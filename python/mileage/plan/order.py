@@ -25,9 +25,10 @@ def measure_seed(seed: int, cycle: int, block: int, cell: str) -> int:
     return derive(seed, "measure", cycle, block, cell)
 
 
-def torture_seed(seed: int, cycle: int, stage: str, table: str) -> int:
-    """The seed of a torture or preparation: the same in both arms of its cycle."""
-    return derive(seed, "torture", cycle, stage, table)
+def torture_seed(seed: int, cycle: int, stage: str, table: str, number: int = 1) -> int:
+    """The seed of a round of a torture or preparation: the same in both arms of its cycle."""
+    later = (number,) if number > 1 else ()
+    return derive(seed, "torture", cycle, stage, table, *later)
 
 
 def block_order(seed: int, cycle: int, block: int, cells: Sequence[str]) -> list[str]:

@@ -74,7 +74,7 @@ class PlannedRun(msgspec.Struct, frozen=True):
     stage: str
     role: Role
     block: int
-    """Repetition within the stage, from 1; 1 for everything that is not measured."""
+    """Repetition within the stage, from 1; 1 for everything that is done once in a stage."""
     measure: str
     """For role "measure" the kind, "throughput" or "iops"; "" for others."""
     cell: str
@@ -98,6 +98,8 @@ class PlannedRun(msgspec.Struct, frozen=True):
     """Index of its setting in the plan; of what is not measured, that of the first setting with its target."""
     session: str = ""
     """The labels at which it can be done, "kernel=6.1"; empty when the study has none."""
+    turn: int = 1
+    """Of tortures and preparations that are done in rounds, the round, from 1."""
 
 
 class Plan(msgspec.Struct, frozen=True):

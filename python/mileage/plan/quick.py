@@ -16,9 +16,8 @@ import msgspec
 
 from mileage.plan import sizes
 from mileage.plan.area import Own, common_multiple, uses_file, work_area_bytes
-from mileage.plan.checking import blocks_of
 from mileage.plan.facts import TargetFacts
-from mileage.plan.study import Measure, Size, Stage, StopRule, Study, Torture
+from mileage.plan.study import Measure, Repeat, Size, Stage, StopRule, Study, Torture
 
 FILE_BYTES_MAX: Final = 256 << 20
 FREE_SHARE: Final = 4
@@ -70,10 +69,14 @@ def _stage(stage: Stage) -> Stage:
 def _measure(measure: Measure, work_bytes: int, facts: TargetFacts, multiple: int) -> Measure:
     return msgspec.structs.replace(
         measure,
-        repeat=min(blocks_of(measure.repeat), BLOCKS_MAX),
+        repeat=min(_least(measure.repeat), BLOCKS_MAX),
         span=_span(measure.span, work_bytes),
         stop=_stop(measure, work_bytes, facts, multiple),
     )
+
+
+def _least(repeat: int | Repeat) -> int:
+    return repeat if isinstance(repeat, int) else repeat.min
 
 
 def _span(span: Size, work_bytes: int) -> Size:

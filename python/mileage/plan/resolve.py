@@ -167,7 +167,8 @@ def _check_count(study: Study, settings: int) -> None:
             for level in levels:
                 cells *= len(level) if isinstance(level, tuple) else 1
             each += cells * settings * blocks_of(measure.repeat)
-        each += len(stage.torture or ()) + len(stage.prepare or ()) + (stage.idle is not None)
+        each += sum(study.torture[name].rounds for name in (*(stage.torture or ()), *(stage.prepare or ())))
+        each += stage.idle is not None
     runs = each * study.cycles * (2 if study.sham else 1)
     if runs > RUNS_MAX:
         raise Refused(

@@ -38,6 +38,9 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: Size = "8GiB"
     """Size of the work file on a dir: or file: target, or "2x memory". A drive, a device and a file that is kept
     are used whole."""
+    on_change: str = "stop"
+    """What a change of kernel, firmware, scheduler, mount or memory in mid-study does on a real target: "stop" or
+    "mark" (the report tells)."""
 
 
 class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,9 +75,9 @@ class Repeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min: int
     """Blocks, 1..10000."""
     max: int | None = None
-    """Refused in this version, which does not add repetitions while it runs."""
+    """With `precision`: blocks at most."""
     precision: float | None = None
-    """Refused in this version, which does not add repetitions while it runs."""
+    """With `max`: ends when the pooled 95 % interval of a cell is within this share of its value (0.02 is 2 %)."""
 
 
 class AccessRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -159,6 +162,11 @@ class Torture(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Operations outstanding per thread, 1..4096."""
     time: str | None = None
     """Ends it sooner, such as "20 s"; None for never."""
+    rounds: int = 1
+    """How often it is done, one time after the other; with `until`, at most."""
+    until: str | None = None
+    """Ends the rounds: "pts-steady" (the SNIA rule: five rounds) or "steady" (no drift over twenty rounds or more,
+    and two drive writes)."""
 
 
 class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -223,6 +231,9 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     descriptive."""
     sham: bool = False
     """Whether each cycle is done a second time with idling in place of torture."""
+    on_failure: str = "dnf"
+    """What a device that fails does: "dnf" (its arm ends as did not finish, which is a result) or "stop" (the study
+    stops until it is resumed)."""
     allow_wear: bool = False
     """Whether more than the usual share of the rated endurance may be written."""
     order: str = "random"

@@ -5,7 +5,7 @@ derived from it and can be made again at any time. Nothing here measures, judges
 """
 
 from mileage.record.folder import StudyFolder
-from mileage.record.journal import FORMAT, Journal, read_journal
+from mileage.record.journal import FORMAT, Journal, left_out, read_journal
 from mileage.record.measured import Latency, MeasuredCell, measured_cells
 from mileage.record.tables import sample_rows, write_tables
 
@@ -15,6 +15,7 @@ __all__ = [
     "Latency",
     "MeasuredCell",
     "StudyFolder",
+    "left_out",
     "measured_cells",
     "read_journal",
     "sample_rows",

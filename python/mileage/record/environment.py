@@ -53,6 +53,10 @@ _VM_KEYS = (
     "overcommit_memory",
     "nr_hugepages",
 )
+_RAW = (
+    *("proc/cpuinfo", "proc/meminfo", "proc/cmdline", "proc/version", "proc/swaps", "proc/self/mountinfo"),
+    *("proc/modules", "proc/diskstats", "proc/interrupts", "proc/loadavg", "etc/os-release"),
+)
 _CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 _SELECTED = re.compile(r"\[([^\]]+)\]")
 _PRESSURE = re.compile(r"(some|full) avg10=([0-9.]+)")
@@ -72,6 +76,17 @@ def snapshot(path: Path | None = None, *, root: Path = ROOT) -> dict[str, str]:
     return {key: found[key] or UNKNOWN for key in sorted(found)}
 
 
+def raw_snapshot(path: Path | None = None, *, root: Path = ROOT) -> dict[str, str]:
+    """The texts that a snapshot is read from, by their path; what does not exist is left out."""
+    del path
+    texts = {}
+    for name in _RAW:
+        text = read_word(root / name)
+        if text is not None:
+            texts[f"/{name}"] = text
+    return texts
+
+
 def is_volatile(key: str) -> bool:
     """True when a change of this key is expected from one moment to the next."""
     return key.startswith(VOLATILE_PREFIX)
@@ -80,6 +95,33 @@ def is_volatile(key: str) -> bool:
 def diff(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """The changes in stable keys, one line each, sorted by key; any line is an invalidity flag."""
     return [line for key, line in _changes(before, after) if not is_volatile(key)]
+
+
+WEIGHTY = (
+    *("kernel.release", "kernel.version", "kernel.cmdline"),
+    *("target.firmware", "target.model", "target.scheduler", "target.device", "target.source"),
+    *("target.fs_type", "target.mount_point", "target.mount_options"),
+    *("memory.total_bytes", "memory.limit_bytes"),
+)
+"""Keys on which figures depend so much that a change makes runs before and after incomparable."""
+MEMORY_TOLERANCE = 0.01
+"""Share by which the memory that the kernel tells may differ from boot to boot."""
+
+
+def key_of(change: str) -> str:
+    """The key that a line of `diff` is about."""
+    return change.partition(" ")[0]
+
+
+def weighty(key: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    """Whether a change of this key makes runs before and after incomparable."""
+    if key not in WEIGHTY:
+        return False
+    if key == "memory.total_bytes":
+        old, new = before.get(key, ""), after.get(key, "")
+        if old.isdigit() and new.isdigit() and int(old) > 0:
+            return abs(int(new) / int(old) - 1) > MEMORY_TOLERANCE
+    return True
 
 
 def volatile_changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:

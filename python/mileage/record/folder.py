@@ -120,6 +120,17 @@ class StudyFolder:
             self.environment / f"{name}.json", msgspec.json.format(msgspec.json.encode(snapshot), indent=1)
         )
 
+    def load_environment(self, name: str) -> dict[str, str] | None:
+        """The snapshot under a name; None when there is none."""
+        path = self.environment / f"{name}.json"
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, str]) if path.is_file() else None
+
+    def save_raw_environment(self, name: str, texts: dict[str, str]) -> None:
+        """Keep the texts that a snapshot was read from, as the machine gave them."""
+        folder = self.environment / "raw"
+        folder.mkdir(exist_ok=True)
+        write_durably(folder / f"{name}.json", msgspec.json.format(msgspec.json.encode(texts), indent=1))
+
     def environments(self) -> list[tuple[str, dict[str, str]]]:
         """All snapshots, in the order of their names."""
         return [

@@ -29,8 +29,14 @@ class JournalContent:
     torn_bytes: int
 
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
-        """The entries of one kind: `study`, `run`, `failed`, `stage` or `end`."""
+        """The entries of one kind: `study`, `run`, `failed`, `dnf`, `look`, `stage`, `accepted`, `end` and others."""
         return [entry for entry in self.entries if entry["kind"] == kind]
+
+
+def left_out(content: JournalContent) -> int:
+    """Runs of the plan that will not be done: enough was known without them, or the device did not finish."""
+    ends = [*content.of_kind("stage"), *content.of_kind("dnf")]
+    return sum(int(entry.get("left_out", 0)) for entry in ends)
 
 
 def read_journal(path: Path) -> JournalContent:

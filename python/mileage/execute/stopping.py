@@ -1,0 +1,176 @@
+"""When enough was measured: repetition until precise, rounds of writing until steady.
+
+What it models: a plan holds as many runs as there may be at most; this says of each whether it is still needed. A
+table that repeats until precise ends with the block after which the pooled interval is narrow enough, looked at in
+the first stage that measures it; later stages and arms of the cycle do as many blocks, so that every run has its pair.
+Every look is journalled before the next run, so a study that goes on decides as it did before.
+What it refuses: judging. The rules are given to it; they see values, never a difference between arms.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple, Protocol
+
+from mileage.plan import Plan, PlannedRun
+from mileage.plan.study import Repeat
+from mileage.record import Journal
+from mileage.record.headline import headline_of
+from mileage.record.journal import JournalContent
+
+Look = dict[str, Any]
+"""What a rule found: `enough`, and its figures by name."""
+
+
+class Rules(Protocol):
+    """The judgements that end repetition; pure."""
+
+    def precise(self, cells: list[list[float]], repeat: Repeat) -> Look:
+        """Whether cells are known well enough."""
+
+    def steady(self, rounds: list[float], written_bytes: int, rule: str, capacity_bytes: int) -> Look:
+        """Whether rounds of writing have arrived."""
+
+    def told(self, times: int, look: Look) -> str:
+        """A look after so many blocks or rounds, in words."""
+
+
+class Key(NamedTuple):
+    """What is decided about: a table in one stage; of writing in rounds, on one target."""
+
+    session: str
+    cycle: int
+    arm: str
+    stage: str
+    table: str
+    setting: int
+
+
+class Stopping:
+    """Answers for a whole study; safe to use from several threads, each with cycles of its own."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        journal: Journal,
+        content: JournalContent,
+        rules: Rules | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        """Read what was decided before; `tell` says something to the user."""
+        self._journal = journal
+        self._rules = rules
+        self._tell = tell
+        self._capacity_bytes = plan.facts.capacity_bytes
+        self._tables = {cell.unit: cell.table for cell in plan.cells}
+        self._repeats = {
+            name: measure.repeat
+            for name, measure in plan.study.measure.items()
+            if isinstance(measure.repeat, Repeat) and measure.repeat.precision is not None
+        }
+        self._untils = {name: table.until for name, table in plan.study.torture.items() if table.until}
+        self._first = self._first_stages(plan)
+        self._tables_of = {
+            stage.name: plan.study.measures_of(stage)
+            for stage in plan.study.stage
+            if stage.measure is not None
+        }
+        self._lock = threading.Lock()
+        self._limits: dict[Key, int] = {}
+        self._looked: set[tuple[Key, int]] = set()
+        self._values: dict[Key, dict[str, dict[int, float]]] = {}
+        self._bytes: dict[Key, int] = {}
+        for entry in content.of_kind("look"):
+            key = Key(*(entry[field] for field in Key._fields))
+            self._looked.add((key, entry["times"]))
+            if entry["enough"]:
+                self._limits[key] = entry["times"]
+
+    def _first_stages(self, plan: Plan) -> dict[str, tuple[str, str, str]]:
+        """For each table that repeats until precise, the session, arm and stage that measure it first."""
+        found: dict[str, tuple[str, str, str]] = {}
+        if self._repeats:
+            for run in plan.runs:
+                if run.role == "measure":
+                    found.setdefault(self._tables[run.cell], (run.session, run.arm, run.stage))
+        return found
+
+    def note(self, run: PlannedRun, entry: dict[str, Any]) -> None:
+        """A run is finished; `entry` is its line of the journal."""
+        if run.role == "measure":
+            table = self._tables.get(run.cell)
+            if table not in self._repeats:
+                return
+            key, number = self._repetition(run, table), run.block
+            if (run.session, run.arm, run.stage) != self._first[table]:
+                return
+        elif run.cell in self._untils and run.role in ("torture", "prepare"):
+            key, number = _rounds(run), run.turn
+        else:
+            return
+        with self._lock:
+            values = self._values.setdefault(key, {})
+            for cell, value in headline_of(entry).items():
+                values.setdefault(cell, {})[number] = value
+            self._bytes[key] = self._bytes.get(key, 0) + int(entry["record"]["bytes_written"])
+
+    def wanted(self, run: PlannedRun, done: Collection[int]) -> bool:
+        """Whether a run of the plan is needed. `done` are the runs of this cycle that are finished."""
+        if run.mirrors is not None:
+            return run.mirrors in done
+        with self._lock:
+            if run.role == "measure":
+                return self._block_wanted(run, self._tables[run.cell])
+            if run.block > 1 and run.stage in self._tables_of:
+                # What is done between blocks, for the block that follows.
+                return any(self._block_wanted(run, table) for table in self._tables_of[run.stage])
+            if run.cell in self._untils and run.role in ("torture", "prepare"):
+                return self._turn_wanted(run)
+        return True
+
+    def _repetition(self, run: PlannedRun, table: str) -> Key:
+        return Key(self._first[table][0], run.cycle, *self._first[table][1:], table, 0)
+
+    def _block_wanted(self, run: PlannedRun, table: str) -> bool:
+        repeat = self._repeats.get(table)
+        if repeat is None:
+            return True
+        key, times = self._repetition(run, table), run.block - 1
+        looking = (run.session, run.arm, run.stage) == self._first[table]
+        if looking and key not in self._limits and times >= repeat.min and self._rules is not None:
+            look = self._rules.precise(self._until(key, times), repeat)
+            self._keep(key, times, look, tell=look["enough"] or times == repeat.min)
+        return run.block <= self._limits.get(key, run.block)
+
+    def _turn_wanted(self, run: PlannedRun) -> bool:
+        key, times = _rounds(run), run.turn - 1
+        if key not in self._limits and times >= 1 and self._rules is not None:
+            rounds = self._until(key, times)
+            look = self._rules.steady(
+                rounds[0] if rounds else [],
+                self._bytes.get(key, 0),
+                self._untils[run.cell],
+                self._capacity_bytes,
+            )
+            self._keep(key, times, look, tell=look["enough"])
+        return run.turn <= self._limits.get(key, run.turn)
+
+    def _until(self, key: Key, times: int) -> list[list[float]]:
+        """The values of each cell, in the order in which they were measured, without later ones."""
+        cells = self._values.get(key, {}).values()
+        return [[found[number] for number in sorted(found) if number <= times] for found in cells]
+
+    def _keep(self, key: Key, times: int, look: Look, *, tell: bool) -> None:
+        if look["enough"]:
+            self._limits[key] = times
+        if (key, times) in self._looked:
+            return
+        self._looked.add((key, times))
+        self._journal.append({"kind": "look", **key._asdict(), "times": times, **look})
+        if tell and self._rules is not None:
+            self._tell(f"cycle {key.cycle}, {key.stage}, {key.table}: {self._rules.told(times, look)}")
+
+
+def _rounds(run: PlannedRun) -> Key:
+    return Key(run.session, run.cycle, run.arm, run.stage, run.cell, run.setting)

@@ -1,0 +1,48 @@
+"""When the device gives up: the arm ends as "did not finish" (DNF), and that is a result.
+
+What it models: errors that belong to the device, not to the machine or the user: medium errors, time-outs, a drive
+that dropped off the bus, that turned read-only, or that is worn out.
+What it refuses: to call a full disk, a vanished directory or wrong data a DNF; those stop the study as before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mileage.errors import Interrupted, RunFailed
+from mileage.plan.sizes import format_bytes
+from mileage.record.journal import JournalContent
+
+DEVICE_CAUSES: Final = frozenset(
+    {
+        *("EIO", "EREMOTEIO", "ENODATA", "EILSEQ", "ETIMEDOUT"),
+        *("ENODEV", "ENXIO", "ENOMEDIUM", "ENOLINK", "EROFS"),
+    }
+)
+"""Kinds of failure of which the device itself is the cause."""
+
+Arm = tuple[int, str]
+"""Cycle and arm."""
+
+
+def gave_up(failure: RunFailed) -> bool:
+    """Whether it was the device that failed."""
+    return not isinstance(failure, Interrupted) and failure.cause in DEVICE_CAUSES
+
+
+def unfinished_arms(content: JournalContent) -> dict[Arm, dict[str, Any]]:
+    """The arms that ended as DNF, with their lines of the journal."""
+    return {(int(entry["cycle"]), str(entry["arm"])): entry for entry in content.of_kind("dnf")}
+
+
+def unfinished_lines(content: JournalContent) -> list[str]:
+    """Each DNF in a line: where it was, what happened, and how much had been written by then."""
+    lines = []
+    for (cycle, arm), entry in unfinished_arms(content).items():
+        done = [run for run in content.of_kind("run") if (run["cycle"], run["arm"]) == (cycle, arm)]
+        written = sum(int(run["record"]["bytes_written"]) for run in (*done, entry))
+        lines.append(
+            f"DNF: the {arm} arm of cycle {cycle} did not finish: {entry['message']} (stage {entry['stage']}, "
+            f"{format_bytes(written)} after its start, {entry['left_out']} runs left out)"
+        )
+    return lines
