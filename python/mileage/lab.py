@@ -15,7 +15,7 @@ import msgspec
 
 from mileage.doing import check_built, do, facts_of, traces_of
 from mileage.errors import MileageError, Refused
-from mileage.execute import Progress, Silent, unfinished_lines
+from mileage.execute import Progress, Silent, cycles_at_once, unfinished_lines
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.grid import Rank, ranking
 from mileage.judge.history import STUDIES_MIN, Change, changes
@@ -108,6 +108,22 @@ def run(
     result = StudyResult(folder, resolved)
     result.write_report()
     return result
+
+
+def time_left(study: str) -> tuple[float, int, int] | None:
+    """Seconds left of an unfinished study in a folder, runs done and runs needed; None when it is no study folder."""
+    if not Path(study, "plan.json").is_file():
+        return None
+    from mileage.plan.estimate import remaining_s
+    from mileage.record.spent import spent_s
+
+    folder = StudyFolder.open(Path(study))
+    resolved, content = _load_plan(folder), folder.content()
+    needed = len(resolved.runs) - left_out(content)
+    done = len(content.of_kind("run"))
+    lanes = cycles_at_once(resolved)
+    finished = bool(content.of_kind("end"))
+    return (0.0 if finished else remaining_s(resolved, spent_s(content), lanes=lanes)), done, needed
 
 
 def _command(study: str | None, resolved: Plan, quick: bool) -> str:

@@ -9,8 +9,8 @@ import pytest
 from mileage.plan import builtin_names, builtin_text, parse_study
 
 
-def test_degradation_is_there() -> None:
-    assert "degradation" in builtin_names()
+def test_degradation_and_sustained_are_there() -> None:
+    assert {"degradation", "sustained"} <= set(builtin_names())
 
 
 @pytest.mark.parametrize("name", builtin_names())
@@ -30,7 +30,7 @@ def test_degradation_reads_what_was_written_and_compares_with_a_sham() -> None:
     ("name", "line"),
     [
         ("degredation", "there is no built-in study 'degredation'; did you mean 'degradation'?"),
-        ("../plan", "there is no built-in study '../plan'; known: degradation"),
+        ("../plan", f"there is no built-in study '../plan'; known: {', '.join(builtin_names())}"),
     ],
 )
 def test_other_names_are_refused(refusal: Callable[..., str], name: str, line: str) -> None:

@@ -16,8 +16,22 @@ import click
 def command(
     study: str | None, target: str | None, quick: bool, seed: int | None, destroy: str | None
 ) -> None:
-    """Cells, runs, time, bytes to be written and drive writes of STUDY."""
+    """Cells, runs, time, bytes to be written and drive writes of STUDY.
+
+    STUDY may be the folder of an unfinished study: the time left then
+    follows from the runs that are done.
+    """
     from mileage import lab
+    from mileage.execute import cycles_at_once
     from mileage.plan import describe
 
-    click.echo(describe(lab.plan(study, target=target, quick=quick, seed=seed, destroy=destroy)))
+    if study is not None and (left := lab.time_left(study)) is not None:
+        from mileage.plan.describe import duration
+
+        told, done, needed = left
+        click.echo(
+            f"{study}: {done} of {needed} runs done; about {duration(told)} left, as fast as they were"
+        )
+        return
+    resolved = lab.plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
+    click.echo(describe(resolved, lanes=cycles_at_once(resolved)))

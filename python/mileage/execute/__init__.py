@@ -8,7 +8,7 @@
 from mileage.execute.cycle import stage_name
 from mileage.execute.progress import Progress, Silent
 from mileage.execute.stopping import Rules
-from mileage.execute.study import execute_study
+from mileage.execute.study import cycles_at_once, execute_study
 from mileage.execute.unfinished import unfinished_lines
 
-__all__ = ["Progress", "Rules", "Silent", "execute_study", "stage_name", "unfinished_lines"]
+__all__ = ["Progress", "Rules", "Silent", "cycles_at_once", "execute_study", "stage_name", "unfinished_lines"]

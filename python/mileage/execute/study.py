@@ -94,9 +94,14 @@ def execute_study(
         folder.unlock()
 
 
+def cycles_at_once(plan: Plan) -> int:
+    """How many cycles are done at the same time: on virtual drives one on each processor, elsewhere one."""
+    return min(plan.study.cycles, os.cpu_count() or 1) if plan.facts.virtual else 1
+
+
 def _run_cycles(shared: Shared, open_target: OpenTarget) -> None:
     cycles = [tuple(runs) for _, runs in groupby(shared.plan.runs, key=lambda run: run.cycle)]
-    workers = min(len(cycles), os.cpu_count() or 1) if shared.plan.facts.virtual else 1
+    workers = cycles_at_once(shared.plan)
     with ThreadPoolExecutor(workers, thread_name_prefix="cycle") as pool:
         futures = [pool.submit(Cycle(shared, runs).run, open_target) for runs in cycles]
         with ends_on_sigterm(shared.stop):

@@ -227,6 +227,8 @@ class _Check:
         if torture.time is not None:
             self.time(f"{path}.time", torture.time)
         self.whole(f"{path}.rounds", torture.rounds, 1, ROUNDS_MAX)
+        if torture.read_back and found[0].does.write < 100:
+            self.refuse(f"{path}.read_back", f"{torture.workload} does not only write; leave it out")
         if torture.until is not None:
             self.word(f"{path}.until", torture.until, tuple(_UNTIL))
             if torture.rounds < _UNTIL[torture.until]:

@@ -14,17 +14,20 @@ from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.families import WORKLOADS
 from mileage.plan.planned import Cell, Plan
 from mileage.plan.sizes import format_bytes
-from mileage.plan.study import Stage
+from mileage.plan.study import Repeat, Stage, Study, Torture
 from mileage.plan.workload import Workload
 
 _INDENT = 18
 
 
-def describe(plan: Plan, width: int = 80) -> str:
-    """The plan in words, `width` columns (40 or more) wide, ending in a newline."""
+def describe(plan: Plan, width: int = 80, *, lanes: int = 1) -> str:
+    """The plan in words, `width` columns (40 or more) wide, ending in a newline.
+
+    `lanes`: cycles that are done at the same time.
+    """
     lines = textwrap.wrap(f"{plan.study.name}: {plan.study.question}".rstrip(": "), width)
     lines.append("")
-    for rows in (_design(plan), _steps(plan), _cost(plan, estimate(plan)), _permission(plan)):
+    for rows in (_design(plan), _steps(plan), _cost(plan, estimate(plan, lanes=lanes)), _permission(plan)):
         for name, text in rows:
             lines += _row(name, text, width)
         lines.append("")
@@ -55,7 +58,7 @@ def _steps(plan: Plan) -> Iterator[tuple[str, str]]:
     for stage in plan.study.stage:
         yield f"stage {stage.name}", _stage(plan, stage)
     for cell in plan.cells:
-        yield "cell", _cell(cell)
+        yield "cell", _cell(plan.study, cell)
 
 
 def _stage(plan: Plan, stage: Stage) -> str:
@@ -69,9 +72,18 @@ def _stage(plan: Plan, stage: Stage) -> str:
     verb, names = ("torture", stage.torture) if stage.torture else ("prepare", stage.prepare)
     done = {run.cell: run.workload for run in plan.runs if run.stage == stage.name and run.workload}
     parts = [
-        f"{name} ({_io(workload, _title(plan, name))})" for name in names or () if (workload := done[name])
+        f"{name} ({_io(workload, _title(plan, name))}{_rounds(plan.study.torture[name])})"
+        for name in names or ()
+        if (workload := done[name])
     ]
     return f"{verb}: {', '.join(parts)}"
+
+
+def _rounds(table: Torture) -> str:
+    read = ", each read back" if table.read_back else ""
+    if table.until is not None:
+        return f", at most {table.rounds} rounds{read}, until {table.until}"
+    return f", {table.rounds} rounds{read}" if table.rounds > 1 else read
 
 
 def _title(plan: Plan, torture: str) -> str:
@@ -83,10 +95,18 @@ def _title(plan: Plan, torture: str) -> str:
     return plan.study.workload[word].title
 
 
-def _cell(cell: Cell) -> str:
+def _cell(study: Study, cell: Cell) -> str:
     processes = cell.reach.processes if cell.reach is not None else 1
     told = cell.title if cell.workload is None else _io(cell.workload, cell.title, processes)
-    return f"{cell.label}: {told}; {', '.join(cell.metrics)}; {_count(cell.blocks, 'block')}"
+    return (
+        f"{cell.label}: {told}; {', '.join(cell.metrics)}; {_blocks(study.measure[cell.table].repeat, cell)}"
+    )
+
+
+def _blocks(repeat: int | Repeat, cell: Cell) -> str:
+    if isinstance(repeat, Repeat) and repeat.precision is not None:
+        return f"{repeat.min} to {cell.blocks} blocks, until known to +-{100 * repeat.precision:g} %"
+    return _count(cell.blocks, "block")
 
 
 def _io(workload: Workload, title: str = "", processes: int = 1) -> str:

@@ -8,7 +8,7 @@ What it refuses: knowing better. The journal of a study says what it really took
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -48,8 +48,8 @@ class Estimate(msgspec.Struct, frozen=True):
     """What the time rests on."""
 
 
-def estimate(plan: Plan) -> Estimate:
-    """The cost of a plan."""
+def estimate(plan: Plan, *, lanes: int = 1) -> Estimate:
+    """The cost of a plan. `lanes`: cycles that are done at the same time."""
     facts = plan.facts
     written = bytes_written(plan.runs)
     by_role: dict[Role, int] = {}
@@ -64,7 +64,7 @@ def estimate(plan: Plan) -> Estimate:
         drive_writes=written / facts.capacity_bytes if facts.capacity_bytes else 0.0,
         work_area_writes=written / plan.work_bytes,
         rated_share=written / facts.rated_write_bytes if facts.rated_write_bytes else None,
-        time_s=sum(run_times_s(plan.runs, virtual=facts.virtual)),
+        time_s=remaining_s(plan, {}, lanes=lanes),
         assumption=_assumption(facts.virtual),
     )
 
@@ -90,6 +90,33 @@ def run_times_s(runs: Sequence[PlannedRun], *, virtual: bool) -> list[float]:
         else:
             times.append((run.idle_ns or 0) / 1e9)
     return times
+
+
+def remaining_s(plan: Plan, spent_s: Mapping[int, float], *, lanes: int = 1) -> float:
+    """The user's time for the runs that are not done, in seconds, from what finished ones took.
+
+    A run takes as much longer than was assumed as those of its cell did, else as those of its role, else as assumed.
+    `lanes`: cycles that are done at the same time. A cycle is never spread over several.
+    """
+    assumed = run_times_s(plan.runs, virtual=plan.facts.virtual)
+    factors: dict[object, tuple[float, float, int]] = {}
+    for run in plan.runs:
+        if run.index in spent_s:
+            for key in ((run.role, run.cell), run.role):
+                spent, thought, count = factors.get(key, (0.0, 0.0, 0))
+                factors[key] = (spent + spent_s[run.index], thought + assumed[run.index], count + 1)
+    left: dict[tuple[str, int], float] = {}
+    for run in plan.runs:
+        if run.index in spent_s:
+            continue
+        known = next((factors[key] for key in ((run.role, run.cell), run.role) if key in factors), None)
+        time_s = assumed[run.index]
+        if known is not None:
+            spent, thought, count = known
+            time_s = time_s * spent / thought if thought > 0 else spent / count
+        lane = (run.session, run.cycle)
+        left[lane] = left.get(lane, 0.0) + time_s
+    return max(sum(left.values()) / lanes, *left.values(), 0.0)
 
 
 def _bytes(workload: Workload, *, reads: bool) -> int:

@@ -11,7 +11,7 @@ What it refuses: nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,9 @@ from mileage.plan.order import block_order, measure_seed, setting_order, torture
 from mileage.plan.planned import Arm, Cell, PlannedRun, Role
 from mileage.plan.study import Stage, Study
 from mileage.plan.workload import Workload
+
+READ_BACK: Final = " read back"
+"""Ends the name of a run that reads what a round of a torture wrote."""
 
 Tortures = Mapping[str, tuple[Workload, Reach | None]]
 """The I/O of each [torture.*] table and how it reaches the target."""
@@ -52,7 +55,7 @@ class Expansion:
         self._settings = settings
         self._cells = cells
         self._tortures = tortures
-        self._tortured: dict[tuple[str, int, str, str, int, int], int] = {}
+        self._tortured: dict[tuple[str, int, str, str, int, int, bool], int] = {}
         self._prepared: dict[tuple[str, int, Arm], list[Stage]] = {}
         self._blocked = study.order == "blocked"
         self._made = 0
@@ -90,15 +93,16 @@ class Expansion:
             yield from self._preparing(at, stage, 1)
         for name in stage.torture or ():
             for index in self._instances(at.session):
-                for turn in self._turns(name):
+                for turn, reads in self._turns(name):
                     instance = self._settings[index].instance
-                    key = (at.session, at.cycle, stage.name, name, instance, turn)
+                    key = (at.session, at.cycle, stage.name, name, instance, turn, reads)
                     if at.arm == "sham":
                         mirrors = self._tortured[key]
-                        yield self._run(at, "idle", name, setting=index, mirrors=mirrors, turn=turn)
+                        mirrored = f"{name}{READ_BACK}" if reads else name
+                        yield self._run(at, "idle", mirrored, setting=index, mirrors=mirrors, turn=turn)
                     else:
                         self._tortured[key] = self._made
-                        yield self._writing(at, "torture", name, index, turn=turn)
+                        yield self._writing(at, "torture", name, index, turn=turn, reads=reads)
         if stage.idle is not None:
             idle_ns = sizes.parse_time_ns(stage.idle)
             for index in self._resting(at.session):
@@ -114,11 +118,16 @@ class Expansion:
     def _preparing(self, at: _Place, stage: Stage, block: int) -> Iterator[PlannedRun]:
         for name in stage.prepare or ():
             for index in self._instances(at.session):
-                for turn in self._turns(name):
-                    yield self._writing(at, "prepare", name, index, block=block, turn=turn)
+                for turn, reads in self._turns(name):
+                    yield self._writing(at, "prepare", name, index, block=block, turn=turn, reads=reads)
 
-    def _turns(self, name: str) -> range:
-        return range(1, self._study.torture[name].rounds + 1)
+    def _turns(self, name: str) -> Iterator[tuple[int, bool]]:
+        """Number of each round, and whether it reads back what it wrote."""
+        table = self._study.torture[name]
+        for turn in range(1, table.rounds + 1):
+            yield turn, False
+            if table.read_back:
+                yield turn, True
 
     def _measuring(self, at: _Place) -> Iterator[PlannedRun]:
         tables = self._study.measures_of(at.stage)
@@ -175,7 +184,15 @@ class Expansion:
                 yield from self._preparing(at, stage, block)
 
     def _writing(
-        self, at: _Place, role: Role, name: str, setting: int, *, block: int = 1, turn: int = 1
+        self,
+        at: _Place,
+        role: Role,
+        name: str,
+        setting: int,
+        *,
+        block: int = 1,
+        turn: int = 1,
+        reads: bool = False,
     ) -> PlannedRun:
         seed = self._study.seed
         if not self._one_seed:
@@ -183,6 +200,9 @@ class Expansion:
             seed = torture_seed(seed, at.cycle, place, name, turn)
         workload, reach = self._tortures[self._settings[setting].instance][name]
         workload = _seeded(workload, seed)
+        if reads:
+            workload = msgspec.structs.replace(workload, read_percent=100, sync="none", sync_timed=False)
+            name = f"{name}{READ_BACK}"
         return self._run(
             at, role, name, setting=setting, block=block, turn=turn, workload=workload, reach=reach
         )

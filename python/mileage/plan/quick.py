@@ -30,6 +30,7 @@ RUN_TIME_NS_MAX: Final = 500_000_000
 TORTURE_TIME_NS_MAX: Final = 20_000_000_000
 TORTURE_MULTIPLE_MAX: Final = 4
 """Tortures together write at most this many times the work area; they keep their proportions."""
+ROUNDS_MAX: Final = 40
 IDLE_NS_MAX: Final = 1_000_000_000
 
 
@@ -104,24 +105,31 @@ def _tortures(study: Study, work_bytes: int, facts: TargetFacts) -> dict[str, To
     preparing = {name for stage in study.stage for name in stage.prepare or ()}
     done = [name for stage in study.stage for name in stage.torture or ()]
     cut = [name for name in done if name not in preparing]
-    amounts = {name: _amount_bytes(study.torture[name], work_bytes) for name in done}
-    total = sum(amounts[name] for name in done)
+    tortures = {name: _fewer_rounds(table) if name in cut else table for name, table in study.torture.items()}
+    amounts = {name: _amount_bytes(tortures[name], work_bytes) for name in done}
+    total = sum(amounts[name] * tortures[name].rounds for name in done)
     most = TORTURE_MULTIPLE_MAX * work_bytes
-    tortures = dict(study.torture)
     for name in dict.fromkeys(cut):
-        table = study.torture[name]
+        table = tortures[name]
         if total > most:
             share = sizes.size_bytes(table.record) * table.threads
             table = msgspec.structs.replace(
                 table, amount=max(amounts[name] * most // total // share, 1) * share
             )
         if not facts.virtual:
-            table = msgspec.structs.replace(table, time=_sooner(table.time, TORTURE_TIME_NS_MAX // len(cut)))
+            table = msgspec.structs.replace(
+                table, time=_sooner(table.time, TORTURE_TIME_NS_MAX // len(cut) // table.rounds)
+            )
         tortures[name] = table
     return {
         name: msgspec.structs.replace(table, span=_span(table.span, work_bytes))
         for name, table in tortures.items()
     }
+
+
+def _fewer_rounds(table: Torture) -> Torture:
+    """One round, or where rounds end steady, hardly more than the rules need."""
+    return msgspec.structs.replace(table, rounds=1 if table.until is None else min(table.rounds, ROUNDS_MAX))
 
 
 def _amount_bytes(table: Torture, work_bytes: int) -> int:

@@ -19,6 +19,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.plan.checking import check_study
 from mileage.plan.how import HOW_KEYS
+from mileage.plan.profiles import with_profiles
 from mileage.plan.study import (
     AccessRow,
     Compare,
@@ -90,6 +91,7 @@ def parse_study(text: str, source: str) -> Study:
     study = msgspec.structs.replace(
         study, factor=factors, workload=workloads, measure=measures, torture=tortures
     )
+    study = with_profiles(study)
     check_study(study, source)
     return study
 

@@ -167,7 +167,8 @@ def _check_count(study: Study, settings: int) -> None:
             for level in levels:
                 cells *= len(level) if isinstance(level, tuple) else 1
             each += cells * settings * blocks_of(measure.repeat)
-        each += sum(study.torture[name].rounds for name in (*(stage.torture or ()), *(stage.prepare or ())))
+        for name in (*(stage.torture or ()), *(stage.prepare or ())):
+            each += study.torture[name].rounds * (2 if study.torture[name].read_back else 1)
         each += stage.idle is not None
     runs = each * study.cycles * (2 if study.sham else 1)
     if runs > RUNS_MAX:

@@ -76,9 +76,17 @@ def size_bytes(value: int | str) -> int:
 def area_bytes(value: int | str, *, work_bytes: int, multiple_bytes: int) -> int:
     """Bytes of a part of the work area: a size, a share ("25%"), a multiple ("2.2x") or "file" (all of it).
 
+    "48GiB or 83%" is whichever is less.
+
     Shares and multiples are rounded down to a multiple of `multiple_bytes`, never below one of it; a plain
     size is returned as it is, whether it divides or not. Raises ValueError.
     """
+    if isinstance(value, str) and " or " in value:
+        parts = (
+            area_bytes(p, work_bytes=work_bytes, multiple_bytes=multiple_bytes) for p in value.split(" or ")
+        )
+        least = min(parts)
+        return max(least - least % multiple_bytes, multiple_bytes)
     if value == "file":
         value = "100%"
     share = _share(value)

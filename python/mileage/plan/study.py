@@ -164,6 +164,8 @@ class Torture(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Ends it sooner, such as "20 s"; None for never."""
     rounds: int = 1
     """How often it is done, one time after the other; with `until`, at most."""
+    read_back: bool = False
+    """Whether each round reads what it wrote, in the same order."""
     until: str | None = None
     """Ends the rounds: "pts-steady" (the SNIA rule: five rounds) or "steady" (no drift over twenty rounds or more,
     and two drive writes)."""

@@ -25,6 +25,8 @@ def setting_text(plan: Plan, width: int = 80) -> str:
 def setting_lines(plan: Plan) -> tuple[str, str]:
     """What is measured on which target; and the sizes and ways that all cells share."""
     cells = plan.cells
+    if not cells:
+        return f"nothing is measured on {plan.study.target}: it is only written to", ""
     first = cells[0]
     shared = _common(
         [_words(cell.workload, cell.reach) if cell.workload else _job_words(cell.job) for cell in cells]

@@ -1,0 +1,108 @@
+"""The tortures that ship with Mileage, and rounds that read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from mileage.plan import TargetFacts, parse_study, resolve, to_toml
+from mileage.plan.estimate import remaining_s, run_times_s
+from mileage.plan.sizes import area_bytes
+
+STUDY = """
+name = "torn"
+target = "virtual:plain"
+sham = true
+[[stage]]
+name = "before"
+measure = ["m"]
+[[stage]]
+name = "torture"
+torture = ["TORTURE"]
+[[stage]]
+name = "after"
+measure = "before"
+[measure.m]
+workload = "iops.random_write"
+record = "4KiB"
+stop = { operations = 100 }
+"""
+IOR = {"ior-small": (4096, 52_428_800_000), "ior-large": (256 << 10, 58_720_256_000)}
+"""Transfer size, and bytes that the two runs of 2010 reported as their aggregate."""
+
+
+@pytest.mark.parametrize("name", IOR)
+def test_an_ior_run_writes_and_reads_its_files_ten_times(drive: TargetFacts, name: str) -> None:
+    record, written = IOR[name]
+    large = msgspec.structs.replace(drive, capacity_bytes=64_000_000_000, free_bytes=64_000_000_000)
+    plan = resolve(parse_study(STUDY.replace("TORTURE", name), "torn"), large)
+    torture = [run for run in plan.runs if run.role == "torture"]
+    assert [run.cell for run in torture] == [name, f"{name} read back"] * 10
+    for run in torture:
+        assert run.workload is not None
+        assert (run.workload.record_bytes, run.workload.threads) == (record, 4)
+        # Whole records: on a drive that the work area does not divide evenly, a record less.
+        assert run.workload.stop.bytes == pytest.approx(written, abs=4 * record)
+        assert run.workload.read_percent == (100 if run.cell.endswith("back") else 0)
+    idle = [run for run in plan.runs if run.role == "idle"]
+    assert [run.mirrors for run in idle] == [run.index for run in torture]
+    assert len({run.key for run in plan.runs}) == len(plan.runs)
+
+
+def test_on_a_small_target_the_same_share_is_written(drive: TargetFacts) -> None:
+    small = msgspec.structs.replace(drive, capacity_bytes=1 << 30, free_bytes=1 << 30)
+    plan = resolve(parse_study(STUDY.replace("TORTURE", "ior-small"), "torn"), small)
+    writing = next(run.workload for run in plan.runs if run.cell == "ior-small")
+    assert writing is not None
+    assert writing.span_bytes == pytest.approx(0.83 * plan.work_bytes, rel=0.01)
+
+
+def test_the_honest_torture_fills_and_overwrites_in_mixed_sizes(drive: TargetFacts) -> None:
+    study = parse_study(STUDY.replace("TORTURE", "honest"), "torn")
+    plan = resolve(study, drive)
+    fill, mixed = (run.workload for run in plan.runs if run.role == "torture")
+    assert fill is not None
+    assert mixed is not None
+    assert fill.stop.bytes == mixed.span_bytes == plan.work_bytes
+    assert mixed.stop.bytes == 2 * plan.work_bytes
+    assert mixed.does.write == 100
+    assert parse_study(to_toml(study), "torn") == study
+
+
+def test_the_lesser_of_two_sizes() -> None:
+    assert area_bytes("8KiB or 50%", work_bytes=1 << 20, multiple_bytes=4096) == 8192
+    assert area_bytes("8KiB or 50%", work_bytes=8192, multiple_bytes=4096) == 4096
+    with pytest.raises(ValueError, match="maybe"):
+        area_bytes("8KiB or maybe", work_bytes=8192, multiple_bytes=4096)
+
+
+@pytest.mark.parametrize(
+    ("found", "changed", "line"),
+    [
+        ("rounds = 5", "rounds = 4", "rounds: found 4: until = 'pts-steady' needs 5 or more"),
+        ("pts-steady", "tired", "until: found 'tired', expected 'pts-steady' or 'steady'"),
+        ('"iops.random_write"', '"pattern.mix"', "read_back: pattern.mix does not only write; leave it out"),
+    ],
+)
+def test_rounds_that_make_no_sense_are_refused(
+    refusal: Callable[..., str], found: str, changed: str, line: str
+) -> None:
+    table = '[torture.t]\nworkload = "iops.random_write"\nrecord = "4KiB"\namount = "1x"\nread_back = true\n'
+    table += 'rounds = 5\nuntil = "pts-steady"\n'
+    text = STUDY.replace("TORTURE", "t") + table.replace(found, changed)
+    assert refusal(lambda: parse_study(text, "torn")).endswith(f"torture.t.{line}")
+
+
+def test_what_is_left_takes_as_long_as_its_like_took(drive: TargetFacts) -> None:
+    plan = resolve(parse_study(STUDY.replace("TORTURE", "honest"), "torn"), drive)
+    assumed = run_times_s(plan.runs, virtual=True)
+    assert remaining_s(plan, {}) == pytest.approx(sum(assumed))
+    done = {run.index: 3 * assumed[run.index] for run in plan.runs if run.stage == "before"}
+    left = {"measure": 0.0, "torture": 0.0, "idle": 0.0}
+    for run in plan.runs:
+        if run.index not in done:
+            left[run.role] += assumed[run.index]
+    assert remaining_s(plan, done) == pytest.approx(3 * left["measure"] + left["torture"])
+    assert remaining_s(plan, {run.index: 1.0 for run in plan.runs}) == 0.0
