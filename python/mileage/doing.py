@@ -11,13 +11,19 @@ from pathlib import Path
 
 from mileage.errors import Refused
 from mileage.execute import Progress, Rules, execute_study
-from mileage.plan import Plan, Study, TargetFacts, TraceFile, trace_paths
+from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, targets_of, trace_paths
 from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.plan.study import Repeat
 from mileage.record import StudyFolder
 from mileage.target import Target, open_target
 
 _PROVISIONAL_HASH = "0" * 16
+
+
+def facts_of_all(study: Study, destroy: str | None) -> dict[str, TargetFacts]:
+    """The facts of every target of a study, the first one first."""
+    keep = study.state.start == "kept"
+    return {target: facts_of(target, destroy, keep=keep) for target in targets_of(study)}
 
 
 def facts_of(target: str, destroy: str | None, *, keep: bool) -> TargetFacts:
@@ -66,8 +72,6 @@ def check_built(resolved: Plan) -> Plan:
     """The plan itself. Raises Refused for a workload that the core cannot do, before anything is touched."""
     from mileage import _core
 
-    if len(resolved.settings) > 1:
-        raise Refused(f"{resolved.study.name}: factor: measuring at several levels is not built yet")
     seen: set[str] = set()
     for run in resolved.runs:
         text = run.workload.to_json() if run.workload is not None else ""
@@ -87,41 +91,46 @@ def do(
     tell: Progress,
     *,
     command: str,
+    session: str = "",
     always_clean: bool = False,
     accept_change: bool = False,
-) -> None:
-    """Do what is left of a plan. What Mileage put on the target is removed when all is done.
+) -> tuple[str, ...]:
+    """Do what is left of a session of a plan; the sessions that are left after it.
+
+    What Mileage put on the targets is removed when all is done.
 
     With `always_clean` it is removed when something failed, too, so that nothing is left to go on with.
     `accept_change`: a machine that changed since the study began is accepted. Raises as :func:`run`.
     """
     keep_traces(resolved, folder)
-    shared: list[Target] = []
+    shared: dict[str, Target] = {}
 
-    def open_one() -> Target:
-        if shared:
-            return shared[0]
+    def open_one(setting: Setting) -> Target:
+        if setting.target in shared:
+            return shared[setting.target]
         keep = resolved.study.state.start == "kept"
-        opened = open_target(resolved.target, plan_hash=resolved.hash, destroy=destroy, keep=keep)
+        opened = open_target(setting.target, plan_hash=resolved.hash, destroy=destroy, keep=keep)
         if not opened.is_virtual:
-            shared.append(opened)
+            shared[setting.target] = opened
         return opened
 
-    done = always_clean
+    done = False
     try:
-        execute_study(
+        left = execute_study(
             resolved,
             folder,
             open_one,
             tell,
             command=command,
+            session=session,
             rules=_rules(resolved.study),
             accept_change=accept_change,
         )
-        done = True
+        done = not left
+        return left
     finally:
-        for opened in shared:
-            if done:
+        for opened in shared.values():
+            if done or always_clean:
                 opened.cleanup()
             opened.close()
 

@@ -6,14 +6,14 @@ The command line and the public functions of `mileage` are thin faces of this mo
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import msgspec
 
-from mileage.doing import check_built, do, facts_of, traces_of
+from mileage.doing import check_built, do, facts_of_all, traces_of
 from mileage.errors import MileageError, Refused
 from mileage.execute import Progress, Silent, cycles_at_once, unfinished_lines
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
@@ -28,8 +28,10 @@ from mileage.plan import (
     parse_study,
     resolve,
 )
+from mileage.plan.factors import kind_of
 from mileage.record import StudyFolder, left_out, sample_rows, write_tables
 from mileage.report import StudyView
+from mileage.sessions import session_now
 
 DEFAULT_STUDY = "degradation"
 
@@ -64,11 +66,24 @@ def plan(
         Refused: the study, the target or the two together are not possible; one line says why and what to do.
     """
     wanted = _read_study(study or DEFAULT_STUDY)
-    where = target or wanted.target
-    facts = facts_of(where, destroy, keep=wanted.state.start == "kept")
+    if target is not None:
+        wanted = _on_target(wanted, target)
+    facts = facts_of_all(wanted, destroy)
     named = Path(study) if study is not None and study not in builtin_names() else None
     traces = traces_of(wanted, named.parent if named else None)
-    return check_built(resolve(wanted, facts, quick=quick, target=where, seed=seed, traces=traces))
+    first, *rest = facts
+    others = {name: facts[name] for name in rest}
+    return check_built(resolve(wanted, facts[first], quick=quick, seed=seed, traces=traces, others=others))
+
+
+def _on_target(study: Study, target: str) -> Study:
+    """The study with another target than its own. Raises Refused when a factor names its targets."""
+    for name, factor in study.factor.items():
+        if kind_of(name, factor) == "target":
+            raise Refused(
+                f"--target {target}: factor.{name} of {study.name} names its targets; leave --target out"
+            )
+    return msgspec.structs.replace(study, target=target)
 
 
 def run(
@@ -79,11 +94,13 @@ def run(
     out: Path | str | None = None,
     seed: int | None = None,
     destroy: str | None = None,
+    labels: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     accept_change: bool = False,
 ) -> StudyResult:
     """Run a study to its end and write its report; goes on where `out` (or `study`) is an unfinished study folder.
 
+    `labels`: at which level of each label of the study this machine is now; only the runs of those levels are done.
     `accept_change`: goes on although kernel, firmware, scheduler, mount or memory changed; the journal tells.
 
     Raises:
@@ -91,20 +108,25 @@ def run(
         RunFailed: a run failed; calling this again on the folder goes on.
     """
     tell = progress or Silent()
-    folder, resolved = _folder_and_plan(study, target, quick, out, seed, destroy)
+    folder, resolved = _folder_and_plan(study, target, quick, out, seed, destroy, labels or {})
     tell.note(f"study folder: {folder.path}")
+    session = session_now(resolved, labels or {})
+    here = shlex.quote(str(folder.path))
     try:
-        do(
+        left = do(
             resolved,
             folder,
             destroy,
             tell,
             command=_command(study, resolved, quick),
+            session=session,
             accept_change=accept_change,
         )
     except MileageError as error:
-        tell.note(f"to go on: mileage run {shlex.quote(str(folder.path))}")
+        tell.note(f"to go on: mileage run {here}{_label_options(session)}")
         raise error
+    for other in left:
+        tell.note(f"left at {other}: mileage run {here}{_label_options(other)}")
     result = StudyResult(folder, resolved)
     result.write_report()
     return result
@@ -126,17 +148,16 @@ def time_left(study: str) -> tuple[float, int, int] | None:
     return (0.0 if finished else remaining_s(resolved, spent_s(content), lanes=lanes)), done, needed
 
 
+def _label_options(session: str) -> str:
+    return "".join(f" --label {shlex.quote(part)}" for part in session.split(", ") if part)
+
+
 def _command(study: str | None, resolved: Plan, quick: bool) -> str:
     """The command that repeats a new study."""
-    parts = [
-        "mileage",
-        "run",
-        study or DEFAULT_STUDY,
-        "--target",
-        resolved.target,
-        "--seed",
-        str(resolved.study.seed),
-    ]
+    parts = ["mileage", "run", study or DEFAULT_STUDY]
+    if not any(kind_of(name, factor) == "target" for name, factor in resolved.study.factor.items()):
+        parts += ["--target", resolved.target]
+    parts += ["--seed", str(resolved.study.seed)]
     return shlex.join(parts + (["--quick"] if quick else []))
 
 
@@ -147,6 +168,7 @@ def _folder_and_plan(
     out: Path | str | None,
     seed: int | None,
     destroy: str | None,
+    labels: Mapping[str, str],
 ) -> tuple[StudyFolder, Plan]:
     """The folder to work in and its plan: an unfinished study's own, or a new one."""
     given = Path(out) if out is not None else None
@@ -155,6 +177,7 @@ def _folder_and_plan(
         unfinished = str(given)
     if unfinished is None:
         resolved = plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
+        session_now(resolved, labels)
         path = given or _fresh_path(resolved.study.name)
         return StudyFolder.create(path, resolved.to_toml(), resolved.to_json().encode()), resolved
     folder = StudyFolder.open(Path(unfinished))
@@ -204,9 +227,7 @@ class StudyResult:
 
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
-        study = self.plan.study
-        if study.baseline is None or study.candidate is None:
-            raise Refused(f"{study.name} measures fewer than two stages: there is nothing to compare")
+        from mileage.comparing import comparison_of
         from mileage.view import audits
 
         content = self.folder.content()
@@ -214,22 +235,15 @@ class StudyResult:
         missing = needed - len(content.of_kind("run"))
         vetoes = [f"{missing} of {needed} runs are missing"] if missing else []
         vetoes += unfinished_lines(content)
-        vetoes += [
-            found.veto for found in audits(self.plan, content.of_kind("run")) if found.veto is not None
-        ]
-        return compare_stages(
-            self.samples(),
-            baseline=study.baseline,
-            candidate=study.candidate,
-            relevance=msgspec.structs.asdict(study.compare.relevance),
-            vetoes=vetoes,
-        )
+        vetoes += [found.veto for found in audits(self.plan, content.runs()) if found.veto is not None]
+        return comparison_of(self.plan, self.samples(), vetoes)
 
     def view(self) -> StudyView:
         """What the report shows."""
+        from mileage.comparing import aa_audit
         from mileage.view import study_view
 
-        return study_view(self.plan, self.folder, self.comparison())
+        return study_view(self.plan, self.folder, self.comparison(), aa_audit(self.plan, self.samples()))
 
     @property
     def compares(self) -> bool:

@@ -7,7 +7,7 @@ sentence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mileage.plan import Plan
@@ -27,7 +27,7 @@ def load_notes(resolved: Plan, content: JournalContent) -> list[str]:
     return _sentences(rates, [entry for entry in runs_of(content) if entry["cell"] in rates]) if rates else []
 
 
-def _sentences(rates: Mapping[str, float], entries: list[dict[str, Any]]) -> list[str]:
+def _sentences(rates: Mapping[str, float], entries: Sequence[dict[str, Any]]) -> list[str]:
     # Beside the numbers only an open loop needs.
     from mileage.judge.overload import INTERVALS_MIN, knee, overload
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -44,10 +45,10 @@ def measured_page(plan: Plan, folder: StudyFolder) -> MeasuredPage:
     )
 
 
-def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> StudyView:
-    """Collect what the report shows of a study folder."""
+def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison, aa: Audit | None = None) -> StudyView:
+    """Collect what the report shows of a study folder. `aa` is the audit of the baseline measured twice."""
     content = folder.content()
-    runs = sorted(content.of_kind("run"), key=lambda entry: int(entry["run"]))
+    runs = content.runs()
     failed = content.of_kind("failed")
     saved = dict(folder.environments())
     order = dict.fromkeys(stage_name(run) for run in plan.runs)
@@ -66,7 +67,7 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison) -> Study
         torture=_traces(runs),
         environments=environments,
         environment_changes=list(dict.fromkeys(changes)),
-        trust=_trust(plan, content, changes, comparison),
+        trust=_trust(plan, content, changes, comparison, aa),
         shapes=_shapes(runs),
         notes=_notes(runs),
         runs_total=len(plan.runs) - left_out(content),
@@ -94,7 +95,7 @@ def _identity(
     return known
 
 
-def _traces(runs: list[dict[str, Any]]) -> list[TortureTrace]:
+def _traces(runs: Sequence[dict[str, Any]]) -> list[TortureTrace]:
     """Rate and write amplification per interval over the bytes written, one trace per cycle."""
     traces: dict[int, TortureTrace] = {}
     for entry in runs:
@@ -133,9 +134,13 @@ def _extend(trace: TortureTrace, series: dict[str, Any]) -> None:
 
 
 def _trust(
-    plan: Plan, content: JournalContent, changes: list[str], comparison: Comparison
+    plan: Plan,
+    content: JournalContent,
+    changes: list[str],
+    comparison: Comparison,
+    aa: Audit | None,
 ) -> list[TrustLamp]:
-    runs = content.of_kind("run")
+    runs = content.runs()
     failed = len(content.of_kind("failed"))
     needed = len(plan.runs) - left_out(content)
     missing = needed - len(runs)
@@ -154,12 +159,14 @@ def _trust(
         ),
     ]
     lamps += [*_audit_lamps(plan, runs), _steady_lamp(runs)]
+    if aa is not None:
+        lamps.append(TrustLamp(aa.name, aa.state, aa.text))
     state: LampState = "bad" if changes else "ok"
     lamps.append(TrustLamp("environment", state, f"{len(changes)} changes" if changes else "unchanged"))
     return lamps
 
 
-def _steady_lamp(runs: list[dict[str, Any]]) -> TrustLamp:
+def _steady_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
     """Whether the torture had arrived where it was going when it ended: the last half of each cycle's last run."""
     last = {int(entry["cycle"]): entry for entry in runs if entry["role"] == "torture"}
     found = []
@@ -178,7 +185,7 @@ def _steady_lamp(runs: list[dict[str, Any]]) -> TrustLamp:
     return TrustLamp("steady state", state, told)
 
 
-def _audit_lamps(plan: Plan, runs: list[dict[str, Any]]) -> list[TrustLamp]:
+def _audit_lamps(plan: Plan, runs: Sequence[dict[str, Any]]) -> list[TrustLamp]:
     found = {entry.name: TrustLamp(entry.name, entry.state, entry.text) for entry in audits(plan, runs)}
     if plan.facts.virtual:
         found["memory"] = TrustLamp("memory", "ok", "simulated drive: nothing is served from memory")
@@ -186,7 +193,7 @@ def _audit_lamps(plan: Plan, runs: list[dict[str, Any]]) -> list[TrustLamp]:
     return list(found.values())
 
 
-def audits(plan: Plan, runs: list[dict[str, Any]]) -> tuple[Audit, ...]:
+def audits(plan: Plan, runs: Sequence[dict[str, Any]]) -> tuple[Audit, ...]:
     """The audits of a study's measured runs, from their journal entries."""
     workloads = {run.index: run.workload for run in plan.runs}
     facts = [
@@ -213,7 +220,7 @@ def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:
     )
 
 
-def _notes(runs: list[dict[str, Any]]) -> list[str]:
+def _notes(runs: Sequence[dict[str, Any]]) -> list[str]:
     """Of all measured runs the one whose latencies hide most, in a sentence; none if none hides anything."""
     told: list[tuple[float, str]] = []
     for entry in runs:
@@ -245,7 +252,7 @@ def _p99_ns(histogram: dict[str, Any] | None) -> float | None:
     return _core.latency_quantile_ns(msgspec.json.encode(histogram).decode(), 0.99)
 
 
-def _shapes(runs: list[dict[str, Any]]) -> list[RunShape]:
+def _shapes(runs: Sequence[dict[str, Any]]) -> list[RunShape]:
     """What happened inside each torture run, from its rate per interval."""
     shapes = []
     for entry in runs:

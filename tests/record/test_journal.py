@@ -25,7 +25,7 @@ def write(path: Path) -> bytes:
 def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
     write(tmp_path / "journal.jsonl")
     content = read_journal(tmp_path / "journal.jsonl")
-    assert content.entries == ENTRIES
+    assert list(content.entries) == ENTRIES
     assert content.torn_bytes == 0
 
 
@@ -37,13 +37,13 @@ def test_a_cut_at_every_byte_of_the_last_two_lines_loses_only_torn_lines(tmp_pat
         path.write_bytes(data[:cut])
         whole = sum(start <= cut for start in starts) - 1
         content = read_journal(path)
-        assert content.entries == ENTRIES[:whole], f"cut at byte {cut}"
+        assert list(content.entries) == ENTRIES[:whole], f"cut at byte {cut}"
         assert content.torn_bytes == cut - starts[whole]
         journal = Journal(path)
         assert journal.torn_bytes == content.torn_bytes
         journal.append({"kind": "end"})
         journal.close()
-        assert read_journal(path).entries == [*ENTRIES[:whole], {"kind": "end"}], f"cut at byte {cut}"
+        assert list(read_journal(path).entries) == [*ENTRIES[:whole], {"kind": "end"}], f"cut at byte {cut}"
 
 
 def test_damage_before_the_last_line_is_refused_by_line(tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_another_format_is_refused_by_number(tmp_path: Path) -> None:
 
 
 def test_a_missing_journal_is_empty(tmp_path: Path) -> None:
-    assert read_journal(tmp_path / "none").entries == []
+    assert list(read_journal(tmp_path / "none").entries) == []

@@ -23,6 +23,13 @@ import click
     is_flag=True,
     help="Go on although kernel, firmware, scheduler, mount or memory changed.",
 )
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="NAME=LEVEL",
+    help="Where this machine stands: --label kernel=6.1 measures the runs at that level.",
+)
 def command(
     study: str | None,
     target: str | None,
@@ -31,6 +38,7 @@ def command(
     seed: int | None,
     destroy: str | None,
     accept_change: bool,
+    labels: tuple[str, ...],
 ) -> None:
     """Run STUDY (a built-in study, a study file, or the folder of an
     unfinished study; default: degradation) and print the verdict.
@@ -51,8 +59,20 @@ def command(
             out=out,
             seed=seed,
             destroy=destroy,
+            labels=_labels(labels),
             progress=progress,
             accept_change=accept_change,
         )
     click.echo(result.text(width=80))
     click.echo(f"\nReport: {result.folder.report}")
+
+
+def _labels(texts: tuple[str, ...]) -> dict[str, str]:
+    """NAME=LEVEL pairs. Raises UsageError for a text without "=" and a name that is given twice."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, level = text.partition("=")
+        if not equals or not name or name in found:
+            raise click.UsageError(f"--label {text}: expected NAME=LEVEL, each name once")
+        found[name] = level
+    return found

@@ -1,13 +1,15 @@
 """One cycle: purge, then the stages in order; and how it goes on after a crash.
 
 A real target keeps its own state, so going on means skipping the runs that are in the journal. A virtual drive is
-rebuilt: from the state saved at the end of the last finished stage, then by repeating the finished runs of the stage
-that was cut off. A repeated run must give the record that the journal holds; if it does not, the study is void.
+rebuilt: from the state saved last (at the end of a stage, and now and then within a long one), then by repeating the
+finished runs that came after. A repeated run must give the record that the journal holds; if it does not, the study
+is void. Where a study has several targets, each is brought back by itself.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,16 +19,22 @@ from typing import Any
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.progress import Progress, stage_text
 from mileage.execute.record import Poll, empty_record
+from mileage.execute.reset import reset
 from mileage.execute.run import perform
 from mileage.execute.stopping import Stopping
 from mileage.execute.surroundings import Surroundings
 from mileage.execute.unfinished import gave_up, unfinished_arms
-from mileage.plan import Plan, PlannedRun
+from mileage.plan import Plan, PlannedRun, Setting
 from mileage.record import Journal, StudyFolder
 from mileage.record.journal import JournalContent
 from mileage.target import Target
 
-StageKey = tuple[int, str, str]
+StageKey = tuple[str, int, str, str]
+
+#: A long stage on virtual drives saves them every so many seconds, and no more often than each 20th second would be
+#: spent on saving: what a crash loses is time only, since the runs after it are repeated.
+_POINT_S = 15.0
+_POINT_COST = 20.0
 
 
 @dataclass
@@ -44,17 +52,23 @@ class Shared:
 
 
 def stage_key(run: PlannedRun) -> StageKey:
-    """What names a stage: cycle, arm and the stage's own name."""
-    return (run.cycle, run.arm, run.stage)
+    """What names a stage: session, cycle, arm and the stage's own name."""
+    return (run.session, run.cycle, run.arm, run.stage)
 
 
 def stage_name(run: PlannedRun) -> str:
     """Under which name a stage's environment is kept."""
-    return f"cycle-{run.cycle}-{run.arm}-{run.stage}"
+    return f"{_file_words(run.session)}cycle-{run.cycle}-{run.arm}-{run.stage}"
 
 
-def _owner(run: PlannedRun) -> str:
-    return f"{run.cycle}-{run.arm}"
+def _file_words(session: str) -> str:
+    """A session as the beginning of a file's name; empty without labels."""
+    return "".join(c if c.isalnum() or c in "._" else "-" for c in session) + "-" if session else ""
+
+
+def _owner(run: PlannedRun, instance: int) -> str:
+    """Whose saved states these are: one target of one arm of one cycle."""
+    return f"{_file_words(run.session)}{run.cycle}-{run.arm}" + (f"-{instance}" if instance else "")
 
 
 def _now() -> str:
@@ -68,15 +82,18 @@ class Cycle:
         """Look up what the journal already holds of this cycle."""
         self._shared = shared
         self._arms = [tuple(arm) for _, arm in groupby(runs, key=lambda run: run.arm)]
-        mine = {run.index for run in runs}
-        self._done = {int(e["run"]): e for e in shared.content.of_kind("run") if int(e["run"]) in mine}
+        self._done = _Known(shared.content, {run.index for run in runs})
         ended = shared.content.of_kind("stage")
-        self._ended: dict[StageKey, dict[str, Any]] = {(e["cycle"], e["arm"], e["stage"]): e for e in ended}
+        self._ended = {_entry_key(entry): entry for entry in ended}
+        self._points = {_entry_key(entry): entry for entry in shared.content.of_kind("point")}
         self._unfinished = unfinished_arms(shared.content)
+        self._targets: dict[int, Target] = {}
+        self._saved_s = 0.0
+        self._saving_s = 0.0
         self._now = runs[0]
         self._broken: RunFailed | None = None
 
-    def run(self, open_target: Callable[[], Target]) -> None:
+    def run(self, open_target: Callable[[Setting], Target]) -> None:
         """Do what is left of this cycle.
 
         Raises:
@@ -86,27 +103,54 @@ class Cycle:
             stages = [tuple(stage) for _, stage in groupby(arm, key=lambda run: run.stage)]
             if all(stage_key(stage[0]) in self._ended for stage in stages):
                 continue
-            if (arm[0].cycle, arm[0].arm) in self._unfinished:
+            if (arm[0].session, arm[0].cycle, arm[0].arm) in self._unfinished:
                 continue
             self._now = arm[0]
             try:
-                self._run_arm(open_target(), stages)
+                self._open(arm, open_target)
+                self._run_arm(stages)
             except RunFailed as failure:
                 self._give_up(failure, arm)
 
-    def _run_arm(self, target: Target, stages: list[tuple[PlannedRun, ...]]) -> None:
+    def _open(self, arm: tuple[PlannedRun, ...], open_target: Callable[[Setting], Target]) -> None:
+        self._targets = {}
+        for run in arm:
+            setting = self._shared.plan.setting_of(run)
+            if setting.instance not in self._targets:
+                self._targets[setting.instance] = open_target(setting)
+
+    def _run_arm(self, stages: list[tuple[PlannedRun, ...]]) -> None:
         shared = self._shared
-        first = self._restore(target, stages)
+        first, after = self._restore(stages)
+        self._saved_s = time.monotonic()
         for number, stage in enumerate(stages):
             if number < first:
                 continue
             shared.progress.stage(stage_text(stage[0], shared.plan.study.cycles))
-            shared.surroundings.before(target, stage_name(stage[0]), stage[0].session)
+            for place in self._places(stage[0]):
+                shared.surroundings.before(*place)
             for run in stage:
-                if shared.stopping.wanted(run, self._done):
-                    self._run_one(target, run)
-            shared.surroundings.after(target, stage_name(stage[0]), stage[0].session)
-            self._end_stage(target, stages, number)
+                if run.index < after:
+                    if run.index in self._done:
+                        shared.stopping.note(run, self._done.entry(run.index))
+                elif shared.stopping.wanted(run, self._done):
+                    self._run_one(self._target(run), run)
+                    self._maybe_save(run, stage)
+            for place in self._places(stage[0]):
+                shared.surroundings.after(*place)
+            self._end_stage(stages, number)
+
+    def _target(self, run: PlannedRun) -> Target:
+        return self._targets[self._shared.plan.setting_of(run).instance]
+
+    def _places(self, run: PlannedRun) -> list[tuple[Target, str, str]]:
+        """Each target, with the names under which the environment of a stage and of a session is kept for it."""
+        stage, first = stage_name(run), min(self._targets)
+        found = []
+        for number, target in self._targets.items():
+            which = "" if number == first else f"-target-{number}"
+            found.append((target, stage + which, run.session + which))
+        return found
 
     def _give_up(self, failure: RunFailed, arm: tuple[PlannedRun, ...]) -> None:
         """A device that fails ends its arm as DNF, where the study takes that for a result; else all ends here."""
@@ -127,7 +171,7 @@ class Cycle:
         open_stages = [other for other in arm if stage_key(other) not in self._ended]
         left_out = sum(other.index not in self._done for other in open_stages)
         entry = {
-            **_entry(run, _now(), failure.record or empty_record(0)),
+            **_entry(run, _now(), failure.record or empty_record(0), shared.plan.setting_of(run)),
             "kind": "dnf",
             "cause": failure.cause,
             "message": str(failure),
@@ -136,28 +180,51 @@ class Cycle:
         shared.journal.append(entry)
         shared.progress.note(f"DNF: cycle {run.cycle}, {run.arm} arm, stage {run.stage}: {failure}")
 
-    def _restore(self, target: Target, stages: list[tuple[PlannedRun, ...]]) -> int:
-        """Bring the target to where the arm was cut off; the number of the stage to go on with."""
+    def _restore(self, stages: list[tuple[PlannedRun, ...]]) -> tuple[int, int]:
+        """Bring the targets to where the arm was cut off: the stage to go on with, and its first run."""
         finished = 0
         while finished < len(stages) and stage_key(stages[finished][0]) in self._ended:
             finished += 1
-        if not target.is_virtual:
-            kept = target.path is not None and target.path.exists()
-            target.prepare(self._shared.plan.allocated_bytes, self._shared.plan.files)
-            done = [run for stage in stages for run in stage if run.index in self._done]
-            if not done:
-                target.purge()
-            elif not kept:
-                self._write_again(target, done)
-            return finished
-        target.purge()
+        virtual = {number: target for number, target in self._targets.items() if target.is_virtual}
+        for number, target in self._targets.items():
+            if number not in virtual:
+                self._restore_real(number, target, stages)
+        if not virtual:
+            return finished, 0
+        for target in virtual.values():
+            target.purge()
+        point = self._points.get(stage_key(stages[finished][0])) if finished < len(stages) else None
+        if point is not None and self._load(virtual, point, stages[0][0]):
+            return finished, int(point["run"])
         for number in range(finished, 0, -1):
-            name = self._ended[stage_key(stages[number - 1][0])]["state"]
-            state = self._shared.folder.load_state(_owner(stages[0][0]), name) if name else None
-            if state is not None:
-                target.restore(state)  # type: ignore[attr-defined]
-                return number
-        return 0
+            if self._load(virtual, self._ended[stage_key(stages[number - 1][0])], stages[0][0]):
+                return number, 0
+        return 0, 0
+
+    def _restore_real(self, number: int, target: Target, stages: list[tuple[PlannedRun, ...]]) -> None:
+        plan = self._shared.plan
+        kept = target.path is not None and target.path.exists()
+        target.prepare(plan.allocated_bytes, plan.files)
+        mine = [run for stage in stages for run in stage if plan.setting_of(run).instance == number]
+        done = [run for run in mine if run.index in self._done]
+        if not done:
+            target.purge()
+        elif not kept:
+            self._write_again(target, done)
+
+    def _load(self, targets: dict[int, Target], entry: dict[str, Any], first: PlannedRun) -> bool:
+        """Put drives back into the states that a stage or a point saved; false when one of them is gone."""
+        names = entry.get("states") or {"0": entry["state"]}
+        states = {}
+        for number in targets:
+            name = names.get(str(number))
+            state = self._shared.folder.load_state(_owner(first, number), name) if name else None
+            if state is None:
+                return False
+            states[number] = state
+        for number, target in targets.items():
+            target.restore(states[number])  # type: ignore[attr-defined]
+        return True
 
     def _write_again(self, target: Target, done: list[PlannedRun]) -> None:
         """The work file is gone, and with it what was written: prepare and torture are done again, unjournalled."""
@@ -167,19 +234,21 @@ class Cycle:
                 self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
 
     def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> dict[str, Any]:
+        if run.role == "reset":
+            return reset(target, run.cell)
         idle_ns = self._idle_ns(run)
         return perform(target, run, idle_ns=idle_ns, poll=poll, kept=self._shared.folder)
 
     def _idle_ns(self, run: PlannedRun) -> int:
         """How long an idle run rests: as planned, or as long as the torture run that it mirrors lasted."""
         if run.mirrors is not None:
-            return int(self._done[run.mirrors]["record"]["durable_ns"])
+            return int(self._done.entry(run.mirrors)["record"]["durable_ns"])
         return run.idle_ns or 0
 
     def _run_one(self, target: Target, run: PlannedRun) -> None:
         shared = self._shared
         self._now = run
-        known = self._done.get(run.index)
+        known = self._done.entry(run.index) if run.index in self._done else None
         if known is not None:
             shared.stopping.note(run, known)
             if not target.is_virtual:
@@ -212,45 +281,104 @@ class Cycle:
                 )
             return
         shared.progress.advance(record["bytes_read"] + record["bytes_written"] - told)
-        entry = _entry(run, started, record)
+        entry = _entry(run, started, record, shared.plan.setting_of(run))
         shared.journal.append(entry)
-        self._done[run.index] = entry
+        self._done.add(run, entry)
         shared.stopping.note(run, entry)
 
-    def _end_stage(self, target: Target, stages: list[tuple[PlannedRun, ...]], number: int) -> None:
-        """Journal the end of a stage, with the drive's state where there is one, and drop the state before it."""
+    def _maybe_save(self, run: PlannedRun, stage: tuple[PlannedRun, ...]) -> None:
+        """In a long stage, save the virtual drives after a run that is new, so that a crash repeats little."""
+        waited_s = time.monotonic() - self._saved_s
+        if run is stage[-1] or waited_s < max(_POINT_S, _POINT_COST * self._saving_s):
+            return
+        if not all(target.is_virtual for target in self._targets.values()):
+            return
+        started_s = time.monotonic()
+        states = self._save(run, keep=True)
+        entry = {"kind": "point", **_key_fields(run), "run": run.index + 1, "states": states, "at": _now()}
+        self._shared.journal.append(entry)
+        self._forget(run, states)
+        self._saved_s = time.monotonic()
+        self._saving_s = self._saved_s - started_s
+
+    def _save(self, run: PlannedRun, *, keep: bool) -> dict[str, str]:
+        """The hashes of the states of all virtual drives, by instance."""
+        folder = self._shared.folder
+        return {
+            str(number): folder.save_state(_owner(run, number), target.save(), keep=keep)  # type: ignore[attr-defined]
+            for number, target in self._targets.items()
+            if target.is_virtual
+        }
+
+    def _forget(self, run: PlannedRun, but: dict[str, str]) -> None:
+        for number in self._targets:
+            self._shared.folder.forget_states(_owner(run, number), but=but.get(str(number)))
+
+    def _end_stage(self, stages: list[tuple[PlannedRun, ...]], number: int) -> None:
+        """Journal the end of a stage, with the drives' states where there are any, and drop those before it."""
         shared = self._shared
-        key = stage_key(stages[number][0])
+        run = stages[number][0]
+        key = stage_key(run)
         if key in self._ended:
             return
-        state = None
-        owner = _owner(stages[number][0])
         last = number + 1 == len(stages)
-        if target.is_virtual:
-            state = shared.folder.save_state(owner, target.save(), keep=not last)  # type: ignore[attr-defined]
+        states = self._save(run, keep=not last)
         entry = {
             "kind": "stage",
-            "cycle": key[0],
-            "arm": key[1],
-            "stage": key[2],
-            "state": state,
+            **_key_fields(run),
+            "state": states.get("0"),
+            "states": states,
             "left_out": sum(run.index not in self._done for run in stages[number]),
             "at": _now(),
         }
         shared.journal.append(entry)
         self._ended[key] = entry
-        shared.folder.forget_states(owner, but=None if last else state)
+        self._forget(run, {} if last else states)
+        self._saved_s = time.monotonic()
 
 
-def _entry(run: PlannedRun, started: str, record: dict[str, Any]) -> dict[str, Any]:
+class _Known:
+    """The finished runs of a cycle: which they are, and where each can be read again."""
+
+    def __init__(self, content: JournalContent, mine: set[int]) -> None:
+        self._entries = content.entries
+        heads = enumerate(content.heads)
+        self._places = {head.run: at for at, head in heads if head.kind == "run" and head.run in mine}
+        self._tortures: dict[int, dict[str, Any]] = {}
+        self._new: set[int] = set()
+
+    def __contains__(self, index: object) -> bool:
+        return index in self._places or index in self._new
+
+    def entry(self, index: int) -> dict[str, Any]:
+        """The journal's entry of a run that an earlier process did, or of a torture that this one did."""
+        if index in self._places:
+            return self._entries[self._places[index]]
+        return self._tortures[index]
+
+    def add(self, run: PlannedRun, entry: dict[str, Any]) -> None:
+        """A run that was done now; of a torture the record is kept, since a sham may idle for as long."""
+        self._new.add(run.index)
+        if run.role == "torture":
+            self._tortures[run.index] = entry
+
+
+def _key_fields(run: PlannedRun) -> dict[str, Any]:
+    return {"session": run.session, "cycle": run.cycle, "arm": run.arm, "stage": run.stage}
+
+
+def _entry_key(entry: dict[str, Any]) -> StageKey:
+    return (str(entry.get("session", "")), int(entry["cycle"]), str(entry["arm"]), str(entry["stage"]))
+
+
+def _entry(run: PlannedRun, started: str, record: dict[str, Any], setting: Setting) -> dict[str, Any]:
     identity = {
-        "cycle": run.cycle,
-        "arm": run.arm,
-        "stage": run.stage,
+        **_key_fields(run),
         "role": run.role,
         "block": run.block,
         "measure": run.measure,
         "cell": run.cell,
+        "levels": setting.levels,
         "metrics": run.metrics,
         "seed": run.seed,
     }

@@ -10,7 +10,7 @@ What it refuses: judging. The rules are given to it; they see values, never a di
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple, Protocol
 
 from mileage.plan import Plan, PlannedRun
@@ -115,7 +115,7 @@ class Stopping:
                 values.setdefault(cell, {})[number] = value
             self._bytes[key] = self._bytes.get(key, 0) + int(entry["record"]["bytes_written"])
 
-    def wanted(self, run: PlannedRun, done: Collection[int]) -> bool:
+    def wanted(self, run: PlannedRun, done: Container[int]) -> bool:
         """Whether a run of the plan is needed. `done` are the runs of this cycle that are finished."""
         if run.mirrors is not None:
             return run.mirrors in done

@@ -16,12 +16,13 @@ from mileage.execute.cycle import Cycle, Shared
 from mileage.execute.progress import Progress
 from mileage.execute.stopping import Rules, Stopping
 from mileage.execute.surroundings import Surroundings
-from mileage.plan import Plan, PlannedRun
+from mileage.plan import Plan, PlannedRun, Setting
 from mileage.record import FORMAT, Journal, StudyFolder
 from mileage.target import Target
 
-#: Opens the target of one cycle; real targets are opened once and shared, since their cycles follow each other.
-OpenTarget = Callable[[], Target]
+#: Opens the target of a setting for one cycle; real targets are opened once and shared, since their cycles follow each
+#: other.
+OpenTarget = Callable[[Setting], Target]
 
 
 def planned_bytes(run: PlannedRun) -> int:
@@ -41,13 +42,15 @@ def execute_study(
     progress: Progress,
     *,
     command: str,
+    session: str = "",
     rules: Rules | None = None,
     accept_change: bool = False,
-) -> None:
-    """Do every run of the plan that the journal does not hold yet; each exactly once.
+) -> tuple[str, ...]:
+    """Do every run of a session that the journal does not hold yet, each exactly once; the sessions that are left.
 
-    `command` is what repeats the study; a new journal keeps it. `rules` end repetition where the plan asks for that.
-    `accept_change`: the machine as it is now is the study's own from here on.
+    `command` is what repeats the study; a new journal keeps it. `session` is one of the plan's: the labels at which
+    this machine is now. `rules` end repetition where the plan asks for that. `accept_change`: the machine as it is now
+    is the study's own from here on.
 
     Raises:
         RunFailed: a run failed; what finished before it is kept, and calling this again goes on.
@@ -60,11 +63,11 @@ def execute_study(
         if content.torn_bytes:
             progress.note(f"dropped {content.torn_bytes} bytes of a torn last line of {folder.journal.name}")
         if content.of_kind("end"):
-            return
+            return ()
         journal = Journal(folder.journal)
         try:
             if not content.entries:
-                started = datetime.now(UTC).isoformat(timespec="seconds")
+                started = _now()
                 head = {
                     "kind": "study",
                     "format": FORMAT,
@@ -73,21 +76,27 @@ def execute_study(
                     "command": command,
                 }
                 journal.append({**head, "started": started})
-            done = {int(entry["run"]) for entry in content.of_kind("run")}
-            total = sum(planned_bytes(run) for run in plan.runs)
-            progress.start(total, sum(planned_bytes(run) for run in plan.runs if run.index in done))
+            done = {head.run for head in content.heads if head.kind == "run"}
+            mine = [run for run in plan.runs if run.session == session]
+            moved = [(planned_bytes(run), run.index in done) for run in mine]
+            progress.start(sum(size for size, _ in moved), sum(size for size, known in moved if known))
             surroundings = Surroundings(
                 folder, journal, marks=plan.study.state.on_change == "mark", tell=progress.note
             )
             if accept_change:
-                for session in dict.fromkeys(run.session for run in plan.runs):
-                    surroundings.accept(open_target, session)
+                surroundings.accept(lambda: open_target(plan.setting_of(mine[0])), session)
             stopping = Stopping(plan, journal, content, rules, progress.note)
             shared = Shared(
                 plan, folder, journal, content, progress, threading.Event(), stopping, surroundings
             )
-            _run_cycles(shared, open_target)
-            journal.append({"kind": "end", "finished": datetime.now(UTC).isoformat(timespec="seconds")})
+            _run_cycles(shared, mine, open_target)
+            if session:
+                journal.append({"kind": "session", "session": session, "finished": _now()})
+            finished = {str(entry["session"]) for entry in content.of_kind("session")} | {session}
+            left = tuple(name for name in plan.sessions if name not in finished)
+            if not left:
+                journal.append({"kind": "end", "finished": _now()})
+            return left
         finally:
             journal.close()
     finally:
@@ -96,11 +105,15 @@ def execute_study(
 
 def cycles_at_once(plan: Plan) -> int:
     """How many cycles are done at the same time: on virtual drives one on each processor, elsewhere one."""
-    return min(plan.study.cycles, os.cpu_count() or 1) if plan.facts.virtual else 1
+    return min(plan.study.cycles, os.cpu_count() or 1) if plan.virtual else 1
 
 
-def _run_cycles(shared: Shared, open_target: OpenTarget) -> None:
-    cycles = [tuple(runs) for _, runs in groupby(shared.plan.runs, key=lambda run: run.cycle)]
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _run_cycles(shared: Shared, mine: list[PlannedRun], open_target: OpenTarget) -> None:
+    cycles = [tuple(runs) for _, runs in groupby(mine, key=lambda run: run.cycle)]
     workers = cycles_at_once(shared.plan)
     with ThreadPoolExecutor(workers, thread_name_prefix="cycle") as pool:
         futures = [pool.submit(Cycle(shared, runs).run, open_target) for runs in cycles]

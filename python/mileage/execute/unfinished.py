@@ -21,8 +21,8 @@ DEVICE_CAUSES: Final = frozenset(
 )
 """Kinds of failure of which the device itself is the cause."""
 
-Arm = tuple[int, str]
-"""Cycle and arm."""
+Arm = tuple[str, int, str]
+"""Session, cycle and arm."""
 
 
 def gave_up(failure: RunFailed) -> bool:
@@ -32,14 +32,18 @@ def gave_up(failure: RunFailed) -> bool:
 
 def unfinished_arms(content: JournalContent) -> dict[Arm, dict[str, Any]]:
     """The arms that ended as DNF, with their lines of the journal."""
-    return {(int(entry["cycle"]), str(entry["arm"])): entry for entry in content.of_kind("dnf")}
+    return {_arm(entry): entry for entry in content.of_kind("dnf")}
+
+
+def _arm(entry: dict[str, Any]) -> Arm:
+    return str(entry.get("session", "")), int(entry["cycle"]), str(entry["arm"])
 
 
 def unfinished_lines(content: JournalContent) -> list[str]:
     """Each DNF in a line: where it was, what happened, and how much had been written by then."""
     lines = []
-    for (cycle, arm), entry in unfinished_arms(content).items():
-        done = [run for run in content.of_kind("run") if (run["cycle"], run["arm"]) == (cycle, arm)]
+    for (session, cycle, arm), entry in unfinished_arms(content).items():
+        done = [run for run in content.of_kind("run") if _arm(run) == (session, cycle, arm)]
         written = sum(int(run["record"]["bytes_written"]) for run in (*done, entry))
         lines.append(
             f"DNF: the {arm} arm of cycle {cycle} did not finish: {entry['message']} (stage {entry['stage']}, "

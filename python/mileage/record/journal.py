@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import msgspec
 
@@ -20,17 +21,98 @@ from mileage.errors import Refused
 FORMAT = 1
 
 
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """What an entry says of itself without its record: enough to choose entries by. `run` is -1 where there is none."""
+
+    kind: str
+    run: int = -1
+    role: str = ""
+    session: str = ""
+    cycle: int = 0
+    arm: str = ""
+    stage: str = ""
+    cell: str = ""
+
+
+class Entries(Sequence[dict[str, Any]]):
+    """Entries of a journal on the disk, decoded one at a time, so that a long study needs little memory.
+
+    `heads` and `places` (offset and length in bytes) have one member for each entry.
+    """
+
+    def __init__(self, path: Path, heads: list[Head], places: list[tuple[int, int]]) -> None:
+        """Reads nothing yet."""
+        self._path = path
+        self.heads = heads
+        self._places = places
+
+    def where(self, wanted: Callable[[Head], bool]) -> Entries:
+        """Those whose head is wanted, in the same order."""
+        return self._at([at for at, head in enumerate(self.heads) if wanted(head)])
+
+    def by_run(self) -> Entries:
+        """The same entries ordered by their number in the plan."""
+        return self._at(sorted(range(len(self.heads)), key=lambda at: self.heads[at].run))
+
+    def grouped(self, key: Callable[[Head], Any]) -> dict[Any, Entries]:
+        """The entries of each key, in the order in which the keys come first."""
+        found: dict[Any, list[int]] = {}
+        for at, head in enumerate(self.heads):
+            found.setdefault(key(head), []).append(at)
+        return {name: self._at(picked) for name, picked in found.items()}
+
+    def _at(self, picked: list[int]) -> Entries:
+        heads = [self.heads[at] for at in picked]
+        return Entries(self._path, heads, [self._places[at] for at in picked])
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        if not self.heads:
+            return
+        with open(self._path, "rb") as file:
+            for offset, length in self._places:
+                if file.tell() != offset:
+                    file.seek(offset)
+                yield msgspec.json.decode(file.read(length))
+
+    @overload
+    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, at: slice) -> Entries: ...
+    def __getitem__(self, at: int | slice) -> dict[str, Any] | Entries:
+        if isinstance(at, slice):
+            return self._at(list(range(len(self))[at]))
+        return next(iter(self._at([range(len(self))[at]])))
+
+
 @dataclass(frozen=True)
 class JournalContent:
     """What a journal holds: its whole entries, where they end (bytes) and how much of a torn line follows (bytes)."""
 
-    entries: list[dict[str, Any]]
+    entries: Sequence[dict[str, Any]]
     whole_bytes: int
     torn_bytes: int
 
-    def of_kind(self, kind: str) -> list[dict[str, Any]]:
+    def of_kind(self, kind: str) -> Sequence[dict[str, Any]]:
         """The entries of one kind: `study`, `run`, `failed`, `dnf`, `look`, `stage`, `accepted`, `end` and others."""
+        if isinstance(self.entries, Entries):
+            return self.entries.where(lambda head: head.kind == kind)
         return [entry for entry in self.entries if entry["kind"] == kind]
+
+    @property
+    def heads(self) -> list[Head]:
+        """What each entry says of itself, in the journal's order."""
+        if isinstance(self.entries, Entries):
+            return self.entries.heads
+        return [msgspec.convert(entry, Head) for entry in self.entries]
+
+    def runs(self) -> Sequence[dict[str, Any]]:
+        """The finished runs, ordered by their number in the plan."""
+        if isinstance(self.entries, Entries):
+            return self.entries.where(lambda head: head.kind == "run").by_run()
+        return sorted(self.of_kind("run"), key=lambda entry: int(entry["run"]))
 
 
 def left_out(content: JournalContent) -> int:
@@ -40,33 +122,36 @@ def left_out(content: JournalContent) -> int:
 
 
 def read_journal(path: Path) -> JournalContent:
-    """Read a journal.
+    """Look through a journal; its entries stay on the disk until they are asked for.
 
     Raises:
         Refused: a line before the last one is damaged, or the format is not this version's.
     """
-    data = path.read_bytes() if path.exists() else b""
-    entries: list[dict[str, Any]] = []
+    heads: list[Head] = []
+    places: list[tuple[int, int]] = []
     start = 0
-    while start < len(data):
-        end = data.find(b"\n", start)
-        if end < 0:
-            break
-        try:
-            entry = msgspec.json.decode(data[start:end])
-        except msgspec.DecodeError as cause:
-            if data.find(b"\n", end + 1) < 0 and end + 1 == len(data):
+    size = path.stat().st_size if path.exists() else 0
+    decoder = msgspec.json.Decoder(Head)
+    with open(path if size else os.devnull, "rb") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
                 break
-            raise Refused(
-                f"{path}: line {len(entries) + 1} is damaged ({cause}) and is not the last; restore the file"
-            ) from cause
-        entries.append(entry)
-        start = end + 1
+            try:
+                heads.append(decoder.decode(line))
+            except msgspec.DecodeError as cause:
+                if start + len(line) >= size:
+                    break
+                raise Refused(
+                    f"{path}: line {len(heads) + 1} is damaged ({cause}) and is not the last; restore the file"
+                ) from cause
+            places.append((start, len(line)))
+            start += len(line)
+    entries = Entries(path, heads, places)
     if entries and entries[0].get("format") != FORMAT:
         raise Refused(
             f"{path}: format {entries[0].get('format')!r}, expected {FORMAT}; use the version of Mileage that wrote it"
         )
-    return JournalContent(entries, start, len(data) - start)
+    return JournalContent(entries, start, size - start)
 
 
 class Journal:

@@ -7,14 +7,13 @@ What it refuses: judging. A cell without a finished run is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from mileage.record.journal import JournalContent
-from mileage.record.tables import runs_of
+from mileage.record.journal import Entries, JournalContent
+from mileage.record.tables import each_test
 
 _QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
 
@@ -89,19 +88,33 @@ class MeasuredCell(msgspec.Struct, frozen=True):
 
 def measured_cells(content: JournalContent) -> list[MeasuredCell]:
     """Every measured cell of every stage of the torture arm, in the order in which they were first done."""
-    entries = [
-        entry for entry in runs_of(content) if entry["role"] == "measure" and entry["arm"] == "torture"
-    ]
-    order = {key: number for number, key in reversed(list(enumerate(_key(entry) for entry in entries)))}
-    entries.sort(key=lambda entry: (order[_key(entry)], int(entry["run"])))
     return [
-        _cell(stage, cell, [entry["record"] for entry in group])
-        for (stage, cell), group in groupby(entries, key=_key)
+        _cell(stage, cell, records)
+        for (stage, _), runs in _by_unit(content)
+        for cell, records in _by_test(runs).items()
     ]
 
 
-def _key(entry: dict[str, Any]) -> tuple[str, str]:
-    return str(entry["stage"]), str(entry["cell"])
+def _by_unit(content: JournalContent) -> list[tuple[tuple[str, str], Sequence[dict[str, Any]]]]:
+    """The measured runs of each stage and unit (a cell, or a set of tests), in order."""
+    runs = content.runs()
+    if isinstance(runs, Entries):
+        wanted = runs.where(lambda head: head.role == "measure" and head.arm == "torture")
+        return list(wanted.grouped(lambda head: (head.stage, head.cell)).items())
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for entry in runs:
+        if entry["role"] == "measure" and entry["arm"] == "torture":
+            found.setdefault((str(entry["stage"]), str(entry["cell"])), []).append(entry)
+    return list(found.items())
+
+
+def _by_test(runs: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The records of each test of a set of tests; of a cell, its own."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for entry in runs:
+        for one in each_test(entry):
+            found.setdefault(str(one["cell"]), []).append(one["record"])
+    return found
 
 
 def _cell(stage: str, cell: str, records: list[dict[str, Any]]) -> MeasuredCell:

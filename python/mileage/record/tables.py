@@ -7,9 +7,9 @@ on a virtual drive with one seed give the same bytes. Wall-clock times stay in t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -17,26 +17,55 @@ from mileage.record.journal import JournalContent
 
 Row = dict[str, Any]
 Measured = tuple[str, float | None, bool]
-_IDENTITY = ("run", "cycle", "arm", "stage", "role", "block", "measure", "cell")
-_IDENTITY_SQL = (
-    "run INTEGER, cycle INTEGER, arm VARCHAR, stage VARCHAR, role VARCHAR, block INTEGER, "
-    "measure VARCHAR, cell VARCHAR"
-)
-_SCHEMAS = {
-    "samples": f"{_IDENTITY_SQL}, metric VARCHAR, value DOUBLE, higher_is_better BOOLEAN",
-    "series": (
-        f"{_IDENTITY_SQL}, interval INTEGER, interval_ns BIGINT, bytes_read BIGINT, bytes_written BIGINT, "
-        "ops BIGINT, latency_sum_ns BIGINT, latency_p50_ns BIGINT, latency_p99_ns BIGINT, latency_max_ns BIGINT"
-    ),
-    "latency": f"{_IDENTITY_SQL}, direction VARCHAR, bucket INTEGER, count BIGINT",
-    "counters": f"{_IDENTITY_SQL}, counter VARCHAR, value BIGINT",
+_IDENTITY = {
+    "run": "INTEGER",
+    "cycle": "INTEGER",
+    "arm": "VARCHAR",
+    "stage": "VARCHAR",
+    "role": "VARCHAR",
+    "block": "INTEGER",
+    "measure": "VARCHAR",
+    "cell": "VARCHAR",
+    "levels": "MAP(VARCHAR, VARCHAR)",
 }
+_COUNTED = ("bytes_read", "bytes_written", "ops", "latency_sum_ns")
+_COUNTED_LATER = ("latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+"""Columns of a series that every record has, and those that records of earlier versions lack."""
 
 
-def runs_of(content: JournalContent) -> list[dict[str, Any]]:
+class _Table(NamedTuple):
+    """How a table is made: each line that is staged has the run's identity and `columns`, and `select` opens them."""
+
+    columns: dict[str, str]
+    select: str
+
+
+_TABLES = {
+    "samples": _Table(
+        {"metric": "VARCHAR", "value": "DOUBLE", "higher_is_better": "BOOLEAN"},
+        "metric, value, higher_is_better",
+    ),
+    "series": _Table(
+        {"interval_ns": "BIGINT", **dict.fromkeys((*_COUNTED, *_COUNTED_LATER), "BIGINT[]")},
+        "CAST(generate_subscripts(ops, 1) - 1 AS INTEGER) AS interval, interval_ns, "
+        + ", ".join(f"unnest({name}) AS {name}" for name in (*_COUNTED, *_COUNTED_LATER)),
+    ),
+    "latency": _Table(
+        {"direction": "VARCHAR", "buckets": "BIGINT[][]"},
+        "direction, CAST(unnest(buckets)[1] AS INTEGER) AS bucket, unnest(buckets)[2] AS count",
+    ),
+    "counters": _Table({"counter": "VARCHAR", "value": "BIGINT"}, "counter, value"),
+}
+_LINE_BYTES: Final = 16 << 20
+"""What a reader of lines makes room for at least."""
+TABLES = tuple(_TABLES)
+"""The tables of a study folder, each a Parquet file of that name."""
+
+
+def runs_of(content: JournalContent) -> Iterator[Row]:
     """The finished runs, ordered by their number in the plan; of a set of tests, each wanted test as a run."""
-    entries = sorted(content.of_kind("run"), key=lambda entry: int(entry["run"]))
-    return [one for entry in entries for one in each_test(entry)]
+    for entry in content.runs():
+        yield from each_test(entry)
 
 
 def each_test(entry: Row) -> list[Row]:
@@ -50,18 +79,17 @@ def each_test(entry: Row) -> list[Row]:
     ]
 
 
-def _identity(entry: dict[str, Any]) -> Row:
-    return {name: entry[name] for name in _IDENTITY}
+def _identity(entry: Row) -> Row:
+    return {name: entry.get(name, {}) if name == "levels" else entry[name] for name in _IDENTITY}
 
 
-def sample_rows(content: JournalContent) -> list[Row]:
+def sample_rows(content: JournalContent) -> Iterator[Row]:
     """One row per measured run and metric.
 
     `rate_bytes_per_s`: bytes over elapsed time. `ops_per_s`: operations over elapsed time. `latency_p99_ns`: the
     99th percentile in nanoseconds from the run's histogram, of the kind of operation that was done most; in the open
     loop from when operations were due.
     """
-    rows: list[Row] = []
     for entry in runs_of(content):
         record = entry["record"]
         elapsed_s = record["elapsed_ns"] / 1e9
@@ -69,8 +97,7 @@ def sample_rows(content: JournalContent) -> list[Row]:
             metric, value, higher_is_better = _METRICS[word](record, elapsed_s)
             if value is not None:
                 measured = {"metric": metric, "value": value, "higher_is_better": higher_is_better}
-                rows.append({**_identity(entry), **measured})
-    return rows
+                yield {**_identity(entry), **measured}
 
 
 def _throughput(record: Row, elapsed_s: float) -> Measured:
@@ -102,62 +129,72 @@ _METRICS: dict[str, Callable[[Row, float], Measured]] = {
 }
 
 
-#: Columns of a series that every record has, and those that records of earlier versions lack.
-_SERIES = ("bytes_read", "bytes_written", "ops", "latency_sum_ns")
-_SERIES_LATER = ("latency_p50_ns", "latency_p99_ns", "latency_max_ns")
-
-
-def _series_rows(content: JournalContent) -> Iterable[Row]:
-    """One row per run and interval. A latency is NULL where no operation completed, or where it was not kept."""
+def _series_rows(content: JournalContent) -> Iterator[Row]:
+    """One line per run. A latency is NULL where no operation completed, or where it was not kept."""
     for entry in runs_of(content):
         series = entry["record"]["series"]
-        for interval in range(len(series["ops"])):
-            values = {name: series[name][interval] for name in _SERIES}
-            kept = _SERIES_LATER if series["ops"][interval] else ()
-            values |= {name: series[name][interval] for name in kept if series.get(name)}
-            yield {**_identity(entry), "interval": interval, "interval_ns": series["interval_ns"], **values}
+        done = series["ops"]
+        if not done:
+            continue
+        values: Row = {name: series[name] for name in _COUNTED}
+        for name in _COUNTED_LATER:
+            kept = series.get(name) or [None] * len(done)
+            values[name] = [value if ops else None for value, ops in zip(kept, done, strict=True)]
+        yield {**_identity(entry), "interval_ns": series["interval_ns"], **values}
 
 
-def _latency_rows(content: JournalContent) -> Iterable[Row]:
+def _latency_rows(content: JournalContent) -> Iterator[Row]:
+    """One line per run and direction."""
     for entry in runs_of(content):
         for direction, histogram in sorted(entry["record"]["latency"].items()):
-            for bucket, count in histogram["buckets"]:
-                yield {**_identity(entry), "direction": direction, "bucket": bucket, "count": count}
+            if histogram["buckets"]:
+                yield {**_identity(entry), "direction": direction, "buckets": histogram["buckets"]}
 
 
-def _counter_rows(content: JournalContent) -> Iterable[Row]:
+def _counter_rows(content: JournalContent) -> Iterator[Row]:
     for entry in runs_of(content):
         for counter, value in sorted(entry["record"]["counters"].items()):
             yield {**_identity(entry), "counter": counter, "value": value}
 
 
-def write_tables(content: JournalContent, folder: Path) -> None:
+_ROWS: dict[str, Callable[[JournalContent], Iterator[Row]]] = {
+    "samples": sample_rows,
+    "series": _series_rows,
+    "latency": _latency_rows,
+    "counters": _counter_rows,
+}
+
+
+def write_tables(content: JournalContent, folder: Path, names: Sequence[str] = TABLES) -> None:
     """Write `samples`, `series`, `latency` and `counters` as Parquet into the study folder.
 
-    Each file appears whole or not at all.
+    Each file appears whole or not at all. Runs go through memory one at a time.
     """
     import duckdb
 
-    sources: dict[str, Iterable[Row]] = {
-        "samples": sample_rows(content),
-        "series": _series_rows(content),
-        "latency": _latency_rows(content),
-        "counters": _counter_rows(content),
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "threads": 1,
+        "memory_limit": "1GiB",
+        "temp_directory": str(folder / ".duckdb"),
     }
-    with duckdb.connect(config={"threads": 1}) as connection:
-        for name, rows in sources.items():
-            lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-            staged = folder / f".{name}.jsonl"
-            staged.write_bytes(lines)
-            connection.execute(f"CREATE TABLE {name} ({_SCHEMAS[name]})")
-            if lines:
-                columns = ", ".join(f"{c.split()[0]}: '{c.split()[1]}'" for c in _SCHEMAS[name].split(", "))
-                connection.execute(
-                    f"INSERT INTO {name} SELECT * FROM read_json(?, format='newline_delimited', "
-                    f"columns={{{columns}}}, maximum_object_size=16777216)",
-                    [str(staged)],
-                )
-            part = folder / f".{name}.parquet"
-            connection.table(name).write_parquet(str(part), compression="zstd")
+    with duckdb.connect(config=settings) as connection:
+        for name in names:
+            staged, part = folder / f".{name}.jsonl", folder / f".{name}.parquet"
+            longest = _LINE_BYTES
+            with open(staged, "wb") as lines:
+                for row in _ROWS[name](content):
+                    longest = max(longest, lines.write(msgspec.json.encode(row) + b"\n"))
+            table = _TABLES[name]
+            columns = ", ".join(f"{key}: '{kind}'" for key, kind in (_IDENTITY | table.columns).items())
+            connection.execute(
+                f"COPY (SELECT {', '.join(_IDENTITY)}, {table.select} FROM read_json({_text(staged)}, "
+                f"format='newline_delimited', columns={{{columns}}}, maximum_object_size={longest})) "
+                f"TO {_text(part)} (FORMAT parquet, COMPRESSION zstd)"
+            )
             os.replace(part, folder / f"{name}.parquet")
             staged.unlink()
+
+
+def _text(path: Path) -> str:
+    """A path as SQL has texts."""
+    return "'" + str(path).replace("'", "''") + "'"

@@ -14,10 +14,14 @@ from collections.abc import Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
 from mileage.errors import Refused
+from mileage.plan.writing import toml_value
 
 PROFILE_SUFFIX = ".toml"
+CHANGE = ","
+"""Parts the name of a drive from the changes of its figures, and these from each other."""
 PROFILE_BYTES_MAX = 1 << 20
 
 
@@ -41,14 +45,23 @@ def drive_names(folder: Traversable | None = None) -> tuple[str, ...]:
 
 def is_profile_path(name: str) -> bool:
     """True when `name` is the path of a user's own profile rather than the name of a shipped drive."""
-    return name.endswith(PROFILE_SUFFIX)
+    return profile_name(name).endswith(PROFILE_SUFFIX)
+
+
+def profile_name(name: str) -> str:
+    """The drive or path in a name that changes figures of it: "plain-64gib" in "plain-64gib,read_us=50"."""
+    return name.partition(CHANGE)[0]
 
 
 def load_profile(name: str, folder: Traversable | None = None) -> str:
     """The TOML text of a shipped drive, or of the user's own profile when `name` ends in .toml.
 
+    Behind the name may stand changes of its figures: "plain-64gib,read_us=50".
     Raises Refused when there is no such drive, or when the file is missing, unreadable or over 1 MiB.
     """
+    base, comma, changes = name.partition(CHANGE)
+    if comma:
+        return changed(load_profile(base, folder), changes.split(CHANGE), f"virtual:{name}")
     if is_profile_path(name):
         return _load_own(Path(name))
     place = folder or profile_folder()
@@ -66,6 +79,47 @@ def rated_write_bytes(profile: str) -> int | None:
     figure = tomllib.loads(profile).get("rated_endurance_bytes")
     value = figure.get("value") if isinstance(figure, dict) else figure
     return value if isinstance(value, int) else None
+
+
+def changed(profile: str, changes: Sequence[str], where: str) -> str:
+    """The text of a profile with some figures changed, each written KEY=VALUE; comments and sources are gone.
+
+    `where` names the target in messages. Raises Refused for a figure that the profile does not have, or for a value
+    that is of another kind.
+    """
+    figures = tomllib.loads(profile)
+    for change in changes:
+        key, equals, text = change.partition("=")
+        *path, last = key.strip().split(".")
+        table: Any = figures
+        for step in path:
+            table = table.get(step) if isinstance(table, dict) else None
+        if not equals or not isinstance(table, dict) or last not in table:
+            known = list(table) if isinstance(table, dict) else list(figures)
+            close = difflib.get_close_matches(last, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known))}"
+            raise Refused(f"{where}: the profile has no figure {key.strip()!r} to change (KEY=VALUE); {hint}")
+        figure = table[last]
+        before = figure.get("value") if isinstance(figure, dict) and "value" in figure else figure
+        value = _like(before, text.strip(), f"{where}: {key.strip()}")
+        if before is figure:
+            table[last] = value
+        else:
+            table[last] = {**figure, "value": value}
+    return "".join(f"{name} = {toml_value(value)}\n" for name, value in figures.items())
+
+
+def _like(before: Any, text: str, where: str) -> Any:
+    """A value of the same kind as the one before."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    numbers = (int, float)
+    same = isinstance(value, numbers) if isinstance(before, numbers) else type(value) is type(before)
+    if not same or isinstance(before, bool) != isinstance(value, bool):
+        raise Refused(f"{where}: found {text!r}, expected a value like {before!r}")
+    return value
 
 
 def _load_own(path: Path) -> str:

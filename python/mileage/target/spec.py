@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import msgspec
 
 from mileage.errors import Refused
-from mileage.target.profiles import drive_names, is_profile_path, unknown_drive
+from mileage.target.profiles import drive_names, is_profile_path, profile_name, unknown_drive
 
 Scheme = Literal["dir", "file", "block", "virtual", "null"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -76,7 +76,7 @@ def _no_scheme(text: str, head: str) -> str:
 def _check_virtual(name: str, known_drives: Sequence[str] | None) -> None:
     if is_profile_path(name):
         return
-    drive, at, host = name.partition("@")
+    drive, at, host = profile_name(name).partition("@")
     if at:
         raise Refused(
             f"virtual:{name}: modelled hosts are not built yet, so @{host} cannot be honoured; "

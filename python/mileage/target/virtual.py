@@ -80,6 +80,11 @@ class VirtualTarget(Target):
         self._drive = self._fresh()
         return f"replaced {self._drive.name} by a factory-fresh one"
 
+    def trim(self) -> str:
+        """Discard all of the drive; its wear stays."""
+        self._drive.discard_all()
+        return f"discarded all {self._drive.capacity_bytes} bytes of {self._drive.name}"
+
     def save(self) -> bytes:
         """The drive's whole state, to be given to `restore`."""
         return bytes(self._drive.save())

@@ -1,0 +1,95 @@
+"""The comparison that a study's plan asks for: of stages, or of the levels of a factor.
+
+What it models: which samples belong to which arm. Levels that were measured in the same randomised blocks are paired by
+them; levels in blocked order, and labels, which were measured one after the other, are not.
+What it refuses: a study that has nothing to compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.judge import Comparison, Sample, compare_arms, compare_stages
+from mileage.judge.audit import Audit
+from mileage.plan import Plan
+from mileage.plan.factors import again, kind_of
+
+BLOCKED = (
+    'one arm was measured after the other (order = "blocked"), so that any drift looks like a difference'
+)
+
+
+def compares_levels(plan: Plan) -> bool:
+    """Whether the levels of a factor are compared, rather than stages."""
+    return plan.study.compare.arms in plan.study.factor
+
+
+def comparison_of(plan: Plan, samples: Iterable[Sample], vetoes: Sequence[str]) -> Comparison:
+    """Judge the candidate of a plan against its baseline. Raises Refused when it has no two arms."""
+    study = plan.study
+    if study.baseline is None or study.candidate is None:
+        raise Refused(f"{study.name} measures fewer than two stages or levels: there is nothing to compare")
+    relevance = msgspec.structs.asdict(study.compare.relevance)
+    if not compares_levels(plan):
+        return compare_stages(
+            list(samples),
+            baseline=study.baseline,
+            candidate=study.candidate,
+            relevance=relevance,
+            vetoes=vetoes,
+        )
+    every = list(samples)
+    audit = aa_audit(plan, every)
+    told = [*vetoes, *([BLOCKED] if study.order == "blocked" else [])]
+    told += [audit.veto] if audit is not None and audit.veto is not None else []
+    return compare_levels(plan, every, study.baseline, study.candidate, told)
+
+
+def compare_levels(
+    plan: Plan, samples: Iterable[Sample], baseline: str, candidate: str, vetoes: Sequence[str] = ()
+) -> Comparison:
+    """Judge one level of the compared factor against another, at equal levels of all others, in the last stage."""
+    study = plan.study
+    factor = study.compare.arms
+    stage = study.measuring_stages[-1]
+    level: dict[str, tuple[str, str]] = {}
+    for cell in plan.cells:
+        setting = plan.settings[cell.setting]
+        base = cell.label.removesuffix(", " + ", ".join(setting.words))
+        level[cell.label] = setting.levels[factor], ", ".join([base, *setting.others(factor)])
+    arms: dict[str, list[Sample]] = {baseline: [], candidate: []}
+    for sample in samples:
+        at, cell_label = level[sample.cell]
+        if at in arms and sample.stage == stage and sample.arm == "torture":
+            arms[at].append(msgspec.structs.replace(sample, cell=cell_label))
+    paired = study.order == "random" and kind_of(factor, study.factor[factor]) != "label"
+    return compare_arms(
+        arms[baseline],
+        arms[candidate],
+        relevance=msgspec.structs.asdict(study.compare.relevance),
+        paired=paired,
+        labels=(f"{factor} {baseline}", f"{factor} {candidate}"),
+        vetoes=tuple(vetoes),
+    )
+
+
+def aa_audit(plan: Plan, samples: Iterable[Sample]) -> Audit | None:
+    """What the baseline measured twice says of the whole: two that cannot differ must not. None without such an arm."""
+    study = plan.study
+    if not study.aa or study.baseline is None:
+        return None
+    found = compare_levels(plan, samples, study.baseline, again(study.baseline))
+    tested = [cell for cell in found.headline if cell.p_holm is not None and cell.ratio is not None]
+    if not tested:
+        return Audit("A/A", "unknown", "the baseline was not measured twice often enough to compare", None)
+    off = [cell for cell in tested if cell.p_holm is not None and cell.p_holm <= found.alpha]
+    worst = max(tested, key=lambda cell: abs((cell.ratio or 1.0) - 1.0))
+    largest = f"largest difference {(worst.ratio or 1.0) - 1.0:+.1%} ({worst.cell})"
+    if off:
+        text = f"{len(off)} of {len(tested)} cells of the baseline differ from themselves; {largest}"
+        veto = f"the baseline measured twice differs from itself in {len(off)} of {len(tested)} cells"
+        return Audit("A/A", "bad", text, veto)
+    return Audit("A/A", "ok", f"the baseline measured twice does not differ from itself; {largest}", None)
