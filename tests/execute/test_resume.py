@@ -101,7 +101,7 @@ def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_pat
             execute_study(
                 plan,
                 StudyFolder(folder),
-                lambda: open_target(plan.target, plan_hash=plan.hash),
+                lambda _setting: open_target(plan.target, plan_hash=plan.hash),
                 Silent(),
                 command="",
             )
