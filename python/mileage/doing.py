@@ -13,7 +13,8 @@ from mileage.errors import Refused
 from mileage.execute import Progress, Rules, execute_study
 from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, targets_of, trace_paths
 from mileage.plan.pattern import PatternTable, pattern_word
-from mileage.plan.study import Repeat
+from mileage.plan.starting import check_state, file_system
+from mileage.plan.study import Repeat, State
 from mileage.record import StudyFolder
 from mileage.target import Target, open_target
 
@@ -22,17 +23,35 @@ _PROVISIONAL_HASH = "0" * 16
 
 def facts_of_all(study: Study, destroy: str | None) -> dict[str, TargetFacts]:
     """The facts of every target of a study, the first one first."""
-    keep = study.state.start == "kept"
-    return {target: facts_of(target, destroy, keep=keep) for target in targets_of(study)}
+    return {target: facts_of(target, destroy, state=study.state) for target in targets_of(study)}
 
 
-def facts_of(target: str, destroy: str | None, *, keep: bool) -> TargetFacts:
+def facts_of(target: str, destroy: str | None, *, state: State) -> TargetFacts:
     """Open a target to look at it; the guards run, and nothing is left behind."""
-    opened = open_target(target, plan_hash=_PROVISIONAL_HASH, destroy=destroy, keep=keep)
+    opened = _open(target, _PROVISIONAL_HASH, destroy, state)
     try:
         return opened.facts()
     finally:
         opened.close()
+
+
+def _open(target: str, plan_hash: str, destroy: str | None, state: State) -> Target:
+    """The target as the state of a study wants it. Raises Refused."""
+    for key, text in check_state(state, target):
+        raise Refused(f"state.{key}: {text}")
+    made = file_system(state)
+    return open_target(target, plan_hash=plan_hash, destroy=destroy, keep=state.start == "kept", made=made)
+
+
+def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:
+    """Refuse a device that is not the one that the study was planned for, though its path is the same."""
+    planned = resolved.others.get(target, resolved.facts).identity
+    if planned and (found := opened.facts().identity) != planned:
+        opened.close()
+        raise Refused(
+            f"{target}: this is another device than the study was planned for: found {found}, "
+            f"expected {planned}; plan the study anew"
+        )
 
 
 def traces_of(study: Study, beside: Path | None = None) -> dict[str, TraceFile]:
@@ -108,8 +127,8 @@ def do(
     def open_one(setting: Setting) -> Target:
         if setting.target in shared:
             return shared[setting.target]
-        keep = resolved.study.state.start == "kept"
-        opened = open_target(setting.target, plan_hash=resolved.hash, destroy=destroy, keep=keep)
+        opened = _open(setting.target, resolved.hash, destroy, resolved.study.state)
+        _refuse_another(resolved, setting.target, opened)
         if not opened.is_virtual:
             shared[setting.target] = opened
         return opened
@@ -151,8 +170,8 @@ def opened(resolved: Plan, destroy: str | None) -> Iterator[Target]:
 
     Raises Refused and RunFailed as `open_target` and `Target.prepare` do.
     """
-    keep = resolved.study.state.start == "kept"
-    with open_target(resolved.target, plan_hash=resolved.hash, destroy=destroy, keep=keep) as target:
+    with _open(resolved.target, resolved.hash, destroy, resolved.study.state) as target:
+        _refuse_another(resolved, resolved.target, target)
         target.prepare(resolved.allocated_bytes, resolved.files)
         target.purge()
         yield target

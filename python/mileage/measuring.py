@@ -19,6 +19,7 @@ from mileage.errors import Refused
 from mileage.execute import Progress, Silent
 from mileage.offered import load_notes
 from mileage.plan import Asked, Plan, Study, resolve
+from mileage.plan.study import State
 from mileage.record import MeasuredCell, StudyFolder, measured_cells
 from mileage.target import parse_target
 
@@ -41,7 +42,7 @@ def asked_of(target: str, destroy: str | None, cache: str | None) -> Asked:
     spec = parse_target(target)
     path = Path(spec.name)
     kept = spec.scheme == "block" or (spec.scheme == "file" and path.exists() and not _is_empty(path))
-    facts = facts_of(target, destroy, keep=kept)
+    facts = facts_of(target, destroy, state=State(start="kept" if kept else "purged"))
     direct = facts.direct_supported or cache is not None
     return Asked(target=target, kept=kept, room_bytes=facts.free_bytes, cache="direct" if direct else "warm")
 
@@ -52,7 +53,7 @@ def _is_empty(path: Path) -> bool:
 
 def planned(study: Study, destroy: str | None) -> Plan:
     """The plan of a one-off study. Raises Refused."""
-    facts = facts_of(study.target, destroy, keep=study.state.start == "kept")
+    facts = facts_of(study.target, destroy, state=study.state)
     return check_built(resolve(study, facts, traces=traces_of(study)))
 
 

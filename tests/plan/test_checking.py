@@ -59,13 +59,14 @@ CASES = [
     ),
     (
         'file = "64MiB"',
-        'cache = "limited:2GiB"',
-        'small.toml: state.cache: \'limited:2GiB\' is not built yet; this version knows "direct", "cold", "warm"',
+        'cache = "limited:2MiB"',
+        "small.toml: state.cache: 'limited:2MiB': expected a limit of 64MiB or more",
     ),
     (
         'file = "64MiB"',
         'cache = "icy"',
-        'small.toml: state.cache: \'icy\' is not a cache state; this version knows "direct", "cold", "warm"',
+        "small.toml: state.cache: 'icy' is no state of the page cache: expected direct, cold, dropped, hot, warm or "
+        'a limit such as "limited:2GiB"',
     ),
     (
         '"128KiB", "1MiB"',

@@ -11,7 +11,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.target import open_target
-from mileage.target.kept import empty_cache
+from mileage.target.cache import empty_cache
 
 HASH = "0123456789abcdef"
 

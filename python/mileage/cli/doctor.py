@@ -2,7 +2,8 @@
 
 What it models: one line per thing that is known to spoil results, with its state and what to do about it. The
 checks are pure functions of an environment snapshot and of what the target stands on.
-What it refuses: changing anything. With a target it runs the same guards as a study and writes nothing but an
+What it refuses: changing anything, but for `--repair`, which undoes what the ledger lists. With a target it runs the
+same guards as a study and writes nothing but an
 empty, nameless file to learn whether O_DIRECT works. Exit status: 0, also with warnings; 2 when the target
 would be refused.
 """
@@ -21,6 +22,7 @@ from mileage.errors import Refused
 from mileage.record.environment import snapshot
 from mileage.target.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
 from mileage.target.guard import ROOT
+from mileage.target.ledger import Undoing, left_behind, repair
 from mileage.target.opening import guard_target
 from mileage.target.spec import parse_target
 
@@ -57,12 +59,20 @@ class Finding(msgspec.Struct, frozen=True):
 @click.command("doctor")
 @click.argument("target", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option("--repair", "repairs", is_flag=True, help="Undo what killed processes of Mileage left behind.")
 @click.pass_context
-def doctor(context: click.Context, target: str | None, as_json: bool) -> None:
+def doctor(context: click.Context, target: str | None, as_json: bool, repairs: bool) -> None:
     """Say what on this machine would spoil a measurement, and what to do.
 
-    TARGET is dir:PATH, file:PATH, block:PATH or virtual:NAME; without it only the machine is examined.
+    TARGET is dir:PATH, file:PATH, block:PATH, loop:SIZE or virtual:NAME; without it only the machine is examined.
+
+    With --repair, mounts, loop devices, control groups and settings that a killed Mileage left behind are undone;
+    the ledger says which.
     """
+    if repairs:
+        repaired = [as_finding(undone) for undone in repair()] or [Finding("repair", "ok", "nothing is left")]
+        click.echo(as_json_text(target, repaired) if as_json else as_text(repaired))
+        context.exit(3 if any(found.state == "warn" for found in repaired) else 0)
     findings = examine(target)
     refused = any(finding.state == "refused" for finding in findings)
     click.echo(as_json_text(target, findings) if as_json else as_text(findings))
@@ -79,6 +89,7 @@ def examine(target: str | None, *, root: Path = ROOT) -> list[Finding]:
             guard = [Finding("target", "ok", f"{target} passes every guard")]
         except Refused as refusal:
             guard = [Finding("target", "refused", refusal.message)]
+    guard += check_ledger(left_behind())
     findings = guard + list(check_machine(snapshot(place, root=root)))
     if place is not None:
         findings += check_ground(
@@ -90,9 +101,29 @@ def examine(target: str | None, *, root: Path = ROOT) -> list[Finding]:
     return findings
 
 
+def as_finding(undone: Undoing) -> Finding:
+    """What came of undoing one step of a killed process."""
+    advice = "remove the cause and repair again" if undone.failed else ""
+    return Finding("repair", "warn" if undone.failed else "ok", undone.text, advice)
+
+
+def check_ledger(ledgers: list[str]) -> list[Finding]:
+    """Whether killed processes left steps that are still to be undone."""
+    if not ledgers:
+        return []
+    return [
+        Finding(
+            "left-over steps",
+            "warn",
+            f"killed studies left mounts, devices or settings behind: {', '.join(ledgers)}",
+            "undo them: mileage doctor --repair",
+        )
+    ]
+
+
 def left_over_files(place: Path) -> list[str]:
     """The names of work files that studies left in this directory, sorted."""
-    return sorted(file.name for file in place.glob(".mileage-*.dat"))
+    return sorted(file.name for end in ("dat", "img") for file in place.glob(f".mileage-*.{end}"))
 
 
 def check_machine(environment: Mapping[str, str]) -> Iterator[Finding]:

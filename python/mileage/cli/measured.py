@@ -17,7 +17,7 @@ from mileage.errors import Refused
 from mileage.execute.watch import Watch
 from mileage.measuring import Measurement, asked_of, measure, planned, refuse_existing
 from mileage.plan import Asked, Plan, Study, TraceFile, one_off, to_toml
-from mileage.plan.how import Cache, How
+from mileage.plan.how import How
 from mileage.plan.load import Spacing
 from mileage.report.measured import measured_text
 from mileage.report.setting import labels_of, setting_text
@@ -178,7 +178,7 @@ def _traces(given: dict[str, Any]) -> dict[str, TraceFile]:
     return found
 
 
-def _cache(given: dict[str, Any]) -> Cache | None:
+def _cache(given: dict[str, Any]) -> str | None:
     if given["cold"]:
         if given["direct"]:
             raise Refused("--cold and --direct: a cache that is bypassed is not emptied; give one of them")

@@ -203,10 +203,10 @@ class Cycle:
 
     def _restore_real(self, number: int, target: Target, stages: list[tuple[PlannedRun, ...]]) -> None:
         plan = self._shared.plan
-        kept = target.path is not None and target.path.exists()
-        target.prepare(plan.allocated_bytes, plan.files)
         mine = [run for stage in stages for run in stage if plan.setting_of(run).instance == number]
         done = [run for run in mine if run.index in self._done]
+        kept = bool(done) and target.resumes()
+        target.prepare(plan.allocated_bytes, plan.files)
         if not done:
             target.purge()
         elif not kept:

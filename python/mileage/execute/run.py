@@ -12,10 +12,12 @@ from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.job import perform_job
 from mileage.execute.processes import run_in_processes
 from mileage.execute.record import Poll, empty_record, failure_of
+from mileage.execute.surround import surrounded
 from mileage.plan import PlannedRun, Workload
-from mileage.plan.api import Reach
+from mileage.plan.api import EngineOptions, Reach
+from mileage.plan.caching import Caching
 from mileage.plan.job import Job
-from mileage.target import Target, empty_cache
+from mileage.target import Target
 
 _IDLE_SLICE_S = 0.1
 
@@ -55,21 +57,12 @@ def perform(
             text = target.drive.run(workload, poll)  # type: ignore[attr-defined]
         else:
             reach = run.reach or Reach()
-            if reach.cold:
-                for path in target.paths:
-                    empty_cache(path)
-            options = reach.options
-            if reach.log:
-                if kept is None:
-                    raise Refused(f"{run.cell}: a log of every operation needs a study folder")
-                log = kept.log_of(run.index)
-                # Of a run that was not finished; the engine writes over no file.
-                log.unlink(missing_ok=True)
-                options = msgspec.structs.replace(options, log=str(log))
-            if reach.processes > 1:
-                text = run_in_processes(str(target.path), workload, options.to_json(), reach.processes, poll)
-            else:
-                text = _core.run_file(str(target.path), workload, options.to_json(), poll)
+            options = _options(run, reach, kept).to_json()
+            with surrounded(target, reach.caching):
+                if reach.processes > 1:
+                    text = run_in_processes(str(target.path), workload, options, reach.processes, poll)
+                else:
+                    text = _core.run_file(str(target.path), workload, options, poll)
     except ValueError as cause:
         raise Refused(f"{run.cell}: {cause}") from cause
     except OSError as cause:
@@ -83,11 +76,24 @@ def perform(
     return record
 
 
+def _options(run: PlannedRun, reach: Reach, kept: Kept | None) -> EngineOptions:
+    """What the engine is told, with the file of its log."""
+    if not reach.log:
+        return reach.options
+    if kept is None:
+        raise Refused(f"{run.cell}: a log of every operation needs a study folder")
+    log = kept.log_of(run.index)
+    # Of a run that was not finished; the engine writes over no file.
+    log.unlink(missing_ok=True)
+    return msgspec.structs.replace(reach.options, log=str(log))
+
+
 def _perform_job(target: Target, run: PlannedRun, job: Job, poll: Poll) -> dict[str, Any]:
     _still_there(target, run)
     what = f"{run.cell} on {target.spec}"
     try:
-        return perform_job(target, job, what, poll)
+        with surrounded(target, Caching("limited", job.limit_bytes) if job.limit_bytes else Caching("warm")):
+            return perform_job(target, job, what, poll)
     except OSError as cause:
         raise RunFailed.from_os_error(what, cause) from cause
 

@@ -12,6 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.plan import sizes
+from mileage.plan.caching import Caching
 from mileage.plan.rules import U32_MAX
 
 ApiName = Literal["positioned", "seek", "mmap", "null"]
@@ -85,8 +86,8 @@ class Reach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     options: EngineOptions = EngineOptions()
     """What the engine is told."""
-    cold: bool = False
-    """Whether the page cache is emptied of the target before the run."""
+    caching: Caching = Caching("warm")
+    """What the page cache does."""
     log: bool = False
     """Whether every operation is written to a file in the study folder."""
     processes: int = 1

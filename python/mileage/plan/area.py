@@ -17,6 +17,7 @@ from mileage.plan.checking import listed
 from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.facts import TargetFacts
 from mileage.plan.pattern import unit_bytes
+from mileage.plan.starting import work_file_bytes
 from mileage.plan.study import Measure, Size, Study
 from mileage.plan.workloads import NamedWorkload, find_workloads
 
@@ -81,10 +82,10 @@ def work_area_bytes(study: Study, facts: TargetFacts, own: Own) -> int:
     area = facts.capacity_bytes
     if uses_file(study, facts):
         try:
-            area = sizes.file_bytes(study.state.file, memory_bytes=facts.memory_bytes)
+            area = work_file_bytes(study, facts.memory_bytes)
         except ValueError as error:
             refuse(study, "state.file", str(error))
-        exact = not str(study.state.file).endswith("memory")
+        exact = not sizes.is_multiple(study.state.file)
     for path, record in records_of(study, own):
         if record % facts.block_bytes:
             refuse(

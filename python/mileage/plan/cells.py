@@ -16,6 +16,7 @@ import msgspec
 from mileage.plan import sizes
 from mileage.plan.api import ApiTable, Reach, api_word
 from mileage.plan.area import Own, named_in, records_in, refuse, words
+from mileage.plan.caching import read_cache
 from mileage.plan.checking import blocks_of, listed
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.facts import TargetFacts
@@ -157,6 +158,8 @@ class _Making:
                         stop=measure.stop or named.stop or StopRule(),
                         how=how,
                     )
+                limit_bytes = read_cache(how.cache or cache).limit_bytes
+                job = msgspec.structs.replace(job, limit_bytes=limit_bytes)
                 yield Cell(
                     label=f"{named.name}{rest}",
                     table=name,

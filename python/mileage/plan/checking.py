@@ -2,7 +2,7 @@
 
 What it models: names, ranges, references between tables, sizes and times that can be read.
 What it refuses: the first rule that is broken, in one line with its path; and by name what this version does
-not do: states other than "purged" and "kept", a limited cache.
+not do: states other than "purged" and "kept".
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.how import HOW_KEYS, How, check_how
 from mileage.plan.own import how_in, own_workloads
 from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
+from mileage.plan.starting import check_state
 from mileage.plan.study import (
     Compare,
     Level,
@@ -55,7 +56,6 @@ _ACTIONS: Final = ("measure", "torture", "prepare", "idle")
 _STARTS: Final = ("purged", "kept")
 _UNTIL: Final = {"pts-steady": 5, "steady": 20}
 """Rules that end rounds, and the rounds that they need."""
-_CACHES: Final = ("direct", "cold", "warm")
 VARIED: Final = (*(key for key in HOW_KEYS if key not in ("pin", "log")), "span", "span_start")
 """Keys of a measure that may have levels in `vary`; record, threads, depth and workload take a list themselves."""
 
@@ -171,11 +171,11 @@ class _Check:
                 "state.start",
                 f'"kept" needs a file: or block: target, whose content stays; found {self.study.target}',
             )
-        if state.cache not in _CACHES:
-            what = "is not built yet" if state.cache.startswith("limited") else "is not a cache state"
-            known = ", ".join(f'"{cache}"' for cache in _CACHES)
-            self.refuse("state.cache", f"{state.cache!r} {what}; this version knows {known}")
-        size = self.reads("state.file", lambda: sizes.file_bytes(state.file, memory_bytes=1 << 40))
+        for key, text in check_state(state, self.study.target):
+            self.refuse(f"state.{key}", text)
+        size = self.reads(
+            "state.file", lambda: sizes.file_bytes(state.file, memory_bytes=1 << 40, limit_bytes=1 << 40)
+        )
         if size == 0:
             self.refuse("state.file", f"found {state.file!r}, expected more than 0 bytes")
 

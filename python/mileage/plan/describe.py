@@ -14,6 +14,7 @@ from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.families import WORKLOADS
 from mileage.plan.planned import Cell, Plan
 from mileage.plan.sizes import format_bytes
+from mileage.plan.steps import steps_of
 from mileage.plan.study import Repeat, Stage, Study, Torture
 from mileage.plan.workload import Workload
 
@@ -44,6 +45,8 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
         else f"the whole {'drive' if facts.virtual else 'target'}, rounded down to whole records"
     )
     yield "work area", f"{area}: {format_bytes(plan.work_bytes)}"
+    if facts.alignment:
+        yield "alignment", facts.alignment
     arms = "a torture arm, then a sham arm that idles for as long" if study.sham else "no sham arm"
     note = "; the result is descriptive" if study.cycles == 1 else ""
     each = "each " if study.cycles > 1 else ""
@@ -147,7 +150,11 @@ def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
 
 
 def _permission(plan: Plan) -> Iterator[tuple[str, str]]:
-    yield "privileged steps", "none"
+    steps = steps_of(plan.study, plan.facts, plan.runs)
+    for step in steps:
+        yield "privileged step", step.text + (" (what is there is lost)" if step.destroys else "")
+    if not steps:
+        yield "privileged steps", "none"
     if not plan.refusals:
         yield "refused", "nothing"
     for refusal in plan.refusals:

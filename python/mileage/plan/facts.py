@@ -13,7 +13,7 @@ class TargetFacts(msgspec.Struct, frozen=True):
     """The facts of one target at the moment it was opened. Sizes are in bytes and not negative."""
 
     kind: str
-    """The scheme of the target: "dir", "file", "block", "virtual" or "null"."""
+    """How it is used: as "dir", "file", "block", "virtual" or "null". A file system that Mileage makes is a "dir"."""
 
     name: str
     """The path, or the name of the virtual drive, as the user wrote it."""
@@ -44,3 +44,15 @@ class TargetFacts(msgspec.Struct, frozen=True):
 
     writable: bool = True
     """False when the content is kept and nobody gave it up."""
+
+    privileged: bool = True
+    """Whether this process may take privileged steps: mount, limit memory, drop caches."""
+
+    device_bytes: int = 0
+    """Size of the device on which a file system is made, or of a loop device; 0 for others."""
+
+    identity: str = ""
+    """What tells this device from another one at the same path; "" where nothing does."""
+
+    alignment: str = ""
+    """Where the device starts on its disk, in words; "" where that is not known."""

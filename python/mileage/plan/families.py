@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.plan.how import Cache, How
+from mileage.plan.how import How
 from mileage.plan.job import FILES, IOZONE, METADATA
 from mileage.plan.pattern import (
     Access,
@@ -142,7 +142,7 @@ def _sqlio() -> Iterator[NamedWorkload]:
 _RANDOM_8K: Final[tuple[PatternName, str]] = ("random", "8KiB")
 _SEQUENTIAL_64K: Final[tuple[PatternName, str]] = ("sequential", "64KiB")
 
-_HDPARM: Final[dict[str, tuple[PatternName, Cache, str, str]]] = {
+_HDPARM: Final[dict[str, tuple[PatternName, str, str, str]]] = {
     "cached": ("fixed", "warm", "2 s", "-T: the first 2 MiB again and again from the page cache"),
     "buffered": ("sequential", "cold", "3 s", "-t: sequential reads through the emptied page cache"),
     "cached_direct": ("fixed", "direct", "2 s", "-T --direct: the first 2 MiB again and again"),

@@ -9,18 +9,18 @@ What it refuses: a key that would have no effect because the one that it qualifi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from mileage.plan import sizes
 from mileage.plan.api import URING, EngineOptions, Reach, read_api
+from mileage.plan.caching import read_cache
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.load import OPERATIONS_PER_S_MAX, Load, Open, Ramp, Spacing, Think, read_cap
 from mileage.plan.rules import U32_MAX, U64_MAX
 from mileage.plan.workload import THREADS_MAX, Files, Sync
 
-Cache = Literal["direct", "cold", "warm"]
 CPUS_MAX: Final = 4096
 INTERVAL_MIN_NS: Final = 10_000_000
 INTERVAL_MAX_NS: Final = 3_600_000_000_000
@@ -63,8 +63,9 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Time at the start of a run whose operations are not counted, such as "2 s"."""
     api: str | None = None
     """The calls: "pread", "uring", "mmap", "stdio", "vectored:4", "seek"."""
-    cache: Cache | None = None
-    """The page cache: bypassed ("direct"), emptied of the target before each run ("cold"), or as it is ("warm")."""
+    cache: str | None = None
+    """The page cache: bypassed ("direct"), emptied of the target before each run ("cold"), filled with it ("hot"), as
+    it is ("warm"), emptied on the whole machine ("dropped"), or within a memory limit ("limited:2GiB")."""
     dsync: bool | None = None
     """Whether every write is durable when it completes (O_DSYNC)."""
     pin: tuple[int, ...] | None = None
@@ -120,6 +121,7 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
         ("verify", how.verify, read_verify),
         ("cap", how.cap, read_cap),
         ("api", how.api, read_api),
+        ("cache", how.cache, read_cache),
         ("ramp_over", how.ramp_over, sizes.parse_time_ns),
         ("think", how.think, sizes.parse_time_ns),
         ("warm_up", how.warm_up, sizes.parse_time_ns),
@@ -197,13 +199,13 @@ def reach_of(how: How, kind: str, cache: str, depth: int) -> Reach | None:
         options = EngineOptions(api="null", pin_cpus=pins, interval_ns=interval_ns)
         return Reach(options, processes=how.processes or 1)
     api = read_api(how.api) if how.api is not None else (URING if depth > 1 else "positioned")
-    cache = how.cache or cache
+    caching = read_cache(how.cache or cache)
     options = EngineOptions(
-        direct=cache == "direct",
+        direct=caching.mode == "direct",
         api=api,
         dsync=how.dsync or False,
         pin_cpus=pins,
         timeout_ns=0 if how.timeout is None else sizes.parse_time_ns(how.timeout),
         interval_ns=interval_ns,
     )
-    return Reach(options, cold=cache == "cold", log=how.log or False, processes=how.processes or 1)
+    return Reach(options, caching, log=how.log or False, processes=how.processes or 1)

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from mileage.plan import sizes
+from mileage.plan.caching import read_cache
 from mileage.plan.content import read_content
 from mileage.plan.how import HOW_KEYS, How
 from mileage.plan.study import StopRule
@@ -78,6 +79,8 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Bytes that its own files take while it runs."""
     writes: bool = True
     """Whether it changes the content of its target."""
+    limit_bytes: int = 0
+    """Memory within which it is done; 0 for all that there is."""
 
     def with_seed(self, seed: int) -> Job:
         """The same job with a run's seed."""
@@ -91,10 +94,10 @@ def keys_without_effect(family: Family, how: How, cache: str) -> Iterator[tuple[
     for key in HOW_KEYS:
         if key not in known and getattr(how, key) is not None:
             yield key, f"has no effect on {name}, which know {', '.join(known)}; leave it out"
-    if family == "iozone" and (how.cache or cache) == "cold":
+    if family == "iozone" and read_cache(how.cache or cache).mode in ("cold", "dropped", "hot"):
         yield (
             "cache",
-            "IOzone's tests follow each other, so the cache is not emptied; expected direct or warm",
+            "IOzone's tests follow each other, so the cache is left as it is; expected direct, warm or limited:SIZE",
         )
     if family == "metadata" and how.sync == "fdatasync":
         yield "sync", "found fdatasync; a new file is synced with fsync, or not at all"

@@ -17,7 +17,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.checking import VARIED
-from mileage.plan.how import HOW_KEYS, Cache, How
+from mileage.plan.how import HOW_KEYS, How
 from mileage.plan.levels import read_levels
 from mileage.plan.pattern import (
     HotCold,
@@ -69,7 +69,7 @@ class Asked(msgspec.Struct, frozen=True):
     """Whether the target has a content that is used in place."""
     room_bytes: int
     """Bytes that the measurement may occupy, or that the kept target has."""
-    cache: Cache
+    cache: str
     """What the page cache does unless `how` or the workload says otherwise."""
     workload: str | None = None
     """None for reads at random places."""

@@ -190,7 +190,6 @@ def _said(where: str, what: str, found: Any) -> str:
 def _choices(where: str) -> str:
     choices = {
         "sync": '"none", "fsync" or "fdatasync"',
-        "cache": '"direct", "cold" or "warm"',
         "files": '"shared" or "per_thread"',
         "spacing": '"constant" or "poisson"',
     }

@@ -24,6 +24,8 @@ from mileage.plan.facts import TargetFacts
 from mileage.plan.own import Traces, own_workloads
 from mileage.plan.planned import Cell, Plan, PlannedRun, hash_of, occupied_bytes
 from mileage.plan.quick import quicken
+from mileage.plan.starting import with_limit_counted
+from mileage.plan.steps import steps_of
 from mileage.plan.study import Measure, Study
 from mileage.plan.workloads import find_workloads
 
@@ -66,11 +68,12 @@ def resolve(
     check_study(study, study.name)
     if quick:
         study = quicken(study, facts, own)
+    study = _with_limit_counted(study)
     settings = settings_of(study)
     known = {settings[0].target: facts, **(others or {})}
     parts = [_Part(at_setting(study, setting), known[setting.target], setting, own) for setting in settings]
     work_bytes = _work_bytes(study, parts, own)
-    if uses_file(study, facts) and str(study.state.file).endswith("memory"):
+    if uses_file(study, facts) and sizes.is_multiple(study.state.file):
         state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(work_bytes))
         study = msgspec.structs.replace(study, state=state)
         settings = settings_of(study)
@@ -89,6 +92,13 @@ def resolve(
     further = {target: found for target, found in known.items() if target != settings[0].target}
     name = hash_of(study, facts, work_bytes, runs, further)
     return Plan(study, facts, work_bytes, cells, runs, refusals, name, settings, further)
+
+
+def _with_limit_counted(study: Study) -> Study:
+    try:
+        return with_limit_counted(study)
+    except ValueError as error:
+        raise Refused(f"{study.name}: state.file: {error}") from None
 
 
 def targets_of(study: Study) -> tuple[str, ...]:
@@ -231,6 +241,11 @@ def _refusals(
         yield (
             f'{study.name}: state.cache: "direct" cannot be honoured: the file system of {study.target} does '
             'not bypass the page cache; choose a target on another file system, or cache = "warm"'
+        )
+    if not facts.privileged and (steps := steps_of(study, facts, runs)):
+        yield (
+            f"{study.name}: needs root to {steps[0].text}; run it as root, or leave that out"
+            + (f" (and {len(steps) - 1} further steps, see `mileage plan`)" if len(steps) > 1 else "")
         )
     if facts.virtual or study.allow_wear or facts.rated_write_bytes is None:
         return

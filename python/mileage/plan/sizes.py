@@ -101,21 +101,32 @@ def area_bytes(value: int | str, *, work_bytes: int, multiple_bytes: int) -> int
     return max(wanted - wanted % multiple_bytes, multiple_bytes)
 
 
-def file_bytes(value: int | str, *, memory_bytes: int) -> int:
-    """Bytes of a work file: a size, or a multiple of the memory ("2x memory"). Raises ValueError."""
-    if isinstance(value, str) and value.rstrip().endswith("memory"):
-        share = _share(value.rstrip().removesuffix("memory").rstrip())
+def file_bytes(value: int | str, *, memory_bytes: int, limit_bytes: int = 0) -> int:
+    """Bytes of a work file: a size, or a multiple of the memory or of a limit of it ("2x memory", "4x limit").
+
+    `limit_bytes` is 0 where the study limits no memory. Raises ValueError.
+    """
+    for word, of_bytes in (("memory", memory_bytes), ("limit", limit_bytes)):
+        if not (isinstance(value, str) and value.rstrip().endswith(word)):
+            continue
+        share = _share(value.rstrip().removesuffix(word).rstrip())
         if share is None:
             raise ValueError(
-                f'{value!r} is not a size: expected for example "2x memory", or a size such as "8GiB"'
+                f'{value!r} is not a size: expected for example "2x {word}", or a size such as "8GiB"'
             )
-        if memory_bytes == 0:
-            raise ValueError(f'{value!r}: the memory of this target is not known; give a size such as "8GiB"')
-        return int(share * memory_bytes)
+        if of_bytes == 0:
+            known = "the memory of this target is not known" if word == "memory" else "no cache is limited"
+            raise ValueError(f'{value!r}: {known}; give a size such as "8GiB"')
+        return int(share * of_bytes)
     try:
         return size_bytes(value)
     except ValueError as error:
         raise ValueError(f'{error}, or "2x memory"') from None
+
+
+def is_multiple(value: int | str) -> bool:
+    """Whether a size of a work file is given as a multiple of the memory or of a limit."""
+    return isinstance(value, str) and value.rstrip().endswith(("memory", "limit"))
 
 
 def parse_time_ns(text: str) -> int:

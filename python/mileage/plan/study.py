@@ -29,18 +29,25 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     start: str = "purged"
     """How a cycle begins: "purged", or "kept" (the content of the target is left as it is)."""
     cache: str = "direct"
-    """What the page cache may do: "direct" (bypassed), "cold" (emptied of the target before each measured run)
-    or "warm" (as the runs before left it)."""
+    """What the page cache may do: "direct" (bypassed), "cold" (emptied of the target before each measured run),
+    "dropped" (the whole machine's emptied), "hot" (the target is read into it before each measured run), "warm" (as
+    the runs before left it), or "limited:2GiB" (emptied, then run within so much memory)."""
     carryover: str = "none"
     """What is done before each block but the first, so that a block does not begin with what the one before left:
     "none", "trim" (all is discarded), "purge" (as at the start of a cycle) or "remount"; what was prepared is
     prepared again after trim and purge."""
     file: Size = "8GiB"
-    """Size of the work file on a dir: or file: target, or "2x memory". A drive, a device and a file that is kept
-    are used whole."""
+    """Size of the work file on a file system; also "2x memory" (or the limit of `cache`), "4x limit". A drive, a
+    device and a file that is kept are used whole."""
     on_change: str = "stop"
     """What a change of kernel, firmware, scheduler, mount or memory in mid-study does on a real target: "stop" or
     "mark" (the report tells)."""
+    filesystem: str | None = None
+    """On a loop: or block: target: the file system that each cycle makes anew, "ext4", "xfs" or "btrfs"."""
+    mkfs: str = ""
+    """With `filesystem`: how it is made, such as "stripe=128KiB,journal=64MiB"."""
+    mount: str = ""
+    """With `filesystem`: options of the mount, such as "noatime,discard"."""
 
 
 class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from mileage.plan import Plan, Workload
 from mileage.plan.api import Reach, api_word
+from mileage.plan.caching import Caching
 from mileage.plan.job import Job
 from mileage.plan.pattern import is_own_master
 from mileage.plan.sizes import format_bytes
@@ -86,9 +87,24 @@ def _words(workload: Workload, reach: Reach | None) -> list[str]:
         return [*words, "simulated time"]
     words.append(api_word(reach.options.api).replace("uring", "io_uring"))
     if reach.options.api != "null":
-        cache = "emptied before each run" if reach.cold else "used"
-        words.append("page cache bypassed" if reach.options.direct else f"page cache {cache}")
+        words.append(cache_words(reach.caching))
     return words
+
+
+def cache_words(caching: Caching) -> str:
+    """What the page cache did, in words."""
+    if caching.mode == "limited":
+        return f"page cache emptied, then within {format_bytes(caching.limit_bytes)} of memory"
+    return _CACHES[caching.mode]
+
+
+_CACHES = {
+    "direct": "page cache bypassed",
+    "cold": "page cache emptied before each run",
+    "dropped": "whole machine's page cache emptied before each run",
+    "hot": "page cache filled before each run",
+    "warm": "page cache used",
+}
 
 
 def _job_words(job: Job | None) -> list[str]:

@@ -10,7 +10,7 @@ virtual     virtual:NAME                          null        null:
 """
 
 from mileage.target.base import Target
-from mileage.target.kept import empty_cache
+from mileage.target.cache import empty_cache
 from mileage.target.opening import guard_target, open_target
 from mileage.target.spec import TargetSpec, parse_target
 

@@ -46,6 +46,10 @@ class Target(ABC):
     def facts(self) -> TargetFacts:
         """What a plan must know. Raises RunFailed when the target is no longer there."""
 
+    def resumes(self) -> bool:
+        """Whether what this plan wrote earlier is still there; what holds it is attached and mounted for that."""
+        return self.path is not None and self.path.exists()
+
     @abstractmethod
     def prepare(self, work_bytes: int, files: int = 0) -> str:
         """Make the work area hold at least `work_bytes` (> 0) and say in words what was done.

@@ -8,20 +8,14 @@ nothing else brings it back to a known state.
 
 from __future__ import annotations
 
-import fcntl
-import os
-import struct
 from pathlib import Path
-from typing import Final
 
-from mileage.errors import Refused, RunFailed
+from mileage.errors import Refused
+from mileage.target.devices import discard
 from mileage.target.filesystem import queue_word
 from mileage.target.guard import ROOT
-from mileage.target.kept import KeptTarget, guard_in_place, size_bytes
+from mileage.target.kept import KeptTarget, guard_in_place
 from mileage.target.spec import TargetSpec
-
-BLKDISCARD: Final = 0x1277
-"""ioctl(2): discard a range of a block device, given as two 64-bit numbers: first byte and length."""
 
 
 class BlockTarget(KeptTarget):
@@ -43,13 +37,4 @@ class BlockTarget(KeptTarget):
             )
 
     def purge(self) -> str:
-        size = size_bytes(self.path)
-        try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC)
-            try:
-                fcntl.ioctl(descriptor, BLKDISCARD, struct.pack("QQ", 0, size))
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise RunFailed.from_os_error(f"{self.spec}: cannot discard {self.path}", error) from error
-        return f"discarded the {size} bytes of {self.path}"
+        return discard(str(self.spec), self.path)

@@ -17,6 +17,7 @@ from mileage.plan.facts import TargetFacts
 from mileage.target.base import Target
 from mileage.target.filesystem import look_at, memory_bytes, probe_direct
 from mileage.target.guard import ROOT, kind_of, refuse_file_in_use
+from mileage.target.identity import may_take_steps
 from mileage.target.spec import TargetSpec
 from mileage.target.workfile import WorkFile
 
@@ -132,6 +133,7 @@ def file_facts(spec: TargetSpec, file: WorkFile, *, direct_supported: bool, root
         direct_supported=direct_supported,
         rated_write_bytes=None,
         host_layer=True,
+        privileged=may_take_steps(),
     )
 
 

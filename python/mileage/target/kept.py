@@ -7,11 +7,9 @@ What it refuses: a path that is missing or is neither a regular file nor a block
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from pathlib import Path
-from typing import Final
 
 from mileage.errors import Refused, RunFailed
 from mileage.plan.facts import TargetFacts
@@ -19,10 +17,8 @@ from mileage.target.base import Target
 from mileage.target.file import guard_file
 from mileage.target.filesystem import look_at, memory_bytes
 from mileage.target.guard import ROOT, block_device_refusal, kind_of
+from mileage.target.identity import alignment_of, identity_of, may_take_steps
 from mileage.target.spec import TargetSpec
-
-BLKFLSBUF: Final = 0x1261
-"""ioctl(2): write out and forget what the page cache holds of a block device."""
 
 
 class KeptTarget(Target):
@@ -66,6 +62,9 @@ class KeptTarget(Target):
             rated_write_bytes=None,
             host_layer=stat.S_ISREG(self._mode),
             writable=self._writable,
+            privileged=may_take_steps(),
+            identity=identity_of(self._path, root=self._root) if self.spec.scheme == "block" else "",
+            alignment=alignment_of(self._path, root=self._root) if self.spec.scheme == "block" else "",
         )
 
     def prepare(self, work_bytes: int, files: int = 0) -> str:
@@ -101,22 +100,6 @@ def guard_in_place(spec: TargetSpec, *, destroy: str | None, root: Path = ROOT) 
             raise Refused(f"{spec}: there is no such file to keep; give the path of one that exists")
     elif refusal := block_device_refusal(str(spec), path, root=root):
         raise refusal
-
-
-def empty_cache(path: Path) -> None:
-    """Forget what the page cache holds of a file or block device, after what is dirty has been written.
-
-    Pages that something else has mapped or locked stay. Raises OSError.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        if stat.S_ISBLK(os.fstat(descriptor).st_mode):
-            fcntl.ioctl(descriptor, BLKFLSBUF)
-        else:
-            os.fsync(descriptor)
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(descriptor)
 
 
 def size_bytes(path: Path) -> int:

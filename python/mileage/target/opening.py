@@ -11,15 +11,18 @@ import re
 from pathlib import Path
 
 from mileage.errors import Refused
+from mileage.plan.filesystems import FileSystem
 from mileage.target.base import Target
 from mileage.target.block import BlockTarget
 from mileage.target.directory import DirectoryTarget, refuse_unwritable_directory
 from mileage.target.file import FileTarget, guard_file
 from mileage.target.guard import ROOT, block_device_refusal
 from mileage.target.kept import KeptTarget
+from mileage.target.loop import LoopTarget
 from mileage.target.null import NullTarget
+from mileage.target.placed import placed_target
 from mileage.target.profiles import load_profile
-from mileage.target.spec import TargetSpec, parse_target
+from mileage.target.spec import LoopName, TargetSpec, parse_target
 from mileage.target.virtual import VirtualTarget
 
 _HASH = re.compile(r"[0-9a-f]{8,}")
@@ -31,13 +34,14 @@ def open_target(
     plan_hash: str,
     destroy: str | None = None,
     keep: bool = False,
+    made: FileSystem | None = None,
     root: Path = ROOT,
 ) -> Target:
     """Open a target after all guards have passed; nothing is written yet.
 
     `plan_hash`: at least 8 lower-case hexadecimal digits; a study that goes on finds its work file by it.
     `destroy`: the path whose content may be lost, exactly as in `file:PATH` or `block:PATH`. `keep`: a file or device
-    is used as it is, in place; it can then be written only with `destroy`.
+    is used as it is, in place; it can then be written only with `destroy`. `made`: the file system that is made on it.
     `root` is where /proc and /sys are looked for. Raises Refused.
     """
     spec = parse_target(target) if isinstance(target, str) else target
@@ -48,6 +52,10 @@ def open_target(
         return VirtualTarget(spec)
     if spec.scheme == "null":
         return NullTarget(spec)
+    if made is not None:
+        return placed_target(spec, made, plan_hash, destroy=destroy, root=root)
+    if spec.scheme == "loop":
+        return LoopTarget(spec, plan_hash, root=root)
     if spec.scheme == "dir":
         return DirectoryTarget(spec, plan_hash, root=root)
     if keep:
@@ -69,6 +77,10 @@ def guard_target(spec: TargetSpec, *, destroy: str | None = None, root: Path = R
         return None
     if spec.scheme == "null":
         return None
+    if spec.scheme == "loop":
+        folder = Path(LoopName.parse(spec).folder)
+        refuse_unwritable_directory(str(spec), folder)
+        return folder.resolve()
     if spec.scheme == "dir":
         refuse_unwritable_directory(str(spec), path)
         return path.resolve()
@@ -84,7 +96,7 @@ def check_destroy(spec: TargetSpec, destroy: str | None) -> None:
     """Refuse a `--destroy` that names anything but the file or device of this target."""
     if destroy is None:
         return
-    if spec.scheme in ("dir", "virtual", "null"):
+    if spec.scheme in ("dir", "loop", "virtual", "null"):
         raise Refused(f"--destroy {destroy}: {spec} destroys nothing; leave --destroy out")
     if destroy != spec.name:
         raise Refused(f"--destroy {destroy} does not name the target exactly; expected --destroy {spec.name}")

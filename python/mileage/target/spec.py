@@ -1,6 +1,6 @@
 """The text that names a target, as a value.
 
-What it models: SCHEME:NAME with the schemes dir, file, block, virtual and null, which has no name. Printing a
+What it models: SCHEME:NAME with the schemes dir, file, block, loop, virtual and null, which has no name. Printing a
 TargetSpec gives back the text it was parsed from.
 What it refuses: text without a scheme (a bare path could mean a directory, a file or a device, and the
 difference is destructive), empty names, unknown virtual drives, and modelled hosts (NAME@HOST), which this
@@ -16,12 +16,15 @@ from typing import Literal, get_args
 import msgspec
 
 from mileage.errors import Refused
+from mileage.plan.sizes import parse_bytes
 from mileage.target.profiles import drive_names, is_profile_path, profile_name, unknown_drive
 
-Scheme = Literal["dir", "file", "block", "virtual", "null"]
+Scheme = Literal["dir", "file", "block", "loop", "virtual", "null"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
-_FORMS = "dir:PATH, file:PATH, block:PATH, virtual:NAME or null:"
+LOOP_FOLDER = "/var/tmp"
+LOOP_MIN_BYTES = 1 << 20
+_FORMS = "dir:PATH, file:PATH, block:PATH, loop:SIZE[@FOLDER], virtual:NAME or null:"
 
 
 class TargetSpec(msgspec.Struct, frozen=True):
@@ -30,10 +33,30 @@ class TargetSpec(msgspec.Struct, frozen=True):
     scheme: Scheme
     """Kind of target."""
     name: str
-    """The path as written, or the name of the virtual drive, or the path of a drive profile (*.toml)."""
+    """The path as written, or the name of the virtual drive, or the path of a drive profile (*.toml), or the size of a
+    loop device and the folder of its file."""
 
     def __str__(self) -> str:
         return f"{self.scheme}:{self.name}"
+
+
+class LoopName(msgspec.Struct, frozen=True):
+    """What a loop: target says: SIZE, or SIZE@FOLDER."""
+
+    size_bytes: int
+    folder: str
+
+    @classmethod
+    def parse(cls, spec: TargetSpec) -> LoopName:
+        """The size, and the folder where the file is made; that for large temporary files when none is given."""
+        text, _, folder = spec.name.partition("@")
+        try:
+            size = parse_bytes(text)
+        except ValueError as error:
+            raise Refused(f"{spec}: {error}; a loop device is loop:SIZE or loop:SIZE@FOLDER") from None
+        if size < LOOP_MIN_BYTES or size % LOOP_MIN_BYTES:
+            raise Refused(f"{spec}: expected a multiple of 1 MiB, 1 MiB or more")
+        return cls(size, folder or LOOP_FOLDER)
 
 
 def parse_target(text: str, known_drives: Sequence[str] | None = None) -> TargetSpec:
@@ -58,7 +81,10 @@ def parse_target(text: str, known_drives: Sequence[str] | None = None) -> Target
         raise Refused(f"target {text!r} has a character that cannot be printed; expected {_FORMS}")
     if scheme == "virtual":
         _check_virtual(name, known_drives)
-    return TargetSpec(scheme=scheme, name=name)
+    spec = TargetSpec(scheme=scheme, name=name)
+    if scheme == "loop":
+        LoopName.parse(spec)
+    return spec
 
 
 def _no_scheme(text: str, head: str) -> str:
@@ -69,7 +95,8 @@ def _no_scheme(text: str, head: str) -> str:
         return f"target {text!r} has the unknown scheme {head!r}; expected {_FORMS}"
     forms = f"a directory is dir:{text}, a file file:{text}, a device block:{text}"
     return (
-        f"target {text!r} does not say what it is: {forms}; a simulated drive is virtual:NAME, nothing null:"
+        f"target {text!r} does not say what it is: {forms}; a simulated drive is virtual:NAME, "
+        "a loop device of a size loop:4GiB, nothing null:"
     )
 
 

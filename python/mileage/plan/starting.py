@@ -1,0 +1,87 @@
+"""The state that a cycle starts from, as values: what `[state]` says, checked and read.
+
+What it models: the rules of `[state]` that hold whatever the target turns out to be.
+What it refuses: keys that would have no effect on the kind of target that is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from mileage.plan import sizes
+from mileage.plan.caching import read_cache
+from mileage.plan.filesystems import FileSystem, file_system_of
+from mileage.plan.how import How
+from mileage.plan.study import State, Study
+
+DEVICES = ("loop:", "block:")
+"""Targets on which Mileage makes a file system."""
+
+
+def file_system(state: State) -> FileSystem | None:
+    """The file system that each cycle makes; None when the target is used as it is. `state` has been checked."""
+    return None if state.filesystem is None else file_system_of(state.filesystem, state.mkfs, state.mount)
+
+
+def check_state(state: State, target: str) -> Iterator[tuple[str, str]]:
+    """Every key of `[state]` that has a wrong value or no effect, as (key, what is wrong)."""
+    try:
+        read_cache(state.cache)
+    except ValueError as error:
+        yield "cache", str(error)
+    if state.filesystem is None:
+        for key in ("mkfs", "mount"):
+            if getattr(state, key):
+                yield key, 'has no effect without filesystem = "ext4", "xfs" or "btrfs"; give both or neither'
+        return
+    if not target.startswith(DEVICES):
+        yield (
+            "filesystem",
+            f"needs a device to make it on: loop:SIZE or block:PATH; found {target}, which has its own",
+        )
+    if state.start == "kept":
+        yield (
+            "filesystem",
+            'a new file system keeps nothing of what start = "kept" would keep; give one of them',
+        )
+    try:
+        file_system(state)
+    except ValueError as error:
+        key, text = error.args
+        yield key, text
+
+
+def limit_bytes(study: Study) -> int:
+    """The largest memory limit that a study sets; 0 when it sets none. The study has been checked."""
+    words = [study.state.cache]
+    tables: list[How] = [*study.measure.values(), *study.torture.values(), *study.workload.values()]
+    words += [table.cache for table in tables if table.cache is not None]
+    for measure in study.measure.values():
+        words += [str(level) for level in measure.vary.get("cache", ())]
+    for name, factor in study.factor.items():
+        if (factor.key or name) == "cache":
+            words += [str(level) for level in factor.named.values()]
+    return max(read_cache(word).limit_bytes for word in words)
+
+
+def with_limit_counted(study: Study) -> Study:
+    """The study with a file of "4x limit" in bytes: no single level of a factor knows the limit of another."""
+    if not str(study.state.file).rstrip().endswith("limit"):
+        return study
+    size = sizes.file_bytes(study.state.file, memory_bytes=0, limit_bytes=limit_bytes(study))
+    return msgspec.structs.replace(
+        study, state=msgspec.structs.replace(study.state, file=sizes.exact_bytes(size))
+    )
+
+
+def memory_for(study: Study, memory_bytes: int) -> int:
+    """The memory that "2x memory" means: the target's, or the limit that `state.cache` sets."""
+    return read_cache(study.state.cache).limit_bytes or memory_bytes
+
+
+def work_file_bytes(study: Study, memory_bytes: int) -> int:
+    """Size of the work file in bytes. Raises ValueError."""
+    memory = memory_for(study, memory_bytes)
+    return sizes.file_bytes(study.state.file, memory_bytes=memory, limit_bytes=limit_bytes(study))

@@ -1,0 +1,73 @@
+"""The privileged steps of a plan, in words, before any is taken.
+
+What it models: what is done to the machine beside reading and writing the work area: devices and file systems made,
+mounted, emptied; memory limited; the whole machine's cache dropped. Each is undone on the way out, unless it says so.
+What it refuses: nothing; whether they may be taken, `resolve` says.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from mileage.plan import sizes
+from mileage.plan.caching import Caching
+from mileage.plan.facts import TargetFacts
+from mileage.plan.planned import PlannedRun
+from mileage.plan.starting import file_system
+from mileage.plan.study import Study
+
+
+class PrivilegedStep(msgspec.Struct, frozen=True):
+    """One step that needs root."""
+
+    text: str
+    """What is done, in words."""
+    destroys: bool = False
+    """Whether what was there before is lost for good."""
+
+
+def steps_of(study: Study, facts: TargetFacts, runs: tuple[PlannedRun, ...]) -> tuple[PrivilegedStep, ...]:
+    """Every privileged step of a study, in the order in which they are first taken."""
+    found = [*_of_target(study, facts), *_of_runs(runs)]
+    return tuple(found)
+
+
+def _of_target(study: Study, facts: TargetFacts) -> list[PrivilegedStep]:
+    target, made = study.target, file_system(study.state)
+    each = "once" if study.cycles == 1 else f"before each of {study.cycles} cycles"
+    found = []
+    device = target
+    if target.startswith("loop:"):
+        device = "a loop device"
+        found.append(
+            PrivilegedStep(f"attach a loop device over a file of {sizes.format_bytes(facts.device_bytes)}")
+        )
+    elif target.startswith("block:") and study.state.start != "kept":
+        device = facts.name
+        found.append(PrivilegedStep(f"discard all of {device}, {each}", destroys=True))
+    if made is not None:
+        options = " ".join(made.mkfs)
+        found.append(PrivilegedStep(f"mkfs.{made.kind} {options} on {device}, {each}", destroys=True))
+        mount = ",".join(made.mount) or "its default options"
+        found.append(PrivilegedStep(f"mount it below /run/mileage with {mount}"))
+    return found
+
+
+def _of_runs(runs: tuple[PlannedRun, ...]) -> list[PrivilegedStep]:
+    counts: dict[Caching, int] = {}
+    for run in runs:
+        caching = run.reach.caching if run.reach is not None else None
+        limit = run.job.limit_bytes if run.job is not None else 0
+        if limit:
+            caching = Caching("limited", limit)
+        if caching is not None and caching.mode in ("dropped", "limited"):
+            counts[caching] = counts.get(caching, 0) + 1
+    found = []
+    for caching, count in counts.items():
+        times = f"around {count} run{'' if count == 1 else 's'}"
+        if caching.mode == "limited":
+            limit_words = sizes.format_bytes(caching.limit_bytes)
+            found.append(PrivilegedStep(f"limit memory to {limit_words} by a control group, {times}"))
+        else:
+            found.append(PrivilegedStep(f"drop the whole machine's page cache, {times}"))
+    return found

@@ -1,0 +1,222 @@
+"""The device below a file system that Mileage makes, or below a raw loop target: found, attached, emptied, let go.
+
+What it models: two kinds of device with one life. A block device of the user's is given up with `--destroy` and is
+discarded; a loop device stands over a file that Mileage makes, which is made anew.
+What it refuses: what the guards refuse; a loop file where there is no room for it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Final
+
+from mileage.errors import Refused, RunFailed
+from mileage.target.filesystem import look_at, queue_word
+from mileage.target.guard import ROOT, block_device_refusal
+from mileage.target.ledger import Ledger
+from mileage.target.programs import call
+from mileage.target.spec import LoopName, TargetSpec
+from mileage.target.steps import AttachedLoop
+from mileage.target.workfile import WorkFile
+
+BLKDISCARD: Final = 0x1277
+"""ioctl(2): discard a range of a block device, given as two 64-bit numbers: first byte and length."""
+BLKGETSIZE64: Final = 0x80081272
+
+
+class Device(ABC):
+    """A device that Mileage may do with as it likes."""
+
+    @property
+    @abstractmethod
+    def path(self) -> Path | None:
+        """Where it is; None while it is not attached."""
+
+    @property
+    @abstractmethod
+    def size_bytes(self) -> int:
+        """Its size, also before it is attached."""
+
+    @property
+    @abstractmethod
+    def block_bytes(self) -> int:
+        """Its logical block size."""
+
+    @abstractmethod
+    def attach(self, ledger: Ledger) -> Path:
+        """Make it ready, keeping what is on it, and say where it is. Raises Refused and RunFailed."""
+
+    @abstractmethod
+    def empty(self, ledger: Ledger) -> str:
+        """Make it as good as new, and ready; says in words how. Nothing may be mounted from it."""
+
+    @abstractmethod
+    def detach(self, ledger: Ledger) -> None:
+        """Let go of it; what is on it stays."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Remove what Mileage made for it. It is detached."""
+
+
+class GivenDevice(Device):
+    """A block device of the user's, given up with `--destroy`."""
+
+    def __init__(self, spec: TargetSpec, *, destroy: str | None, root: Path = ROOT) -> None:
+        self._spec = spec
+        self._root = root
+        self._path = Path(spec.name)
+        if refusal := block_device_refusal(str(spec), self._path, root=root):
+            raise refusal
+        if destroy is None:
+            raise Refused(
+                f"{spec}: to make a file system on it destroys what is on it; to give it up say "
+                f"--destroy {spec.name}"
+            )
+        self._number = os.stat(self._path).st_rdev
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def size_bytes(self) -> int:
+        return look_at(self._path, root=self._root).capacity_bytes
+
+    @property
+    def block_bytes(self) -> int:
+        return look_at(self._path, root=self._root).block_bytes
+
+    def attach(self, ledger: Ledger) -> Path:
+        del ledger
+        self._same()
+        return self._path
+
+    def empty(self, ledger: Ledger) -> str:
+        self.attach(ledger)
+        if refusal := block_device_refusal(str(self._spec), self._path, root=self._root):
+            raise refusal
+        most = queue_word(self._path, "discard_max_bytes", root=self._root)
+        if most in (None, "0"):
+            return f"left what is on {self._path}, which takes no discards, to be written over"
+        return discard(str(self._spec), self._path)
+
+    def detach(self, ledger: Ledger) -> None:
+        """Nothing was attached."""
+
+    def remove(self) -> None:
+        """Nothing was made."""
+
+    def _same(self) -> None:
+        """Raise RunFailed when the path leads to another device than when it was opened."""
+        try:
+            number = self._path.stat().st_rdev
+        except OSError as error:
+            raise RunFailed.from_os_error(f"{self._spec}: the device is gone", error) from error
+        if number != self._number:
+            raise RunFailed(f"{self._spec}: the path leads to another device by now", cause="vanished")
+
+
+class LoopDevice(Device):
+    """A loop device over a file of Mileage's own, which a study that goes on finds again by its plan's hash."""
+
+    def __init__(self, spec: TargetSpec, plan_hash: str, *, root: Path = ROOT) -> None:
+        wanted = LoopName.parse(spec)
+        self._spec = spec
+        self._root = root
+        self._size_bytes = wanted.size_bytes
+        folder = Path(wanted.folder).resolve()
+        self._file_path = folder / f".mileage-{plan_hash[:8]}.img"
+        self._plan_hash = plan_hash
+        self._file = WorkFile(str(spec), self._file_path, plan_hash=plan_hash)
+        self._step = AttachedLoop(str(self._file_path))
+        self._path: Path | None = None
+        self._claimed = False
+        if os.path.lexists(self._file_path):
+            self._file.claim()
+            self._claimed = True
+
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
+    @property
+    def size_bytes(self) -> int:
+        return self._size_bytes
+
+    @property
+    def block_bytes(self) -> int:
+        return 512
+
+    @property
+    def folder(self) -> Path:
+        """Where the file is."""
+        return self._file_path.parent
+
+    @property
+    def free_bytes(self) -> int:
+        """Room for the file where it is, what it has already included."""
+        return look_at(self.folder, root=self._root).free_bytes + self._file.allocated_bytes
+
+    def attach(self, ledger: Ledger) -> Path:
+        if self._path is None:
+            if not self._claimed:
+                self._make()
+            self._path = ledger.take(self._step, self._attach)
+        return self._path
+
+    def empty(self, ledger: Ledger) -> str:
+        self.detach(ledger)
+        if self._claimed:
+            self._file.discard()
+            self._claimed = False
+            self._file = WorkFile(str(self._spec), self._file_path, plan_hash=self._plan_hash)
+        self.attach(ledger)
+        return f"made {self._file_path} of {self._size_bytes} bytes and attached it to {self._path}"
+
+    def detach(self, ledger: Ledger) -> None:
+        if self._path is not None:
+            ledger.undo(self._step)
+            self._path = None
+
+    def remove(self) -> None:
+        self._file.discard()
+        self._claimed = False
+
+    def close(self) -> None:
+        """Unlock the file and leave it to a study that goes on later."""
+        self._file.close()
+
+    def _make(self) -> None:
+        self._file.prepare(self._size_bytes, look_at(self.folder, root=self._root).free_bytes)
+        self._claimed = True
+
+    def _attach(self) -> Path:
+        try:
+            return self._losetup("--direct-io=on")
+        except RunFailed:
+            # The file system below does not bypass its page cache (tmpfs): then the loop device does not either.
+            self._step.undo()
+            return self._losetup()
+
+    def _losetup(self, *options: str) -> Path:
+        what = str(self._spec)
+        return Path(call(what, "losetup", "--find", "--show", *options, str(self._file_path)).strip())
+
+
+def discard(what: str, path: Path) -> str:
+    """Discard a whole block device, held exclusively meanwhile; says what was done. Raises RunFailed."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC)
+        try:
+            size = struct.unpack("Q", fcntl.ioctl(descriptor, BLKGETSIZE64, bytes(8)))[0]
+            fcntl.ioctl(descriptor, BLKDISCARD, struct.pack("QQ", 0, size))
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise RunFailed.from_os_error(f"{what}: cannot discard {path}", error) from error
+    return f"discarded the {size} bytes of {path}"

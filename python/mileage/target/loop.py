@@ -1,0 +1,91 @@
+"""`loop:SIZE` or `loop:SIZE@FOLDER`: a raw loop device over a file that Mileage makes and removes.
+
+What it models: a block device for somebody who has none to spare. Its speed is that of the file system below it; what
+a device does with discards, flushes and direct I/O can be tried on it.
+What it refuses: what is refused for a directory target in its folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mileage.errors import Refused
+from mileage.plan.facts import TargetFacts
+from mileage.target.base import Target
+from mileage.target.devices import LoopDevice
+from mileage.target.filesystem import memory_bytes
+from mileage.target.guard import ROOT
+from mileage.target.identity import may_take_steps
+from mileage.target.kept import refuse_more_files
+from mileage.target.ledger import Ledger
+from mileage.target.spec import TargetSpec
+
+_NOT_ATTACHED = Path("/run/mileage/not-attached")
+
+
+class LoopTarget(Target):
+    """A raw loop device, attached when it is prepared."""
+
+    def __init__(self, spec: TargetSpec, plan_hash: str, *, root: Path = ROOT) -> None:
+        super().__init__(spec)
+        self._root = root
+        self._device = LoopDevice(spec, plan_hash, root=root)
+        self._ledger = Ledger()
+        self._is_new = False
+
+    @property
+    def path(self) -> Path:
+        return self._device.path or _NOT_ATTACHED
+
+    @property
+    def place(self) -> Path:
+        return self._device.path or self._device.folder
+
+    def facts(self) -> TargetFacts:
+        size = self._device.size_bytes
+        return TargetFacts(
+            kind="block",
+            name=self.spec.name,
+            capacity_bytes=size,
+            free_bytes=min(size, self._device.free_bytes),
+            memory_bytes=memory_bytes(self._root),
+            block_bytes=self._device.block_bytes,
+            virtual=False,
+            direct_supported=True,
+            rated_write_bytes=None,
+            host_layer=False,
+            privileged=may_take_steps(),
+            device_bytes=size,
+        )
+
+    def resumes(self) -> bool:
+        self._device.attach(self._ledger)
+        return True
+
+    def prepare(self, work_bytes: int, files: int = 0) -> str:
+        refuse_more_files(self.spec, files)
+        if work_bytes > self._device.size_bytes:
+            raise Refused(
+                f"{self.spec}: the study needs {work_bytes} bytes and the device has {self._device.size_bytes}"
+            )
+        if self._device.path is not None:
+            return f"kept {self._device.path}"
+        told = self._device.empty(self._ledger)
+        self._is_new = True
+        return told
+
+    def purge(self) -> str:
+        if self._is_new:
+            self._is_new = False
+            return "nothing to purge: it was made just now"
+        return self._device.empty(self._ledger)
+
+    def close(self) -> None:
+        self._device.detach(self._ledger)
+        self._ledger.undo_all()
+        self._device.close()
+
+    def cleanup(self) -> None:
+        self._device.detach(self._ledger)
+        self._ledger.undo_all()
+        self._device.remove()

@@ -1,0 +1,67 @@
+"""Calls of other programs: mkfs, mount, losetup and their like.
+
+What it models: one call, its output, and why it failed, in one line. A program is started in a process group of its
+own, so that Ctrl-C at a terminal does not cut it off half-way: what it does is short, and is undone afterwards.
+What it refuses: a program that is not installed, with the package that brings it on Debian.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import Final
+
+from mileage.errors import Refused, RunFailed
+
+_PACKAGES: Final = {
+    "mkfs.ext4": "e2fsprogs",
+    "dumpe2fs": "e2fsprogs",
+    "e2freefrag": "e2fsprogs",
+    "mkfs.xfs": "xfsprogs",
+    "xfs_spaceman": "xfsprogs",
+    "mkfs.btrfs": "btrfs-progs",
+    "hdparm": "hdparm",
+    "nvme": "nvme-cli",
+}
+_SYSTEM_PATHS: Final = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+
+
+def find_program(name: str) -> str | None:
+    """Where a program is; administrators' folders are looked into too. None when it is not installed."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *_SYSTEM_PATHS))
+    return shutil.which(name, path=path)
+
+
+def missing(name: str) -> str:
+    """What to say about a program that is not installed."""
+    return f"{name} is not installed; on Debian it comes with {_PACKAGES.get(name, 'util-linux')}"
+
+
+def call(what: str, name: str, *arguments: str, timeout_s: float | None = None) -> str:
+    """Run a program to its end and return what it printed. `what` names the target in messages.
+
+    Raises Refused when it is not installed, and RunFailed when it fails or does not end in `timeout_s` seconds.
+    """
+    place = find_program(name)
+    if place is None:
+        raise Refused(f"{what}: {missing(name)}")
+    try:
+        done = subprocess.run(
+            [place, *arguments],
+            check=False,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            process_group=0,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except subprocess.TimeoutExpired:
+        raise RunFailed(f"{what}: {name} has not ended after {timeout_s:g} s", cause="ETIMEDOUT") from None
+    if done.returncode != 0:
+        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        reason = said[-1].strip() if said else f"exit status {done.returncode}"
+        raise RunFailed(f"{what}: {name} {' '.join(arguments)} failed: {reason}", cause="program")
+    return done.stdout
