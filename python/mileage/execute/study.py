@@ -15,7 +15,7 @@ from mileage.errors import Interrupted
 from mileage.execute.cycle import Cycle, Shared
 from mileage.execute.progress import Progress
 from mileage.execute.stopping import Rules, Stopping
-from mileage.execute.surroundings import Surroundings
+from mileage.execute.surroundings import Surroundings, changed_by
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.record import FORMAT, Journal, StudyFolder
 from mileage.target import Target
@@ -81,10 +81,13 @@ def execute_study(
             moved = [(planned_bytes(run), run.index in done) for run in mine]
             progress.start(sum(size for size, _ in moved), sum(size for size, known in moved if known))
             surroundings = Surroundings(
-                folder, journal, marks=plan.study.state.on_change == "mark", tell=progress.note
+                folder,
+                journal,
+                marks=plan.study.state.on_change == "mark",
+                accepts=accept_change,
+                own=changed_by(plan),
+                tell=progress.note,
             )
-            if accept_change:
-                surroundings.accept(lambda: open_target(plan.setting_of(mine[0])), session)
             stopping = Stopping(plan, journal, content, rules, progress.note)
             shared = Shared(
                 plan, folder, journal, content, progress, threading.Event(), stopping, surroundings

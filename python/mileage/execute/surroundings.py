@@ -12,10 +12,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from mileage.errors import RunFailed
+from mileage.plan import Plan
+from mileage.plan.factors import key_of as key_of_factor
 from mileage.record import Journal, StudyFolder
-from mileage.record.environment import diff, key_of, raw_snapshot, snapshot, weighty
+from mileage.record.environment import diff, disk_of, key_of, raw_snapshot, snapshot, weighty
+from mileage.record.health import health
 from mileage.target import Target
 from mileage.target.guard import ROOT
 
@@ -29,9 +33,22 @@ class Surroundings:
     """Snapshots of one study; safe to use from several threads."""
 
     def __init__(
-        self, folder: StudyFolder, journal: Journal, *, marks: bool, tell: Callable[[str], None]
+        self,
+        folder: StudyFolder,
+        journal: Journal,
+        *,
+        marks: bool,
+        accepts: bool,
+        own: frozenset[str],
+        tell: Callable[[str], None],
     ) -> None:
-        """`marks`: a change is noted and never ends the study. `tell` says something to the user."""
+        """Nothing is looked at yet.
+
+        `marks`: a change never ends the study. `accepts`: the machine as it is now is the study's own from here on.
+        `own`: keys that the study changes itself. `tell` says something to the user.
+        """
+        self._accepts = accepts
+        self._own = own
         self._folder = folder
         self._journal = journal
         self._marks = marks
@@ -40,15 +57,6 @@ class Surroundings:
         self._told: set[str] = set()
         self._starts: dict[str, dict[str, str]] = {}
 
-    def accept(self, open_target: Callable[[], Target], session: str) -> None:
-        """Take the machine as it is now for that of a session, and journal what that changed."""
-        with self._lock:
-            now = snapshot(open_target().place, root=HOST)
-            before = self._folder.load_environment(_start(session)) or now
-            self._journal.append({"kind": "accepted", "session": session, "changes": diff(before, now)})
-            self._folder.save_environment(_start(session), now)
-            self._starts[session] = now
-
     def before(self, target: Target, stage: str, session: str = "") -> None:
         """Look before a stage. `session` is the labels at which it is done.
 
@@ -56,10 +64,11 @@ class Surroundings:
             RunFailed: the machine changed in a way that makes runs before and after incomparable.
         """
         with self._lock:
-            now = snapshot(target.place, root=HOST)
-            self._folder.save_environment(stage, now)
-            self._folder.save_raw_environment(stage, raw_snapshot(target.place, root=HOST))
+            now = self._look(target, stage)
             start = self._starts.get(session) or self._folder.load_environment(_start(session))
+            if start is not None and self._accepts and session not in self._starts:
+                self._journal.append({"kind": "accepted", "session": session, "changes": diff(start, now)})
+                start = None
             if start is None:
                 start = now
                 self._folder.save_environment(_start(session), now)
@@ -71,14 +80,27 @@ class Surroundings:
         if target.is_virtual:
             return
         with self._lock:
-            now = snapshot(target.place, root=HOST)
-            self._folder.save_environment(f"{stage}.after", now)
+            now = self._look(target, f"{stage}.after")
             start = self._starts.get(session, now)
         self._weigh(target, f"during {stage}", start, now)
 
+    def _look(self, target: Target, name: str) -> dict[str, str]:
+        """Take a snapshot, of a real target with what its drive says of itself, and keep it with its raw texts."""
+        now = snapshot(target.place, root=HOST)
+        disk = disk_of(target.place, root=HOST)
+        texts = raw_snapshot(disk, root=HOST)
+        if not target.is_virtual:
+            facts, answers = health(disk)
+            now, texts = {**now, **facts}, {**texts, **answers}
+        self._folder.save_environment(name, now)
+        self._folder.save_raw_environment(name, texts)
+        return now
+
     def _weigh(self, target: Target, when: str, start: dict[str, str], now: dict[str, str]) -> None:
         changes = diff(start, now)
-        grave = [line for line in changes if weighty(key_of(line), start, now)]
+        grave = [
+            line for line in changes if weighty(key_of(line), start, now) and key_of(line) not in self._own
+        ]
         for change in changes:
             if change not in self._told:
                 self._told.add(change)
@@ -96,3 +118,19 @@ class Surroundings:
 def _start(session: str) -> str:
     """The name of a session's first snapshot."""
     return f"{START}-{session.replace('/', '_')}" if session else START
+
+
+_CHANGED_BY: Final = {
+    "cache": ("memory.limit_bytes",),
+    "memory": ("memory.limit_bytes", "memory.total_bytes"),
+    "scheduler": ("target.scheduler",),
+    "mount": ("target.mount_options",),
+    "filesystem": ("target.fs_type", "target.mount_options", "target.source"),
+}
+"""Keys of the environment that a factor changes, by its name or key."""
+
+
+def changed_by(plan: Plan) -> frozenset[str]:
+    """Keys of the environment that a study itself changes while it runs."""
+    keys = {key_of_factor(name, factor) for name, factor in plan.study.factor.items()}
+    return frozenset(changed for key in keys for changed in _CHANGED_BY.get(key, ()))

@@ -13,34 +13,20 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import os
 import platform
 import re
 from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
-from mileage.target.filesystem import UNKNOWN, Ground, look_at
+from mileage.record.block_device import device_facts, selected
+from mileage.target.filesystem import UNKNOWN, Ground, look_at, memory_bytes
 from mileage.target.guard import ROOT, read_word
 from mileage.target.mounts import read_swaps
 
 VOLATILE_PREFIX = "now."
 """Keys that begin with this describe the moment; all others describe the machine."""
-
-QUEUE_KEYS = (
-    "scheduler",
-    "nr_requests",
-    "read_ahead_kb",
-    "rotational",
-    "write_cache",
-    "discard_granularity",
-    "max_sectors_kb",
-    "logical_block_size",
-    "physical_block_size",
-    "wbt_lat_usec",
-    "nomerges",
-    "rq_affinity",
-)
-"""Files of a disk's request queue that are recorded, as named in /sys/block/*/queue."""
 
 _VM_KEYS = (
     "dirty_ratio",
@@ -52,13 +38,16 @@ _VM_KEYS = (
     "swappiness",
     "overcommit_memory",
     "nr_hugepages",
+    "vfs_cache_pressure",
+    "min_free_kbytes",
 )
+_MODULES = ("nvme", "nvme_core", "ahci", "virtio_blk", "md_mod", "dm_mod", "loop", "zram")
 _RAW = (
     *("proc/cpuinfo", "proc/meminfo", "proc/cmdline", "proc/version", "proc/swaps", "proc/self/mountinfo"),
     *("proc/modules", "proc/diskstats", "proc/interrupts", "proc/loadavg", "etc/os-release"),
 )
+_LOG_LINES = 200
 _CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
-_SELECTED = re.compile(r"\[([^\]]+)\]")
 _PRESSURE = re.compile(r"(some|full) avg10=([0-9.]+)")
 
 
@@ -76,15 +65,52 @@ def snapshot(path: Path | None = None, *, root: Path = ROOT) -> dict[str, str]:
     return {key: found[key] or UNKNOWN for key in sorted(found)}
 
 
-def raw_snapshot(path: Path | None = None, *, root: Path = ROOT) -> dict[str, str]:
-    """The texts that a snapshot is read from, by their path; what does not exist is left out."""
-    del path
-    texts = {}
-    for name in _RAW:
-        text = read_word(root / name)
-        if text is not None:
-            texts[f"/{name}"] = text
+def raw_snapshot(disk: str | None = None, *, root: Path = ROOT) -> dict[str, str]:
+    """The texts that a snapshot is read from, by their path, and what the kernel logged about a disk.
+
+    What does not exist is left out.
+    """
+    texts = {f"/{name}": text for name in _RAW if (text := read_word(root / name)) is not None}
+    if disk:
+        for file in sorted((root / "sys/block" / disk / "queue").glob("*")):
+            if file.is_file() and (text := read_word(file)) is not None:
+                texts[f"/sys/block/{disk}/queue/{file.name}"] = text
+        log = [line for line in _kernel_log(root) if disk in line]
+        texts["kernel log"] = "\n".join(log[-_LOG_LINES:])
     return texts
+
+
+def _kernel_log(root: Path) -> list[str]:
+    """The kernel's messages; none where they may not be read."""
+    try:
+        log = os.open(root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return []
+    lines = []
+    try:
+        while True:
+            try:
+                record = os.read(log, 1 << 16)
+            except BrokenPipeError:
+                # Older messages were overwritten while we read.
+                continue
+            if not record:
+                break
+            lines.append(record.decode(errors="replace").partition(";")[2].splitlines()[0])
+    except (OSError, IndexError):
+        pass
+    finally:
+        os.close(log)
+    return lines
+
+
+def disk_of(path: Path | None, *, root: Path = ROOT) -> str | None:
+    """Kernel name of the whole disk below a path; None when there is none or it is not known."""
+    try:
+        disk = look_at(path, root=root).disk if path is not None else UNKNOWN
+    except OSError:
+        return None
+    return None if disk == UNKNOWN else disk
 
 
 def is_volatile(key: str) -> bool:
@@ -99,7 +125,15 @@ def diff(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
 
 WEIGHTY = (
     *("kernel.release", "kernel.version", "kernel.cmdline"),
-    *("target.firmware", "target.model", "target.scheduler", "target.device", "target.source"),
+    *("target.drive_firmware", "target.drive_model", "target.drive_serial_hash"),
+    *(
+        "target.serial_hash",
+        "target.firmware",
+        "target.model",
+        "target.scheduler",
+        "target.device",
+        "target.source",
+    ),
     *("target.fs_type", "target.mount_point", "target.mount_options"),
     *("memory.total_bytes", "memory.limit_bytes"),
 )
@@ -117,7 +151,7 @@ def weighty(key: str, before: Mapping[str, str], after: Mapping[str, str]) -> bo
     """Whether a change of this key makes runs before and after incomparable."""
     if key not in WEIGHTY:
         return False
-    if key == "memory.total_bytes":
+    if key.startswith("memory."):
         old, new = before.get(key, ""), after.get(key, "")
         if old.isdigit() and new.isdigit() and int(old) > 0:
             return abs(int(new) / int(old) - 1) > MEMORY_TOLERANCE
@@ -153,7 +187,28 @@ def _kernel(root: Path) -> Iterator[tuple[str, str | None]]:
         "kernel.clocksource",
         read_word(root / _CLOCK),
     )
+    yield "kernel.config_hash", _config_hash(root)
+    for module in _MODULES:
+        yield f"kernel.module_{module}", read_word(root / "sys/module" / module / "version")
     yield "host.hash", _host_hash(root)
+    yield "host.distribution", _distribution(root)
+
+
+def _config_hash(root: Path) -> str | None:
+    """A hash of the kernel's configuration, where it is kept."""
+    release = read_word(root / "proc/sys/kernel/osrelease")
+    for name in ("proc/config.gz", f"boot/config-{release}"):
+        try:
+            return hashlib.sha256((root / name).read_bytes()).hexdigest()[:16]
+        except OSError:
+            continue
+    return None
+
+
+def _distribution(root: Path) -> str | None:
+    text = read_word(root / "etc/os-release") or ""
+    match = re.search(r'^PRETTY_NAME="?([^"\n]*)', text, re.M)
+    return match[1] if match else None
 
 
 def _host_hash(root: Path) -> str | None:
@@ -176,6 +231,32 @@ def _cpu(root: Path) -> Iterator[tuple[str, str | None]]:
     yield "cpu.max_khz", read_word(policy / "scaling_max_freq")
     yield "cpu.boost", _boost(root)
     yield "cpu.hypervisor", _hypervisor(text, root)
+    cpu = root / "sys/devices/system/cpu"
+    yield "cpu.min_khz", read_word(policy / "scaling_min_freq")
+    yield "now.cpu_khz", read_word(policy / "scaling_cur_freq")
+    sockets = set(re.findall(r"^physical id\s*: (\d+)", text, re.M))
+    yield "cpu.sockets", str(len(sockets)) if sockets else None
+    cores = re.search(r"^cpu cores\s*: (\d+)", text, re.M)
+    yield "cpu.cores_per_socket", cores[1] if cores else None
+    yield "cpu.isolated", read_word(cpu / "isolated") or ("none" if (cpu / "isolated").exists() else None)
+    yield "cpu.nohz_full", read_word(cpu / "nohz_full") or ("none" if (cpu / "nohz_full").exists() else None)
+    yield "cpu.idle_driver", read_word(cpu / "cpuidle/current_driver")
+    yield "cpu.idle_states", " ".join(_idle_states(cpu)) or None
+    yield "cpu.mitigations", "; ".join(_mitigations(cpu)) or None
+    yield "cpu.numa_nodes", read_word(root / "sys/devices/system/node/online")
+
+
+def _idle_states(cpu: Path) -> Iterator[str]:
+    """Names of the idle states that are not switched off."""
+    for state in sorted((cpu / "cpu0/cpuidle").glob("state[0-9]*")):
+        name = read_word(state / "name")
+        if name and read_word(state / "disable") != "1":
+            yield name
+
+
+def _mitigations(cpu: Path) -> Iterator[str]:
+    for file in sorted((cpu / "vulnerabilities").glob("*")):
+        yield f"{file.name}: {read_word(file)}"
 
 
 def _governors(root: Path) -> str | None:
@@ -210,11 +291,12 @@ def _hypervisor(cpuinfo: str, root: Path) -> str | None:
 def _memory(root: Path) -> Iterator[tuple[str, str | None]]:
     text = read_word(root / "proc/meminfo") or ""
     yield "memory.total_bytes", _meminfo_bytes(text, "MemTotal")
+    yield "memory.limit_bytes", str(memory_bytes(root)) if text else None
     yield "memory.swap_total_bytes", _meminfo_bytes(text, "SwapTotal")
     yield "memory.swap_areas", ", ".join(read_swaps(root)) or ("none" if text else None)
     yield (
         "memory.transparent_hugepage",
-        _selected(read_word(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        selected(read_word(root / "sys/kernel/mm/transparent_hugepage/enabled")),
     )
     yield "now.memory_available_bytes", _meminfo_bytes(text, "MemAvailable")
     yield "now.swap_free_bytes", _meminfo_bytes(text, "SwapFree")
@@ -262,11 +344,16 @@ def _target(path: Path, root: Path) -> Iterator[tuple[str, str | None]]:
     yield "target.device", ground.device if ground else None
     yield "target.capacity_bytes", str(ground.capacity_bytes) if ground else None
     yield "now.target_free_bytes", str(ground.free_bytes) if ground else None
-    disk = root / "sys/block" / (ground.disk if ground else UNKNOWN)
-    yield "target.model", read_word(disk / "device/model")
-    yield "target.firmware", read_word(disk / "device/firmware_rev") or read_word(disk / "device/rev")
-    for key in QUEUE_KEYS:
-        yield f"target.{key}", _selected(read_word(disk / "queue" / key))
+    yield "target.read_only", str(ground.read_only).lower() if ground else None
+    yield "now.target_inodes_free", _inodes_free(path)
+    yield from device_facts(*((ground.device, ground.disk) if ground else (UNKNOWN, UNKNOWN)), root)
+
+
+def _inodes_free(path: Path) -> str | None:
+    try:
+        return str(os.statvfs(path).f_favail)
+    except OSError:
+        return None
 
 
 def _first_field(text: str, name: str) -> str | None:
@@ -281,9 +368,3 @@ def _first_field(text: str, name: str) -> str | None:
 def _meminfo_bytes(text: str, name: str) -> str | None:
     value = _first_field(text, name)
     return str(int(value.split()[0]) * 1024) if value else None
-
-
-def _selected(text: str | None) -> str | None:
-    """The choice in brackets of a text such as "always [madvise] never"; the text itself without any."""
-    match = _SELECTED.search(text or "")
-    return match[1] if match else text

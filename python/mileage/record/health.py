@@ -1,0 +1,132 @@
+"""What a drive says of itself: identity and health, by `smartctl --json` and `nvme -o json` where these are installed.
+
+What it models: a few flat keys. `target.drive_*` are identity and stable (the serial number as a hash); `now.health_*`
+are counters and temperatures of the moment, named as the programs name them, temperatures in degrees Celsius.
+What it refuses: to guess. A program that is not there, or that failed, is said to be so; nothing is made up in its
+place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Any, Final
+
+TIMEOUT_S: Final = 20.0
+"""Seconds that a program may take; a drive that does not answer in time is not waited for."""
+KELVIN: Final = 273
+_NVME_COUNTERS: Final = "nvme_smart_health_information_log"
+_WHOLE: Final = (int, float, str)
+
+Facts = dict[str, str]
+Texts = dict[str, str]
+
+
+def health(device: str | None) -> tuple[Facts, Texts]:
+    """Facts of a disk by its kernel name ("nvme0n1", "sda"), and the texts that they were read from.
+
+    Of a target without a disk, only that nothing was asked.
+    """
+    facts: Facts = {}
+    texts: Texts = {}
+    for program, commands in _commands(device or ""):
+        key = f"target.{program}"
+        if not device:
+            facts[key] = "not asked: no disk is known"
+        elif shutil.which(program) is None:
+            facts[key] = f"absent: {program} is not installed"
+        else:
+            facts[key] = "present"
+            for name, command in commands:
+                found, text = _asked(command)
+                texts[name] = text
+                if found is None:
+                    facts[key] = f"failed: {text.splitlines()[0][:120] if text else 'no answer'}"
+                else:
+                    facts |= dict(_READERS[name](found))
+    return facts, texts
+
+
+def _commands(device: str) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
+    path = f"/dev/{device}"
+    yield "smartctl", [("smartctl", ["smartctl", "--json=c", "-x", path])]
+    nvme = [
+        ("nvme id-ctrl", ["nvme", "id-ctrl", path, "-o", "json"]),
+        ("nvme smart-log", ["nvme", "smart-log", path, "-o", "json"]),
+    ]
+    yield "nvme", nvme if device.startswith("nvme") or not device else []
+
+
+def _asked(command: list[str]) -> tuple[dict[str, Any] | None, str]:
+    """What a program answered, and its text. The exit status of smartctl tells of the drive, not of the answer."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as cause:
+        return None, f"{type(cause).__name__} from {' '.join(command)}"
+    try:
+        found = json.loads(done.stdout)
+    except ValueError:
+        return None, done.stdout or done.stderr
+    return (found, done.stdout) if isinstance(found, dict) else (None, done.stdout)
+
+
+def _smartctl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from _identity(
+        found.get("model_name") or found.get("scsi_model_name"),
+        found.get("firmware_version") or found.get("scsi_revision"),
+        found.get("serial_number"),
+    )
+    wwn = found.get("wwn")
+    if isinstance(wwn, dict):
+        yield "target.drive_wwn_hash", _hash("-".join(str(wwn.get(part)) for part in ("naa", "oui", "id")))
+    temperature = found.get("temperature")
+    if isinstance(temperature, dict) and isinstance(temperature.get("current"), int):
+        yield "now.health_temperature_c", str(temperature["current"])
+    counters = found.get(_NVME_COUNTERS)
+    for name, value in (counters if isinstance(counters, dict) else {}).items():
+        if isinstance(value, _WHOLE) and name != "temperature":
+            yield f"now.health_{name}", str(value)
+    table = found.get("ata_smart_attributes")
+    rows = table.get("table") if isinstance(table, dict) else None
+    for row in rows if isinstance(rows, list) else []:
+        raw = row.get("raw") if isinstance(row, dict) else None
+        if isinstance(raw, dict):
+            yield f"now.health_ata_{row.get('id')}_{str(row.get('name')).lower()}", str(raw.get("value"))
+
+
+def _id_ctrl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from _identity(found.get("mn"), found.get("fr"), found.get("sn"))
+    for key in ("wctemp", "cctemp"):
+        if isinstance(found.get(key), int) and found[key]:
+            yield f"target.drive_{key}_c", str(found[key] - KELVIN)
+    if isinstance(found.get("vwc"), int):
+        yield "target.drive_volatile_cache", "present" if found["vwc"] & 1 else "none"
+
+
+def _smart_log(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in found.items():
+        if isinstance(value, _WHOLE) and name != "temperature":
+            yield f"now.health_{name}", str(value)
+    kelvin = found.get("temperature")
+    if isinstance(kelvin, int):
+        yield "now.health_temperature_c", str(kelvin - KELVIN)
+
+
+_READERS: Final = {"smartctl": _smartctl, "nvme id-ctrl": _id_ctrl, "nvme smart-log": _smart_log}
+
+
+def _identity(model: object, firmware: object, serial: object) -> Iterator[tuple[str, str]]:
+    if model:
+        yield "target.drive_model", str(model).strip()
+    if firmware:
+        yield "target.drive_firmware", str(firmware).strip()
+    if serial:
+        yield "target.drive_serial_hash", _hash(str(serial).strip())
+
+
+def _hash(text: str) -> str:
+    """The first 16 hexadecimal digits of SHA-256: tells drives apart, names none."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
