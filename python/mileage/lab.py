@@ -228,7 +228,7 @@ class StudyResult:
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
         from mileage.comparing import comparison_of
-        from mileage.view import audits
+        from mileage.lamps import audits
 
         content = self.folder.content()
         needed = len(self.plan.runs) - left_out(content)

@@ -8,21 +8,19 @@ from typing import Any
 
 import msgspec
 
-from mileage.execute import stage_name
+from mileage.execute import stage_name, start_name
 from mileage.judge import Comparison
-from mileage.judge.audit import Audit, RunFacts, audit
+from mileage.judge.audit import Audit
 from mileage.judge.overload import omission
 from mileage.judge.regimes import regimes
-from mileage.judge.steady import drift
+from mileage.lamps import Environment, lamps_of
 from mileage.plan import Plan, describe
-from mileage.plan.workload import Workload
 from mileage.record import StudyFolder, left_out, measured_cells
 from mileage.record.environment import diff
-from mileage.record.journal import JournalContent
-from mileage.report import StudyView, TortureTrace, TrustLamp
+from mileage.report import StudyView, TortureTrace
 from mileage.report.measured_page import MeasuredPage
 from mileage.report.setting import setting_lines
-from mileage.report.view import LampState, RunShape
+from mileage.report.view import RunShape
 
 
 def measured_page(plan: Plan, folder: StudyFolder) -> MeasuredPage:
@@ -53,9 +51,7 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison, aa: Audi
     saved = dict(folder.environments())
     order = dict.fromkeys(stage_name(run) for run in plan.runs)
     environments = [(name, saved[name]) for name in order if name in saved]
-    changes = [
-        f"{name}: {change}" for name, later in environments[1:] for change in diff(environments[0][1], later)
-    ]
+    changes = _changes(plan, saved)
     head = content.of_kind("study")
     return StudyView(
         name=plan.study.name,
@@ -66,8 +62,8 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison, aa: Audi
         comparison=comparison,
         torture=_traces(runs),
         environments=environments,
-        environment_changes=list(dict.fromkeys(changes)),
-        trust=_trust(plan, content, changes, comparison, aa),
+        environment_changes=list(dict.fromkeys(f"{name}: {line}" for name, line, *_ in changes)),
+        trust=lamps_of(plan, content, changes, comparison, aa),
         shapes=_shapes(runs),
         notes=_notes(runs),
         runs_total=len(plan.runs) - left_out(content),
@@ -75,6 +71,17 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison, aa: Audi
         method=describe(plan),
         capacity_bytes=plan.facts.capacity_bytes if plan.facts.virtual else None,
     )
+
+
+def _changes(plan: Plan, saved: dict[str, Environment]) -> list[tuple[str, str, Environment, Environment]]:
+    """Every stable key that differs from how its session began: where, in words, and the two snapshots."""
+    found = []
+    for name, session in dict.fromkeys((stage_name(run), run.session) for run in plan.runs):
+        start = saved.get(start_name(session)) or saved.get(name)
+        for when in (name, f"{name}.after"):
+            if start is not None and when in saved:
+                found += [(when, line, start, saved[when]) for line in diff(start, saved[when])]
+    return found
 
 
 def _identity(
@@ -131,93 +138,6 @@ def _extend(trace: TortureTrace, series: dict[str, Any]) -> None:
             trace.write_amplification.append((flash[at] - before_flash) / (host[at] - before_host))
         trace.bytes_written.append(offset + total)
         trace.rate_bytes_per_s.append(written / interval_s)
-
-
-def _trust(
-    plan: Plan,
-    content: JournalContent,
-    changes: list[str],
-    comparison: Comparison,
-    aa: Audit | None,
-) -> list[TrustLamp]:
-    runs = content.runs()
-    failed = len(content.of_kind("failed"))
-    needed = len(plan.runs) - left_out(content)
-    missing = needed - len(runs)
-    repeated = plan.study.cycles >= 3
-    lamps = [
-        TrustLamp("design", "ok" if repeated else "warn", comparison.design),
-        TrustLamp(
-            "runs",
-            "ok" if not (missing or failed) else "bad" if missing else "warn",
-            f"{len(runs)} of {needed} finished" + (f", {failed} failed and repeated" if failed else ""),
-        ),
-        TrustLamp(
-            "sham arm",
-            "ok" if plan.study.sham else "warn",
-            "same time without torture, subtracted" if plan.study.sham else "none",
-        ),
-    ]
-    lamps += [*_audit_lamps(plan, runs), _steady_lamp(runs)]
-    if aa is not None:
-        lamps.append(TrustLamp(aa.name, aa.state, aa.text))
-    state: LampState = "bad" if changes else "ok"
-    lamps.append(TrustLamp("environment", state, f"{len(changes)} changes" if changes else "unchanged"))
-    return lamps
-
-
-def _steady_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
-    """Whether the torture had arrived where it was going when it ended: the last half of each cycle's last run."""
-    last = {int(entry["cycle"]): entry for entry in runs if entry["role"] == "torture"}
-    found = []
-    for entry in last.values():
-        written = entry["record"]["series"]["bytes_written"][:-1]
-        rounds = written[len(written) // 2 :]
-        if any(rounds):
-            found.append(drift(rounds))
-    judged = [entry for entry in found if entry.state != "too short"]
-    if not judged:
-        return TrustLamp("steady state", "unknown", "the torture was too short to tell")
-    steady = sum(entry.state == "steady" for entry in judged)
-    worst = max((entry.per_20_rounds for entry in judged), key=abs)
-    state: LampState = "ok" if steady == len(judged) else "warn"
-    told = f"end of torture steady in {steady} of {len(judged)}; drift {worst:+.1%} per 20 intervals at most"
-    return TrustLamp("steady state", state, told)
-
-
-def _audit_lamps(plan: Plan, runs: Sequence[dict[str, Any]]) -> list[TrustLamp]:
-    found = {entry.name: TrustLamp(entry.name, entry.state, entry.text) for entry in audits(plan, runs)}
-    if plan.facts.virtual:
-        found["memory"] = TrustLamp("memory", "ok", "simulated drive: nothing is served from memory")
-        found["interference"] = TrustLamp("interference", "ok", "virtual time: the host cannot disturb it")
-    return list(found.values())
-
-
-def audits(plan: Plan, runs: Sequence[dict[str, Any]]) -> tuple[Audit, ...]:
-    """The audits of a study's measured runs, from their journal entries."""
-    workloads = {run.index: run.workload for run in plan.runs}
-    facts = [
-        _facts(entry, workload)
-        for entry in runs
-        if entry["role"] == "measure" and (workload := workloads[int(entry["run"])]) is not None
-    ]
-    return audit(facts, direct=plan.study.state.cache == "direct" and plan.facts.direct_supported)
-
-
-def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:
-    record = entry["record"]
-    threads = record.get("audit")
-    device = record.get("usage", {}).get("device")
-    return RunFacts(
-        cell=str(entry["cell"]),
-        latency_sum_ns=sum(record["latency"][kind]["sum_ns"] for kind in ("read", "write")),
-        elapsed_ns=record["submit_ns"],
-        outstanding=workload.depth * workload.threads,
-        bytes_read=record["bytes_read"],
-        bytes_written=record["bytes_written"],
-        fetched_bytes=sum(thread["read_bytes"] for thread in threads) if threads else None,
-        device_bytes=device["read_bytes"] + device["write_bytes"] if device else None,
-    )
 
 
 def _notes(runs: Sequence[dict[str, Any]]) -> list[str]:

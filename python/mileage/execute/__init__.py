@@ -1,14 +1,25 @@
 """Runs the stages of a plan in order on a target, journals every finished run, and goes on after a crash.
 
-`study` walks the cycles; `cycle` walks one cycle's arms and stages and knows how to replay a virtual drive;
-`run` does one run; `stopping` says when enough was measured, `surroundings` whether the machine is still the same,
-`unfinished` when a device gave up; `progress` tells the user how far it is, and `watch` does so for a short study.
+`study` walks the cycles; `cycle` walks one cycle's arms and stages and knows how to replay a virtual drive; `run` does
+one run, `job` one of work on files, `reset` what is between blocks; `monitor` watches what goes on beside a run,
+`stopping` says when enough was measured, `surroundings` whether the machine is still the same, `unfinished` when a
+device gave up; `progress` tells the user how far it is, and `watch` does so for a short study.
 """
 
 from mileage.execute.cycle import stage_name
 from mileage.execute.progress import Progress, Silent
 from mileage.execute.stopping import Rules
 from mileage.execute.study import cycles_at_once, execute_study
+from mileage.execute.surroundings import start_name
 from mileage.execute.unfinished import unfinished_lines
 
-__all__ = ["Progress", "Rules", "Silent", "cycles_at_once", "execute_study", "stage_name", "unfinished_lines"]
+__all__ = [
+    "Progress",
+    "Rules",
+    "Silent",
+    "cycles_at_once",
+    "execute_study",
+    "stage_name",
+    "start_name",
+    "unfinished_lines",
+]

@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import Any
 
 from mileage.errors import Interrupted, RunFailed
+from mileage.execute.monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
 from mileage.execute.record import Poll, empty_record
 from mileage.execute.reset import reset
@@ -267,8 +268,10 @@ class Cycle:
         started = _now()
         if known is None:
             shared.progress.run(run)
+        watch = Monitor(target)
         try:
-            record = self._perform(target, run, poll)
+            with watch:
+                record = self._perform(target, run, poll)
         except RunFailed as failure:
             self._broken = failure
             raise
@@ -282,6 +285,8 @@ class Cycle:
             return
         shared.progress.advance(record["bytes_read"] + record["bytes_written"] - told)
         entry = _entry(run, started, record, shared.plan.setting_of(run))
+        if watch.found:
+            entry["watch"] = watch.found
         shared.journal.append(entry)
         self._done.add(run, entry)
         shared.stopping.note(run, entry)

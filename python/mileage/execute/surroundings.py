@@ -65,13 +65,13 @@ class Surroundings:
         """
         with self._lock:
             now = self._look(target, stage)
-            start = self._starts.get(session) or self._folder.load_environment(_start(session))
+            start = self._starts.get(session) or self._folder.load_environment(start_name(session))
             if start is not None and self._accepts and session not in self._starts:
                 self._journal.append({"kind": "accepted", "session": session, "changes": diff(start, now)})
                 start = None
             if start is None:
                 start = now
-                self._folder.save_environment(_start(session), now)
+                self._folder.save_environment(start_name(session), now)
             self._starts[session] = start
         self._weigh(target, f"before {stage}", start, now)
 
@@ -115,7 +115,7 @@ class Surroundings:
         )
 
 
-def _start(session: str) -> str:
+def start_name(session: str) -> str:
     """The name of a session's first snapshot."""
     return f"{START}-{session.replace('/', '_')}" if session else START
 

@@ -153,7 +153,8 @@ def _latency_rows(content: JournalContent) -> Iterator[Row]:
 
 def _counter_rows(content: JournalContent) -> Iterator[Row]:
     for entry in runs_of(content):
-        for counter, value in sorted(entry["record"]["counters"].items()):
+        watched = {f"host_{name}": value for name, value in entry.get("watch", {}).items()}
+        for counter, value in sorted({**entry["record"]["counters"], **watched}.items()):
             yield {**_identity(entry), "counter": counter, "value": value}
 
 

@@ -1,0 +1,124 @@
+"""What goes on beside a run: the machine's pressure, stolen time, temperature, processor, and all of the device's work.
+
+What it models: counters of the kernel read just before and just after a run on a real target, as differences in whole
+numbers with their unit in the name, and what has no counter (temperature, clock) looked at once a second meanwhile.
+A run in simulated time is disturbed by nothing and has none.
+What it refuses: to make up what the kernel does not tell; such a key is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from mileage.execute import surroundings
+from mileage.record.block_device import disk_counters
+from mileage.record.environment import disk_of
+from mileage.target import Target
+from mileage.target.guard import read_word
+
+PERIOD_S: Final = 1.0
+"""Seconds between two looks at what has no counter."""
+SECTOR_BYTES: Final = 512
+_TOTAL: Final = re.compile(r"^some .*total=(\d+)", re.M)
+
+
+class Monitor:
+    """Watches while it is open; `found` holds what it saw once it is closed."""
+
+    def __init__(self, target: Target) -> None:
+        """Nothing is read yet."""
+        self.found: dict[str, int] = {}
+        self._real = not target.is_virtual
+        self._root = surroundings.HOST
+        self._disk = disk_of(target.place, root=self._root) if self._real else None
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._before: dict[str, int] = {}
+        self._looked: dict[str, list[int]] = {}
+
+    def __enter__(self) -> Self:
+        """Read the counters, and begin to look."""
+        if self._real:
+            self._look()
+            self._thread = threading.Thread(target=self._watch, name="monitor", daemon=True)
+            self._thread.start()
+            self._before = dict(_counters(self._disk, self._root))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Read the counters again."""
+        if not self._real:
+            return
+        after = dict(_counters(self._disk, self._root))
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._look()
+        self.found = {key: value - self._before[key] for key, value in after.items() if key in self._before}
+        for key, values in self._looked.items():
+            self.found |= {f"{key}_first": values[0], f"{key}_least": min(values), f"{key}_most": max(values)}
+
+    def _watch(self) -> None:
+        while not self._ended.wait(PERIOD_S):
+            self._look()
+
+    def _look(self) -> None:
+        for key, value in _moments(self._disk, self._root):
+            self._looked.setdefault(key, []).append(value)
+
+
+def _counters(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:
+    """What only grows: times in the unit of their names, bytes and counts."""
+    yield "wall_us", time.monotonic_ns() // 1000
+    times = os.times()
+    yield (
+        "client_cpu_us",
+        round((times.user + times.system + times.children_user + times.children_system) * 1e6),
+    )
+    words = (read_word(root / "proc/stat") or "").partition("\n")[0].split()
+    if len(words) > 8 and words[0] == "cpu":
+        ticks = [int(word) for word in words[1:9]]
+        per_tick_us = 1_000_000 // os.sysconf("SC_CLK_TCK")
+        yield "cpu_all_us", sum(ticks) * per_tick_us
+        yield "cpu_idle_us", (ticks[3] + ticks[4]) * per_tick_us
+        yield "steal_us", ticks[7] * per_tick_us
+    for resource in ("cpu", "io", "memory"):
+        match = _TOTAL.search(read_word(root / "proc/pressure" / resource) or "")
+        if match:
+            yield f"pressure_{resource}_us", int(match[1])
+    throttled = list((root / "sys/devices/system/cpu").glob("cpu[0-9]*/thermal_throttle/core_throttle_count"))
+    if throttled:
+        yield "cpu_throttles", sum(int(read_word(file) or 0) for file in throttled)
+    counted = disk_counters(disk, root) if disk else None
+    if counted is not None:
+        yield "device_read_bytes", counted["read_sectors"] * SECTOR_BYTES
+        yield "device_written_bytes", counted["written_sectors"] * SECTOR_BYTES
+        yield "device_reads", counted["reads"]
+        yield "device_writes", counted["writes"]
+
+
+def _moments(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:
+    """What rises and falls: temperatures in thousandths of a degree Celsius, the clock in kHz."""
+    device = root / "sys/block" / disk / "device" if disk else None
+    sensors = [*device.glob("hwmon*/temp1_input"), *device.glob("hwmon/hwmon*/temp1_input")] if device else []
+    zones = {
+        "device_millicelsius": sensors,
+        "cpu_millicelsius": [root / "sys/class/thermal/thermal_zone0/temp"],
+    }
+    zones["cpu_khz"] = [root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"]
+    for key, files in zones.items():
+        for file in files:
+            with contextlib.suppress(ValueError):
+                text = read_word(file)
+                if text is not None:
+                    yield key, int(text)

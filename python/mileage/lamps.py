@@ -1,0 +1,173 @@
+"""The lamps beside a verdict: what speaks for and against trusting a study, each with its figure.
+
+Where the journal, the audits of `judge` and the report's lamps meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mileage.execute import unfinished_lines
+from mileage.judge import Comparison
+from mileage.judge.audit import Audit, RunFacts, audit
+from mileage.judge.disturbance import disturbances
+from mileage.judge.steady import drift
+from mileage.plan import Plan
+from mileage.plan.workload import Workload
+from mileage.record import left_out
+from mileage.record.environment import key_of, weighty
+from mileage.record.journal import JournalContent
+from mileage.report import TrustLamp
+from mileage.report.view import LampState
+
+Environment = dict[str, str]
+
+
+def lamps_of(
+    plan: Plan,
+    content: JournalContent,
+    changes: Sequence[tuple[str, str, Environment, Environment]],
+    comparison: Comparison,
+    aa: Audit | None,
+) -> list[TrustLamp]:
+    """Every lamp of a study that compares.
+
+    `changes`: where a key of the environment changed, the line that tells, and the two snapshots. `aa`: the audit of
+    the baseline measured twice.
+    """
+    runs = content.runs()
+    failed = len(content.of_kind("failed"))
+    needed = len(plan.runs) - left_out(content)
+    missing = needed - len(runs)
+    repeated = plan.study.cycles >= 3
+    lamps = [
+        TrustLamp("design", "ok" if repeated else "warn", comparison.design),
+        TrustLamp(
+            "runs",
+            "ok" if not (missing or failed) else "bad" if missing else "warn",
+            f"{len(runs)} of {needed} finished" + (f", {failed} failed and repeated" if failed else ""),
+        ),
+    ]
+    lamps += [TrustLamp("DNF", "bad", line.removeprefix("DNF: ")) for line in unfinished_lines(content)]
+    lamps += _repetition_lamps(content)
+    tortured = any(stage.torture for stage in plan.study.stage)
+    if tortured:
+        told = "same time without torture, subtracted" if plan.study.sham else "none"
+        lamps.append(TrustLamp("sham arm", "ok" if plan.study.sham else "warn", told))
+    lamps += _audit_lamps(plan, runs)
+    watched = [(str(entry["cell"]), entry["watch"]) for entry in runs if entry.get("watch")]
+    lamps += [TrustLamp(found.name, found.state, found.text) for found in disturbances(watched)]
+    if tortured:
+        lamps.append(_steady_lamp(runs))
+    lamps += _until_lamps(plan, content)
+    if aa is not None:
+        lamps.append(TrustLamp(aa.name, aa.state, aa.text))
+    return [*lamps, _environment_lamp(changes)]
+
+
+def _repetition_lamps(content: JournalContent) -> list[TrustLamp]:
+    """How precisely tables that repeat until precise are known in the end: of each cycle the last look."""
+    last = {
+        (e["session"], e["cycle"], e["table"]): e for e in content.of_kind("look") if e["rule"] == "precision"
+    }
+    widths = [(look["half_width"], look) for look in last.values() if look.get("half_width") is not None]
+    if not widths:
+        return []
+    width, look = max(widths, key=lambda pair: pair[0])
+    reached = sum(bool(found["enough"]) for found in last.values())
+    told = (
+        f"precise enough in {reached} of {len(last)}; {look['table']} to +-{width:.2%} at worst (asked for "
+        f"+-{look['precision']:.2%}), where a difference of {look['detectable']:.2%} would be found in 80 % of cases"
+    )
+    return [TrustLamp("repetition", "ok" if reached == len(last) else "warn", told)]
+
+
+def _until_lamps(plan: Plan, content: JournalContent) -> list[TrustLamp]:
+    """Whether rounds of writing that were to end steady did so, by table."""
+    last: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {}
+    for look in content.of_kind("look"):
+        if look["rule"] != "precision":
+            key = tuple(look[field] for field in ("session", "cycle", "arm", "stage", "setting"))
+            last.setdefault(look["table"], {})[key] = look
+    lamps = []
+    for table, found in last.items():
+        reached = [look["times"] for look in found.values() if look["enough"]]
+        most = plan.study.torture[table].rounds
+        told = f"{table} steady in {len(reached)} of {len(found)}"
+        told += f", after {min(reached)} to {max(reached)} rounds" if reached else ""
+        told += "" if len(reached) == len(found) else f"; not reached in {most} rounds in the others"
+        state: LampState = "ok" if len(reached) == len(found) else "warn"
+        rule = next(iter(found.values()))["rule"]
+        lamps.append(TrustLamp("SNIA steady" if rule == "pts-steady" else "steady", state, told))
+    return lamps
+
+
+def _environment_lamp(changes: Sequence[tuple[str, str, Environment, Environment]]) -> TrustLamp:
+    """Grave changes make runs incomparable; another boot or a setting that moved is told."""
+    if not changes:
+        return TrustLamp("environment", "ok", "unchanged")
+    grave = [line for _, line, before, after in changes if weighty(key_of(line), before, after)]
+    noted = list(dict.fromkeys(grave or (line for _, line, *_ in changes)))
+    more = f" (and {len(noted) - 1} more)" if len(noted) > 1 else ""
+    return TrustLamp("environment", "bad" if grave else "warn", f"{noted[0]}{more}")
+
+
+def _steady_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
+    """Whether the torture had arrived where it was going when it ended: the last half of each cycle's last run."""
+    last = {int(entry["cycle"]): entry for entry in runs if entry["role"] == "torture"}
+    found = []
+    for entry in last.values():
+        written = entry["record"]["series"]["bytes_written"][:-1]
+        rounds = written[len(written) // 2 :]
+        if any(rounds):
+            found.append(drift(rounds))
+    judged = [entry for entry in found if entry.state != "too short"]
+    if not judged:
+        return TrustLamp("steady state", "unknown", "the torture was too short to tell")
+    steady = sum(entry.state == "steady" for entry in judged)
+    worst = max((entry.per_20_rounds for entry in judged), key=abs)
+    state: LampState = "ok" if steady == len(judged) else "warn"
+    told = f"end of torture steady in {steady} of {len(judged)}; drift {worst:+.1%} per 20 intervals at most"
+    return TrustLamp("steady state", state, told)
+
+
+def _audit_lamps(plan: Plan, runs: Sequence[dict[str, Any]]) -> list[TrustLamp]:
+    found = {entry.name: TrustLamp(entry.name, entry.state, entry.text) for entry in audits(plan, runs)}
+    if plan.facts.virtual:
+        found["memory"] = TrustLamp("memory", "ok", "simulated drive: nothing is served from memory")
+        found["interference"] = TrustLamp("interference", "ok", "virtual time: the host cannot disturb it")
+    return list(found.values())
+
+
+def audits(plan: Plan, runs: Sequence[dict[str, Any]]) -> tuple[Audit, ...]:
+    """The audits of a study's measured runs, from their journal entries."""
+    workloads = {run.index: run.workload for run in plan.runs}
+    facts = [
+        _facts(entry, workload)
+        for entry in runs
+        if entry["role"] == "measure" and (workload := workloads[int(entry["run"])]) is not None
+    ]
+    return audit(facts, direct=plan.study.state.cache == "direct" and plan.facts.direct_supported)
+
+
+def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:
+    record = entry["record"]
+    threads = record.get("audit")
+    device = record.get("usage", {}).get("device")
+    watch = entry.get("watch", {})
+    moved = [watch[key] for key in ("device_read_bytes", "device_written_bytes") if key in watch]
+    return RunFacts(
+        cell=str(entry["cell"]),
+        latency_sum_ns=sum(record["latency"][kind]["sum_ns"] for kind in ("read", "write")),
+        elapsed_ns=record["submit_ns"],
+        outstanding=workload.depth * workload.threads,
+        bytes_read=record["bytes_read"],
+        bytes_written=record["bytes_written"],
+        fetched_bytes=sum(thread["read_bytes"] for thread in threads) if threads else None,
+        device_bytes=device["read_bytes"] + device["write_bytes"]
+        if device
+        else sum(moved)
+        if moved
+        else None,
+    )

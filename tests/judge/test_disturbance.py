@@ -1,0 +1,65 @@
+"""What went on beside the runs: what is quiet, what is flagged, and what is not known."""
+
+from __future__ import annotations
+
+import pytest
+
+from mileage.judge.disturbance import disturbances
+
+QUIET = {
+    "wall_us": 2_000_000,
+    "cpu_all_us": 4_000_000,
+    "cpu_idle_us": 2_000_000,
+    "client_cpu_us": 1_900_000,
+    "steal_us": 10_000,
+    "pressure_memory_us": 0,
+    "cpu_throttles": 0,
+    "device_millicelsius_first": 40_000,
+    "device_millicelsius_most": 43_000,
+}
+
+
+def states(*runs: dict[str, int]) -> dict[str, str]:
+    return {found.name: found.state for found in disturbances([("cell", run) for run in runs])}
+
+
+def test_a_quiet_machine() -> None:
+    found = disturbances([("a", QUIET), ("b", QUIET)])
+    assert {audit.state for audit in found} == {"ok"}
+    assert not any(audit.veto for audit in found)
+    assert found[0].text == "0.2% of processor time went to other virtual machines at most (b)"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("steal", {"steal_us": 100_000}, "2.5% of processor time went to other virtual machines at most"),
+        (
+            "other programs",
+            {"client_cpu_us": 1_000_000},
+            "25.0% of processor time went to other programs at most",
+        ),
+        (
+            "memory pressure",
+            {"pressure_memory_us": 30_000},
+            "1.5% of the time tasks waited for memory at most",
+        ),
+        ("temperature", {"cpu_throttles": 3}, "processors slowed down for heat 3 times"),
+        ("temperature", {"device_millicelsius_first": 46_000}, "runs began within 6 C"),
+    ],
+)
+def test_a_disturbed_run_is_flagged_with_its_share(name: str, change: dict[str, int], told: str) -> None:
+    found = {audit.name: audit for audit in disturbances([("quiet", QUIET), ("loud", {**QUIET, **change})])}
+    assert found[name].state == "warn"
+    assert told in found[name].text
+    assert [audit.name for audit in found.values() if audit.state != "ok"] == [name]
+
+
+def test_what_was_not_counted_is_unknown() -> None:
+    assert set(states({"wall_us": 1_000_000}).values()) == {"unknown"}
+    assert disturbances([]) == ()
+
+
+def test_a_run_too_short_for_the_ticks_has_no_share() -> None:
+    short = {**QUIET, "wall_us": 20_000, "cpu_all_us": 40_000, "steal_us": 10_000}
+    assert states(short)["steal"] == "unknown"
