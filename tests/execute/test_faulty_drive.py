@@ -25,8 +25,8 @@ def faulty(small: Small, faults: dict[str, str]) -> str:
     return study
 
 
-def failures(folder: Path) -> list[dict[str, Any]]:
-    return list(StudyFolder(folder).content().of_kind("failed"))
+def unfinished(folder: Path) -> list[dict[str, Any]]:
+    return list(StudyFolder(folder).content().of_kind("dnf"))
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,15 @@ def failures(folder: Path) -> list[dict[str, Any]]:
     ],
     ids=["loses", "drops"],
 )
-def test_the_failure_is_in_the_journal_by_cause_with_all_before_it(
+def test_the_study_ends_as_dnf_with_the_cause_and_all_before_it(
     small: Small, tmp_path: Path, faults: dict[str, str], cause: str, message: str
 ) -> None:
     folder = tmp_path / "study"
     result = run_mileage("run", faulty(small, faults), "--out", str(folder))
-    assert message in result.stdout + result.stderr
-    failed = failures(folder)
+    assert result.returncode == 0, result.stderr
+    assert "DNF" in result.stdout
+    assert message in result.stdout
+    failed = unfinished(folder)
     assert failed
     assert {entry["cause"] for entry in failed} == {cause}
     kept = run_keys(folder)

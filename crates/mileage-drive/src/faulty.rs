@@ -247,8 +247,8 @@ impl<D: BlockDevice> BlockDevice for Faulty<D> {
         }
         let (now_ns, commands) = (word(), word());
         let counters = [word(), word(), word(), word()];
-        if now_ns.max(commands) >= LATEST_NS {
-            return Err(StateError::Corrupt { what: "an instant or a number of commands that no drive reaches" });
+        if [now_ns, commands].into_iter().chain(counters).any(|value| value >= LATEST_NS) {
+            return Err(StateError::Corrupt { what: "an instant or a number that no drive reaches" });
         }
         self.inner.restore(inner)?;
         (self.now_ns, self.commands, self.counters) = (now_ns, commands, counters);

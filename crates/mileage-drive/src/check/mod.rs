@@ -6,6 +6,7 @@
 
 mod amplification;
 mod buffer;
+mod chips;
 mod errors;
 mod faults;
 mod limits;
@@ -79,6 +80,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(errors::cases());
     cases.extend(buffer::cases());
     cases.extend(faults::cases());
+    cases.extend(chips::cases());
     cases.extend(wear::cases());
     cases.extend(slc::cases());
     cases

@@ -74,6 +74,8 @@ counters! {
     buffer_pages_combined,
     /// Flushes.
     flushes,
+    /// Erases and programs that were interrupted for reads.
+    suspensions,
     /// Nanoseconds that commands waited for a place in the queue and for the controller, summed over commands.
     queue_wait_ns,
     /// Nanoseconds from there to completion, summed over commands.

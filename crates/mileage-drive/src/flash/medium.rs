@@ -37,7 +37,9 @@ impl Medium {
     #[inline]
     pub(crate) fn fetch(&mut self, unit: u32, ready_ns: u64) -> u64 {
         self.counters.flash_pages_read += 1;
-        self.clocks.fetch(unit, ready_ns)
+        let done_ns = self.clocks.fetch(unit, ready_ns);
+        self.counters.suspensions = self.clocks.suspensions;
+        done_ns
     }
 
     /// A page of the host is programmed with one bit in a cell; when it is on the medium.
@@ -54,7 +56,9 @@ impl Medium {
     #[inline]
     pub(crate) fn fetch_slc(&mut self, unit: u32, ready_ns: u64) -> u64 {
         self.counters.flash_pages_read += 1;
-        self.clocks.fetch_slc(unit, ready_ns)
+        let done_ns = self.clocks.fetch_slc(unit, ready_ns);
+        self.counters.suspensions = self.clocks.suspensions;
+        done_ns
     }
 
     /// A page from there is programmed where the page map has placed it.
@@ -96,6 +100,14 @@ impl Medium {
     /// A page goes from one unit to another; when it is on the medium.
     pub(crate) fn copy(&mut self, from: u32, to: u32, ready_ns: u64) -> u64 {
         self.counters.gc_pages_moved += 1;
+        if from == to && self.clocks.copies_back() {
+            self.counters.flash_pages_read += 1;
+            self.counters.flash_pages_programmed += 1;
+            let done_ns = self.clocks.copy_back(from, ready_ns);
+            self.counters.suspensions = self.clocks.suspensions;
+            self.clocks.durable_ns = self.clocks.durable_ns.max(done_ns);
+            return done_ns;
+        }
         let there_ns = self.fetch(from, ready_ns);
         self.program(to, there_ns)
     }

@@ -30,6 +30,7 @@ mod queue;
 #[cfg(test)]
 mod shadow;
 mod state;
+mod suspend;
 mod timing;
 
 pub use buffer::{LostWrite, PowerCutError};

@@ -9,6 +9,7 @@ mod mapping;
 mod packed;
 
 use super::queue::Queue;
+use super::suspend::Window;
 use super::timing::{Array, Clocks, Share};
 use super::{COUNTER_NAMES, Counters, FlashDrive, Layer, Life};
 use crate::profile::Profile;
@@ -16,7 +17,7 @@ use crate::profile::policies::EndOfLife;
 use bytes::{Reader, Writer};
 
 const MAGIC: [u8; 8] = *b"MILEDRIV";
-const VERSION: u64 = 7;
+const VERSION: u64 = 8;
 const HEADER_BYTES: usize = 32;
 
 /// Why bytes are not a state of this drive.
@@ -121,6 +122,10 @@ fn save_clocks(out: &mut Writer, clocks: &Clocks) {
     let taken = clocks.queue.taken();
     out.word(taken.len() as u64);
     out.words(taken);
+    for line in &clocks.lines {
+        out.words([line.reads_ns, line.windows.len() as u64]);
+        out.words(line.windows.iter().flat_map(|window| [window.from_ns, window.to_ns]));
+    }
 }
 
 /// A drive of this profile in the state that the bytes describe.
@@ -147,6 +152,7 @@ pub(super) fn restore(profile: &Profile, state: &[u8]) -> Result<FlashDrive, Sta
     };
     drive.medium.counters = counters(&mut reader)?;
     clocks(&mut reader, &mut drive.medium.clocks)?;
+    drive.medium.clocks.suspensions = drive.medium.counters.suspensions;
     if let Some(errors) = &mut drive.errors {
         let (mut erases, mut instants) = (vec![0_u32; errors.since.len()], vec![0_u64; errors.since.len()]);
         reader.repeated(&mut erases, 1 << 32)?;
@@ -202,5 +208,24 @@ fn clocks(reader: &mut Reader, clocks: &mut Clocks) -> Result<(), StateError> {
     let count = reader.below(u64::from(places) + 1, "more commands than the drive takes")?;
     let taken: Result<Vec<u64>, StateError> = (0..count).map(|_| reader.instant()).collect();
     clocks.queue = Queue::with_taken(places, taken?);
+    lines(reader, clocks)
+}
+
+/// What may be interrupted; in order, and the array is at work that long.
+fn lines(reader: &mut Reader, clocks: &mut Clocks) -> Result<(), StateError> {
+    let Clocks { lines, arrays, .. } = clocks;
+    for (line, array) in lines.iter_mut().zip(arrays) {
+        line.reads_ns = reader.instant()?;
+        let count = reader.below(1 << 32, "more windows than fit")?;
+        let mut before_ns = 0;
+        for _ in 0..count {
+            let window = Window { from_ns: reader.instant()?, to_ns: reader.instant()? };
+            if window.from_ns < before_ns || window.to_ns <= window.from_ns || window.to_ns > array.busy_ns {
+                return corrupt("what may be interrupted is out of order");
+            }
+            before_ns = window.to_ns;
+            line.windows.push_back(window);
+        }
+    }
     Ok(())
 }

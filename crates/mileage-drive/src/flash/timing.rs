@@ -19,15 +19,20 @@
 //! in another plane and the page arrives before the program begins, or no later than the transfers of a page for
 //! each plane take; the joint program ends a program time after the last page arrived. Reads join likewise.
 //!
+//! Where the profile says so, erases and programs are interrupted for reads ([`super::suspend`]), and what a collection
+//! copies stays in its plane, without the channel (copy-back).
+//!
 //! On a link whose flush is not queued (SATA) a flush waits for every command before it, and those after it for the
 //! flush.
 //!
 //! # Not modelled
-//! Commands on the channel, suspension of programs and erases, copy-back inside a die, spread of cell times.
+//! Commands on the channel, spread of cell times.
 
 use super::map::Opening;
 use super::queue::Queue;
+use super::suspend::Line;
 use crate::Profile;
+use crate::profile::chip::{Copies, Suspend};
 use crate::profile::policies::{Pace, PlaneWork};
 
 /// Something that carries one transfer at a time, in order of request except that one gap is remembered and filled.
@@ -80,6 +85,10 @@ pub(crate) struct Costs {
     link_page: u64,
     link_ns_per_byte: f64,
     page_bytes: u32,
+    /// A page that is copied inside a plane, on the channel there and back.
+    copy_channel: u64,
+    copies_back: bool,
+    suspend: u64,
     /// A page that arrives so much later still joins an operation of other planes.
     join_within: u64,
 }
@@ -87,6 +96,7 @@ pub(crate) struct Costs {
 impl Costs {
     fn of(profile: &Profile) -> Self {
         let link_ns_per_byte = 1e3 / profile.link_mb_per_s;
+        let copies_back = profile.chip.copies == Copies::CopyBack;
         Self {
             read: profile.read_ns,
             program: profile.program_ns,
@@ -99,6 +109,9 @@ impl Costs {
             link_page: (f64::from(profile.page_bytes) * link_ns_per_byte).round() as u64,
             link_ns_per_byte,
             page_bytes: profile.page_bytes,
+            copies_back,
+            copy_channel: if copies_back { 0 } else { 2 * profile.channel_page_ns },
+            suspend: profile.chip.suspend_ns,
             join_within: profile.channel_page_ns * u64::from(profile.planes_per_die),
         }
     }
@@ -135,6 +148,30 @@ pub(crate) struct Array {
     pub joint_program: bool,
 }
 
+/// How the arrays do what they are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// One thing after the other.
+    OneByOne,
+    /// The planes of a die together, where they can.
+    Together,
+    /// One thing after the other, but reads interrupt erases.
+    ErasesInterrupted,
+    /// And programs.
+    Interrupted,
+}
+
+impl Manner {
+    fn of(profile: &Profile) -> Self {
+        match (profile.chip.suspend, profile.policies.plane_work) {
+            (Suspend::Erase, _) => Self::ErasesInterrupted,
+            (Suspend::EraseAndProgram, _) => Self::Interrupted,
+            (Suspend::Off, PlaneWork::Together) => Self::Together,
+            (Suspend::Off, _) => Self::OneByOne,
+        }
+    }
+}
+
 /// The share of a paced collection that each page written to a plane carries, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share {
@@ -147,7 +184,7 @@ pub(crate) struct Share {
 pub(crate) struct Clocks {
     costs: Costs,
     paced: bool,
-    together: bool,
+    manner: Manner,
     flush_alone: bool,
     wires: Vec<Wire>,
     /// The latest instant that the drive was told of.
@@ -166,6 +203,10 @@ pub(crate) struct Clocks {
     pub(super) durable_ns: u64,
     /// When the last command was complete.
     pub(super) last_ns: u64,
+    /// One for every array, where erases are interrupted for reads.
+    pub(super) lines: Vec<Line>,
+    /// How often that was.
+    pub(super) suspensions: u64,
 }
 
 impl Clocks {
@@ -173,6 +214,8 @@ impl Clocks {
         let dies = profile.channels * profile.dies_per_channel;
         let planes = profile.planes() as u32;
         let apart = profile.policies.plane_work == PlaneWork::Independent;
+        let arrays = if apart { planes } else { dies } as usize;
+        let suspends = profile.chip.suspend != Suspend::Off;
         let wire = |unit| Wire {
             channel: unit % profile.channels,
             array: if apart { unit } else { unit % dies },
@@ -181,7 +224,7 @@ impl Clocks {
         Self {
             costs: Costs::of(profile),
             paced: profile.policies.pace == Pace::Paced,
-            together: profile.policies.plane_work == PlaneWork::Together,
+            manner: Manner::of(profile),
             flush_alone: profile.link.is_some_and(|link| link.flush_alone),
             wires: (0..planes).map(wire).collect(),
             now_ns: 0,
@@ -189,12 +232,14 @@ impl Clocks {
             controller_ns: 0,
             link: Lane::default(),
             channels: vec![Lane::default(); profile.channels as usize],
-            arrays: vec![Array::default(); if apart { planes } else { dies } as usize],
+            arrays: vec![Array::default(); arrays],
             shares: vec![Share::default(); planes as usize],
             buffer: vec![0; profile.write_buffer_pages as usize],
             buffer_next: 0,
             durable_ns: 0,
             last_ns: 0,
+            lines: vec![Line::default(); if suspends { arrays } else { 0 }],
+            suspensions: 0,
         }
     }
 
@@ -232,8 +277,18 @@ impl Clocks {
     /// The array's operation on this plane that cannot begin before `ready_ns`; when it is done.
     #[inline]
     fn operate(&mut self, wire: Wire, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
+        if self.manner != Manner::OneByOne {
+            return self.operate_in_particular(wire, ready_ns, takes_ns, program);
+        }
         let array = &mut self.arrays[wire.array as usize];
-        if self.together {
+        array.busy_ns = array.busy_ns.max(ready_ns) + takes_ns;
+        array.busy_ns
+    }
+
+    /// The same where planes join, or reads interrupt.
+    fn operate_in_particular(&mut self, wire: Wire, ready_ns: u64, takes_ns: u64, program: bool) -> u64 {
+        let array = &mut self.arrays[wire.array as usize];
+        if self.manner == Manner::Together {
             let joins = array.joint_planes != 0
                 && array.joint_planes & wire.plane == 0
                 && array.joint_program == program
@@ -252,8 +307,34 @@ impl Clocks {
             };
             return array.busy_ns;
         }
-        array.busy_ns = array.busy_ns.max(ready_ns) + takes_ns;
+        let before_ns = array.busy_ns;
+        let line = &mut self.lines[wire.array as usize];
+        if !program
+            && ready_ns < before_ns
+            && let Some(overtaking) = line.overtake(ready_ns, takes_ns, self.costs.suspend)
+        {
+            array.busy_ns += overtaking.adds_ns;
+            line.add(before_ns, array.busy_ns, self.now_ns);
+            self.suspensions += u64::from(overtaking.interrupts);
+            return overtaking.done_ns;
+        }
+        let from_ns = before_ns.max(ready_ns);
+        array.busy_ns = from_ns + takes_ns;
+        if program && self.manner == Manner::Interrupted {
+            line.add(from_ns, array.busy_ns, self.now_ns);
+        }
         array.busy_ns
+    }
+
+    /// An array works on what may be interrupted, if anything may: programs and erases, then erases alone.
+    #[inline]
+    fn allow_interruption(&mut self, array: u32, from_ns: u64, erases_from_ns: u64, to_ns: u64) {
+        if let Some(line) = self.lines.get_mut(array as usize) {
+            let from_ns = if self.manner == Manner::Interrupted { from_ns } else { erases_from_ns };
+            if from_ns < to_ns {
+                line.add(from_ns, to_ns, self.now_ns);
+            }
+        }
     }
 
     /// A page from a plane to the controller; when it is there.
@@ -301,7 +382,7 @@ impl Clocks {
         let moved = u64::from(opening.moved + opening.levelled);
         let erased = u64::from(opening.erased);
         let array = moved * (self.costs.read + self.costs.program) + erased * self.costs.erase;
-        let channel = 2 * moved * self.costs.channel_page;
+        let channel = moved * self.costs.copy_channel;
         if self.paced && opening.gained > 0 {
             let pages = u64::from(opening.gained);
             self.shares[unit as usize] = Share { array: array.div_ceil(pages), channel: channel.div_ceil(pages) };
@@ -311,19 +392,37 @@ impl Clocks {
             return;
         }
         let wire = self.wires[unit as usize];
-        let carried_ns = if moved > 0 { self.channels[wire.channel as usize].carry(ready_ns, channel) } else { 0 };
+        let carried_ns = if channel > 0 { self.channels[wire.channel as usize].carry(ready_ns, channel) } else { 0 };
         let array = &mut self.arrays[wire.array as usize];
-        let copied_ns = array.busy_ns.max(ready_ns) + moved * (self.costs.read + self.costs.program);
-        array.busy_ns = copied_ns.max(carried_ns) + erased * self.costs.erase;
+        let from_ns = array.busy_ns.max(ready_ns);
+        let copied_ns = (from_ns + moved * (self.costs.read + self.costs.program)).max(carried_ns);
+        let to_ns = copied_ns + erased * self.costs.erase;
+        array.busy_ns = to_ns;
         array.joint_planes = 0;
+        self.allow_interruption(wire.array, from_ns, copied_ns, to_ns);
     }
 
     /// A block of a plane is erased; when that is done.
     pub(crate) fn erase(&mut self, unit: u32, ready_ns: u64) -> u64 {
-        let array = &mut self.arrays[self.wires[unit as usize].array as usize];
-        array.busy_ns = array.busy_ns.max(ready_ns) + self.costs.erase;
-        array.joint_planes = 0;
-        array.busy_ns
+        let number = self.wires[unit as usize].array;
+        let array = &mut self.arrays[number as usize];
+        let from_ns = array.busy_ns.max(ready_ns);
+        let to_ns = from_ns + self.costs.erase;
+        (array.busy_ns, array.joint_planes) = (to_ns, 0);
+        self.allow_interruption(number, from_ns, from_ns, to_ns);
+        to_ns
+    }
+
+    /// Whether copies stay in their plane.
+    pub(crate) fn copies_back(&self) -> bool {
+        self.costs.copies_back
+    }
+
+    /// A page is copied inside its plane, without the channel; when it is on the medium.
+    pub(crate) fn copy_back(&mut self, unit: u32, ready_ns: u64) -> u64 {
+        let wire = self.wires[unit as usize];
+        let fetched_ns = self.operate(wire, ready_ns, self.costs.read, false);
+        self.operate(wire, fetched_ns, self.costs.program, true)
     }
 
     /// A page from the controller into the array; when it is on the medium.
@@ -334,14 +433,14 @@ impl Clocks {
         if self.paced {
             let share = self.shares[unit as usize];
             takes_ns += share.channel;
-            if share.array > 0 && !self.together {
+            if share.array > 0 && self.manner != Manner::Together {
                 let array = &mut self.arrays[wire.array as usize];
                 array.busy_ns = array.busy_ns.max(ready_ns) + share.array;
             }
         }
         let carried_ns = self.channels[wire.channel as usize].carry(ready_ns, takes_ns);
         let mut done_ns = self.operate(wire, carried_ns, self.costs.program, true);
-        if self.paced && self.together {
+        if self.paced && self.manner == Manner::Together {
             // Copies are no joint operations: the share of each plane takes time of its own, after the program.
             let array = &mut self.arrays[wire.array as usize];
             array.busy_ns += self.shares[unit as usize].array;
@@ -405,6 +504,7 @@ impl Clocks {
         self.link = Lane::default();
         self.channels.fill(Lane::default());
         self.arrays.fill(Array::default());
+        self.lines.fill(Line::default());
         self.buffer.fill(0);
     }
 

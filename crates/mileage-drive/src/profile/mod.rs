@@ -10,6 +10,7 @@
 //! refused. All errors are one line that names the key, what was found and what is expected.
 
 pub mod buffer;
+pub mod chip;
 mod factory;
 mod faults;
 mod link;
@@ -20,6 +21,8 @@ mod slc;
 
 pub use buffer::WriteBuffer;
 use buffer::{Combining, Flush, Power, Reads};
+pub use chip::Chip;
+use chip::{Copies, Suspend};
 pub use factory::FactoryBad;
 pub use faults::{Faults, Lost, Stall};
 pub use link::Link;
@@ -132,6 +135,9 @@ struct Text {
     ecc_correctable_bits: Option<Figure<u64>>,
     read_retries_max: Option<Figure<u64>>,
     read_retry_leaves: Option<Figure<f64>>,
+    suspend: Option<Figure<Suspend>>,
+    suspend_us: Option<Figure<f64>>,
+    gc_copies: Option<Figure<Copies>>,
     stall_s: Option<Figure<f64>>,
     stall_every_s: Option<Figure<f64>>,
     lost_command_every: Option<Figure<u64>>,
@@ -191,6 +197,8 @@ pub struct Profile {
     pub packing: Packing,
     /// How often bits are read wrongly; `None`: never.
     pub bit_errors: Option<BitErrors>,
+    /// What its chips can do.
+    pub chip: Chip,
     /// Faults that it is given on purpose; [`crate::Drive`] honours them.
     pub faults: Faults,
     /// How the drive works.
@@ -285,6 +293,7 @@ impl Profile {
             bit_errors: BitErrors::read(&raw, &policies, packing.packs() || slc_cache.is_some())?,
             write_buffer: WriteBuffer::read(&raw, &policies, packing.packs())?,
             packing,
+            chip: Chip::read(&raw, &policies, packing.packs())?,
             faults: Faults::read(&raw)?,
             policies,
             factory_bad: FactoryBad::read(&raw)?,
@@ -500,6 +509,7 @@ impl Text {
         optional!(bit_error_rate, bit_error_rate_worn, bit_error_growth_per_year, ecc_codeword_bytes);
         optional!(ecc_correctable_bits, read_retries_max, read_retry_leaves);
         optional!(write_buffer_power, write_buffer_flush, write_buffer_reads, write_combining, flush_us);
+        optional!(suspend, suspend_us, gc_copies);
         optional!(stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed);
         rows
     }

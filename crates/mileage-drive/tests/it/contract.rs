@@ -61,6 +61,8 @@ fn policies() -> Vec<Sketch> {
         ("bit_error_growth_per_year", "1.0"),
     ];
     sketches.push(shape.clone().with(&errs));
+    let suspends = [("suspend", "\"erase-and-program\""), ("suspend_us", "20.0"), ("gc_copies", "\"copy-back\"")];
+    sketches.push(shape.clone().with(&suspends));
     sketches.push(packs(&shape, &[("compression_unit_bytes", "64")]));
     sketches.push(packs(&single, &[("compression_unit_bytes", "2048"), ("dedupe_contents", "9")]));
     sketches.push(packs(&shape, &[("dedupe_contents", "1000"), ("allocation", "\"die-first\"")]));

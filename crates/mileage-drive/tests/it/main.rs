@@ -15,6 +15,7 @@ mod power;
 mod profile;
 mod slc;
 mod state;
+mod suspend;
 mod techniques;
 mod timing;
 mod x25e;

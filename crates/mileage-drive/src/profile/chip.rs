@@ -1,0 +1,85 @@
+//! What the chips can do beside reading, programming and erasing.
+
+use super::buffer::Reads;
+use super::policies::{Pace, PlaneWork, choices};
+use super::{Policies, ProfileError, Text, impossible, microseconds};
+
+choices! {
+    /// What is interrupted for a read.
+    Suspend {
+        /// Nothing: a read waits for what was begun before it.
+        Off = "none",
+        /// An erase.
+        Erase = "erase",
+        /// An erase and a program.
+        EraseAndProgram = "erase-and-program",
+    }
+}
+
+choices! {
+    /// Which way a valid page takes that is copied inside a plane.
+    Copies {
+        /// Over the channel to the controller, and back.
+        Controller = "controller",
+        /// From the array into the register and back, without the channel.
+        CopyBack = "copy-back",
+    }
+}
+
+/// What the chips can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chip {
+    /// What is interrupted for a read.
+    pub suspend: Suspend,
+    /// Interrupting it and going on with it, in ns.
+    pub suspend_ns: u64,
+    /// Which way copies take.
+    pub copies: Copies,
+}
+
+impl Chip {
+    pub(super) fn read(text: &Text, policies: &Policies, packs: bool) -> Result<Self, ProfileError> {
+        let suspend_us = text.suspend_us.as_ref();
+        let chip = Self {
+            suspend: text.suspend.as_ref().map_or(Suspend::Off, |figure| figure.value),
+            suspend_ns: suspend_us.map_or(Ok(0), |figure| microseconds("suspend_us", figure, 0.0))?,
+            copies: text.gc_copies.as_ref().map_or(Copies::Controller, |figure| figure.value),
+        };
+        let (suspends, copies) = (chip.suspend != Suspend::Off, chip.copies == Copies::CopyBack);
+        let buffered = text.write_buffer_pages.value > 0;
+        let finds = text.write_buffer_reads.as_ref().is_some_and(|figure| figure.value == Reads::Buffer);
+        for (key, given, holds, expected) in [
+            ("suspend_us", suspend_us.is_some(), suspends, "a suspend; without it the figure has no effect"),
+            (
+                "suspend",
+                suspends,
+                policies.pace == Pace::AtOnce,
+                "gc_pace at-once, for a paced erase is in small pieces",
+            ),
+            (
+                "suspend",
+                suspends,
+                policies.plane_work != PlaneWork::Together,
+                "plane_work other than together, for what planes do together is not interrupted",
+            ),
+            (
+                "suspend",
+                chip.suspend == Suspend::EraseAndProgram,
+                !buffered || finds,
+                "write_buffer_reads buffer, for a page must be read while its program is interrupted",
+            ),
+            ("gc_copies", copies, !packs, "pages of full length, for the controller packs what is valid anew"),
+            (
+                "gc_copies",
+                copies,
+                text.bit_error_rate.is_none(),
+                "no bit_error_rate, for what is copied inside a chip is not corrected",
+            ),
+        ] {
+            if given && !holds {
+                return impossible(key, "given", expected);
+            }
+        }
+        Ok(chip)
+    }
+}
