@@ -13,7 +13,7 @@ from mileage.errors import Refused
 from mileage.execute import Progress, Rules, execute_study
 from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, targets_of, trace_paths
 from mileage.plan.pattern import PatternTable, pattern_word
-from mileage.plan.starting import check_state, file_system
+from mileage.plan.starting import check_state, file_system, settings_of_device
 from mileage.plan.study import Repeat, State
 from mileage.record import StudyFolder
 from mileage.target import Target, open_target
@@ -40,7 +40,14 @@ def _open(target: str, plan_hash: str, destroy: str | None, state: State) -> Tar
     for key, text in check_state(state, target):
         raise Refused(f"state.{key}: {text}")
     made = file_system(state)
-    return open_target(target, plan_hash=plan_hash, destroy=destroy, keep=state.start == "kept", made=made)
+    return open_target(
+        target,
+        plan_hash=plan_hash,
+        destroy=destroy,
+        keep=state.start == "kept",
+        made=made,
+        settings=settings_of_device(state),
+    )
 
 
 def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:

@@ -91,6 +91,22 @@ def test_what_a_run_cost_the_machine() -> None:
     assert cell.limited_by == ("device",)
 
 
+def test_what_the_device_did_not_read_came_from_memory() -> None:
+    device = {"read_bytes": 1024}
+    (cell,) = measured_cells(
+        content(
+            entry(0, "a", 1, [1], usage={"device": device}),
+            entry(1, "a", 1, [1] * 2, usage={"device": device}),
+        )
+    )
+    assert cell.memory_percent == (75.0, 87.5)
+
+
+def test_a_device_that_read_more_leaves_nothing_to_memory() -> None:
+    (cell,) = measured_cells(content(entry(0, "a", 1, [1], usage={"device": {"read_bytes": 9999}})))
+    assert cell.memory_percent == (0.0,)
+
+
 def test_seconds_are_whole_and_the_last_is_left_out() -> None:
     series = {
         "interval_ns": 5 * 10**8,

@@ -6,6 +6,7 @@ What it refuses: keys that would have no effect on the kind of target that is na
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -16,6 +17,7 @@ from mileage.plan.filesystems import FileSystem, file_system_of
 from mileage.plan.how import How
 from mileage.plan.study import State, Study
 
+WRITE_CACHES = {"back": "write back", "through": "write through"}
 DEVICES = ("loop:", "block:")
 """Targets on which Mileage makes a file system."""
 
@@ -31,6 +33,7 @@ def check_state(state: State, target: str) -> Iterator[tuple[str, str]]:
         read_cache(state.cache)
     except ValueError as error:
         yield "cache", str(error)
+    yield from _check_settings(state, target)
     if state.filesystem is None:
         for key in ("mkfs", "mount"):
             if getattr(state, key):
@@ -51,6 +54,26 @@ def check_state(state: State, target: str) -> Iterator[tuple[str, str]]:
     except ValueError as error:
         key, text = error.args
         yield key, text
+
+
+def _check_settings(state: State, target: str) -> Iterator[tuple[str, str]]:
+    for key in ("scheduler", "write_cache"):
+        if getattr(state, key) is not None and not target.startswith(DEVICES):
+            yield key, f"is a setting of a device: needs loop:SIZE or block:PATH, found {target}"
+    if state.scheduler is not None and not re.fullmatch(r"[a-z0-9_-]{1,30}", state.scheduler):
+        yield "scheduler", f"found {state.scheduler!r}, expected the name of one, such as none or mq-deadline"
+    if state.write_cache not in (None, *WRITE_CACHES):
+        yield "write_cache", f"found {state.write_cache!r}, expected back or through"
+
+
+def settings_of_device(state: State) -> dict[str, str]:
+    """What is written to the files of the device's request queue, by their names."""
+    found = {}
+    if state.scheduler is not None:
+        found["scheduler"] = state.scheduler
+    if state.write_cache is not None:
+        found["write_cache"] = WRITE_CACHES[state.write_cache]
+    return found
 
 
 def limit_bytes(study: Study) -> int:

@@ -13,7 +13,7 @@ from mileage.plan import sizes
 from mileage.plan.caching import Caching
 from mileage.plan.facts import TargetFacts
 from mileage.plan.planned import PlannedRun
-from mileage.plan.starting import file_system
+from mileage.plan.starting import file_system, settings_of_device
 from mileage.plan.study import Study
 
 
@@ -45,6 +45,8 @@ def _of_target(study: Study, facts: TargetFacts) -> list[PrivilegedStep]:
     elif target.startswith("block:") and study.state.start != "kept":
         device = facts.name
         found.append(PrivilegedStep(f"discard all of {device}, {each}", destroys=True))
+    for name, value in settings_of_device(study.state).items():
+        found.append(PrivilegedStep(f"set {name} of {device} to {value}"))
     if made is not None:
         options = " ".join(made.mkfs)
         found.append(PrivilegedStep(f"mkfs.{made.kind} {options} on {device}, {each}", destroys=True))

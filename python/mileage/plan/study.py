@@ -48,6 +48,11 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With `filesystem`: how it is made, such as "stripe=128KiB,journal=64MiB"."""
     mount: str = ""
     """With `filesystem`: options of the mount, such as "noatime,discard"."""
+    scheduler: str | None = None
+    """On a loop: or block: target: the I/O scheduler of the device meanwhile: "none", "mq-deadline" ..."""
+    write_cache: str | None = None
+    """On a loop: or block: target: whether the kernel takes the device to have a volatile write cache, and so flushes
+    it: "back" or "through"."""
 
 
 class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

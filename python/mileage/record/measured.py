@@ -76,6 +76,10 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     device: dict[str, int]
     """What the device itself counted meanwhile (`reads`, `read_bytes`, `busy_ms` ...), whoever asked for it,
     summed over the runs; empty where it has no counters of its own."""
+    memory_percent: tuple[float, ...]
+    """Of what each run read, the share that no device was asked for: served from memory. Somebody else's reads of the
+    device make it too small, readahead that was in vain too; empty where the device has no counters, or nothing was
+    read."""
     notes: tuple[str, ...]
     """What a reader must know beside the figures, each sentence once."""
     clock: str
@@ -143,6 +147,7 @@ def _cell(stage: str, cell: str, records: list[dict[str, Any]]) -> MeasuredCell:
         limited_by=tuple(dict.fromkeys(usage["limited_by"] for usage in usages if usage.get("limited_by"))),
         clock=next((str(usage["clock"]) for usage in usages), ""),
         device=_summed(usage.get("device", {}) for usage in usages),
+        memory_percent=_from_memory(records),
         notes=tuple(dict.fromkeys(note for record in records for note in record.get("notes", ()))),
         counters=_summed(record["counters"] for record in records),
         first_done_bytes_per_s=tuple(
@@ -150,6 +155,16 @@ def _cell(stage: str, cell: str, records: list[dict[str, Any]]) -> MeasuredCell:
             for record in records
             if (found := record.get("concurrency")) and found["first_done_ns"]
         ),
+    )
+
+
+def _from_memory(records: list[dict[str, Any]]) -> tuple[float, ...]:
+    """The share of the bytes read by each run that the device did not read meanwhile, 0 to 100 percent."""
+    counted = [(record, (record.get("usage") or {}).get("device") or {}) for record in records]
+    return tuple(
+        100 * max(0.0, 1 - device["read_bytes"] / record["bytes_read"])
+        for record, device in counted
+        if "read_bytes" in device and record["bytes_read"]
     )
 
 

@@ -26,6 +26,8 @@ _LATENCY: Final = {
 }
 """What latencies of several kinds are called; shorter than `_NAME`."""
 
+MEMORY_PERCENT_MIN: Final = 0.5
+"""Less than this share of the reads from memory is not shown."""
 Column = tuple[str, int, Callable[[MeasuredCell], str]]
 """Head, width, and the text of a cell."""
 
@@ -111,6 +113,8 @@ def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
         )
     if cell.device:
         rows.append(("device", _device(cell)))
+    if _shows_memory(cell):
+        rows.append(("from memory", f"{memory_words(cell)} of what was read"))
     if cell.limited_by:
         rows.append(("limited by", ", ".join(cell.limited_by)))
     programmed, written = cell.counters.get("flash_pages_programmed"), cell.counters.get("host_pages_written")
@@ -147,9 +151,15 @@ def _table(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
         lines += [f"{name:>{label_width}}{figures}"] if beside else [label, " " * label_width + figures]
     lines.append("")
     opened = any("response" in cell.latency for cell in cells)
-    told = "an operation, from when it was due; serv p99: from its submission" if opened else "an operation"
+    told = "an operation"
+    if opened:
+        told += ", from when it was due"
+        told += "" if any(_shows_memory(cell) for cell in cells) else "; serv p99: from its submission"
     cost = "; CPU/op: processor time of one" if any(cell.cpu_ns_per_op is not None for cell in cells) else ""
-    lines += _wrapped(f"p50 to {'p99.9' if opened else 'max'}: latency of {told}{cost}.")
+    last = "p99.9" if opened or any(_shows_memory(cell) for cell in cells) else "max"
+    lines += _wrapped(f"p50 to {last}: latency of {told}{cost}.")
+    if any(_shows_memory(cell) for cell in cells):
+        lines += _wrapped("memory: share of the bytes read that the device was not asked for.")
     if any(cell.runs > 1 for cell in cells):
         lines += _wrapped("±: half the 95 % interval of the mean over the runs; rates are medians.")
     lines += _limits(cells, labels)
@@ -174,13 +184,25 @@ def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
         ("p99", 8, lambda cell: _quantile(cell, kind, "p99_ns")),
         ("p99.9", 8, lambda cell: _quantile(cell, kind, "p99_9_ns")),
     ]
-    if opened:
+    if any(_shows_memory(cell) for cell in cells):
+        columns.append(("memory", 8, memory_words))
+    elif opened:
         columns.append(("serv p99", 9, lambda cell: _quantile(cell, "all", "p99_ns")))
     else:
         columns.append(("max", 8, lambda cell: _quantile(cell, kind, "max_ns")))
     if timed and not (repeated and opened):
         columns.append(("CPU/op", 8, lambda cell: duration(cell.cpu_ns_per_op)))
     return columns
+
+
+def _shows_memory(cell: MeasuredCell) -> bool:
+    """Whether enough of what was read came from memory to be worth a column."""
+    return bool(cell.memory_percent) and max(cell.memory_percent) >= MEMORY_PERCENT_MIN
+
+
+def memory_words(cell: MeasuredCell) -> str:
+    """The share of what was read that came from memory, the median of the runs: "24 %"; "-" when not known."""
+    return f"{statistics.median(cell.memory_percent):.0f} %" if cell.memory_percent else "-"
 
 
 def _quantile(cell: MeasuredCell, kind: str, name: str) -> str:

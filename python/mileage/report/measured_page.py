@@ -54,14 +54,19 @@ def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     latencies = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns")
     head = ("stage", "cell", "runs", "rate_bytes_per_s", "ops_per_s")
-    writer.writerow((*head, *(f"latency_{name}" for name in latencies), "cpu_ns_per_op", "limited_by"))
+    writer.writerow(
+        (*head, *(f"latency_{name}" for name in latencies), "cpu_ns_per_op", "memory_percent", "limited_by")
+    )
     for cell in cells:
         whole = cell.latency.get("response") or cell.latency.get("all")
         rates = (_median(cell.rate_bytes_per_s), _median(cell.ops_per_s))
         quantiles = (getattr(whole, name) if whole else "" for name in latencies)
         cost = "" if cell.cpu_ns_per_op is None else cell.cpu_ns_per_op
         writer.writerow(
-            (cell.stage, cell.cell, cell.runs, *rates, *quantiles, cost, " ".join(cell.limited_by))
+            (
+                *(cell.stage, cell.cell, cell.runs, *rates, *quantiles, cost),
+                *(_median(cell.memory_percent), " ".join(cell.limited_by)),
+            )
         )
     return text.getvalue()
 

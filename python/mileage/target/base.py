@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mileage.errors import Refused
 from mileage.plan.facts import TargetFacts
 from mileage.target.spec import TargetSpec
 
@@ -67,6 +68,16 @@ class Target(ABC):
 
         Raises RunFailed as `prepare` does.
         """
+
+    def trim(self) -> str:
+        """Tell the device which blocks hold nothing; says in words how. Raises Refused where the target cannot."""
+        raise Refused(f'{self.spec}: knows no trim; expected carryover = "none" or "purge"')
+
+    def remount(self) -> str:
+        """Unmount and mount again what is measured, which empties caches. Raises Refused where the target cannot."""
+        raise Refused(
+            f'{self.spec}: is not mounted by Mileage, so it is not remounted; expected carryover = "none" or "purge"'
+        )
 
     @abstractmethod
     def close(self) -> None:

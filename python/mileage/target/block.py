@@ -15,26 +15,37 @@ from mileage.target.devices import discard
 from mileage.target.filesystem import queue_word
 from mileage.target.guard import ROOT
 from mileage.target.kept import KeptTarget, guard_in_place
+from mileage.target.settings import NO_SETTINGS, Settings
 from mileage.target.spec import TargetSpec
 
 
 class BlockTarget(KeptTarget):
     """A block device that is discarded whole before each cycle."""
 
-    def __init__(self, spec: TargetSpec, *, destroy: str | None = None, root: Path = ROOT) -> None:
+    def __init__(
+        self,
+        spec: TargetSpec,
+        *,
+        destroy: str | None = None,
+        settings: Settings = NO_SETTINGS,
+        root: Path = ROOT,
+    ) -> None:
         guard_in_place(spec, destroy=destroy, root=root)
         if destroy is None:
             raise Refused(
                 f"{spec}: a study that starts from a purged device destroys what is on it; to give it up say "
                 f'--destroy {spec.name}, or only read with state.start = "kept"'
             )
-        super().__init__(spec, destroy=destroy, root=root)
+        super().__init__(spec, destroy=destroy, settings=settings, root=root)
         most = queue_word(self.path, "discard_max_bytes", root=root)
         if most in (None, "0"):
             raise Refused(
                 f"{spec}: the device takes no discards, so it cannot be purged; use it as it is with "
                 'state.start = "kept"'
             )
+
+    def trim(self) -> str:
+        return self.purge()
 
     def purge(self) -> str:
         return discard(str(self.spec), self.path)

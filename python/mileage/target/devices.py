@@ -19,6 +19,7 @@ from mileage.target.filesystem import look_at, queue_word
 from mileage.target.guard import ROOT, block_device_refusal
 from mileage.target.ledger import Ledger
 from mileage.target.programs import call
+from mileage.target.settings import NO_SETTINGS, Settings, apply_settings, undo_settings
 from mileage.target.spec import LoopName, TargetSpec
 from mileage.target.steps import AttachedLoop
 from mileage.target.workfile import WorkFile
@@ -66,8 +67,12 @@ class Device(ABC):
 class GivenDevice(Device):
     """A block device of the user's, given up with `--destroy`."""
 
-    def __init__(self, spec: TargetSpec, *, destroy: str | None, root: Path = ROOT) -> None:
+    def __init__(
+        self, spec: TargetSpec, settings: Settings, *, destroy: str | None, root: Path = ROOT
+    ) -> None:
         self._spec = spec
+        self._settings = settings
+        self._attached = False
         self._root = root
         self._path = Path(spec.name)
         if refusal := block_device_refusal(str(spec), self._path, root=root):
@@ -92,8 +97,10 @@ class GivenDevice(Device):
         return look_at(self._path, root=self._root).block_bytes
 
     def attach(self, ledger: Ledger) -> Path:
-        del ledger
         self._same()
+        if not self._attached:
+            apply_settings(str(self._spec), self._path, self._settings, ledger)
+            self._attached = True
         return self._path
 
     def empty(self, ledger: Ledger) -> str:
@@ -106,7 +113,9 @@ class GivenDevice(Device):
         return discard(str(self._spec), self._path)
 
     def detach(self, ledger: Ledger) -> None:
-        """Nothing was attached."""
+        if self._attached:
+            undo_settings(ledger)
+            self._attached = False
 
     def remove(self) -> None:
         """Nothing was made."""
@@ -124,8 +133,11 @@ class GivenDevice(Device):
 class LoopDevice(Device):
     """A loop device over a file of Mileage's own, which a study that goes on finds again by its plan's hash."""
 
-    def __init__(self, spec: TargetSpec, plan_hash: str, *, root: Path = ROOT) -> None:
+    def __init__(
+        self, spec: TargetSpec, plan_hash: str, settings: Settings = NO_SETTINGS, *, root: Path = ROOT
+    ) -> None:
         wanted = LoopName.parse(spec)
+        self._settings = settings
         self._spec = spec
         self._root = root
         self._size_bytes = wanted.size_bytes
@@ -167,6 +179,7 @@ class LoopDevice(Device):
             if not self._claimed:
                 self._make()
             self._path = ledger.take(self._step, self._attach)
+            apply_settings(str(self._spec), self._path, self._settings, ledger)
         return self._path
 
     def empty(self, ledger: Ledger) -> str:
@@ -180,6 +193,7 @@ class LoopDevice(Device):
 
     def detach(self, ledger: Ledger) -> None:
         if self._path is not None:
+            undo_settings(ledger)
             ledger.undo(self._step)
             self._path = None
 

@@ -109,6 +109,11 @@ def _look_at_device(path: Path, root: Path) -> Ground:
     )
 
 
+def disk_of(path: Path, *, root: Path = ROOT) -> str:
+    """Kernel name of a block device's whole disk, such as "sda"."""
+    return _device_names(device_number(path.stat().st_rdev), None, root)[1]
+
+
 def queue_word(path: Path, name: str, *, root: Path = ROOT) -> str | None:
     """A file of the request queue of a block device's whole disk; None where the kernel does not say."""
     _, disk = _device_names(device_number(path.stat().st_rdev), None, root)

@@ -18,14 +18,25 @@ from mileage.target.file import guard_file
 from mileage.target.filesystem import look_at, memory_bytes
 from mileage.target.guard import ROOT, block_device_refusal, kind_of
 from mileage.target.identity import alignment_of, identity_of, may_take_steps
+from mileage.target.ledger import Ledger
+from mileage.target.settings import NO_SETTINGS, Settings, apply_settings
 from mileage.target.spec import TargetSpec
 
 
 class KeptTarget(Target):
     """`file:PATH` or `block:PATH`, used in place. `destroy` is the path that may be overwritten, as in the target."""
 
-    def __init__(self, spec: TargetSpec, *, destroy: str | None = None, root: Path = ROOT) -> None:
+    def __init__(
+        self,
+        spec: TargetSpec,
+        *,
+        destroy: str | None = None,
+        settings: Settings = NO_SETTINGS,
+        root: Path = ROOT,
+    ) -> None:
         super().__init__(spec)
+        self._settings = settings
+        self._ledger = Ledger()
         self._root = root
         self._path = Path(spec.name)
         self._writable = destroy is not None
@@ -72,16 +83,20 @@ class KeptTarget(Target):
         size = size_bytes(self._path)
         if size < work_bytes:
             raise Refused(f"{self.spec}: the study needs {work_bytes} bytes and {self._path} has {size}")
+        if not self._ledger.steps:
+            apply_settings(str(self.spec), self._path, self._settings, self._ledger)
         return f"use {self._path} as it is"
 
     def purge(self) -> str:
         return f"left {self._path} as it is"
 
     def close(self) -> None:
-        """Nothing is held between runs: the engine claims a device for itself."""
+        """Settings go back; nothing else is held between runs: the engine claims a device for itself."""
+        self._ledger.undo_all()
 
     def cleanup(self) -> None:
-        """Nothing was made."""
+        """Settings go back; nothing was made."""
+        self._ledger.undo_all()
 
 
 def refuse_more_files(spec: TargetSpec, files: int) -> None:

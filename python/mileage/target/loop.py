@@ -12,12 +12,13 @@ from pathlib import Path
 from mileage.errors import Refused
 from mileage.plan.facts import TargetFacts
 from mileage.target.base import Target
-from mileage.target.devices import LoopDevice
+from mileage.target.devices import LoopDevice, discard
 from mileage.target.filesystem import memory_bytes
 from mileage.target.guard import ROOT
 from mileage.target.identity import may_take_steps
 from mileage.target.kept import refuse_more_files
 from mileage.target.ledger import Ledger
+from mileage.target.settings import NO_SETTINGS, Settings
 from mileage.target.spec import TargetSpec
 
 _NOT_ATTACHED = Path("/run/mileage/not-attached")
@@ -26,10 +27,12 @@ _NOT_ATTACHED = Path("/run/mileage/not-attached")
 class LoopTarget(Target):
     """A raw loop device, attached when it is prepared."""
 
-    def __init__(self, spec: TargetSpec, plan_hash: str, *, root: Path = ROOT) -> None:
+    def __init__(
+        self, spec: TargetSpec, plan_hash: str, settings: Settings = NO_SETTINGS, *, root: Path = ROOT
+    ) -> None:
         super().__init__(spec)
         self._root = root
-        self._device = LoopDevice(spec, plan_hash, root=root)
+        self._device = LoopDevice(spec, plan_hash, settings, root=root)
         self._ledger = Ledger()
         self._is_new = False
 
@@ -79,6 +82,9 @@ class LoopTarget(Target):
             self._is_new = False
             return "nothing to purge: it was made just now"
         return self._device.empty(self._ledger)
+
+    def trim(self) -> str:
+        return discard(str(self.spec), self.path)
 
     def close(self) -> None:
         self._device.detach(self._ledger)

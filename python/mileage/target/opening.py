@@ -22,6 +22,7 @@ from mileage.target.loop import LoopTarget
 from mileage.target.null import NullTarget
 from mileage.target.placed import placed_target
 from mileage.target.profiles import load_profile
+from mileage.target.settings import NO_SETTINGS, Settings
 from mileage.target.spec import LoopName, TargetSpec, parse_target
 from mileage.target.virtual import VirtualTarget
 
@@ -35,13 +36,15 @@ def open_target(
     destroy: str | None = None,
     keep: bool = False,
     made: FileSystem | None = None,
+    settings: Settings = NO_SETTINGS,
     root: Path = ROOT,
 ) -> Target:
     """Open a target after all guards have passed; nothing is written yet.
 
     `plan_hash`: at least 8 lower-case hexadecimal digits; a study that goes on finds its work file by it.
     `destroy`: the path whose content may be lost, exactly as in `file:PATH` or `block:PATH`. `keep`: a file or device
-    is used as it is, in place; it can then be written only with `destroy`. `made`: the file system that is made on it.
+    is used as it is, in place; it can then be written only with `destroy`. `made`: the file system that is made on it;
+    `settings`: those of the device's request queue meanwhile.
     `root` is where /proc and /sys are looked for. Raises Refused.
     """
     spec = parse_target(target) if isinstance(target, str) else target
@@ -53,16 +56,16 @@ def open_target(
     if spec.scheme == "null":
         return NullTarget(spec)
     if made is not None:
-        return placed_target(spec, made, plan_hash, destroy=destroy, root=root)
+        return placed_target(spec, made, plan_hash, settings, destroy=destroy, root=root)
     if spec.scheme == "loop":
-        return LoopTarget(spec, plan_hash, root=root)
+        return LoopTarget(spec, plan_hash, settings, root=root)
     if spec.scheme == "dir":
         return DirectoryTarget(spec, plan_hash, root=root)
     if keep:
-        return KeptTarget(spec, destroy=destroy, root=root)
+        return KeptTarget(spec, destroy=destroy, settings=settings, root=root)
     if spec.scheme == "file":
         return FileTarget(spec, plan_hash, destroy=destroy, root=root)
-    return BlockTarget(spec, destroy=destroy, root=root)
+    return BlockTarget(spec, destroy=destroy, settings=settings, root=root)
 
 
 def guard_target(spec: TargetSpec, *, destroy: str | None = None, root: Path = ROOT) -> Path | None:

@@ -21,6 +21,7 @@ from mileage.target.identity import alignment_of, identity_of, may_take_steps
 from mileage.target.ledger import Ledger
 from mileage.target.mounts import read_mounts
 from mileage.target.programs import call, find_program, missing
+from mileage.target.settings import Settings
 from mileage.target.spec import TargetSpec
 from mileage.target.steps import MadeDirectory, Mounted
 from mileage.target.workfile import read_mark
@@ -110,13 +111,21 @@ class PlacedTarget(Target):
         if self._is_new:
             self._is_new = False
             return "nothing to purge: it was made just now"
-        if self._inner is not None:
-            self._inner.close()
-            self._inner = None
         self._unmount()
         told = self._make()
         self._inner = self._directory()
         return f"{told}; {self._inner.prepare(*self._wanted)}"
+
+    def trim(self) -> str:
+        told = call(str(self.spec), "fstrim", "--verbose", str(self._mount_point))
+        return f"fstrim {told.strip()}"
+
+    def remount(self) -> str:
+        self._unmount()
+        self._mount(self._device.attach(self._ledger))
+        self._inner = self._directory()
+        self._inner.prepare(*self._wanted)
+        return f"mounted {self._mount_point} again"
 
     def close(self) -> None:
         if self._inner is not None:
@@ -174,6 +183,9 @@ class PlacedTarget(Target):
                 )
 
     def _unmount(self) -> None:
+        if self._inner is not None:
+            self._inner.close()
+            self._inner = None
         for step in reversed(self._ledger.steps):
             if isinstance(step, Mounted | MadeDirectory):
                 self._ledger.undo(step)
@@ -230,12 +242,18 @@ def holds(option: str, shown: set[str]) -> bool:
 
 
 def placed_target(
-    spec: TargetSpec, made: FileSystem, plan_hash: str, *, destroy: str | None, root: Path = ROOT
+    spec: TargetSpec,
+    made: FileSystem,
+    plan_hash: str,
+    settings: Settings,
+    *,
+    destroy: str | None,
+    root: Path = ROOT,
 ) -> PlacedTarget:
     """The target of a study that makes a file system on a loop: or block: target. Raises Refused."""
     device: Device
     if spec.scheme == "loop":
-        device = LoopDevice(spec, plan_hash, root=root)
+        device = LoopDevice(spec, plan_hash, settings, root=root)
     else:
-        device = GivenDevice(spec, destroy=destroy, root=root)
+        device = GivenDevice(spec, settings, destroy=destroy, root=root)
     return PlacedTarget(spec, device, made, plan_hash, root=root)
