@@ -99,6 +99,11 @@ def guard_file(
         raise Refused(
             f"{spec}: the file is read-only (mode {stat.S_IMODE(status.st_mode):04o}); chmod u+w it"
         )
+    if status.st_size > 0 and status.st_nlink > 1:
+        raise Refused(
+            f"{spec}: the file has {status.st_nlink - 1} other name{'s' if status.st_nlink > 2 else ''} (hard links), "
+            "under which its content would be lost too; name a file of its own"
+        )
     left_by_this_plan = plan_hash is not None and read_mark(path, plan_hash) is not None
     if status.st_size > 0 and destroy != spec.name and not left_by_this_plan:
         raise Refused(

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mileage.errors import Refused
-from mileage.target.mounts import read_mounts, read_swaps
+from mileage.target.mounts import parse_mountinfo, read_mounts, read_swaps
 
 ROOT = Path("/")
 _ADVICE = "Mileage never writes to a device or file in use; choose another target"
@@ -48,12 +48,40 @@ def block_device_refusal(
     if not stat.S_ISBLK(status.st_mode):
         kind = kind_of(status.st_mode)
         return Refused(f"{text}: this is {kind}, not a block device; use dir: or file: for it")
-    uses = uses_of_device(device_number(status.st_rdev), root=root)
+    number = device_number(status.st_rdev)
+    uses = uses_of_device(number, root=root) or uses_elsewhere(number, root=root)
     if not uses and (probe or is_held_exclusively)(path):
         uses = ("opened exclusively by something that does not show in /proc or /sys",)
     if uses:
         return Refused(f"{text}: in use: {'; '.join(uses)}. {_ADVICE}")
+    if read_word(root / "sys/dev/block" / number / "ro") == "1":
+        return Refused(f"{text}: the device is read-only; make it writable first: blockdev --setrw {path}")
     return None
+
+
+def uses_elsewhere(device: str, *, root: Path = ROOT) -> tuple[str, ...]:
+    """Mounts of the block device "MAJOR:MINOR" that only other processes see, in mount namespaces of their own."""
+    seen: dict[str, str] = {}
+    for table in sorted((root / "proc").glob("[0-9]*/mountinfo")):
+        namespace = _link(table.parent / "ns/mnt")
+        if namespace in seen:
+            continue
+        seen[namespace] = ""
+        try:
+            mounts = parse_mountinfo(table.read_text(encoding="utf-8", errors="surrogateescape"))
+        except (OSError, ValueError):
+            continue
+        found = [mount.mount_point for mount in mounts if mount.device == device]
+        if found:
+            seen[namespace] = f"mounted at {found[0]} in the mount namespace of process {table.parent.name}"
+    return tuple(text for text in seen.values() if text)
+
+
+def _link(path: Path) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return str(path)
 
 
 def refuse_file_in_use(text: str, path: Path, *, root: Path = ROOT) -> None:

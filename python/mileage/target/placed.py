@@ -68,7 +68,10 @@ class PlacedTarget(Target):
 
     def facts(self) -> TargetFacts:
         capacity = self._device.size_bytes * _USABLE_PERCENT[self._made.kind] // 100
-        free = max(capacity - _USED_BYTES, 0) if self._inner is None else self._inner.facts().free_bytes
+        if self._inner is not None:
+            free = self._inner.facts().free_bytes
+        else:
+            free = capacity - min(_USED_BYTES, self._device.size_bytes // 8)
         return TargetFacts(
             kind="dir",
             name=self.spec.name,
@@ -160,6 +163,11 @@ class PlacedTarget(Target):
 
     def _mount(self, device: Path) -> None:
         place = self._mount_point
+        if any(mount.mount_point == str(place) for mount in read_mounts(self._root)):
+            raise Refused(
+                f"{self.spec}: something is mounted at {place} already; if no other study is running, undo it "
+                "with mileage doctor --repair"
+            )
         self._ledger.take(
             MadeDirectory(str(place)), lambda: place.mkdir(mode=0o700, parents=True, exist_ok=True)
         )
