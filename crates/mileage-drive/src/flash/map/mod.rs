@@ -371,7 +371,8 @@ impl Map {
     }
 
     /// The host's data of `logical` goes to the erased page `page`; where it was before is stale.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "`write` is hot; as a call it costs 3 ns more")]
     fn settle<C: Cells>(&mut self, logical: u32, page: u32, cells: &mut C) {
         self.written += 1;
         let old = std::mem::replace(&mut self.forward[logical as usize], page);
