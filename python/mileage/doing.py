@@ -5,6 +5,7 @@ Where `plan`, `target`, `record` and `execute` meet, without the judgement: what
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -108,6 +109,18 @@ def check_built(resolved: Plan) -> Plan:
         if problem := _core.check_workload(text, options):
             raise Refused(f"{resolved.study.name}: {run.cell}: {problem}")
     return resolved
+
+
+def check_commands(resolved: Plan, *, allowed: bool) -> None:
+    """Refuse a plan that runs programs unless the user allowed it: a study file from a stranger is data."""
+    for run in resolved.runs:
+        if run.job is not None and run.job.family == "command" and not allowed:
+            named = [run.job.value[key] for key in ("before", "command", "cleanup")]
+            told = "; ".join(shlex.join(argv) for argv in named if argv)
+            raise Refused(
+                f"{resolved.study.name}: {run.cell} runs programs ({told}); read the study file, and allow it with "
+                "--allow-commands"
+            )
 
 
 def do(

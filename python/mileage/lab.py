@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from mileage.doing import check_built, do, facts_of_all, traces_of
+from mileage.doing import check_built, check_commands, do, facts_of_all, traces_of
 from mileage.errors import MileageError, Refused
 from mileage.execute import Progress, Silent, cycles_at_once, unfinished_lines
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
@@ -97,18 +97,22 @@ def run(
     labels: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     accept_change: bool = False,
+    allow_commands: bool = False,
 ) -> StudyResult:
     """Run a study to its end and write its report; goes on where `out` (or `study`) is an unfinished study folder.
 
     `labels`: at which level of each label of the study this machine is now; only the runs of those levels are done.
     `accept_change`: goes on although kernel, firmware, scheduler, mount or memory changed; the journal tells.
+    `allow_commands`: the programs that the study names may be run.
 
     Raises:
         Refused: as :func:`plan`, or the folder cannot be used.
         RunFailed: a run failed; calling this again on the folder goes on.
     """
     tell = progress or Silent()
-    folder, resolved = _folder_and_plan(study, target, quick, out, seed, destroy, labels or {})
+    folder, resolved = _folder_and_plan(
+        study, target, quick, out, seed, destroy, labels or {}, allow_commands=allow_commands
+    )
     tell.note(f"study folder: {folder.path}")
     session = session_now(resolved, labels or {})
     here = shlex.quote(str(folder.path))
@@ -169,6 +173,8 @@ def _folder_and_plan(
     seed: int | None,
     destroy: str | None,
     labels: Mapping[str, str],
+    *,
+    allow_commands: bool,
 ) -> tuple[StudyFolder, Plan]:
     """The folder to work in and its plan: an unfinished study's own, or a new one."""
     given = Path(out) if out is not None else None
@@ -178,10 +184,12 @@ def _folder_and_plan(
     if unfinished is None:
         resolved = plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
         session_now(resolved, labels)
+        check_commands(resolved, allowed=allow_commands)
         path = given or _fresh_path(resolved.study.name)
         return StudyFolder.create(path, resolved.to_toml(), resolved.to_json().encode()), resolved
     folder = StudyFolder.open(Path(unfinished))
     resolved = _load_plan(folder)
+    check_commands(resolved, allowed=allow_commands)
     asked = {"target": target, "seed": seed, "quick": quick or None}
     if any(value is not None for value in asked.values()) or (
         study and study != unfinished and given is not None

@@ -19,6 +19,9 @@ import click
 @click.option("--seed", type=int, metavar="N", help="Another seed than the study's.")
 @click.option("--destroy", metavar="PATH", help="Allow the loss of what is in this file or device.")
 @click.option(
+    "--allow-commands", is_flag=True, help="Let the study run the programs that it names; read it first."
+)
+@click.option(
     "--accept-change",
     is_flag=True,
     help="Go on although kernel, firmware, scheduler, mount or memory changed.",
@@ -38,6 +41,7 @@ def command(
     seed: int | None,
     destroy: str | None,
     accept_change: bool,
+    allow_commands: bool,
     labels: tuple[str, ...],
 ) -> None:
     """Run STUDY (a built-in study, a study file, or the folder of an
@@ -62,6 +66,7 @@ def command(
             labels=_labels(labels),
             progress=progress,
             accept_change=accept_change,
+            allow_commands=allow_commands,
         )
     click.echo(result.text(width=80))
     click.echo(f"\nReport: {result.folder.report}")

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from mileage.errors import Interrupted
+from mileage.execute.command import perform_command
 from mileage.execute.record import Poll, empty_record, failure_of
 from mileage.plan.job import Job
 from mileage.target import Target
@@ -24,6 +25,8 @@ def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, An
     """
     from mileage import _core
 
+    if job.family == "command":
+        return perform_command(job, target.place, what, poll)
     value = msgspec.json.encode(job.value).decode()
     if job.family == "metadata":
         options = msgspec.json.encode(job.options).decode()

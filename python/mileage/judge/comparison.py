@@ -22,8 +22,12 @@ from mileage.judge.verdict import Verdict, decide, relevance_of
 
 Interval = tuple[float, float]
 
-_HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s")
-_HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {"throughput": "rate_bytes_per_s", "iops": "ops_per_s"}
+_HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
+_HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {
+    "throughput": "rate_bytes_per_s",
+    "iops": "ops_per_s",
+    "time": "elapsed_s",
+}
 
 
 class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):

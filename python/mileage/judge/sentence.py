@@ -24,6 +24,7 @@ _METRIC_WORDS: Final = {
     "rate_bytes_per_s": "rate",
     "ops_per_s": "operations per second",
     "latency_p99_ns": "p99 latency",
+    "elapsed_s": "time",
 }
 
 

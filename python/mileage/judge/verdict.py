@@ -14,12 +14,12 @@ Verdict = Literal["faster", "slower", "real but irrelevant", "same", "undecided"
 VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 
 DEFAULT_RELEVANCE: Final[Mapping[str, float]] = MappingProxyType(
-    {"throughput": 0.02, "iops": 0.05, "p99": 0.10}
+    {"throughput": 0.02, "iops": 0.05, "p99": 0.10, "time": 0.02}
 )
 """Smallest relative change that matters, by kind of metric."""
 
 _KIND_OF_METRIC: Final[Mapping[str, str]] = MappingProxyType(
-    {"rate_bytes_per_s": "throughput", "ops_per_s": "iops", "latency_p99_ns": "p99"}
+    {"rate_bytes_per_s": "throughput", "ops_per_s": "iops", "latency_p99_ns": "p99", "elapsed_s": "time"}
 )
 
 

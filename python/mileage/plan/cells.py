@@ -21,7 +21,7 @@ from mileage.plan.checking import blocks_of, listed
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.facts import TargetFacts
 from mileage.plan.how import How, has_no_effect, load_of, reach_of
-from mileage.plan.job import iozone_job, keys_without_effect, metadata_job
+from mileage.plan.job import command_job, iozone_job, keys_without_effect, metadata_job
 from mileage.plan.own import how_in
 from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned import Cell
@@ -158,6 +158,8 @@ class _Making:
                         stop=measure.stop or named.stop or StopRule(),
                         how=how,
                     )
+                if named.programs is not None:
+                    job = command_job(named.programs, how)
                 limit_bytes = read_cache(how.cache or cache).limit_bytes
                 job = msgspec.structs.replace(job, limit_bytes=limit_bytes)
                 yield Cell(
@@ -197,6 +199,12 @@ class _Making:
             text = "found 1; iozone.mix divides reads and writes among two threads or more"
             refuse(self._study, f"{path}.threads", text)
         stop = measure.stop
+        programs = [named.name for named in found if named.programs is not None]
+        if programs and (stop is not None or measure.record is not None or _numbers(measure.threads) != (1,)):
+            key = "stop" if stop is not None else "record" if measure.record is not None else "threads"
+            refuse(self._study, f"{path}.{key}", f"has no effect on {programs[0]}, a program; leave it out")
+        if programs and measure.metric not in (None, "time", ("time",)):
+            refuse(self._study, f"{path}.metric", f'{programs[0]} is a program; expected metric = "time"')
         if stop is not None and any(named.job == "iozone" for named in found):
             key = next((key for key in stop.__struct_fields__ if getattr(stop, key) is not None), "time")
             refuse(self._study, f"{path}.stop.{key}", "IOzone's tests end with their file; leave it out")

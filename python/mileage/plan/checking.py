@@ -187,7 +187,9 @@ class _Check:
             at = f"{path}.workload" + (f"[{index}]" if isinstance(measure.workload, tuple) else "")
             found = find_workloads(workload, self.study.target, f"{self.source}: {at}", self.own)
             for key in ("record", "stop"):
-                needing = [named for named in found if key != "record" or named.job != "metadata"]
+                needing = [
+                    named for named in found if key != "record" or named.job not in ("metadata", "command")
+                ]
                 missing = [named.name for named in needing if getattr(named, key) is None]
                 if getattr(measure, key) is None and missing:
                     self.refuse(
@@ -306,7 +308,7 @@ class _Check:
         if compare.arms != "stage" and compare.arms not in self.study.factor:
             known = ["stage", *self.study.factor]
             self.unknown("compare.arms", compare.arms, known, "arm to compare")
-        for field in ("throughput", "iops", "p99"):
+        for field in ("throughput", "iops", "p99", "time"):
             margin = getattr(compare.relevance, field)
             if not (math.isfinite(margin) and 0 < margin < 1):
                 self.refuse(

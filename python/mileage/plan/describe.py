@@ -6,6 +6,7 @@ What it refuses: nothing; what a study is refused for is part of the text.
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterator
 
@@ -155,6 +156,15 @@ def _permission(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "privileged step", step.text + (" (what is there is lost)" if step.destroys else "")
     if not steps:
         yield "privileged steps", "none"
+    programs = [
+        shlex.join(argv)
+        for job in {cell.label: cell.job for cell in plan.cells}.values()
+        if job is not None and job.family == "command"
+        for argv in (job.value["before"], job.value["command"], job.value["cleanup"])
+        if argv
+    ]
+    for program in dict.fromkeys(programs):
+        yield "runs a program", f"{program} (with --allow-commands only)"
     if not plan.refusals:
         yield "refused", "nothing"
     for refusal in plan.refusals:

@@ -8,7 +8,7 @@ What it refuses: keys that say how blocks are visited, since these tests say so 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,7 @@ from mileage.plan.content import read_content
 from mileage.plan.how import HOW_KEYS, How
 from mileage.plan.study import StopRule
 
-Family = Literal["iozone", "metadata"]
+Family = Literal["iozone", "metadata", "command"]
 
 FILES: Final = 10_000
 """Files of a metadata operation unless a stop rule says how many."""
@@ -59,6 +59,18 @@ METADATA: Final = {
 
 _IOZONE_KEYS: Final = ("content", "cache", "dsync", "sync", "timeout")
 _METADATA_KEYS: Final = ("files", "sync", "timeout", "pin")
+_COMMAND_KEYS: Final = ("timeout",)
+
+
+class Programs(NamedTuple):
+    """A workload that is a program: each with its arguments, run without a shell."""
+
+    command: tuple[str, ...]
+    """What is measured."""
+    before: tuple[str, ...] | None = None
+    """What prepares each run; its time does not count."""
+    cleanup: tuple[str, ...] | None = None
+    """What cleans up after each run; its time does not count."""
 
 
 class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,8 +101,8 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def keys_without_effect(family: Family, how: How, cache: str) -> Iterator[tuple[str, str]]:
     """Every key of a table that a family has no use for, as (key, why)."""
-    known = _IOZONE_KEYS if family == "iozone" else _METADATA_KEYS
-    name = "IOzone's tests" if family == "iozone" else "metadata operations"
+    known = {"iozone": _IOZONE_KEYS, "metadata": _METADATA_KEYS, "command": _COMMAND_KEYS}[family]
+    name = {"iozone": "IOzone's tests", "metadata": "metadata operations", "command": "programs"}[family]
     for key in HOW_KEYS:
         if key not in known and getattr(how, key) is not None:
             yield key, f"has no effect on {name}, which know {', '.join(known)}; leave it out"
@@ -154,3 +166,15 @@ def metadata_job(operation: str, *, file_bytes: int, threads: int, stop: StopRul
         operations=files,
         occupies=file_bytes * files,
     )
+
+
+def command_job(programs: Programs, how: How) -> Job:
+    """A program that is run in the target's directory. What it reads and writes is not known beforehand."""
+    value: dict[str, Any] = {
+        "command": programs.command,
+        "before": programs.before,
+        "cleanup": programs.cleanup,
+        "timeout_ns": 0 if how.timeout is None else sizes.parse_time_ns(how.timeout),
+        SEED_FIELD: 0,
+    }
+    return Job("command", value, {}, (), bytes=0)

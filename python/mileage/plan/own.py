@@ -1,13 +1,14 @@
 """Workloads of the user's own: the [workload.NAME] tables of a study.
 
 What it models: a pattern with its numbers, the lines of an IOMeter access specification, or the replay of a trace,
-each with keys of its own; or another workload with some keys changed.
+a program, each with keys of its own; or another workload with some keys changed.
 What it refuses: a table that says none or several of these; a name that Mileage uses itself; keys without effect.
 A trace is read elsewhere: plan is pure, and receives what it must know of it.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -17,6 +18,7 @@ from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.families import WORKLOADS
 from mileage.plan.how import HOW_KEYS, How, check_how
+from mileage.plan.job import Programs
 from mileage.plan.pattern import (
     PATTERN_NAMES,
     Access,
@@ -30,7 +32,7 @@ from mileage.plan.rules import U32_MAX
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, StopRule, Study, Torture
 from mileage.plan.workloads import METRICS_OF, Kind, NamedWorkload, as_done, find_workloads, of_pattern
 
-_KINDS: Final = ("like", "pattern", "access", "trace")
+_KINDS: Final = ("like", "pattern", "access", "trace", "command")
 _TABLES: Final = ("stride", "iozone_stride", "zipf", "hot_cold", "partly_sequential", "ior")
 _UNREAD: Final = TraceFile(path="", sha256="", operations=1)
 """Stands for a trace that nobody has read yet, when only the study itself is checked."""
@@ -61,6 +63,8 @@ def own_workloads(study: Study, source: str, traces: Traces | None = None) -> di
             known[name] = _like(name, table, found[0])
         elif table.access is not None:
             known[name] = _access(name, table, table.access, f"{path}.access")
+        elif table.command is not None:
+            known[name] = _command(name, table)
         elif table.trace is not None:
             known[name] = _replay(name, table, _UNREAD if traces is None else traces[table.trace])
         else:
@@ -82,12 +86,35 @@ def _problems(name: str, table: OwnWorkload) -> Iterator[tuple[str, str]]:
     yield from check_how(how_in(table))
     if table.timed is not None and table.trace is None:
         yield "timed", "has no effect without trace; give both or neither"
+    for key in ("before", "cleanup"):
+        if getattr(table, key) is not None and table.command is None:
+            yield key, "has no effect without command; give both or neither"
+    for key in ("command", "before", "cleanup"):
+        argv = getattr(table, key)
+        if argv is not None and (not argv or not argv[0] or any("\0" in word for word in argv)):
+            yield key, f'found {list(argv)}, expected a program and its arguments such as ["make", "-j4"]'
     for key in ("reads", "discards"):
         if getattr(table, key) is not None and (table.trace or table.access):
             said = "the trace says" if table.trace else "the access lines say"
             yield key, f"has no effect here: {said} what is read and written; leave it out"
     if not table.title.isprintable():
         yield "title", f"found {table.title!r}, expected one line without control characters"
+
+
+def _command(name: str, table: OwnWorkload) -> NamedWorkload:
+    title = table.title or shlex.join(table.command or ())
+    return NamedWorkload(
+        name,
+        title,
+        "sequential",
+        0,
+        "time",
+        METRICS_OF["time"],
+        how_in(table),
+        stop=StopRule(),
+        job="command",
+        programs=Programs(table.command or (), table.before, table.cleanup),
+    )
 
 
 def _like(name: str, table: OwnWorkload, like: NamedWorkload) -> NamedWorkload:

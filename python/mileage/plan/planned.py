@@ -38,7 +38,7 @@ class Cell(msgspec.Struct, frozen=True):
     """Unique in the study: "throughput.write 1 MiB"."""
     table: str
     """NAME of the table."""
-    kind: Literal["throughput", "iops"]
+    kind: Literal["throughput", "iops", "time"]
     """Which relevance margin its rates are judged by."""
     metrics: tuple[Metric, ...]
     """What is recorded: words of `workloads.METRICS`."""

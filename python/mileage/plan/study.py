@@ -112,7 +112,7 @@ class AccessRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OwnWorkload(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A [workload.NAME] table: a workload of the user's own. Exactly one of the first four is given."""
+    """A [workload.NAME] table: a workload of the user's own. Exactly one of the first five is given."""
 
     like: str | None = None
     """A named workload whose pattern and keys this one starts from."""
@@ -122,6 +122,12 @@ class OwnWorkload(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The lines of an IOMeter access specification."""
     trace: str | None = None
     """Path of a trace to replay, from the study file's own folder: CSV, or a fio iolog."""
+    command: tuple[str, ...] | None = None
+    """A program with its arguments, run without a shell in the target's directory; needs --allow-commands."""
+    before: tuple[str, ...] | None = None
+    """With `command`: a program that prepares each run; its time does not count."""
+    cleanup: tuple[str, ...] | None = None
+    """With `command`: a program that cleans up after each run, failed ones included; its time does not count."""
     timed: bool | None = None
     """With `trace`: whether operations wait for their recorded times."""
     title: str = ""
@@ -212,6 +218,7 @@ class Relevance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     throughput: float = 0.02
     iops: float = 0.05
     p99: float = 0.10
+    time: float = 0.02
 
 
 class Compare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

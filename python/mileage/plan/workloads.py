@@ -15,21 +15,26 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.plan.how import How, merged
-from mileage.plan.job import Family
+from mileage.plan.job import Family, Programs
 from mileage.plan.pattern import Does, Pattern, does, is_sequential
 from mileage.plan.study import StopRule
 
-Metric = Literal["throughput", "iops", "p99"]
-Kind = Literal["throughput", "iops"]
+Metric = Literal["throughput", "iops", "p99", "time"]
+Kind = Literal["throughput", "iops", "time"]
 
 METRICS: Final[dict[Metric, str]] = {
     "throughput": "rate_bytes_per_s",
     "iops": "ops_per_s",
     "p99": "latency_p99_ns",
+    "time": "elapsed_s",
 }
 """The words of a study file, and the names that samples carry; the unit is last."""
 
-METRICS_OF: Final[dict[Kind, tuple[Metric, ...]]] = {"throughput": ("throughput",), "iops": ("iops", "p99")}
+METRICS_OF: Final[dict[Kind, tuple[Metric, ...]]] = {
+    "throughput": ("throughput",),
+    "iops": ("iops", "p99"),
+    "time": ("time",),
+}
 """What is recorded of a workload of each kind unless a study says otherwise."""
 
 
@@ -59,6 +64,9 @@ class NamedWorkload(msgspec.Struct, frozen=True):
     """Whether it is asked for by its own name only, and its family (`iozone.*`) leaves it out."""
     job: Family | None = None
     """Of files: the family whose job does it; None for a workload of blocks."""
+
+    programs: Programs | None = None
+    """For job "command": what is run."""
 
     @property
     def does(self) -> Does:

@@ -23,6 +23,8 @@ def _figure(entry: dict[str, Any]) -> float:
     elapsed_s = record["elapsed_ns"] / 1e9
     if elapsed_s <= 0:
         return 0.0
+    if entry["metrics"] and entry["metrics"][0] == "time":
+        return float(elapsed_s)
     if entry["metrics"] and entry["metrics"][0] != "throughput":
         return float(sum(record.get(kind, 0) for kind in _OPERATIONS) / elapsed_s)
     return float((record["bytes_read"] + record["bytes_written"]) / elapsed_s)

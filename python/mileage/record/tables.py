@@ -126,6 +126,7 @@ _METRICS: dict[str, Callable[[Row, float], Measured]] = {
     "throughput": _throughput,
     "iops": _iops,
     "p99": _p99,
+    "time": lambda _record, elapsed_s: ("elapsed_s", elapsed_s, False),
 }
 
 

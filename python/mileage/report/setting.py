@@ -6,6 +6,7 @@ nothing.
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Sequence
 
@@ -112,6 +113,8 @@ def _job_words(job: Job | None) -> list[str]:
         return []
     value = job.value
     threads = counted(int(value.get("workers") or value.get("threads") or 1), "thread")
+    if job.family == "command":
+        return [shlex.join(value["command"])]
     if job.family == "metadata":
         size = f" of {format_bytes(value['file_bytes'])}" if value["file_bytes"] else ""
         words = [f"{value['files']:,} files{size}", threads]

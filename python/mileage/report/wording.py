@@ -35,9 +35,10 @@ METRIC_NAMES: Final = {
     "rate_bytes_per_s": "rate",
     "ops_per_s": "operations per second",
     "latency_p99_ns": "99th percentile latency",
+    "elapsed_s": "time",
 }
 _SHORT_METRICS: Final = {"latency_p99_ns": "p99 latency"}
-_HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s")
+_HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
 
 _TOLD_AS_MULTIPLE: Final = 3.0
 _NARROW: Final = 0.001
@@ -122,6 +123,8 @@ def scale_of(metric: str, values: Sequence[float]) -> Scale:
         return Scale("MiB/s", _MIB)
     if metric == "ops_per_s":
         return Scale("IOPS", 1.0)
+    if metric == "elapsed_s":
+        return Scale("s", 1.0)
     if metric.startswith("latency"):
         largest = max(values, default=0.0)
         per_unit, unit = max((u for u in _LATENCY_UNITS if u[0] <= largest), default=_LATENCY_UNITS[0])

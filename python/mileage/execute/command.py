@@ -1,0 +1,140 @@
+"""One run of a program: how long it took, what processor time it used, what it read and wrote.
+
+What it models: a program without a shell, in the target's directory, with its whole process group: time from before it
+is started until it has ended. Bytes are those that it and the processes that it waited for asked the kernel for
+(`rchar`, `wchar` of /proc/PID/io, read before it is reaped); what reached storage, calls, processor time and the
+largest memory are counters.
+What it refuses: to call a program that failed a measurement; its last words are in the message. Whether programs may be
+run at all is asked before anything is touched, by `mileage.doing`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, Final
+
+from mileage.errors import Interrupted, RunFailed
+from mileage.execute.record import Poll, empty_record
+from mileage.plan.job import Job
+
+PERIOD_S: Final = 0.02
+"""Seconds between two looks whether the user wants to stop, or the time is over; it adds nothing to a run's time."""
+GRACE_S: Final = 5.0
+"""Seconds that a program has to end after it was asked to."""
+LAST_WORDS: Final = 400
+"""Characters of what a failed program said at last that go into the message."""
+
+
+def perform_command(job: Job, place: Path | None, what: str, poll: Poll) -> dict[str, Any]:
+    """Run a program with what prepares it and cleans up after it, and return the record. `what` names it in messages.
+
+    Raises RunFailed (cause "command") when one of them fails or takes too long, Interrupted when `poll` asked to stop.
+    """
+    timeout_s = job.value["timeout_ns"] / 1e9 or None
+    try:
+        if job.value["before"]:
+            _run(job.value["before"], place, f"{what}: before it", poll, None)
+        return _run(job.value["command"], place, what, poll, timeout_s)
+    finally:
+        if job.value["cleanup"]:
+            _run(job.value["cleanup"], place, f"{what}: cleaning up", lambda _bytes, _operations: False, None)
+
+
+def _run(
+    argv: Sequence[str], place: Path | None, what: str, poll: Poll, timeout_s: float | None
+) -> dict[str, Any]:
+    with tempfile.TemporaryFile() as said:
+        started_ns = time.monotonic_ns()
+        try:
+            process = subprocess.Popen(
+                list(argv),
+                cwd=place,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as cause:
+            raise RunFailed(f"{what}: {shlex.join(argv)}: {cause.strerror}", cause="command") from cause
+        try:
+            ended_ns = _wait(process, started_ns, what, poll, timeout_s)
+            counted = _counted(process.pid)
+        except BaseException:
+            _end(process)
+            raise
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            told = _last_words(said)
+            raise RunFailed(
+                f"{what}: {shlex.join(argv)} ended with status {process.returncode}{told}", cause="command"
+            )
+    record = empty_record(ended_ns - started_ns)
+    record["bytes_read"], record["bytes_written"] = counted.get("rchar", 0), counted.get("wchar", 0)
+    record["counters"] = {
+        "command_user_us": round(usage.ru_utime * 1e6),
+        "command_system_us": round(usage.ru_stime * 1e6),
+        "command_memory_most_bytes": usage.ru_maxrss * 1024,
+        "command_switches_voluntary": usage.ru_nvcsw,
+        "command_switches_involuntary": usage.ru_nivcsw,
+        "command_storage_read_bytes": counted.get("read_bytes", 0),
+        "command_storage_written_bytes": counted.get("write_bytes", 0),
+        "command_reads": counted.get("syscr", 0),
+        "command_writes": counted.get("syscw", 0),
+    }
+    return record
+
+
+def _wait(
+    process: subprocess.Popen[bytes], started_ns: int, what: str, poll: Poll, timeout_s: float | None
+) -> int:
+    """Wait for the end, leaving the process to be looked at; the monotonic clock then, in nanoseconds."""
+    ended = os.pidfd_open(process.pid)
+    try:
+        import select
+
+        poller = select.poll()
+        poller.register(ended, select.POLLIN)
+        while not poller.poll(PERIOD_S * 1000):
+            if poll(0, 0):
+                raise Interrupted()
+            if timeout_s is not None and time.monotonic_ns() - started_ns > timeout_s * 1e9:
+                raise RunFailed(f"{what}: did not end within {timeout_s:g} s", cause="command")
+        return time.monotonic_ns()
+    finally:
+        os.close(ended)
+
+
+def _counted(pid: int) -> dict[str, int]:
+    """What /proc/PID/io says of a process that has ended but was not reaped, and of those that it reaped."""
+    try:
+        lines = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return {}
+    pairs = (line.partition(":") for line in lines)
+    return {name: int(value) for name, _, value in pairs}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the whole group: asked first, then killed; nothing is left behind."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_S)
+    process.wait()
+
+
+def _last_words(said: IO[bytes]) -> str:
+    said.seek(0, os.SEEK_END)
+    said.seek(max(said.tell() - LAST_WORDS, 0))
+    text = said.read().decode(errors="replace").strip()
+    return f": {' '.join(text.split())}" if text else ""

@@ -1,0 +1,156 @@
+"""Workloads that are programs: what is counted, what fails, and that nothing runs unless it was allowed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mileage.errors import Interrupted, Refused, RunFailed
+from mileage.execute.command import perform_command
+from mileage.plan.how import How
+from mileage.plan.job import Programs, command_job
+from mileage.record import StudyFolder
+from tests.execute.conftest import run_mileage
+
+STUDY = """
+name = "build"
+question = "Is the build slower on this storage?"
+target = "dir:TARGET"
+[[stage]]
+name = "before"
+measure = ["build"]
+[[stage]]
+name = "after"
+measure = "before"
+[workload.compile]
+command = ["sh", "-c", "echo built > out; cat out > copy"]
+before = ["touch", "fresh"]
+cleanup = ["rm", "-f", "out", "copy", "fresh"]
+[measure.build]
+workload = "compile"
+repeat = 3
+"""
+WRITES = (
+    "import os\nf = open('f', 'wb', 0)\nfor _ in range(256): f.write(bytes(4096))\nos.fsync(f.fileno())\n"
+)
+BURNS = "import time\nwhile time.process_time() < 0.3: pass\n"
+
+
+def never(_bytes: int, _operations: int) -> bool:
+    return False
+
+
+def run(tmp_path: Path, *argv: str, **keys: str) -> dict:
+    return perform_command(command_job(Programs(argv), How(**keys)), tmp_path, "it", never)
+
+
+def test_bytes_are_those_of_the_program_and_of_what_it_waited_for(tmp_path: Path) -> None:
+    record = run(tmp_path, "sh", "-c", f'{sys.executable} -c "{WRITES}"; true')
+    # The interpreter writes nothing else; it reads its own files.
+    assert record["bytes_written"] == 1 << 20
+    assert record["bytes_read"] > 0
+    assert record["counters"]["command_writes"] == 256
+    assert (tmp_path / "f").stat().st_size == 1 << 20
+
+
+def test_time_and_processor_time(tmp_path: Path) -> None:
+    started = time.monotonic()
+    record = run(tmp_path, sys.executable, "-c", BURNS)
+    assert 0.3e9 <= record["elapsed_ns"] <= (time.monotonic() - started) * 1e9
+    assert record["counters"]["command_user_us"] + record["counters"]["command_system_us"] >= 0.29e6
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (("sh", "-c", "echo no such luck; exit 3"), "ended with status 3: no such luck"),
+        (("no-such-program",), "No such file or directory"),
+        (("sh", "-c", "kill -9 $$"), "ended with status -9"),
+    ],
+)
+def test_a_program_that_fails_fails_its_run_with_its_last_words(
+    tmp_path: Path, argv: tuple[str, ...], told: str
+) -> None:
+    with pytest.raises(RunFailed, match=told) as failure:
+        run(tmp_path, *argv)
+    assert failure.value.cause == "command"
+
+
+def test_a_program_that_takes_too_long_is_ended_with_all_of_its_children(tmp_path: Path) -> None:
+    script = "sleep 60 & echo $! > child; wait"
+    with pytest.raises(RunFailed, match=r"did not end within 0\.5 s"):
+        run(tmp_path, "sh", "-c", script, timeout="500 ms")
+    child = int((tmp_path / "child").read_text())
+    for _ in range(100):
+        state = Path(f"/proc/{child}/stat")
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.05)
+    raise AssertionError("the child still runs")
+
+
+def test_ctrl_c_ends_it(tmp_path: Path) -> None:
+    job = command_job(Programs(("sleep", "60"), cleanup=("touch", "cleaned")), How())
+    with pytest.raises(Interrupted):
+        perform_command(job, tmp_path, "it", lambda _bytes, _operations: True)
+    assert (tmp_path / "cleaned").exists()
+
+
+def written(tmp_path: Path) -> Path:
+    (tmp_path / "target").mkdir()
+    study = tmp_path / "build.toml"
+    study.write_text(STUDY.replace("TARGET", str(tmp_path / "target")))
+    return study
+
+
+def test_a_study_of_a_program_is_refused_unless_commands_are_allowed(tmp_path: Path) -> None:
+    from mileage import lab
+
+    study, folder = written(tmp_path), tmp_path / "study"
+    result = run_mileage("run", str(study), "--out", str(folder))
+    assert result.returncode == 2
+    assert "runs programs (touch fresh; sh -c 'echo built > out; cat out > copy'" in result.stderr
+    assert "--allow-commands" in result.stderr
+    assert not folder.exists()
+    assert not any((tmp_path / "target").iterdir())
+    planned = run_mileage("plan", str(study))
+    assert "with --allow-commands only" in planned.stdout
+    with pytest.raises(Refused):
+        lab.run(str(study), out=folder)
+
+
+def test_a_study_of_a_program_is_judged_by_its_time(tmp_path: Path) -> None:
+    study, folder = written(tmp_path), tmp_path / "study"
+    result = run_mileage("run", str(study), "--out", str(folder), "--allow-commands")
+    assert result.returncode == 0, result.stderr
+    assert "compile" in result.stdout
+    runs = list(StudyFolder(folder).content().of_kind("run"))
+    assert len(runs) == 6
+    assert all(entry["record"]["elapsed_ns"] > 0 for entry in runs)
+    assert not any(path.name in ("out", "copy", "fresh") for path in (tmp_path / "target").iterdir())
+    assert os.path.getsize(folder / "report.html") > 10_000
+
+
+@pytest.mark.parametrize(
+    ("found", "changed", "told"),
+    [
+        ('command = ["sh"', "command = []\n#", "expected a program and its arguments"),
+        ("repeat = 3", 'record = "4KiB"', "measure.build.record: has no effect on compile, a program"),
+        ("repeat = 3", 'api = "uring"', "has no effect on programs, which know timeout"),
+        ("repeat = 3", 'metric = "iops"', 'compile is a program; expected metric = "time"'),
+        ("dir:TARGET", "virtual:plain-64gib", "expected dir:PATH"),
+    ],
+)
+def test_what_makes_no_sense_for_a_program_is_refused(
+    tmp_path: Path, found: str, changed: str, told: str
+) -> None:
+    from mileage import lab
+
+    study = written(tmp_path)
+    study.write_text(STUDY.replace(found, changed, 1).replace("TARGET", str(tmp_path / "target")))
+    with pytest.raises(Refused, match=told.replace("[", r"\[")):
+        lab.plan(str(study))
