@@ -226,12 +226,28 @@ class StudyResult:
         """Join a folder with its plan; reads nothing yet."""
         self.folder = folder
         self.plan = resolved
+        self._read_bytes = -1
+        self._samples: list[Sample] | None = None
+        self._view: StudyView | None = None
+
+    def _look(self) -> None:
+        """Forget what was read when the journal has grown since."""
+        journal = self.folder.journal
+        size = journal.stat().st_size if journal.exists() else 0
+        if size != self._read_bytes:
+            self._samples = self._view = None
+            self._read_bytes = size
 
     def samples(self) -> list[Sample]:
         """Every measured value, ordered by run."""
-        names = {field.name for field in msgspec.structs.fields(Sample)}
-        rows = sample_rows(self.folder.content())
-        return [Sample(**{key: value for key, value in row.items() if key in names}) for row in rows]
+        self._look()
+        if self._samples is None:
+            names = {field.name for field in msgspec.structs.fields(Sample)}
+            rows = sample_rows(self.folder.content())
+            self._samples = [
+                Sample(**{key: value for key, value in row.items() if key in names}) for row in rows
+            ]
+        return self._samples
 
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
@@ -251,7 +267,24 @@ class StudyResult:
         from mileage.comparing import aa_audit
         from mileage.view import study_view
 
-        return study_view(self.plan, self.folder, self.comparison(), aa_audit(self.plan, self.samples()))
+        self._look()
+        if self._view is None:
+            aa = aa_audit(self.plan, self.samples())
+            self._view = study_view(self.plan, self.folder, self.comparison(), aa)
+        return self._view
+
+    def table(self, name: str) -> Any:
+        """One of the tables `samples`, `series`, `latency` and `counters`, or `studies`, as a DuckDB relation.
+
+        `.arrow()`, `.fetchnumpy()` and `.df()` of it give it to Arrow, NumPy and pandas. It is up to date with the
+        journal, also while the study runs.
+
+        Raises:
+            Refused: there is no such table.
+        """
+        from mileage.record.query import Query
+
+        return Query([self.folder.path]).table(name)
 
     @property
     def compares(self) -> bool:
@@ -409,6 +442,23 @@ def _stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:
 def listing(what: str) -> list[dict[str, Any]]:
     """Names and titles of the built-in `studies`, `workloads` or `drives`."""
     return _LISTINGS[what]()
+
+
+def listing_of(places: Sequence[Path]) -> list[dict[str, Any]]:
+    """The study folders among and below some places: name (the folder), title, and the columns of table `studies`.
+
+    Raises:
+        Refused: a place holds none.
+    """
+    from mileage.record.query import study_folders, study_row
+
+    rows = [study_row(folder) for folder in study_folders(places)]
+    return [{"name": row["folder"], "title": _told(row), **row} for row in rows]
+
+
+def _told(row: dict[str, Any]) -> str:
+    state = "finished" if row["finished"] else f"{row['runs']} of {row['runs_planned']} runs"
+    return f"{row['study']} on {row['target']}, {state}, {row['started'] or 'not begun'}"
 
 
 def _studies() -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from mileage.lamps import Environment, lamps_of
 from mileage.plan import Plan, describe
 from mileage.record import StudyFolder, left_out, measured_cells
 from mileage.record.environment import diff
+from mileage.record.journal import Entries
 from mileage.report import StudyView, TortureTrace
 from mileage.report.measured_page import MeasuredPage
 from mileage.report.setting import setting_lines
@@ -60,11 +61,11 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison, aa: Audi
         identity=_identity(plan, head[0] if head else {}, environments),
         command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
         comparison=comparison,
-        torture=_traces(runs),
+        torture=_traces(_tortures(runs)),
         environments=environments,
         environment_changes=list(dict.fromkeys(f"{name}: {line}" for name, line, *_ in changes)),
         trust=lamps_of(plan, content, changes, comparison, aa),
-        shapes=_shapes(runs),
+        shapes=_shapes(_tortures(runs)),
         notes=_notes(runs),
         runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(failed),
@@ -100,6 +101,13 @@ def _identity(
         "date": str(head.get("started", "unknown")),
     }
     return known
+
+
+def _tortures(runs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """The torture runs alone: a long study has few of them, and the others need not be read for it."""
+    if isinstance(runs, Entries):
+        return runs.where(lambda head: head.role == "torture")
+    return [entry for entry in runs if entry["role"] == "torture"]
 
 
 def _traces(runs: Sequence[dict[str, Any]]) -> list[TortureTrace]:

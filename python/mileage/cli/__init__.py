@@ -18,6 +18,8 @@ _COMMANDS = {
     "list": ("mileage.cli.listing", "List studies, workloads or drives."),
     "report": ("mileage.cli.report", "Write the report of a study folder again."),
     "compare": ("mileage.cli.compare", "Compare two stages, or two studies."),
+    "merge": ("mileage.cli.merge", "One study from several folders: other boots, other machines."),
+    "query": ("mileage.cli.query", "SQL over the tables of many studies."),
     "selftest": (
         "mileage.cli.selftest",
         "Our own false alarms, coverage and power, where the truth is known.",

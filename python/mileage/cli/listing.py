@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 
 @click.command("list")
 @click.argument("what", type=click.Choice(["studies", "workloads", "drives"]))
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(what: str, as_json: bool) -> None:
-    """List the built-in studies, workloads or drives."""
+def command(what: str, folders: tuple[Path, ...], as_json: bool) -> None:
+    """List the built-in studies, workloads or drives; with FOLDERs the studies
+    that were made in them.
+
+    \b
+    mileage list studies
+    mileage list studies .                    what was measured below here
+    """
     from mileage import lab
 
-    rows = lab.listing(what)
+    if folders and what != "studies":
+        raise click.UsageError(f"{what} are not found in folders; leave {folders[0]} out")
+    rows = lab.listing_of(folders) if folders else lab.listing(what)
     if as_json:
         import msgspec
 

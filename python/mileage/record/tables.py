@@ -181,7 +181,8 @@ def write_tables(content: JournalContent, folder: Path, names: Sequence[str] = T
     }
     with duckdb.connect(config=settings) as connection:
         for name in names:
-            staged, part = folder / f".{name}.jsonl", folder / f".{name}.parquet"
+            # Two who bring the tables up to date at the same time do not meet.
+            staged, part = (folder / f".{name}-{os.getpid()}{end}" for end in (".jsonl", ".parquet"))
             longest = _LINE_BYTES
             with open(staged, "wb") as lines:
                 for row in _ROWS[name](content):

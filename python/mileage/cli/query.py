@@ -1,0 +1,52 @@
+"""`mileage query`: SQL over the tables of many studies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command("query")
+@click.argument("sql")
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="As JSON: a list of objects.")
+def command(sql: str, folders: tuple[Path, ...], as_json: bool) -> None:
+    """Ask SQL of the tables samples, series, latency, counters and studies of
+    study FOLDERs, or of all studies in the folders given (default: here).
+
+    \b
+    mileage query "SELECT cell, median(value) FROM samples GROUP BY ALL" study-1
+    mileage query "SELECT study, runs, finished FROM studies"
+    """
+    from mileage.record.query import Query, study_folders
+
+    columns, rows = Query(study_folders(folders or (Path(),))).sql(sql)
+    if as_json:
+        import msgspec
+
+        found = [dict(zip(columns, row, strict=True)) for row in rows]
+        click.echo(msgspec.json.format(msgspec.json.encode(found, enc_hook=str), indent=2))
+        return
+    texts = [[_shown(value) for value in row] for row in rows]
+    widths = [max(map(len, [name, *(row[at] for row in texts)])) for at, name in enumerate(columns)]
+    right = [
+        all(isinstance(row[at], int | float) for row in rows) and bool(rows) for at in range(len(columns))
+    ]
+    for line in (columns, *texts):
+        cells = [
+            text.rjust(width) if number else text.ljust(width)
+            for text, width, number in zip(line, widths, right, strict=True)
+        ]
+        click.echo("  ".join(cells).rstrip())
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={level}" for key, level in value.items())
+    return str(value)
