@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from mileage.doing import check_built, check_commands, do, facts_of_all, traces_of
-from mileage.errors import MileageError, Refused
+from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute import Progress, Silent, cycles_at_once, unfinished_lines
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.grid import Rank, ranking
@@ -126,13 +126,15 @@ def run(
             session=session,
             accept_change=accept_change,
         )
-    except MileageError as error:
+        result = StudyResult(folder, resolved)
+        result.write_report()
+    except (MileageError, OSError) as error:
         tell.note(f"to go on: mileage run {here}{_label_options(session)}")
+        if isinstance(error, OSError):
+            raise RunFailed.from_os_error(f"writing the study folder {folder.path}", error) from error
         raise error
     for other in left:
         tell.note(f"left at {other}: mileage run {here}{_label_options(other)}")
-    result = StudyResult(folder, resolved)
-    result.write_report()
     return result
 
 

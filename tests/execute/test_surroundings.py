@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from mileage.errors import RunFailed
 from mileage.record import StudyFolder
-from tests.execute.conftest import Small
+from tests.execute.conftest import Small, run_mileage
 from tests.execute.test_resume import assert_every_run_once
 
 FILES = {
@@ -62,6 +66,66 @@ def begun(small: Small, tmp_path: Path, machine: Path, monkeypatch: pytest.Monke
     folder = tmp_path / "study"
     run_until_torture(small.study(f"dir:{tmp_path}/target"), folder, monkeypatch)
     return folder
+
+
+MACHINE = """
+import sys
+from pathlib import Path
+from mileage import lab
+from mileage.execute import surroundings
+surroundings.HOST = Path(sys.argv[1])
+lab.run(sys.argv[2], out=sys.argv[3])
+"""
+
+
+def test_killed_and_booted_anew_nothing_is_lost(small: Small, tmp_path: Path, machine: Path) -> None:
+    """Killed at random moments, with another boot each time: every run is there once, with what it had."""
+    from mileage import lab
+
+    seed = int(os.environ.get("MILEAGE_SEED", "6"))
+    print(f"MILEAGE_SEED={seed}")
+    rng = random.Random(seed)
+    (tmp_path / "target").mkdir()
+    study, folder = small.study(f"dir:{tmp_path}/target"), tmp_path / "study"
+    seen: dict[int, object] = {}
+    for boot in range(4):
+        (machine / "proc/sys/kernel/random/boot_id").write_text(f"boot {boot}")
+        command = [sys.executable, "-c", MACHINE, str(machine), str(study), str(folder)]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            try:
+                process.wait(timeout=rng.uniform(0.8, 3.0))
+            except subprocess.TimeoutExpired:
+                process.kill()
+        if (folder / "journal.jsonl").exists():
+            for entry in StudyFolder(folder).content().of_kind("run"):
+                assert seen.setdefault(entry["run"], entry["record"]) == entry["record"]
+    lab.run(str(study), out=folder)
+    assert_every_run_once(folder)
+    done = {entry["run"]: entry["record"] for entry in StudyFolder(folder).content().of_kind("run")}
+    assert seen.items() <= done.items()
+
+
+def test_a_study_folder_that_fills_up_fails_cleanly_and_goes_on(small: Small, tmp_path: Path) -> None:
+    """On a file system of 300 KiB, which grows before the study goes on."""
+    place = tmp_path / "tiny"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=300k", "none", str(place)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("needs root and mount")
+    try:
+        args = small.virtual(cycles=1)
+        result = run_mileage("run", *args, "--out", str(place / "study"))
+        assert result.returncode == 3, result.stderr
+        assert "No space left on device" in result.stderr
+        assert "Traceback" not in result.stderr
+        assert "to go on: mileage run" in result.stderr
+        subprocess.run(["mount", "-o", "remount,size=50m", str(place)], check=True)
+        assert run_mileage("run", str(place / "study")).returncode == 0
+        whole = tmp_path / "whole"
+        assert run_mileage("run", *args, "--out", str(whole)).returncode == 0
+        assert (place / "study/samples.parquet").read_bytes() == (whole / "samples.parquet").read_bytes()
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=False)
 
 
 def test_another_boot_is_noted_and_the_study_goes_on(begun: Path, machine: Path) -> None:

@@ -87,13 +87,12 @@ class Surroundings:
     def _look(self, target: Target, name: str) -> dict[str, str]:
         """Take a snapshot, of a real target with what its drive says of itself, and keep it with its raw texts."""
         now = snapshot(target.place, root=HOST)
-        disk = disk_of(target.place, root=HOST)
-        texts = raw_snapshot(disk, root=HOST)
         if not target.is_virtual:
+            disk = disk_of(target.place, root=HOST)
             facts, answers = health(disk)
-            now, texts = {**now, **facts}, {**texts, **answers}
+            now = {**now, **facts}
+            self._folder.save_raw_environment(name, {**raw_snapshot(disk, root=HOST), **answers})
         self._folder.save_environment(name, now)
-        self._folder.save_raw_environment(name, texts)
         return now
 
     def _weigh(self, target: Target, when: str, start: dict[str, str], now: dict[str, str]) -> None:
