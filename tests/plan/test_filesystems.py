@@ -12,15 +12,15 @@ LAZY = "lazy_itable_init=0,lazy_journal_init=0"
 @pytest.mark.parametrize(
     ("kind", "mkfs", "expected"),
     [
-        ("ext4", "", ["-q", "-F", "-E", LAZY]),
-        ("ext4", "stripe=128KiB", ["-q", "-F", "-E", f"{LAZY},stripe_width=32"]),
+        ("ext4", "", ["-q", "-F", "-b", "4096", "-E", LAZY]),
+        ("ext4", "stripe=128KiB", ["-q", "-F", "-b", "4096", "-E", f"{LAZY},stripe_width=32"]),
         (
             "ext4",
             "stripe=128KiB,resize=500GiB",
-            ["-q", "-F", "-E", f"{LAZY},stripe_width=32,resize={500 << 18}"],
+            ["-q", "-F", "-b", "4096", "-E", f"{LAZY},stripe_width=32,resize={500 << 18}"],
         ),
-        ("ext4", "journal=none", ["-q", "-F", "-O", "^has_journal", "-E", LAZY]),
-        ("ext4", "journal=64MiB,lazy", ["-q", "-F", "-J", "size=64"]),
+        ("ext4", "journal=none", ["-q", "-F", "-b", "4096", "-O", "^has_journal", "-E", LAZY]),
+        ("ext4", "journal=64MiB,lazy", ["-q", "-F", "-b", "4096", "-J", "size=64"]),
         ("xfs", "stripe=128KiB,nodiscard", ["-q", "-f", "-K", "-d", "su=131072,sw=1"]),
         ("btrfs", "metadata=single", ["-q", "-f", "-m", "single"]),
     ],
