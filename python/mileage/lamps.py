@@ -6,7 +6,7 @@ Where the journal, the audits of `judge` and the report's lamps meet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from mileage.execute import unfinished_lines
 from mileage.judge import Comparison
@@ -18,10 +18,14 @@ from mileage.plan.workload import Workload
 from mileage.record import left_out
 from mileage.record.environment import key_of, weighty
 from mileage.record.journal import JournalContent
+from mileage.record.tables import each_test
 from mileage.report import TrustLamp
 from mileage.report.view import LampState
 
 Environment = dict[str, str]
+
+RUN_MIN_S: Final = 60.0
+"""Seconds below which a run may have seen only what a device does at first: a cache that fills, spare space."""
 
 
 def lamps_of(
@@ -50,7 +54,7 @@ def lamps_of(
         ),
     ]
     lamps += [TrustLamp("DNF", "bad", line.removeprefix("DNF: ")) for line in unfinished_lines(content)]
-    lamps += _repetition_lamps(content)
+    lamps += [_length_lamp(runs), *_repetition_lamps(content)]
     tortured = any(stage.torture for stage in plan.study.stage)
     if tortured:
         told = "same time without torture, subtracted" if plan.study.sham else "none"
@@ -64,6 +68,25 @@ def lamps_of(
     if aa is not None:
         lamps.append(TrustLamp(aa.name, aa.state, aa.text))
     return [*lamps, _environment_lamp(changes)]
+
+
+def _length_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
+    """Whether measured runs are long enough to average out what a device does only now and then."""
+    lasted = [
+        (one["record"]["elapsed_ns"] / 1e9, str(one["cell"]))
+        for entry in runs
+        if entry["role"] == "measure"
+        for one in each_test(entry)
+    ]
+    if not lasted:
+        return TrustLamp("run length", "unknown", "no run was measured")
+    shortest_s, cell = min(lasted)
+    told = f"{shortest_s:.3g} s at least ({cell})"
+    if shortest_s >= RUN_MIN_S:
+        return TrustLamp("run length", "ok", told)
+    short = sum(time_s < RUN_MIN_S for time_s, _ in lasted)
+    rule = f"{short} of {len(lasted)} runs are shorter than {RUN_MIN_S:g} s"
+    return TrustLamp("run length", "warn", f'{told}; {rule}; stop.at_least = "60 s" makes them last')
 
 
 def _repetition_lamps(content: JournalContent) -> list[TrustLamp]:

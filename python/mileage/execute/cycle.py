@@ -17,6 +17,7 @@ from itertools import groupby
 from typing import Any
 
 from mileage.errors import Interrupted, RunFailed
+from mileage.execute.calibration import Calibration
 from mileage.execute.monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
 from mileage.execute.record import Poll, empty_record
@@ -50,6 +51,7 @@ class Shared:
     stop: threading.Event
     stopping: Stopping
     surroundings: Surroundings
+    calibration: Calibration
 
 
 def stage_key(run: PlannedRun) -> StageKey:
@@ -269,9 +271,15 @@ class Cycle:
         if known is None:
             shared.progress.run(run)
         watch = Monitor(target)
-        try:
+
+        def do(run: PlannedRun) -> dict[str, Any]:
+            nonlocal watch
+            watch = Monitor(target)
             with watch:
-                record = self._perform(target, run, poll)
+                return self._perform(target, run, poll)
+
+        try:
+            record = shared.calibration.perform(run, do, again=target.is_virtual)
         except RunFailed as failure:
             self._broken = failure
             raise

@@ -12,12 +12,14 @@ from itertools import groupby
 
 import mileage
 from mileage.errors import Interrupted
+from mileage.execute.calibration import Calibration, calibrates
 from mileage.execute.cycle import Cycle, Shared
 from mileage.execute.progress import Progress
 from mileage.execute.stopping import Rules, Stopping
 from mileage.execute.surroundings import Surroundings, changed_by
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.record import FORMAT, Journal, StudyFolder
+from mileage.record.journal import JournalContent
 from mileage.target import Target
 
 #: Opens the target of a setting for one cycle; real targets are opened once and shared, since their cycles follow each
@@ -80,18 +82,7 @@ def execute_study(
             mine = [run for run in plan.runs if run.session == session]
             moved = [(planned_bytes(run), run.index in done) for run in mine]
             progress.start(sum(size for size, _ in moved), sum(size for size, known in moved if known))
-            surroundings = Surroundings(
-                folder,
-                journal,
-                marks=plan.study.state.on_change == "mark",
-                accepts=accept_change,
-                own=changed_by(plan),
-                tell=progress.note,
-            )
-            stopping = Stopping(plan, journal, content, rules, progress.note)
-            shared = Shared(
-                plan, folder, journal, content, progress, threading.Event(), stopping, surroundings
-            )
+            shared = _shared(plan, folder, journal, content, progress, rules, accept_change)
             _run_cycles(shared, mine, open_target)
             if session:
                 journal.append({"kind": "session", "session": session, "finished": _now()})
@@ -106,8 +97,44 @@ def execute_study(
         folder.unlock()
 
 
+def _shared(
+    plan: Plan,
+    folder: StudyFolder,
+    journal: Journal,
+    content: JournalContent,
+    progress: Progress,
+    rules: Rules | None,
+    accept_change: bool,
+) -> Shared:
+    """What the cycles share, with what the journal already holds."""
+    surroundings = Surroundings(
+        folder,
+        journal,
+        marks=plan.study.state.on_change == "mark",
+        accepts=accept_change,
+        own=changed_by(plan),
+        tell=progress.note,
+    )
+    return Shared(
+        plan,
+        folder,
+        journal,
+        content,
+        progress,
+        threading.Event(),
+        Stopping(plan, journal, content, rules, progress.note),
+        surroundings,
+        Calibration(plan, journal, content, progress.note),
+    )
+
+
 def cycles_at_once(plan: Plan) -> int:
-    """How many cycles are done at the same time: on virtual drives one on each processor, elsewhere one."""
+    """How many cycles are done at the same time: on virtual drives one on each processor, elsewhere one.
+
+    Where the first run of a cell finds its count, the cycles follow each other, so that it is the same every time.
+    """
+    if calibrates(plan):
+        return 1
     return min(plan.study.cycles, os.cpu_count() or 1) if plan.virtual else 1
 
 

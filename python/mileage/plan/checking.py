@@ -405,6 +405,15 @@ class _Check:
             self.whole(f"{path}.operations", stop.operations, 1, SEED_MAX)
         if stop.time is not None:
             self.time(f"{path}.time", stop.time)
+        if stop.at_least is not None:
+            self.time(f"{path}.at_least", stop.at_least)
+            if stop.bytes is None and stop.operations is None:
+                self.refuse(
+                    f"{path}.at_least", "has no count to multiply; give bytes or operations beside it"
+                )
+            limit = stop.time and sizes.parse_time_ns(stop.time)
+            if limit and limit < sizes.parse_time_ns(stop.at_least):
+                self.refuse(f"{path}.at_least", f"found {stop.at_least!r}, above the time of {stop.time!r}")
 
     def repeat(self, path: str, repeat: int | Repeat) -> None:
         if isinstance(repeat, Repeat):

@@ -102,9 +102,10 @@ def _title(plan: Plan, torture: str) -> str:
 def _cell(study: Study, cell: Cell) -> str:
     processes = cell.reach.processes if cell.reach is not None else 1
     told = cell.title if cell.workload is None else _io(cell.workload, cell.title, processes)
-    return (
-        f"{cell.label}: {told}; {', '.join(cell.metrics)}; {_blocks(study.measure[cell.table].repeat, cell)}"
-    )
+    table = study.measure[cell.table]
+    least = table.stop.at_least if table.stop is not None else None
+    lasting = f"; as much as takes {least} or more" if least is not None else ""
+    return f"{cell.label}: {told}; {', '.join(cell.metrics)}; {_blocks(table.repeat, cell)}{lasting}"
 
 
 def _blocks(repeat: int | Repeat, cell: Cell) -> str:

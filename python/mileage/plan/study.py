@@ -79,6 +79,9 @@ class StopRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Operations issued."""
     time: str | None = None
     """Time since the first operation, such as "10 s"."""
+    at_least: str | None = None
+    """How long a run lasts at least, such as "60 s": bytes or operations are multiplied until the first run of the cell
+    does, and kept for all. A time limit still ends it."""
 
 
 class Repeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

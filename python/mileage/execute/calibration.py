@@ -1,0 +1,114 @@
+"""How much a run does so that it lasts: the count of a cell is found once, then kept for the whole study.
+
+What it models: a factor for each cell. The first run of a cell is tried with its own count, then with more, until it
+lasts as long as was asked for; the last trial is the run itself. What was tried is journalled before the run is, and is
+tried again where a virtual drive is rebuilt, so that it comes back to the same state.
+What it refuses: to go on for ever: where more does not last longer, the count is left as it is and that is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from mileage.plan import Plan, PlannedRun
+from mileage.plan.sizes import parse_time_ns
+from mileage.record import Journal
+from mileage.record.journal import JournalContent
+
+GROWTH_MAX: Final = 64
+"""A trial does at most this many times as much as the one before: the first may have been too short to tell."""
+FACTOR_MAX: Final = 1 << 24
+SETTLED_NS: Final = 10_000_000
+STUCK: Final = 1.05
+"""A trial of 10 ms or more is followed by one of twice the count at least; it lasts longer than this, or never will."""
+MARGIN: Final = 1.1
+"""How much longer than asked a run is aimed at, since the next one may be faster."""
+
+Do = Callable[[PlannedRun], dict[str, Any]]
+
+
+def calibrates(plan: Plan) -> bool:
+    """Whether any cell of a plan has a count that is to be found."""
+    return any(table.stop is not None and table.stop.at_least for table in plan.study.measure.values())
+
+
+class Calibration:
+    """The factors of a study, by cell. Its cycles follow each other, so that the first one decides."""
+
+    def __init__(
+        self, plan: Plan, journal: Journal, content: JournalContent, tell: Callable[[str], None]
+    ) -> None:
+        """Read what was found before."""
+        self._journal = journal
+        self._tell = tell
+        self._least_ns = {
+            cell.unit: parse_time_ns(stop.at_least)
+            for cell in plan.cells
+            if (stop := plan.study.measure[cell.table].stop) is not None and stop.at_least is not None
+        }
+        self._factors: dict[str, int] = {}
+        self._trials: dict[int, list[int]] = {}
+        for entry in content.of_kind("calibrated"):
+            self._factors[entry["cell"]] = int(entry["factor"])
+            self._trials[int(entry["run"])] = list(entry["trials"])
+
+    def perform(self, run: PlannedRun, do: Do, *, again: bool) -> dict[str, Any]:
+        """Do a run with its cell's count, which is found if it was not yet, and return its record.
+
+        `again`: what was tried before this run is tried again, for the state that it leaves.
+        """
+        least_ns = self._least_ns.get(run.cell) if run.role == "measure" else None
+        if least_ns is None:
+            return do(run)
+        factor = self._factors.get(run.cell)
+        if factor is not None:
+            for tried in self._trials.get(run.index, []) if again else []:
+                do(scaled(run, tried))
+            return do(scaled(run, factor))
+        return self._find(run, least_ns, do)
+
+    def _find(self, run: PlannedRun, least_ns: int, do: Do) -> dict[str, Any]:
+        factor, trials, before_ns = 1, [], 0
+        while True:
+            record = do(scaled(run, factor))
+            lasted_ns = int(record["elapsed_ns"])
+            # More that lasts no longer is limited by something else, such as the end of a span or a time.
+            stuck = before_ns > SETTLED_NS and lasted_ns < STUCK * before_ns
+            if lasted_ns >= least_ns or factor >= FACTOR_MAX or stuck:
+                break
+            trials.append(factor)
+            before_ns = lasted_ns
+            growth = math.ceil(least_ns * MARGIN / max(lasted_ns, 1))
+            factor *= min(max(growth, 2), GROWTH_MAX)
+        reached = lasted_ns >= least_ns
+        found = {"cell": run.cell, "run": run.index, "factor": factor, "trials": trials}
+        self._journal.append({"kind": "calibrated", **found, "elapsed_ns": lasted_ns, "reached": reached})
+        self._factors[run.cell] = factor
+        self._trials[run.index] = trials
+        told = "" if reached else f"; {least_ns / 1e9:g} s were not reached"
+        self._tell(
+            f"{run.cell}: {factor} times its count lasts {lasted_ns / 1e9:.3g} s{told}; kept for all runs"
+        )
+        return record
+
+
+def scaled(run: PlannedRun, factor: int) -> PlannedRun:
+    """A run that does so many times as much; a time limit stays."""
+    if factor == 1:
+        return run
+    if run.workload is not None:
+        stop = run.workload.stop
+        more = msgspec.structs.replace(
+            stop,
+            bytes=None if stop.bytes is None else stop.bytes * factor,
+            operations=None if stop.operations is None else stop.operations * factor,
+        )
+        return msgspec.structs.replace(run, workload=msgspec.structs.replace(run.workload, stop=more))
+    if run.job is not None and "files" in run.job.value:
+        value = {**run.job.value, "files": run.job.value["files"] * factor}
+        return msgspec.structs.replace(run, job=msgspec.structs.replace(run.job, value=value))
+    return run

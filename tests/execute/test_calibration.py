@@ -1,0 +1,115 @@
+"""A count that is found so that runs last: once, kept for all, and the same after a kill."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mileage.errors import Refused
+from mileage.execute.calibration import scaled
+from mileage.record import StudyFolder
+from tests.execute.conftest import Small
+from tests.execute.test_resume import kill_after
+
+
+def calibrated(small: Small, least: str = "2 s") -> list[str]:
+    """A study on a virtual drive whose IOPS cells are to last so long, in simulated time."""
+    args = small.virtual(cycles=2)
+    study = Path(args[0])
+    text = study.read_text()
+    assert "stop = { operations = 2000 }" in text
+    study.write_text(text.replace("operations = 2000 }", f'operations = 16, at_least = "{least}" }}'))
+    return args
+
+
+def iops_runs(folder: Path) -> list[dict[str, Any]]:
+    runs = StudyFolder(folder).content().of_kind("run")
+    return [entry for entry in runs if entry["measure"] == "iops"]
+
+
+def operations(entry: dict[str, Any]) -> int:
+    return int(entry["record"]["ops_read"] + entry["record"]["ops_written"])
+
+
+def test_the_count_is_found_in_the_first_run_and_kept_for_all(small: Small, tmp_path: Path) -> None:
+    from mileage import lab
+
+    study, *_ = calibrated(small)
+    lab.run(study, out=tmp_path / "study")
+    found = list(StudyFolder(tmp_path / "study").content().of_kind("calibrated"))
+    runs = iops_runs(tmp_path / "study")
+    assert {entry["cell"] for entry in found} == {entry["cell"] for entry in runs}
+    assert len(found) == 2
+    for entry in found:
+        mine = [run for run in runs if run["cell"] == entry["cell"]]
+        assert {operations(run) for run in mine} == {16 * entry["factor"]}
+        assert len(mine) == 2 * 2 * 2 * 2
+        first = next(run for run in mine if run["run"] == entry["run"])
+        assert first["record"]["elapsed_ns"] == entry["elapsed_ns"] >= 2e9
+        assert entry["trials"][0] == 1
+        assert entry["reached"]
+
+
+def test_killed_or_not_the_same_counts_and_the_same_table(small: Small, tmp_path: Path) -> None:
+    from mileage import lab
+
+    rng = random.Random(8)
+    study, *rest = calibrated(small)
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    lab.run(study, out=whole, seed=7)
+    for _ in range(4):
+        kill_after([study, *rest, "--out", str(cut)], rng.uniform(0.5, 2.0))
+    lab.run(study, out=cut, seed=7)
+    assert (cut / "samples.parquet").read_bytes() == (whole / "samples.parquet").read_bytes()
+
+
+def test_what_does_not_last_longer_is_left_and_said(small: Small, tmp_path: Path) -> None:
+    from mileage import lab
+
+    study, *_ = calibrated(small)
+    path = Path(study)
+    path.write_text(path.read_text().replace('at_least = "2 s"', 'at_least = "50 ms", time = "50 ms"'))
+    lab.run(study, out=tmp_path / "study")
+    assert all(
+        entry["factor"] < 1 << 24 for entry in StudyFolder(tmp_path / "study").content().of_kind("calibrated")
+    )
+
+
+@pytest.mark.parametrize(
+    ("stop", "told"),
+    [
+        (
+            '{ time = "1 s", at_least = "1 s" }',
+            "has no count to multiply; give bytes or operations beside it",
+        ),
+        ('{ operations = 5, time = "1 s", at_least = "2 s" }', "found '2 s', above the time of '1 s'"),
+        ('{ operations = 5, at_least = "soon" }', "measure.iops.stop.at_least"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(small: Small, stop: str, told: str) -> None:
+    from mileage import lab
+
+    study, *_ = small.virtual(cycles=1)
+    path = Path(study)
+    path.write_text(path.read_text().replace("stop = { operations = 2000 }", f"stop = {stop}"))
+    with pytest.raises(Refused) as refused:
+        lab.plan(study)
+    assert told in str(refused.value)
+
+
+def test_bytes_operations_and_files_grow(small: Small) -> None:
+    from mileage import lab
+
+    study, *_ = small.virtual(cycles=1)
+    runs = lab.plan(study).runs
+    for kind in ("throughput", "iops"):
+        run = next(run for run in runs if run.measure == kind)
+        assert run.workload is not None
+        more = scaled(run, 3).workload
+        assert more is not None
+        assert more.stop.bytes == (run.workload.stop.bytes and 3 * run.workload.stop.bytes)
+        assert more.stop.operations == (run.workload.stop.operations and 3 * run.workload.stop.operations)
+    assert scaled(runs[0], 1) is runs[0]
