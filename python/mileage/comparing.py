@@ -14,8 +14,10 @@ import msgspec
 from mileage.errors import Refused
 from mileage.judge import Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.audit import Audit
+from mileage.judge.comparison import HEADLINE_OF_MEASURE
+from mileage.judge.standings import CellStandings, standings
 from mileage.plan import Plan
-from mileage.plan.factors import again, kind_of
+from mileage.plan.factors import again, kind_of, named_levels
 
 BLOCKED = (
     'one arm was measured after the other (order = "blocked"), so that any drift looks like a difference'
@@ -55,11 +57,7 @@ def compare_levels(
     study = plan.study
     factor = study.compare.arms
     stage = study.measuring_stages[-1]
-    level: dict[str, tuple[str, str]] = {}
-    for cell in plan.cells:
-        setting = plan.settings[cell.setting]
-        base = cell.label.removesuffix(", " + ", ".join(setting.words))
-        level[cell.label] = setting.levels[factor], ", ".join([base, *setting.others(factor)])
+    level = _places(plan)
     arms: dict[str, list[Sample]] = {baseline: [], candidate: []}
     for sample in samples:
         at, cell_label = level[sample.cell]
@@ -74,6 +72,39 @@ def compare_levels(
         labels=(f"{factor} {baseline}", f"{factor} {candidate}"),
         vetoes=tuple(vetoes),
     )
+
+
+def standings_of(plan: Plan, samples: Iterable[Sample]) -> tuple[CellStandings, ...]:
+    """Every level of the compared factor beside the others, per cell in its headline metric; empty for two levels."""
+    study = plan.study
+    factor = study.compare.arms
+    if not compares_levels(plan) or study.baseline is None:
+        return ()
+    levels = [name for name in named_levels(study, factor) if name != again(study.baseline)]
+    stage = study.measuring_stages[-1]
+    level = _places(plan)
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for sample in samples:
+        at, cell = level[sample.cell]
+        told = sample.stage == stage and sample.arm == "torture" and at in levels
+        if told and sample.metric == HEADLINE_OF_MEASURE.get(sample.measure):
+            arms = found.setdefault((cell, sample.metric), {name: [] for name in levels})
+            arms[at].append(sample.value)
+    order = list(dict.fromkeys(cell for _, cell in level.values()))
+    measured = [(key, arms) for key, arms in found.items() if sum(map(bool, arms.values())) > 2]
+    measured.sort(key=lambda item: order.index(item[0][0]))
+    return tuple(standings(cell, metric, arms) for (cell, metric), arms in measured)
+
+
+def _places(plan: Plan) -> dict[str, tuple[str, str]]:
+    """Of each cell's label: its level of the compared factor, and its label without that level."""
+    places = {}
+    for cell in plan.cells:
+        setting = plan.settings[cell.setting]
+        base = cell.label.removesuffix(", " + ", ".join(setting.words))
+        factor = plan.study.compare.arms
+        places[cell.label] = setting.levels[factor], ", ".join([base, *setting.others(factor)])
+    return places
 
 
 def aa_audit(plan: Plan, samples: Iterable[Sample]) -> Audit | None:

@@ -266,13 +266,14 @@ class StudyResult:
 
     def view(self) -> StudyView:
         """What the report shows."""
-        from mileage.comparing import aa_audit
+        from mileage.comparing import aa_audit, standings_of
         from mileage.view import study_view
 
         self._look()
         if self._view is None:
-            aa = aa_audit(self.plan, self.samples())
-            self._view = study_view(self.plan, self.folder, self.comparison(), aa)
+            samples = self.samples()
+            aa, places = aa_audit(self.plan, samples), standings_of(self.plan, samples)
+            self._view = study_view(self.plan, self.folder, self.comparison(), aa, places)
         return self._view
 
     def table(self, name: str) -> Any:
@@ -327,7 +328,7 @@ class StudyResult:
         self.folder.figures.mkdir(exist_ok=True)
         write_figures(view, self.folder.figures)
         self.folder.tables.mkdir(exist_ok=True)
-        write_csv(view.comparison, self.folder.tables)
+        write_csv(view.comparison, self.folder.tables, view.standings)
         self.folder.report.write_text(render_html(view), encoding="utf-8")
 
 

@@ -13,6 +13,7 @@ from mileage.judge import Comparison
 from mileage.judge.audit import Audit
 from mileage.judge.overload import omission
 from mileage.judge.regimes import regimes
+from mileage.judge.standings import CellStandings
 from mileage.lamps import Environment, lamps_of
 from mileage.plan import Plan, describe
 from mileage.record import StudyFolder, left_out, measured_cells
@@ -44,7 +45,13 @@ def measured_page(plan: Plan, folder: StudyFolder) -> MeasuredPage:
     )
 
 
-def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison, aa: Audit | None = None) -> StudyView:
+def study_view(
+    plan: Plan,
+    folder: StudyFolder,
+    comparison: Comparison,
+    aa: Audit | None = None,
+    standings: tuple[CellStandings, ...] = (),
+) -> StudyView:
     """Collect what the report shows of a study folder. `aa` is the audit of the baseline measured twice."""
     content = folder.content()
     runs = content.runs()
@@ -67,6 +74,8 @@ def study_view(plan: Plan, folder: StudyFolder, comparison: Comparison, aa: Audi
         trust=lamps_of(plan, content, changes, comparison, aa),
         shapes=_shapes(_tortures(runs)),
         notes=_notes(runs),
+        factor=plan.study.compare.arms if standings else "",
+        standings=standings,
         runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(failed),
         method=describe(plan),

@@ -23,7 +23,7 @@ from mileage.judge.verdict import Verdict, decide, relevance_of
 Interval = tuple[float, float]
 
 _HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
-_HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {
+HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {
     "throughput": "rate_bytes_per_s",
     "iops": "ops_per_s",
     "time": "elapsed_s",
@@ -294,7 +294,7 @@ def _depends_on_method(found: Evidence, p_raw: float | None, alpha: float) -> bo
 
 def _is_headline(sample: Sample) -> bool:
     return sample.metric in _HEADLINE_METRICS and (
-        _HEADLINE_OF_MEASURE.get(sample.measure, sample.metric) == sample.metric
+        HEADLINE_OF_MEASURE.get(sample.measure, sample.metric) == sample.metric
     )
 
 

@@ -7,6 +7,7 @@ Refuses cells measured in different blocks, and trends of fewer than four levels
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
 from typing import Final
@@ -120,9 +121,29 @@ def trend(values: Sequence[float]) -> Trend:
     return Trend(rho, float(np.mean(np.abs(orders @ places) >= seen)), n, exact=True)
 
 
+def trend_of_runs(levels: Sequence[Sequence[float]]) -> Trend:
+    """Whether the runs go up or down with their level, the levels in order, each with its runs.
+
+    Spearman's rho between level and value over all runs, equal ones by their mean rank; p by Student's t on n - 2.
+    ValueError: fewer than four levels, a level without a run, or a value that is not finite.
+    """
+    runs = [(place, value) for place, values in enumerate(levels) for value in values]
+    if len(levels) < TREND_LEVELS_MIN or not all(levels) or not all(math.isfinite(x) for _, x in runs):
+        raise ValueError(
+            f"{len(levels)} levels: a trend needs {TREND_LEVELS_MIN} or more, each with finite values"
+        )
+    rho = _pearson(_ranks([place for place, _ in runs]), _ranks([value for _, value in runs]))
+    n = len(runs)
+    if abs(rho) >= 1 - 1e-12:
+        return Trend(rho, 0.0, len(levels), exact=False)
+    t = rho * math.sqrt((n - 2) / (1 - rho**2))
+    return Trend(rho, 2 * float(stdtr(n - 2, -abs(t))), len(levels), exact=False)
+
+
 def _ranks(values: Sequence[float]) -> list[float]:
     """Ranks from 1, ties by their mean."""
-    return [sum(x < v for x in values) + (sum(x == v for x in values) + 1) / 2 for v in values]
+    ordered = sorted(values)
+    return [(bisect_left(ordered, v) + bisect_right(ordered, v) + 1) / 2 for v in values]
 
 
 def _pearson(x: Sequence[float], y: Sequence[float]) -> float:

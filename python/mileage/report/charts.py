@@ -34,13 +34,23 @@ def before_after_svg(view: StudyView, *, name: str) -> str | None:
     """Bars of the headline cells that changed most."""
     low, high = view.comparison.baseline, view.comparison.candidate
     cells = most_telling(view.headline, MOST_PANELS)
-    chart = before_after_chart(cells, baseline=low, candidate=high)
+    short_low, short_high = told_apart(low, high)
+    chart = before_after_chart(cells, baseline=short_low, candidate=short_high)
     if chart is None:
         return None
     about = (
         f"Bars of the mean of all runs in {low} and {high}, one panel per cell; the figures are in the table."
     )
     return to_svg(chart, name=name, title=f"Measured in {low} and {high}", description=about)
+
+
+def told_apart(baseline: str, candidate: str) -> tuple[str, str]:
+    """Two arms' names without the words that both begin with, for places where there is little room."""
+    low, high = baseline.split(" "), candidate.split(" ")
+    shared = 0
+    while shared < min(len(low), len(high)) - 1 and low[shared] == high[shared]:
+        shared += 1
+    return " ".join(low[shared:]), " ".join(high[shared:])
 
 
 def torture_svg(view: StudyView, *, name: str) -> str | None:

@@ -14,9 +14,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from mileage.judge import CellVerdict, verdict_sentence
-from mileage.report import wording
+from mileage.report import standings, wording
 from mileage.report.charts import MOST_PANELS, before_after_svg, forest_svg, torture_svg, torture_words
 from mileage.report.shapes import shape_lines
+from mileage.report.standings import standing_rows
 from mileage.report.view import StudyView, cleaned
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def render_html(view: StudyView) -> str:
         environment=_environment(view.environments),
         torture_words=wording.plain(torture_words(view)),
         shapes=shape_lines(view.shapes),
+        standings=standing_rows(view.standings, view.factor),
+        standings_rule=standings.RULE,
         paragraphs=[p for p in re.split(r"\n\s*\n", view.method) if p.strip()],
         lamp_glyphs=wording.LAMP_GLYPHS,
         lamp_words=wording.LAMP_WORDS,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 from mileage.judge import Comparison
 from mileage.judge.rules import bar_clears_zero, bars_apart
+from mileage.judge.standings import CellStandings
+from mileage.report.standings import standings_csv
 
 _COLUMNS = (
     *("cell", "measure", "metric", "verdict", "ratio", "ci95_low", "ci95_high", "p_raw", "p_adjusted"),
@@ -31,6 +34,8 @@ def cells_csv(comparison: Comparison) -> str:
     return text.getvalue()
 
 
-def write_tables(comparison: Comparison, folder: Path) -> None:
-    """Write `cells.csv` into an existing folder."""
+def write_tables(comparison: Comparison, folder: Path, standings: Sequence[CellStandings] = ()) -> None:
+    """Write `cells.csv`, and `standings.csv` where there are any, into an existing folder."""
     (folder / "cells.csv").write_text(cells_csv(comparison), encoding="utf-8")
+    if standings:
+        (folder / "standings.csv").write_text(standings_csv(standings), encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from mileage.judge import CellVerdict, Comparison
+from mileage.judge.standings import CellStandings
 
 LampState = Literal["ok", "warn", "bad", "unknown"]
 
@@ -67,6 +68,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     per snapshot, `environment_changes` a line for each change that matters. `method` is plain text; an empty
     line separates paragraphs. `capacity_bytes`, where known, adds drive writes to the torture's axis. `shapes` has one
     entry per torture run, `notes` a sentence for each thing that the figures cannot show by themselves.
+    `factor` is what the arms are levels of, `standings` all of its levels where there are more than two.
     """
 
     name: str
@@ -85,6 +87,8 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     capacity_bytes: int | None = None
     shapes: list[RunShape] = []
     notes: list[str] = []
+    factor: str = ""
+    standings: tuple[CellStandings, ...] = ()
 
     @property
     def headline(self) -> tuple[CellVerdict, ...]:

@@ -1,0 +1,91 @@
+"""All levels of a factor beside each other: the lines for a terminal, the rows of the page, the CSV.
+
+Models one table per cell, the best level first. A range of ranks says that the level cannot be told from its
+neighbours; a trend is named only with its test.
+"""
+
+import csv
+import io
+import textwrap
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mileage.judge.grid import Trend
+from mileage.judge.standings import CellStandings, Standing
+from mileage.report.wording import p_value, plain, quantity
+
+RULE: Final = "A range of ranks: not told apart (Welch on logs, Holm over all pairs of the cell, 5 %)."
+ALPHA: Final = 0.05
+
+
+def rank_words(place: Standing) -> str:
+    """The ranks in words: a number, two with a hyphen between, or a hyphen where the level could not be ranked."""
+    if place.first is None:
+        return "-"
+    return str(place.first) if place.first == place.last else f"{place.first}-{place.last}"
+
+
+def trend_words(found: Trend | None, factor: str) -> str:
+    """What the means do as the level rises, with the test behind it; nothing without a trend to speak of."""
+    if found is None:
+        return ""
+    shown = p_value(found.p)
+    test = f"Spearman's rho {found.rho:+.2f}, p {shown if shown.startswith('<') else f'= {shown}'}"
+    if found.p > ALPHA:
+        return f"no trend with {factor} is shown ({test})"
+    return f"{'rises' if found.rho > 0 else 'falls'} with {factor} ({test})"
+
+
+def standing_lines(cells: Sequence[CellStandings], factor: str, width: int) -> list[str]:
+    """Each cell's levels, best first, in lines of at most `width` columns."""
+    if not cells:
+        return []
+    lines = [*textwrap.wrap(f"All levels of {factor}, by geometric mean. {RULE}", width), ""]
+    name_width = min(max(len(place.level) for cell in cells for place in cell.places), width - 34)
+    for cell in cells:
+        lines.append(_cut(cell.cell, width))
+        for place in cell.places:
+            figure = plain(quantity(cell.metric, place.mean))
+            name = f"{_cut(place.level, name_width):<{name_width}}"
+            share = f"{100 * place.share_of_best:.1f} %"
+            lines.append(f"  {rank_words(place):>5}  {name} {figure:>14} {share:>8}")
+        told = trend_words(cell.trend, factor)
+        lines += [_cut(f"         {told}", width)] if told else []
+    return lines
+
+
+def standing_rows(cells: Sequence[CellStandings], factor: str) -> list[dict[str, Any]]:
+    """The same for the page: per cell its label, its trend and (rank, level, mean, share of the best, runs)."""
+    return [
+        {
+            "cell": cell.cell,
+            "trend": trend_words(cell.trend, factor),
+            "places": [
+                (
+                    rank_words(place).replace("-", "\N{EN DASH}"),
+                    place.level,
+                    quantity(cell.metric, place.mean),
+                    f"{100 * place.share_of_best:.1f}",
+                    place.n,
+                )
+                for place in cell.places
+            ],
+        }
+        for cell in cells
+    ]
+
+
+def standings_csv(cells: Sequence[CellStandings]) -> str:
+    """CSV text with a header; means in the metric's unit, ranks empty where a level could not be ranked."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("cell", "metric", "level", "mean", "n", "share_of_best", "rank_first", "rank_last"))
+    for cell in cells:
+        for place in cell.places:
+            figures = (place.mean, place.n, place.share_of_best, place.first, place.last)
+            writer.writerow((cell.cell, cell.metric, place.level, *figures))
+    return text.getvalue()
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
