@@ -6,6 +6,7 @@ The command line and the public functions of `mileage` are thin faces of this mo
 from __future__ import annotations
 
 import shlex
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -304,11 +305,13 @@ class StudyResult:
         if self.compares:
             return render_text(self.view(), width)
         page = measured_page(self.plan, self.folder)
+        told = "".join("\n".join(textwrap.wrap(line, width)) + "\n" for line in page.unfinished)
         if not page.cells:
-            return "No run was measured.\n"
+            return told + "No run was measured.\n"
         labels = labels_of([cell.label for cell in self.plan.cells])
         return (
-            setting_text(self.plan, width)
+            told
+            + setting_text(self.plan, width)
             + "\n"
             + measured_text(page.cells, [labels[c.cell] for c in page.cells])
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mileage.execute import stage_name, start_name
+from mileage.execute import stage_name, start_name, unfinished_lines
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit
 from mileage.judge.overload import omission
@@ -42,6 +42,7 @@ def measured_page(plan: Plan, folder: StudyFolder) -> MeasuredPage:
         method=describe(plan),
         command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
         identity=_identity(plan, head[0] if head else {}, environments),
+        unfinished=tuple(unfinished_lines(content)),
     )
 
 

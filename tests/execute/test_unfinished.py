@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.record import StudyFolder
+from mileage.record import StudyFolder, left_out
 from tests.execute.conftest import Small, run_mileage, small_profile
 
 WORN = """
@@ -57,3 +57,51 @@ def test_a_study_that_stops_on_failure_stops(weak: Path, tmp_path: Path) -> None
     content = StudyFolder(folder).content()
     assert content.of_kind("failed")
     assert not content.of_kind("dnf")
+
+
+@pytest.mark.parametrize(
+    ("figures", "cause"),
+    [
+        ({"drop_off_s": 4}, "ENODEV"),
+        ({"lost_command_every": 100_000, "command_timeout_s": 30}, "ETIMEDOUT"),
+    ],
+)
+def test_a_drive_that_drops_off_or_loses_a_command_did_not_finish(
+    small: Small, tmp_path: Path, figures: dict[str, float], cause: str
+) -> None:
+    from mileage import lab
+
+    study, *_ = small.virtual(cycles=2)
+    tables = "".join(
+        f'[{name}]\nvalue = {value}\nsource = "a fault"\nconfidence = "defined"\n'
+        for name, value in figures.items()
+    )
+    (small.folder / "small-drive.toml").write_text(small_profile(8) + "\n" + tables)
+    result = lab.run(study, out=tmp_path / "study")
+    content = result.folder.content()
+    unfinished = list(content.of_kind("dnf"))
+    assert unfinished
+    assert {entry["cause"] for entry in unfinished} == {cause}
+    assert all(entry["record"]["bytes_written"] + entry["record"]["bytes_read"] > 0 for entry in unfinished)
+    done, needed = len(content.of_kind("run")), len(result.plan.runs)
+    # Left out are the rest of each arm that ended, and the rests of the sham that mirror a torture that never was.
+    assert done + left_out(content) == needed
+    vetoes = result.comparison().vetoes
+    assert [veto for veto in vetoes if veto.startswith("DNF: ")]
+    assert not [veto for veto in vetoes if "missing" in veto]
+    assert "DNF" in (result.folder.report).read_text()
+    # It is a result: running the folder again changes nothing.
+    before = result.folder.journal.read_bytes()
+    lab.run(str(tmp_path / "study"))
+    assert result.folder.journal.read_bytes() == before
+
+
+def test_a_study_that_compares_nothing_says_dnf_too(weak: Path, tmp_path: Path) -> None:
+    text = weak.read_text()
+    before, _, rest = text.partition('[[stage]]\nname = "after"\nmeasure = "before"\n')
+    weak.write_text(before + rest)
+    folder = tmp_path / "study"
+    result = run_mileage("run", str(weak), "--out", str(folder))
+    assert result.returncode == 0, result.stderr
+    assert "DNF: the torture arm of cycle 1 did not finish" in result.stdout
+    assert "DNF" in (folder / "report.html").read_text()

@@ -32,6 +32,8 @@ class MeasuredPage(msgspec.Struct, frozen=True):
     method: str
     command: str
     identity: dict[str, str]
+    unfinished: tuple[str, ...] = ()
+    """Each arm that did not finish, in a sentence."""
 
 
 def render_measured(page: MeasuredPage) -> str:
