@@ -48,6 +48,7 @@ def _open(target: str, plan_hash: str, destroy: str | None, state: State) -> Tar
         keep=state.start == "kept",
         made=made,
         settings=settings_of_device(state),
+        purge=state.purge,
     )
 
 

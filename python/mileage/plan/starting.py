@@ -17,6 +17,7 @@ from mileage.plan.filesystems import FileSystem, file_system_of
 from mileage.plan.how import How
 from mileage.plan.study import State, Study
 
+PURGES = ("discard", "nvme-format", "ata-erase", "none")
 WRITE_CACHES = {"back": "write back", "through": "write through"}
 DEVICES = ("loop:", "block:")
 """Targets on which Mileage makes a file system."""
@@ -62,6 +63,15 @@ def _check_settings(state: State, target: str) -> Iterator[tuple[str, str]]:
             yield key, f"is a setting of a device: needs loop:SIZE or block:PATH, found {target}"
     if state.scheduler is not None and not re.fullmatch(r"[a-z0-9_-]{1,30}", state.scheduler):
         yield "scheduler", f"found {state.scheduler!r}, expected the name of one, such as none or mq-deadline"
+    if state.purge not in PURGES:
+        yield "purge", f"found {state.purge!r}, expected {', '.join(PURGES)}"
+    elif state.purge != "discard" and not (target.startswith("block:") and state.start == "purged"):
+        yield (
+            "purge",
+            f'has no effect: only a block: target that starts "purged" is purged so; found {target}',
+        )
+    elif state.purge == "none" and state.filesystem is None:
+        yield "purge", '"none" leaves the device as it is; say start = "kept", or a filesystem to make on it'
     if state.write_cache not in (None, *WRITE_CACHES):
         yield "write_cache", f"found {state.write_cache!r}, expected back or through"
 

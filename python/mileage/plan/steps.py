@@ -44,7 +44,8 @@ def _of_target(study: Study, facts: TargetFacts) -> list[PrivilegedStep]:
         )
     elif target.startswith("block:") and study.state.start != "kept":
         device = facts.name
-        found.append(PrivilegedStep(f"discard all of {device}, {each}", destroys=True))
+        if study.state.purge != "none":
+            found.append(PrivilegedStep(f"{_PURGES[study.state.purge]} {device}, {each}", destroys=True))
     for name, value in settings_of_device(study.state).items():
         found.append(PrivilegedStep(f"set {name} of {device} to {value}"))
     if made is not None:
@@ -53,6 +54,13 @@ def _of_target(study: Study, facts: TargetFacts) -> list[PrivilegedStep]:
         mount = ",".join(made.mount) or "its default options"
         found.append(PrivilegedStep(f"mount it below /run/mileage with {mount}"))
     return found
+
+
+_PURGES = {
+    "discard": "discard all of",
+    "nvme-format": "nvme format --ses=1 (all user data)",
+    "ata-erase": "ATA security erase (the whole drive, behind a password that is taken off again) of",
+}
 
 
 def _of_runs(runs: tuple[PlannedRun, ...]) -> list[PrivilegedStep]:

@@ -28,6 +28,9 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     start: str = "purged"
     """How a cycle begins: "purged", or "kept" (the content of the target is left as it is)."""
+    purge: str = "discard"
+    """On a block: target that starts "purged": by "discard", "nvme-format", "ata-erase" (the whole drive), or "none"
+    (its old content stays below what is written; a file system is made all the same)."""
     cache: str = "direct"
     """What the page cache may do: "direct" (bypassed), "cold" (emptied of the target before each measured run),
     "dropped" (the whole machine's emptied), "hot" (the target is read into it before each measured run), "warm" (as

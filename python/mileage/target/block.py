@@ -11,10 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from mileage.errors import Refused
-from mileage.target.devices import discard
 from mileage.target.filesystem import queue_word
 from mileage.target.guard import ROOT
 from mileage.target.kept import KeptTarget, guard_in_place
+from mileage.target.purge import purge_device
+from mileage.target.raw import discard
 from mileage.target.settings import NO_SETTINGS, Settings
 from mileage.target.spec import TargetSpec
 
@@ -28,6 +29,7 @@ class BlockTarget(KeptTarget):
         *,
         destroy: str | None = None,
         settings: Settings = NO_SETTINGS,
+        purge: str = "discard",
         root: Path = ROOT,
     ) -> None:
         guard_in_place(spec, destroy=destroy, root=root)
@@ -37,15 +39,16 @@ class BlockTarget(KeptTarget):
                 f'--destroy {spec.name}, or only read with state.start = "kept"'
             )
         super().__init__(spec, destroy=destroy, settings=settings, root=root)
+        self._purge = purge
         most = queue_word(self.path, "discard_max_bytes", root=root)
-        if most in (None, "0"):
+        if purge == "discard" and most in (None, "0"):
             raise Refused(
                 f"{spec}: the device takes no discards, so it cannot be purged; use it as it is with "
                 'state.start = "kept"'
             )
 
     def trim(self) -> str:
-        return self.purge()
+        return discard(str(self.spec), self.path)
 
     def purge(self) -> str:
-        return discard(str(self.spec), self.path)
+        return purge_device(str(self.spec), self.path, self._purge, self._ledger, root=self._root)

@@ -7,26 +7,20 @@ What it refuses: what the guards refuse; a loop file where there is no room for 
 
 from __future__ import annotations
 
-import fcntl
 import os
-import struct
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Final
 
 from mileage.errors import Refused, RunFailed
-from mileage.target.filesystem import look_at, queue_word
+from mileage.target.filesystem import look_at
 from mileage.target.guard import ROOT, block_device_refusal
 from mileage.target.ledger import Ledger
 from mileage.target.programs import call
+from mileage.target.purge import purge_device
 from mileage.target.settings import NO_SETTINGS, Settings, apply_settings, undo_settings
 from mileage.target.spec import LoopName, TargetSpec
 from mileage.target.steps import AttachedLoop
 from mileage.target.workfile import WorkFile
-
-BLKDISCARD: Final = 0x1277
-"""ioctl(2): discard a range of a block device, given as two 64-bit numbers: first byte and length."""
-BLKGETSIZE64: Final = 0x80081272
 
 
 class Device(ABC):
@@ -68,9 +62,16 @@ class GivenDevice(Device):
     """A block device of the user's, given up with `--destroy`."""
 
     def __init__(
-        self, spec: TargetSpec, settings: Settings, *, destroy: str | None, root: Path = ROOT
+        self,
+        spec: TargetSpec,
+        settings: Settings,
+        *,
+        destroy: str | None,
+        purge: str = "discard",
+        root: Path = ROOT,
     ) -> None:
         self._spec = spec
+        self._purge = purge
         self._settings = settings
         self._attached = False
         self._root = root
@@ -107,10 +108,9 @@ class GivenDevice(Device):
         self.attach(ledger)
         if refusal := block_device_refusal(str(self._spec), self._path, root=self._root):
             raise refusal
-        most = queue_word(self._path, "discard_max_bytes", root=self._root)
-        if most in (None, "0"):
-            return f"left what is on {self._path}, which takes no discards, to be written over"
-        return discard(str(self._spec), self._path)
+        if self._purge == "none":
+            return f"left what is on {self._path} to be written over"
+        return purge_device(str(self._spec), self._path, self._purge, ledger, root=self._root)
 
     def detach(self, ledger: Ledger) -> None:
         if self._attached:
@@ -220,17 +220,3 @@ class LoopDevice(Device):
     def _losetup(self, *options: str) -> Path:
         what = str(self._spec)
         return Path(call(what, "losetup", "--find", "--show", *options, str(self._file_path)).strip())
-
-
-def discard(what: str, path: Path) -> str:
-    """Discard a whole block device, held exclusively meanwhile; says what was done. Raises RunFailed."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC)
-        try:
-            size = struct.unpack("Q", fcntl.ioctl(descriptor, BLKGETSIZE64, bytes(8)))[0]
-            fcntl.ioctl(descriptor, BLKDISCARD, struct.pack("QQ", 0, size))
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise RunFailed.from_os_error(f"{what}: cannot discard {path}", error) from error
-    return f"discarded the {size} bytes of {path}"

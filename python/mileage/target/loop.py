@@ -12,12 +12,13 @@ from pathlib import Path
 from mileage.errors import Refused
 from mileage.plan.facts import TargetFacts
 from mileage.target.base import Target
-from mileage.target.devices import LoopDevice, discard
+from mileage.target.devices import LoopDevice
 from mileage.target.filesystem import memory_bytes
 from mileage.target.guard import ROOT
 from mileage.target.identity import may_take_steps
 from mileage.target.kept import refuse_more_files
 from mileage.target.ledger import Ledger
+from mileage.target.raw import discard
 from mileage.target.settings import NO_SETTINGS, Settings
 from mileage.target.spec import TargetSpec
 

@@ -37,6 +37,7 @@ def open_target(
     keep: bool = False,
     made: FileSystem | None = None,
     settings: Settings = NO_SETTINGS,
+    purge: str = "discard",
     root: Path = ROOT,
 ) -> Target:
     """Open a target after all guards have passed; nothing is written yet.
@@ -44,7 +45,8 @@ def open_target(
     `plan_hash`: at least 8 lower-case hexadecimal digits; a study that goes on finds its work file by it.
     `destroy`: the path whose content may be lost, exactly as in `file:PATH` or `block:PATH`. `keep`: a file or device
     is used as it is, in place; it can then be written only with `destroy`. `made`: the file system that is made on it;
-    `settings`: those of the device's request queue meanwhile.
+    `settings`: those of the device's request queue meanwhile. `purge`: how a device is
+    made as good as new.
     `root` is where /proc and /sys are looked for. Raises Refused.
     """
     spec = parse_target(target) if isinstance(target, str) else target
@@ -56,7 +58,7 @@ def open_target(
     if spec.scheme == "null":
         return NullTarget(spec)
     if made is not None:
-        return placed_target(spec, made, plan_hash, settings, destroy=destroy, root=root)
+        return placed_target(spec, made, plan_hash, settings, destroy=destroy, purge=purge, root=root)
     if spec.scheme == "loop":
         return LoopTarget(spec, plan_hash, settings, root=root)
     if spec.scheme == "dir":
@@ -65,7 +67,7 @@ def open_target(
         return KeptTarget(spec, destroy=destroy, settings=settings, root=root)
     if spec.scheme == "file":
         return FileTarget(spec, plan_hash, destroy=destroy, root=root)
-    return BlockTarget(spec, destroy=destroy, settings=settings, root=root)
+    return BlockTarget(spec, destroy=destroy, settings=settings, purge=purge, root=root)
 
 
 def guard_target(spec: TargetSpec, *, destroy: str | None = None, root: Path = ROOT) -> Path | None:

@@ -256,6 +256,7 @@ def placed_target(
     settings: Settings,
     *,
     destroy: str | None,
+    purge: str = "discard",
     root: Path = ROOT,
 ) -> PlacedTarget:
     """The target of a study that makes a file system on a loop: or block: target. Raises Refused."""
@@ -263,5 +264,5 @@ def placed_target(
     if spec.scheme == "loop":
         device = LoopDevice(spec, plan_hash, settings, root=root)
     else:
-        device = GivenDevice(spec, settings, destroy=destroy, root=root)
+        device = GivenDevice(spec, settings, destroy=destroy, purge=purge, root=root)
     return PlacedTarget(spec, device, made, plan_hash, root=root)

@@ -1,0 +1,115 @@
+"""Purging a block device: as good as new, by what the device itself offers.
+
+What it models: discarding all of it, formatting an NVMe namespace with erasing, the ATA security erase. The guards have
+passed; before each method that a program carries out, nothing may have the device open.
+What it refuses: a method that the device has not, by name; an ATA drive that its firmware has frozen, that has a
+password already, or whose erase would not reach the whole of what the path names (a partition).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from mileage.errors import Refused, RunFailed
+from mileage.target.filesystem import disk_of, queue_word
+from mileage.target.guard import ROOT, is_held_exclusively
+from mileage.target.ledger import Ledger
+from mileage.target.programs import call
+from mileage.target.raw import discard
+from mileage.target.steps import LockedDrive
+
+_NVME: Final = re.compile(r"nvme\d+n\d+")
+_ERASE_S: Final = 24 * 3600.0
+"""A large disk may take most of a day to write itself over."""
+_MINUTES: Final = re.compile(r"(\d+)min for SECURITY ERASE UNIT")
+
+
+def purge_device(what: str, path: Path, method: str, ledger: Ledger, *, root: Path = ROOT) -> str:
+    """Purge a device by "discard", "nvme-format" or "ata-erase"; says what was done. Raises Refused and RunFailed."""
+    if method not in _METHODS:
+        raise Refused(f"{what}: purge = {method!r}: expected {', '.join(_METHODS)}")
+    if method != "discard":
+        _refuse_part(what, path, method, root)
+    return _METHODS[method](what, path, ledger, root)
+
+
+def _refuse_part(what: str, path: Path, method: str, root: Path) -> None:
+    if path.resolve().name != disk_of(path, root=root):
+        raise Refused(
+            f"{what}: {method} erases the whole of {disk_of(path, root=root)}, and this is a part of it"
+        )
+    if is_held_exclusively(path):
+        raise Refused(f"{what}: {path} is in use; nothing was erased")
+
+
+def _discard(what: str, path: Path, _ledger: Ledger, root: Path) -> str:
+    if queue_word(path, "discard_max_bytes", root=root) in (None, "0"):
+        raise Refused(
+            f"{what}: the device takes no discards, so it cannot be purged; use it as it is with "
+            'state.start = "kept"'
+        )
+    return discard(what, path)
+
+
+def _nvme_format(what: str, path: Path, _ledger: Ledger, _root: Path) -> str:
+    if not _NVME.fullmatch(path.resolve().name):
+        raise Refused(f'{what}: {path} is no NVMe namespace; expected purge = "discard" or "ata-erase"')
+    call(what, "nvme", "format", str(path), "--ses=1", "--force", timeout_s=_ERASE_S)
+    return f"formatted the NVMe namespace {path}, user data erased"
+
+
+def _ata_erase(what: str, path: Path, ledger: Ledger, _root: Path) -> str:
+    told = call(what, "hdparm", "-I", str(path))
+    words = {" ".join(line.split()) for line in told.splitlines()}
+    if "supported" not in words or not _MINUTES.search(told):
+        raise Refused(f"{what}: {path} knows no ATA security erase")
+    if "frozen" in words:
+        raise Refused(
+            f"{what}: the firmware has frozen the security of {path}; suspend and wake the machine, or plug "
+            "the drive in again, and try once more"
+        )
+    if "enabled" in words:
+        raise Refused(
+            f"{what}: {path} has a security password already, which is not Mileage's; take it off first"
+        )
+    minutes = _MINUTES.search(told)
+    step = LockedDrive(str(path), f"mileage-{secrets.token_hex(8)}")
+    ledger.take(
+        step,
+        lambda: call(what, "hdparm", "--user-master", "u", "--security-set-pass", step.password, str(path)),
+    )
+    try:
+        call(
+            what,
+            *("hdparm", "--user-master", "u", "--security-erase", step.password, str(path)),
+            timeout_s=_ERASE_S,
+        )
+    finally:
+        ledger.undo(step)
+    return f"erased {path} by ATA security erase (rated {minutes[1] if minutes else '?'} min)"
+
+
+_METHODS: Final[dict[str, Callable[[str, Path, Ledger, Path], str]]] = {
+    "discard": _discard,
+    "nvme-format": _nvme_format,
+    "ata-erase": _ata_erase,
+}
+
+
+def reads_zeros(path: Path, samples: int = 16) -> bool:
+    """Whether a sample of 4 KiB blocks, spread over the device, reads as zeros. Raises RunFailed."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            size = os.lseek(descriptor, 0, os.SEEK_END)
+            places = (size * number // samples // 4096 * 4096 for number in range(samples))
+            return not any(any(os.pread(descriptor, 4096, place)) for place in places)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise RunFailed.from_os_error(f"{path} cannot be read after it was purged", error) from error
