@@ -1,7 +1,8 @@
 """What Mileage's own judgement does when the truth is known: false alarms, coverage, cliffs found.
 
 Models studies in which nothing differs (A/A) while the target drifts, compared exactly as a real study is, and
-series with a cliff of known place and size. Everything follows from one seed. Each share is printed with its exact
+series with a cliff of known place and size; and whole studies of one drive under two names that slows down, in the
+default order and with one arm after the other. Everything follows from one seed. Each share is printed with its exact
 binomial interval (Clopper and Pearson 1934) and the bound that it has to keep: a bound is broken when the whole
 interval lies outside it. Refuses fewer studies than a share can be told from.
 """
@@ -21,6 +22,7 @@ from scipy.special import betaincinv  # type: ignore[import-untyped, unused-igno
 from mileage.errors import Refused
 from mileage.judge import Comparison, Sample, compare_arms
 from mileage.judge.regimes import regimes
+from mileage.orderproof import false_differences
 
 STUDIES: Final = 1000
 STUDIES_QUICK: Final = 200
@@ -93,7 +95,7 @@ def selftest(
     if studies < STUDIES_MIN:
         raise Refused(f"{studies} studies: expected {STUDIES_MIN} or more, or no share can be told")
     shares: list[Share] = []
-    for share in chain(_comparisons(studies, seed), _cliffs(studies, seed)):
+    for share in chain(_comparisons(studies, seed), _orders(studies, seed), _cliffs(studies, seed)):
         shares.append(share)
         if told is not None:
             told(share)
@@ -121,6 +123,17 @@ def _comparisons(studies: int, seed: int) -> Iterator[Share]:
         high=0.05,
     )
     yield Share(name="95 % intervals that hold the truth", count=covered, total=cells, low=0.93, high=0.97)
+
+
+def _orders(studies: int, seed: int) -> Iterator[Share]:
+    """Whole studies, planned and done, on a drive that slows down: what the order of the runs does about it."""
+    names = {
+        "random": ("drifting drive, default order: differs", 0.03, 0.07),
+        "blocked": ("the same, one arm after the other", 0.50, 1.0),
+    }
+    for order, count in false_differences(studies, seed):
+        name, low, high = names[order]
+        yield Share(name=name, count=count, total=studies, low=low, high=high)
 
 
 def _study(rng: np.random.Generator, ratio: float) -> Comparison:
