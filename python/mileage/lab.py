@@ -24,12 +24,14 @@ from mileage.plan import (
     WORKLOADS,
     Plan,
     Study,
+    TargetFacts,
     builtin_names,
     builtin_text,
     parse_study,
     resolve,
 )
 from mileage.plan.factors import kind_of
+from mileage.plan.lines import located
 from mileage.record import StudyFolder, left_out, sample_rows, write_tables
 from mileage.report import StudyView
 from mileage.sessions import session_now
@@ -41,6 +43,14 @@ def _read_study(name: str) -> Study:
     """A built-in study by name, or a study file by path."""
     if name in builtin_names():
         return parse_study(builtin_text(name), name)
+    text = _study_text(name)
+    try:
+        return parse_study(text, name)
+    except Refused as refusal:
+        raise Refused(located(str(refusal), name, text, name)) from None
+
+
+def _study_text(name: str) -> str:
     path = Path(name)
     if not path.is_file():
         known = ", ".join(builtin_names())
@@ -48,7 +58,7 @@ def _read_study(name: str) -> Study:
             f"{name} is neither a built-in study ({known}) nor a study file; see `mileage list studies`"
         )
     try:
-        return parse_study(path.read_text(encoding="utf-8"), name)
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as cause:
         raise Refused(f"{name} cannot be read as a study file: {cause}") from cause
 
@@ -69,12 +79,29 @@ def plan(
     wanted = _read_study(study or DEFAULT_STUDY)
     if target is not None:
         wanted = _on_target(wanted, target)
-    facts = facts_of_all(wanted, destroy)
     named = Path(study) if study is not None and study not in builtin_names() else None
     traces = traces_of(wanted, named.parent if named else None)
-    first, *rest = facts
-    others = {name: facts[name] for name in rest}
-    return check_built(resolve(wanted, facts[first], quick=quick, seed=seed, traces=traces, others=others))
+    try:
+        facts = _facts(wanted, destroy)
+        first, *rest = facts
+        others = {name: facts[name] for name in rest}
+        resolved = resolve(wanted, facts[first], quick=quick, seed=seed, traces=traces, others=others)
+        return check_built(resolved)
+    except Refused as refusal:
+        if named is None:
+            raise
+        raise Refused(located(str(refusal), wanted.name, _study_text(str(named)), str(named))) from None
+
+
+def _facts(study: Study, destroy: str | None) -> dict[str, TargetFacts]:
+    """The facts of every target. Raises Refused; of a target that a factor names, with the factor's path."""
+    try:
+        return facts_of_all(study, destroy)
+    except Refused as refusal:
+        for name, factor in study.factor.items():
+            if kind_of(name, factor) in ("target", "profile"):
+                raise Refused(f"{study.name}: factor.{name}: {refusal}") from None
+        raise
 
 
 def _on_target(study: Study, target: str) -> Study:

@@ -19,7 +19,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.factor_checks import factor_problems
-from mileage.plan.factors import at_setting, settings_of
+from mileage.plan.factors import at_setting, key_of, settings_of
 from mileage.plan.how import HOW_KEYS, How, check_how
 from mileage.plan.own import how_in, own_workloads
 from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
@@ -137,24 +137,38 @@ class _Check:
             self.named("factor", name)
         for path, text in factor_problems(study):
             self.refuse(path, text)
+        if study.factor:
+            # What is wrong at the first levels already and has nothing to do with a factor is said as without them.
+            self.level(next(iter(study.factor)), None)
         for name in study.factor:
             for level in study.factor[name].named:
                 self.level(name, level)
 
-    def level(self, name: str, level: str) -> None:
+    def level(self, name: str, level: str | None) -> None:
+        """The study at one level of a factor, the others at their first; None for the first of all."""
+        factors = self.study.factor
+        picked = {other: next(iter(factor.named)) for other, factor in factors.items()}
+        if level is not None:
+            picked[name] = level
         alone = {
-            other: msgspec.structs.replace(factor, levels={picked: factor.named[picked]})
-            for other, factor in self.study.factor.items()
-            for picked in [level if other == name else next(iter(factor.named))]
+            other: msgspec.structs.replace(factor, levels={picked[other]: factor.named[picked[other]]})
+            for other, factor in factors.items()
         }
-        path = f"factor.{name}.levels"
         one = msgspec.structs.replace(self.study, factor=alone, exclude=(), aa=False)
+        path = f"factor.{name}.levels"
         try:
             check_study(at_setting(one, settings_of(one)[0]), self.source)
         except msgspec.ValidationError as error:
-            self.refuse(path, f"level {level!r}: {str(error).partition(' - at')[0]}")
+            if level is not None:
+                self.refuse(path, f"level {level!r}: {str(error).partition(' - at')[0]}")
         except Refused as refusal:
-            self.refuse(path, f"level {level!r}: {str(refusal).removeprefix(f'{self.source}: ')}")
+            text = str(refusal).removeprefix(f"{self.source}: ")
+            if level is not None:
+                self.refuse(path, f"level {level!r}: {text}")
+            last = re.split(r"[.\[]", text.partition(":")[0])
+            changed = {"target" if f.kind == "target" else key_of(n, f) for n, f in factors.items()}
+            if not changed & set(last):
+                raise
 
     def lists(self, path: str, table: OwnWorkload | Measure | Torture | Stage) -> None:
         for field in table.__struct_fields__:

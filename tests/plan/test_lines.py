@@ -1,0 +1,94 @@
+"""Lines of values in study files: against what is written, and against the parser on generated files."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mileage.plan import builtin_names, builtin_text
+from mileage.plan.lines import line_of, located
+
+TEXT = '''\
+name = "x"   # a comment with [brackets] and = signs
+question = """two
+lines = [
+"""
+exclude = [
+  { a = 1 },
+  { a = 2 },
+]
+[[stage]]
+name = "first"
+[[stage]]
+name = "second # not a comment"
+[measure.one]
+record = ["4KiB",
+  "8KiB"]
+stop = { bytes = "1MiB" }
+"quoted key" = 1
+[measure.one.vary]
+rate = [1, 2]
+'''
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("name", 1),
+        ("question", 2),
+        ("exclude[1].a", 5),
+        ("stage", 9),
+        ("stage[0].name", 10),
+        ("stage[1]", 11),
+        ("stage[1].name", 12),
+        ("measure.one", 13),
+        ("measure.one.record[1]", 14),
+        ("measure.one.stop.bytes", 16),
+        ("measure.one.'quoted key'", 17),
+        ("measure.one.vary.rate[0]", 19),
+        ("measure.one.depth", 13),
+        ("measure.two", 13),
+        ("target", None),
+    ],
+)
+def test_a_path_has_the_line_of_its_value(path: str, line: int | None) -> None:
+    tomllib.loads(TEXT)
+    assert line_of(TEXT, path) == line
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_every_key_of_the_built_in_studies_is_found_on_its_line(name: str) -> None:
+    text = builtin_text(name)
+    lines = text.splitlines()
+
+    def look(value: object, path: str) -> None:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                where = f"{path}.{key}" if path else key
+                line = line_of(text, where)
+                assert line is not None
+                assert key in lines[line - 1], where
+                look(inner, where)
+        elif isinstance(value, list):
+            for index, inner in enumerate(value):
+                look(inner, f"{path}[{index}]")
+
+    look(tomllib.loads(text), "")
+
+
+@given(st.text(max_size=200), st.text(max_size=20))
+def test_no_text_and_no_path_breaks_it(text: str, path: str) -> None:
+    line = line_of(text, path)
+    assert line is None or 1 <= line <= max(len(text.splitlines()), 1)
+
+
+def test_a_refusal_gets_the_line_of_its_path() -> None:
+    assert (
+        located("x: measure.one.record: bad", "x", TEXT, "f.toml")
+        == "f.toml: line 14: measure.one.record: bad"
+    )
+    assert located("x: target: missing", "x", TEXT, "f.toml") == "f.toml: target: missing"
+    assert located("something else", "x", TEXT, "f.toml") == "something else"
