@@ -473,7 +473,7 @@ def _stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:
 
 
 def listing(what: str) -> list[dict[str, Any]]:
-    """Names and titles of the built-in `studies`, `workloads` or `drives`."""
+    """Names and titles of the built-in `studies`, `workloads`, `drives` or `tortures`."""
     return _LISTINGS[what]()
 
 
@@ -504,6 +504,12 @@ def _workloads() -> list[dict[str, Any]]:
     return [{"name": name, "title": named.title} for name, named in WORKLOADS.items()]
 
 
+def _tortures() -> list[dict[str, Any]]:
+    from mileage.plan.profiles import TITLES
+
+    return [{"name": name, "title": title} for name, title in TITLES.items()]
+
+
 def _drives() -> list[dict[str, Any]]:
     from mileage import _core
     from mileage.target.profiles import drive_names, load_profile
@@ -515,4 +521,5 @@ _LISTINGS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "studies": _studies,
     "workloads": _workloads,
     "drives": _drives,
+    "tortures": _tortures,
 }

@@ -8,11 +8,11 @@ import click
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["studies", "workloads", "drives"]))
+@click.argument("what", type=click.Choice(["studies", "workloads", "drives", "tortures"]))
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(what: str, folders: tuple[Path, ...], as_json: bool) -> None:
-    """List the built-in studies, workloads or drives; with FOLDERs the studies
+    """List the built-in studies, workloads, drives or tortures; with FOLDERs the studies
     that were made in them.
 
     \b

@@ -23,6 +23,7 @@ from mileage.plan.factors import at_setting, key_of, settings_of
 from mileage.plan.how import HOW_KEYS, How, check_how
 from mileage.plan.own import how_in, own_workloads
 from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
+from mileage.plan.profiles import PROFILES
 from mileage.plan.starting import check_state
 from mileage.plan.study import (
     Compare,
@@ -306,8 +307,9 @@ class _Check:
                 self.unknown(f"{path}.measure", stage.measure, earlier, "earlier stage that measures")
         else:
             self.references(f"{path}.measure", stage.measure, self.study.measure, "[measure.*] table")
-        self.references(f"{path}.torture", stage.torture, self.study.torture, "[torture.*] table")
-        self.references(f"{path}.prepare", stage.prepare, self.study.torture, "[torture.*] table")
+        writing = (*self.study.torture, *PROFILES)
+        self.references(f"{path}.torture", stage.torture, writing, "[torture.*] table")
+        self.references(f"{path}.prepare", stage.prepare, writing, "[torture.*] table")
 
     def references(self, path: str, names: tuple[str, ...] | None, known: Iterable[str], what: str) -> None:
         if names == ():

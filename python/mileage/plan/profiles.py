@@ -63,6 +63,14 @@ PROFILES: Final[dict[str, dict[str, Part]]] = {
 """The tables of each torture, by its name and theirs."""
 
 
+TITLES: Final = {
+    "ior-small": "IOR of 2010: four tasks write and read back files of 13 GB, 4 KiB at a time, ten times",
+    "ior-large": "IOR of 2010: four tasks write and read back files of 15 GB, 256 KiB at a time, ten times",
+    "honest": "the whole work area filled, then overwritten twice at random places, 4 KiB to 256 KiB",
+}
+"""What each torture does, in a few words."""
+
+
 def with_profiles(study: Study) -> Study:
     """The study with the tables of every torture that a stage names and the study does not define."""
     tortures, workloads, stages = dict(study.torture), dict(study.workload), []

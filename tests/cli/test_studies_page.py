@@ -1,0 +1,32 @@
+"""Every example of the page on studies is a study that can be planned."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mileage import lab
+from tests.house.repository import ROOT
+
+PAGE = ROOT / "docs" / "studies.md"
+EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+HEAD = 'name = "page"\ntarget = "TARGET"\n'
+MEASURED = '[[stage]]\nname = "measured"\nmeasure = ["NAME"]\n'
+PREPARED = '[[stage]]\nname = "prepare"\nprepare = ["fill"]\n'
+FILL = '[torture.fill]\nworkload = "throughput.write"\nrecord = "1MiB"\namount = "1x"\n'
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_an_example_is_planned(example: str, tmp_path: Path) -> None:
+    names = re.findall(r"^\[measure\.(\w+)\]", example, re.M)
+    stages = "".join(MEASURED.replace("NAME", name) for name in names)
+    target = f"dir:{tmp_path}" if "command" in example else "virtual:plain-64gib"
+    path = tmp_path / "page.toml"
+    path.write_text(HEAD.replace("TARGET", target) + PREPARED + stages + example + FILL)
+    assert lab.plan(str(path)).runs
+
+
+def test_the_page_has_examples() -> None:
+    assert len(EXAMPLES) == 3
