@@ -13,6 +13,7 @@ from mileage.judge import Comparison
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.disturbance import disturbances
 from mileage.judge.steady import drift
+from mileage.judge.summary import BEYOND_MIN, quantile_is_supported
 from mileage.plan import Plan
 from mileage.plan.workload import Workload
 from mileage.record import left_out
@@ -23,6 +24,8 @@ from mileage.report import TrustLamp
 from mileage.report.view import LampState
 
 Environment = dict[str, str]
+
+P99: Final = 0.99
 
 RUN_MIN_S: Final = 60.0
 """Seconds below which a run may have seen only what a device does at first: a cache that fills, spare space."""
@@ -54,7 +57,7 @@ def lamps_of(
         ),
     ]
     lamps += [TrustLamp("DNF", "bad", line.removeprefix("DNF: ")) for line in unfinished_lines(content)]
-    lamps += [_length_lamp(runs), *_repetition_lamps(content)]
+    lamps += [_length_lamp(runs), *_percentile_lamps(runs), *_repetition_lamps(content)]
     tortured = any(stage.torture for stage in plan.study.stage)
     if tortured:
         told = "same time without torture, subtracted" if plan.study.sham else "none"
@@ -87,6 +90,27 @@ def _length_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
     short = sum(time_s < RUN_MIN_S for time_s, _ in lasted)
     rule = f"{short} of {len(lasted)} runs are shorter than {RUN_MIN_S:g} s"
     return TrustLamp("run length", "warn", f'{told}; {rule}; stop.at_least = "60 s" makes them last')
+
+
+def _percentile_lamps(runs: Sequence[dict[str, Any]]) -> list[TrustLamp]:
+    """Whether enough operations lie beyond the p99 of each run that is judged by it."""
+    counts = [
+        (max(found["count"] for found in one["record"]["latency"].values()), str(one["cell"]))
+        for entry in runs
+        if entry["role"] == "measure" and "p99" in entry["metrics"]
+        for one in each_test(entry)
+    ]
+    if not counts:
+        return []
+    fewest, cell = min(counts)
+    told = f"{fewest:,} operations at least in a run ({cell})"
+    if quantile_is_supported(fewest, P99):
+        return [TrustLamp("p99", "ok", told)]
+    short = sum(not quantile_is_supported(count, P99) for count, _ in counts)
+    rule = (
+        f"in {short} of {len(counts)} runs fewer than {BEYOND_MIN} lie beyond the p99, and it is hardly known"
+    )
+    return [TrustLamp("p99", "warn", f"{told}; {rule}")]
 
 
 def _repetition_lamps(content: JournalContent) -> list[TrustLamp]:

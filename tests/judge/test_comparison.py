@@ -561,3 +561,33 @@ def test_cells_come_in_the_order_of_their_sizes(arm: Make) -> None:
     samples = [s for label in labels for s in arm([1.0, 2.0], cell=label)]
     cells = [c.cell for c in judge_arms(samples, samples, paired=True).cells]
     assert cells == ["read 4 MiB", "write", "write 4 KiB", "write 64 KiB", "write 1 MiB", "write 16 MiB"]
+
+
+def test_the_cells_of_the_headline_are_told_together_where_they_share_their_blocks() -> None:
+    def arm(factors: dict[str, float], blocks: int = 4) -> list[Sample]:
+        return [
+            Sample(
+                n * 100 + b,
+                1,
+                "torture",
+                "measured",
+                b,
+                "iops",
+                cell,
+                "ops_per_s",
+                100 * f * (1 + b / 10),
+                True,
+            )
+            for n, (cell, f) in enumerate(factors.items())
+            for b in range(1, blocks + 1)
+        ]
+
+    one, two = arm({"a": 1, "b": 1}), arm({"a": 2, "b": 8})
+    found = compare_arms(one, two, relevance={}, paired=True, labels=("x", "y")).overall
+    assert found is not None
+    assert (round(found.ratio, 12), round(found.lowest, 12), round(found.highest, 12)) == (4, 2, 8)
+    assert found.blocks == 4
+    assert compare_arms(one, two, relevance={}, paired=False, labels=("x", "y")).overall is None
+    unequal = arm({"a": 2}) + arm({"b": 8}, blocks=3)
+    assert compare_arms(one, unequal, relevance={}, paired=True, labels=("x", "y")).overall is None
+    assert compare_arms(one, arm({"a": 2}), relevance={}, paired=True, labels=("x", "y")).overall is None

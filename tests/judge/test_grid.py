@@ -24,6 +24,17 @@ def test_the_interval_of_the_mean_ratio_covers_the_truth() -> None:
     assert 0.88 <= covered / 300 <= 0.97
 
 
+def test_few_blocks_get_an_interval_that_covers_as_promised() -> None:
+    covered = 0
+    for index in range(1000):
+        rng = np.random.default_rng([8, index])
+        table = [0.03 + rng.normal(0, 0.02, 5) for _ in range(4)]
+        found = mean_ratio(table, seed=1)
+        covered += found.ci95[0] <= math.exp(0.03) <= found.ci95[1]
+    assert stats.binomtest(covered, 1000, 0.95).pvalue > 0.001, covered
+    assert mean_ratio([[800.0, 801.0], [-800.0, 900.0]], seed=1).highest > 1e300, "no overflow"
+
+
 def test_the_mean_ratio_is_the_geometric_mean_and_its_inverse_the_reciprocal() -> None:
     table = np.log([[1.1, 1.2, 1.3], [0.9, 1.0, 1.1]])
     found, back = mean_ratio(table.tolist(), seed=1), mean_ratio((-table).tolist(), seed=1)

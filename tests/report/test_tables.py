@@ -4,7 +4,8 @@ import csv
 import io
 
 from mileage.judge import Sample, compare_stages
-from mileage.report.tables import cells_csv
+from mileage.judge.summary import summarise
+from mileage.report.tables import cells_csv, summaries_csv
 
 
 def samples(cell: str) -> list[Sample]:
@@ -27,3 +28,17 @@ def test_every_cell_is_a_row_that_reads_back_exactly() -> None:
         assert cell.ci95 is not None
         assert (float(row["ci95_low"]), float(row["ci95_high"])) == cell.ci95
         assert row["verdict"] == cell.verdict == "slower"
+
+
+def test_every_arm_of_a_cell_is_summarised() -> None:
+    comparison = compare_stages(
+        samples("a") + samples("b"), baseline="before", candidate="after", relevance={}
+    )
+    rows = list(csv.DictReader(io.StringIO(summaries_csv(comparison))))
+    assert [(row["cell"], row["arm"]) for row in rows] == [
+        ("a", "before"), ("a", "after"), ("b", "before"), ("b", "after"),
+    ]  # fmt: skip
+    expected = summarise([101.0, 102.0, 103.0])
+    assert (float(rows[0]["geometric_mean"]), float(rows[0]["cv"])) == (expected.geometric_mean, expected.cv)
+    assert rows[0]["median_ci_low"] == ""
+    assert "no interval of the median" in rows[0]["notes"]

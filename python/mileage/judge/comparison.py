@@ -15,6 +15,7 @@ import msgspec
 
 from mileage.judge.correction import benjamini_hochberg, holm
 from mileage.judge.evidence import Evidence, Unit, complete_cycles, of_independent, of_pairs, of_stages
+from mileage.judge.grid import MeanRatio, mean_ratio
 from mileage.judge.ratio import exp
 from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell, check_unique
 from mileage.judge.summary import superiority
@@ -22,6 +23,8 @@ from mileage.judge.verdict import Verdict, decide, relevance_of
 
 Interval = tuple[float, float]
 
+RESAMPLING_SEED: Final = 1
+"""From which blocks are drawn for the interval of the mean ratio, so that a report is the same each time."""
 _HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
 HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {
     "throughput": "rate_bytes_per_s",
@@ -94,6 +97,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[CellVerdict, ...]
     headline: tuple[CellVerdict, ...]
     vetoes: tuple[str, ...] = ()
+    overall: MeanRatio | None = None
+    """The headline's cells together; None for fewer than two, or where they do not share their units."""
 
 
 def compare_stages(
@@ -224,7 +229,17 @@ def _judged(
         cells=tuple(cells),
         headline=tuple(c for c, found in zip(cells, evidence, strict=True) if _is_headline(found.sample)),
         vetoes=vetoes,
+        overall=_overall(family, evidence) if unit != "run" else None,
     )
+
+
+def _overall(family: Sequence[int], evidence: Sequence[Evidence]) -> MeanRatio | None:
+    """Mean ratio of the cells of a family that were measured in the same units."""
+    logs = [evidence[i].unit_logs for i in family]
+    units = {len(cell) for cell in logs}
+    if len(logs) < 2 or len(units) != 1 or min(units) < 2:
+        return None
+    return mean_ratio(logs, seed=RESAMPLING_SEED)
 
 
 def _cell(

@@ -1,7 +1,7 @@
 """Many cells at once: their mean ratio, their ranking, and whether they follow a trend.
 
-Models a table of cells that were measured in the same blocks. The interval of the mean ratio resamples the blocks,
-not the cells: the cells are all there are, the blocks are a sample. A ranking puts two arms on one rank unless they
+Models a table of cells that were measured in the same blocks. The interval of the mean ratio is over the blocks, not
+the cells: the cells are all there are, the blocks are a sample. A ranking puts two arms on one rank unless they
 are told apart. A trend is a rank correlation with its test, never a phrase.
 Refuses cells measured in different blocks, and trends of fewer than four levels.
 """
@@ -14,19 +14,22 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from scipy.special import stdtr  # type: ignore[import-untyped, unused-ignore]
+from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from mileage.judge.correction import holm
-from mileage.judge.ratio import welch
+from mileage.judge.ratio import exp, welch
 
 RESAMPLES: Final = 2000
+BOOTSTRAP_BLOCKS_MIN: Final = 10
+"""Blocks from which the interval of the mean ratio is resampled. Below, a percentile bootstrap covers too little (83 %
+with five blocks of normal data), and Student's t on the blocks' means is used."""
 EXACT_LEVELS: Final = 8
 """Levels up to which every order is counted."""
 TREND_LEVELS_MIN: Final = 4
 
 
 class MeanRatio(msgspec.Struct, frozen=True):
-    """Geometric mean of the cells' ratios with its block-bootstrap interval (95 %), and the range of the cells."""
+    """Geometric mean of the cells' ratios with its interval over blocks (95 %), and the range of the cells."""
 
     ratio: float
     ci95: tuple[float, float]
@@ -56,23 +59,28 @@ class Trend(msgspec.Struct, frozen=True):
 def mean_ratio(log_ratios: Sequence[Sequence[float]], *, seed: int) -> MeanRatio:
     """Mean ratio over cells; `log_ratios[cell][block]`, every cell with the same blocks, at least two of them.
 
-    Percentile interval of 2,000 resamples of whole blocks, drawn from `seed`. ValueError: unequal or too few blocks.
+    Ten blocks or more: percentile interval of 2,000 resamples of whole blocks, drawn from `seed`. Fewer: Student's t on
+    the blocks' means. ValueError: unequal or too few blocks.
     """
     widths = {len(cell) for cell in log_ratios}
     if len(widths) != 1 or min(widths) < 2:
         raise ValueError(f"cells have {sorted(widths)} blocks; expected one number, 2 or more")
     table = np.asarray(log_ratios, dtype=np.float64)
     by_block = table.mean(axis=0)
-    rng = np.random.default_rng(seed)
-    draws = rng.integers(len(by_block), size=(RESAMPLES, len(by_block)))
-    low, high = np.quantile(by_block[draws].mean(axis=1), [0.025, 0.975])
+    n = len(by_block)
+    if n < BOOTSTRAP_BLOCKS_MIN:
+        half = float(stdtrit(n - 1, 0.975)) * float(by_block.std(ddof=1)) / math.sqrt(n)
+        low, high = float(by_block.mean()) - half, float(by_block.mean()) + half
+    else:
+        draws = np.random.default_rng(seed).integers(n, size=(RESAMPLES, n))
+        low, high = np.quantile(by_block[draws].mean(axis=1), [0.025, 0.975])
     cells = table.mean(axis=1)
     return MeanRatio(
-        math.exp(float(by_block.mean())),
-        (math.exp(float(low)), math.exp(float(high))),
-        math.exp(float(cells.min())),
-        math.exp(float(cells.max())),
-        len(by_block),
+        exp(float(by_block.mean())),
+        (exp(float(low)), exp(float(high))),
+        exp(float(cells.min())),
+        exp(float(cells.max())),
+        n,
     )
 
 

@@ -69,6 +69,7 @@ def render_html(view: StudyView) -> str:
         corrections=_CORRECTIONS if view.comparison.headline else _CORRECTIONS[::-1],
         corrected=any(_decided_by_correction(c) for c in lead),
         bands=_bands(view.headline),
+        overall=wording.overall(view.comparison),
         rows=[_table_row(c) for c in wording.by_effect(view.headline)],
         other_rows=[_table_row(c) for c in wording.by_effect(view.beyond_headline)],
         environment=_environment(view.environments),

@@ -1,4 +1,4 @@
-"""The judged cells as CSV: one row per cell and metric, full precision, units in the column names."""
+"""The judged cells and the runs behind them as CSV: full precision, units in the column names."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from mileage.judge import Comparison
 from mileage.judge.rules import bar_clears_zero, bars_apart
 from mileage.judge.standings import CellStandings
+from mileage.judge.summary import Summary, summarise
 from mileage.report.standings import standings_csv
 
 _COLUMNS = (
@@ -34,8 +35,32 @@ def cells_csv(comparison: Comparison) -> str:
     return text.getvalue()
 
 
+def summaries_csv(comparison: Comparison) -> str:
+    """CSV text with a header: the runs of each cell and metric in each arm, in the metric's unit; empty: not available.
+
+    Of a cycle with a sham arm, the torture arm's. `median_confidence` is what the interval of the median truly reaches.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [name for name in Summary.__struct_fields__ if name != "notes"]
+    pairs = {"mean_ci95", "median_ci"}
+    columns = [f"{name}{end}" for name in names for end in (("_low", "_high") if name in pairs else ("",))]
+    writer.writerow(("cell", "measure", "metric", "arm", *columns, "notes"))
+    for cell in comparison.cells:
+        arms = ((comparison.baseline, cell.values_baseline), (comparison.candidate, cell.values_candidate))
+        for arm, values in arms:
+            found = summarise(values)
+            told: list[object] = []
+            for name in names:
+                value = getattr(found, name)
+                told += (value or (None, None)) if name in pairs else (value,)
+            writer.writerow((cell.cell, cell.measure, cell.metric, arm, *told, "; ".join(found.notes)))
+    return text.getvalue()
+
+
 def write_tables(comparison: Comparison, folder: Path, standings: Sequence[CellStandings] = ()) -> None:
-    """Write `cells.csv`, and `standings.csv` where there are any, into an existing folder."""
+    """Write `cells.csv`, `summaries.csv`, and `standings.csv` where there are any, into an existing folder."""
     (folder / "cells.csv").write_text(cells_csv(comparison), encoding="utf-8")
+    (folder / "summaries.csv").write_text(summaries_csv(comparison), encoding="utf-8")
     if standings:
         (folder / "standings.csv").write_text(standings_csv(standings), encoding="utf-8")

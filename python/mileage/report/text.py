@@ -11,7 +11,16 @@ from mileage.judge import Comparison, verdict_sentence
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_lines
 from mileage.report.view import StudyView, beyond_headline_of, cleaned, cleaned_comparison, headline_of
-from mileage.report.wording import LAMP_GLYPHS, by_effect, interval, percent, plain, row_name, verdict_words
+from mileage.report.wording import (
+    LAMP_GLYPHS,
+    by_effect,
+    interval,
+    overall,
+    percent,
+    plain,
+    row_name,
+    verdict_words,
+)
 
 NARROWEST: Final = 60
 _CHANGE: Final = 9
@@ -37,6 +46,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
         *([[*_lamps(view, width), ""]] if view.trust else []),
         _table(comparison, width),
         [],
+        *([[*_wrapped(plain(overall(comparison)), width), ""]] if comparison.overall else []),
         *([[*standing_lines(view.standings, view.factor, width), ""]] if view.standings else []),
         *([_inside(view, width)] if view.shapes else []),
         *([[*[line for note in view.notes for line in _wrapped(note, width)], ""]] if view.notes else []),

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from mileage.judge import CellVerdict, Verdict
+from mileage.judge import CellVerdict, Comparison, Verdict
 from mileage.report.view import LampState
 
 NOT_AVAILABLE: Final = "n/a"
@@ -79,6 +79,19 @@ def interval(ends: tuple[float, float] | None) -> str:
         return f"{percent(ends[0])} to {percent(ends[1])}"
     places = 1 if max(abs(end - 1) for end in ends) >= _NARROW else 2
     return f"{_signed(ends[0], places)} to {_signed(ends[1], places)}\N{NO-BREAK SPACE}%"
+
+
+def overall(comparison: Comparison) -> str:
+    """The headline's cells together: "All 6 cells together: −8.4 %, 95 % interval ...", or nothing."""
+    found = comparison.overall
+    if found is None:
+        return ""
+    cells = len(comparison.headline)
+    reach = f"the cells from {percent(found.lowest)} to {percent(found.highest)}"
+    how = f"geometric mean of the ratios, interval over {found.blocks} {comparison.unit}s; {reach}"
+    return (
+        f"All {cells} cells together: {percent(found.ratio)}, 95 % interval {interval(found.ci95)} ({how})."
+    )
 
 
 def _signed(ratio: float, places: int) -> str:
