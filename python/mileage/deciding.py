@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from mileage.execute.stopping import Look
 from mileage.judge.precision import precision
+from mileage.judge.regimes import regimes
 from mileage.judge.steady import DRIFT_ROUNDS, PTS_WINDOW, drift, pts_window
 from mileage.plan.study import Repeat
 
@@ -72,7 +73,13 @@ def _drift(rounds: list[float], written_bytes: int, capacity_bytes: int) -> Look
     written = written_bytes / capacity_bytes if capacity_bytes else 0.0
     low, high = found.ci90
     figures = {"drift": found.per_20_rounds, "low": low, "high": high, "drive_writes": written}
-    return {**look, "enough": found.state == "steady" and written >= WRITTEN_MIN, **figures}
+    enough = found.state == "steady" and written >= WRITTEN_MIN
+    if enough:
+        # A level that changed within what the drift was taken of: the two may cancel.
+        last = regimes(rounds[-2 * width :]).segments[-1]
+        figures["level_rounds"] = last.end - last.start
+        enough = last.end - last.start >= min(width, len(rounds) - 1)
+    return {**look, "enough": enough, **figures}
 
 
 def _finite(value: float) -> float | None:

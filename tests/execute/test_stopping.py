@@ -144,3 +144,37 @@ def test_a_killed_study_decides_as_an_undisturbed_one(small: Small, tmp_path: Pa
     ]
     assert figures[0] == figures[1]
     assert all(math.isfinite(look[3]) for look in figures[0])
+
+
+@pytest.mark.parametrize(("start", "tau", "bias"), [(2, 20, 0.83), (4, 40, 2.77), (8, 40, 6.4)])
+def test_the_rules_that_end_rounds_on_slow_decays_of_known_truth(
+    start: float, tau: float, bias: float
+) -> None:
+    """The SNIA rule ends far above the truth, by the published biases; the other within 6 % of it."""
+    from mileage.deciding import Deciding
+
+    rules = Deciding()
+    ends: dict[str, list[float]] = {"pts-steady": [], "steady": []}
+    for index in range(20):
+        rng = np.random.default_rng([round(start), round(tau), index])
+        level = 1 + (start - 1) * np.exp(-np.arange(400) / tau)
+        rounds = (level * (1 + rng.normal(0, 0.02, 400))).tolist()
+        for rule, found in ends.items():
+            at = next(n for n in range(1, 401) if rules.steady(rounds[:n], 10, rule, 1)["enough"])
+            found.append(float(fmean(rounds[at - 5 : at])) - 1)
+    assert fmean(ends["pts-steady"]) == pytest.approx(bias, rel=0.15)
+    assert fmean(ends["steady"]) < 0.06
+
+
+def test_a_level_that_changed_lately_is_not_steady_even_where_the_drift_is_none() -> None:
+    from mileage.deciding import Deciding
+
+    rng = np.random.default_rng(3)
+    noise = 1 + rng.normal(0, 0.004, 200)
+    # High, low, high again: no line through the last half tells.
+    hump = np.where((np.arange(200) >= 140) & (np.arange(200) < 160), 0.9, 1.0) * noise
+    found = Deciding().steady(hump.tolist(), 10, "steady", 1)
+    assert not found["enough"]
+    assert found["level_rounds"] < 100
+    assert Deciding().steady(noise.tolist(), 10, "steady", 1)["enough"]
+    assert not Deciding().steady(noise.tolist(), 1, "steady", 1)["enough"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage.record.environment import diff, is_volatile, snapshot, volatile_changes
+from mileage.record.environment import diff, is_volatile, snapshot, volatile_changes, weighty
 
 FILES = {
     "proc/sys/kernel/osrelease": "6.1.0-test\n",
@@ -138,3 +138,28 @@ def test_every_difference_is_listed_once(before: dict[str, str], after: dict[str
 
 def test_this_machine_does_not_change_while_we_look(tmp_path: Path) -> None:
     assert diff(snapshot(tmp_path), snapshot(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "before", "after", "grave"),
+    [
+        ("kernel.release", "6.1", "6.2", True),
+        ("kernel.boot_id", "a", "b", False),
+        ("memory.total_bytes", "1000000", "1000100", False),
+        ("memory.total_bytes", "1000000", "900000", True),
+        ("target.source", "/dev/sda1", "/dev/sdb1", False),
+        ("target.source", "server:/a", "server:/b", True),
+        ("target.source", "/dev/sda1", "tmpfs", True),
+        ("target.serial_hash", "a", "b", True),
+        ("target.device", "loop0", "loop1", False),
+        ("target.firmware", "unknown", "2B2QEXM7", False),
+        ("cpu.governor", "powersave", "performance", False),
+    ],
+)
+def test_what_makes_runs_incomparable(key: str, before: str, after: str, grave: bool) -> None:
+    assert weighty(key, {key: before}, {key: after}) is grave
+
+
+def test_a_key_that_comes_with_a_program_is_no_grave_change() -> None:
+    """Somebody installed smartctl in mid-study."""
+    assert not weighty("target.drive_model", {}, {"target.drive_model": "Example"})

@@ -131,7 +131,7 @@ WEIGHTY = (
         "target.firmware",
         "target.model",
         "target.scheduler",
-        "target.device",
+        "target.disk_bytes",
         "target.source",
     ),
     *("target.fs_type", "target.mount_point", "target.mount_options"),
@@ -149,8 +149,12 @@ def key_of(change: str) -> str:
 
 def weighty(key: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
     """Whether a change of this key makes runs before and after incomparable."""
-    if key not in WEIGHTY:
+    if key not in WEIGHTY or UNKNOWN in (before.get(key, UNKNOWN), after.get(key, UNKNOWN)):
+        # What was not told at first, and is now, may have been so all the time.
         return False
+    if key == "target.source":
+        # The kernel numbers devices anew at every boot; which drive it is, its serial number, model and size say.
+        return not all(found.get(key, "").startswith("/dev/") for found in (before, after))
     if key.startswith("memory."):
         old, new = before.get(key, ""), after.get(key, "")
         if old.isdigit() and new.isdigit() and int(old) > 0:
