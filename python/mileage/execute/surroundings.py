@@ -21,6 +21,7 @@ from mileage.record import Journal, StudyFolder
 from mileage.record.environment import diff, disk_of, key_of, raw_snapshot, snapshot, weighty
 from mileage.record.health import health
 from mileage.target import Target
+from mileage.target.condition import condition_of
 from mileage.target.guard import ROOT
 
 HOST: Path = ROOT
@@ -90,7 +91,7 @@ class Surroundings:
         if not target.is_virtual:
             disk = disk_of(target.place, root=HOST)
             facts, answers = health(disk)
-            now = {**now, **facts}
+            now = {**now, **facts, **condition_of(target, root=HOST)}
             self._folder.save_raw_environment(name, {**raw_snapshot(disk, root=HOST), **answers})
         self._folder.save_environment(name, now)
         return now

@@ -92,4 +92,4 @@ def _resident(libc: ctypes.CDLL, descriptor: int, start: int, length: int) -> in
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     finally:
         libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(length))
-    return min(sum(page & 1 for page in bytes(found)) * mmap.PAGESIZE, length)
+    return min(bytes(found).count(1) * mmap.PAGESIZE, length)

@@ -147,6 +147,7 @@ class LoopDevice(Device):
         self._file = WorkFile(str(spec), self._file_path, plan_hash=plan_hash)
         self._step = AttachedLoop(str(self._file_path))
         self._path: Path | None = None
+        self._last: Path | None = None
         self._claimed = False
         if os.path.lexists(self._file_path):
             self._file.claim()
@@ -218,5 +219,14 @@ class LoopDevice(Device):
             return self._losetup()
 
     def _losetup(self, *options: str) -> Path:
-        what = str(self._spec)
-        return Path(call(what, "losetup", "--find", "--show", *options, str(self._file_path)).strip())
+        what, file = str(self._spec), str(self._file_path)
+        if self._last is not None:
+            # The same number as before, so that the machine does not look changed between two cycles.
+            try:
+                call(what, "losetup", *options, str(self._last), file)
+            except RunFailed:
+                self._step.undo()
+            else:
+                return self._last
+        self._last = Path(call(what, "losetup", "--find", "--show", *options, file).strip())
+        return self._last
