@@ -14,7 +14,7 @@ from mileage.errors import Refused
 from mileage.execute import Progress, Rules, execute_study
 from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, targets_of, trace_paths
 from mileage.plan.pattern import PatternTable, pattern_word
-from mileage.plan.starting import check_state, file_system, settings_of_device
+from mileage.plan.starting import check_state, file_system, settings_of_device, used
 from mileage.plan.study import Repeat, State
 from mileage.record import StudyFolder
 from mileage.target import Target, open_target
@@ -36,7 +36,7 @@ def facts_of(target: str, destroy: str | None, *, state: State) -> TargetFacts:
         opened.close()
 
 
-def _open(target: str, plan_hash: str, destroy: str | None, state: State) -> Target:
+def _open(target: str, plan_hash: str, destroy: str | None, state: State, seed: int = 1) -> Target:
     """The target as the state of a study wants it. Raises Refused."""
     for key, text in check_state(state, target):
         raise Refused(f"state.{key}: {text}")
@@ -49,6 +49,7 @@ def _open(target: str, plan_hash: str, destroy: str | None, state: State) -> Tar
         made=made,
         settings=settings_of_device(state),
         purge=state.purge,
+        used=used(state, seed),
     )
 
 
@@ -148,7 +149,7 @@ def do(
     def open_one(setting: Setting) -> Target:
         if setting.target in shared:
             return shared[setting.target]
-        opened = _open(setting.target, resolved.hash, destroy, resolved.study.state)
+        opened = _open(setting.target, resolved.hash, destroy, resolved.study.state, resolved.study.seed)
         _refuse_another(resolved, setting.target, opened)
         if not opened.is_virtual:
             shared[setting.target] = opened
@@ -191,7 +192,7 @@ def opened(resolved: Plan, destroy: str | None) -> Iterator[Target]:
 
     Raises Refused and RunFailed as `open_target` and `Target.prepare` do.
     """
-    with _open(resolved.target, resolved.hash, destroy, resolved.study.state) as target:
+    with _open(resolved.target, resolved.hash, destroy, resolved.study.state, resolved.study.seed) as target:
         _refuse_another(resolved, resolved.target, target)
         target.prepare(resolved.allocated_bytes, resolved.files)
         target.purge()

@@ -46,6 +46,8 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
         else f"the whole {'drive' if facts.virtual else 'target'}, rounded down to whole records"
     )
     yield "work area", f"{area}: {format_bytes(plan.work_bytes)}"
+    if state_words := _state_words(plan.study):
+        yield "state", state_words
     if facts.alignment:
         yield "alignment", facts.alignment
     arms = "a torture arm, then a sham arm that idles for as long" if study.sham else "no sham arm"
@@ -56,6 +58,17 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "compared", f"{study.candidate} with {study.baseline}"
     yield "seed", str(study.seed)
     yield "plan", plan.hash_short
+
+
+def _state_words(study: Study) -> str:
+    """The file system that is made, and how used it is; "" for none."""
+    state = study.state
+    if state.filesystem is None:
+        return ""
+    words = [f"{state.filesystem}, made anew for each cycle"]
+    words += [f"filled to {state.fill}"] if state.fill is not None else []
+    words += [f"aged until {state.aged} full"] if state.aged is not None else []
+    return "; ".join(words)
 
 
 def _steps(plan: Plan) -> Iterator[tuple[str, str]]:

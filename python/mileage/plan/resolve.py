@@ -23,8 +23,9 @@ from mileage.plan.factors import Setting, at_setting, settings_of
 from mileage.plan.facts import TargetFacts
 from mileage.plan.own import Traces, own_workloads
 from mileage.plan.planned import Cell, Plan, PlannedRun, hash_of, occupied_bytes
+from mileage.plan.preconditioning import with_preconditioning
 from mileage.plan.quick import quicken
-from mileage.plan.starting import with_limit_counted
+from mileage.plan.starting import check_state, with_limit_counted
 from mileage.plan.steps import steps_of
 from mileage.plan.study import Measure, Study
 from mileage.plan.workloads import find_workloads
@@ -63,6 +64,7 @@ def resolve(
         seed=study.seed if seed is None else seed,
         allow_wear=study.allow_wear or allow_wear,
     )
+    study = _preconditioned(study)
     own = own_workloads(study, study.name, traces or {})
     study = _settled(study, own)
     check_study(study, study.name)
@@ -92,6 +94,12 @@ def resolve(
     further = {target: found for target, found in known.items() if target != settings[0].target}
     name = hash_of(study, facts, work_bytes, runs, further)
     return Plan(study, facts, work_bytes, cells, runs, refusals, name, settings, further)
+
+
+def _preconditioned(study: Study) -> Study:
+    for key, text in check_state(study.state, study.target):
+        raise Refused(f"{study.name}: state.{key}: {text}")
+    return with_preconditioning(study)
 
 
 def _with_limit_counted(study: Study) -> Study:

@@ -15,6 +15,7 @@ from mileage.plan import sizes
 from mileage.plan.caching import read_cache
 from mileage.plan.filesystems import FileSystem, file_system_of
 from mileage.plan.how import How
+from mileage.plan.preconditioning import PRECONDITIONS
 from mileage.plan.study import State, Study
 
 PURGES = ("discard", "nvme-format", "ata-erase", "none")
@@ -35,8 +36,9 @@ def check_state(state: State, target: str) -> Iterator[tuple[str, str]]:
     except ValueError as error:
         yield "cache", str(error)
     yield from _check_settings(state, target)
+    yield from _check_use(state)
     if state.filesystem is None:
-        for key in ("mkfs", "mount"):
+        for key in ("mkfs", "mount", "fill", "aged"):
             if getattr(state, key):
                 yield key, 'has no effect without filesystem = "ext4", "xfs" or "btrfs"; give both or neither'
         return
@@ -55,6 +57,45 @@ def check_state(state: State, target: str) -> Iterator[tuple[str, str]]:
     except ValueError as error:
         key, text = error.args
         yield key, text
+
+
+class Used(msgspec.Struct, frozen=True):
+    """How full a new file system is made, and how."""
+
+    how: str
+    """"fill" or "aged"."""
+    percent: float
+    seed: int = 1
+
+
+def used(state: State, seed: int) -> Used | None:
+    """What is done to a new file system before it is measured; None for nothing. `state` has been checked."""
+    for how in ("fill", "aged"):
+        if (text := getattr(state, how)) is not None:
+            return Used(how, _percent(text), seed)
+    return None
+
+
+def _percent(text: str) -> float:
+    number, sign, rest = text.partition("%")
+    if not sign or rest or not re.fullmatch(r"[0-9]{1,2}(\.[0-9]+)?", number) or not 1 <= float(number) <= 95:
+        raise ValueError(f'found {text!r}, expected a share from "1%" to "95%"')
+    return float(number)
+
+
+def _check_use(state: State) -> Iterator[tuple[str, str]]:
+    for key in ("fill", "aged"):
+        if (text := getattr(state, key)) is not None:
+            try:
+                _percent(text)
+            except ValueError as error:
+                yield key, str(error)
+    if state.fill is not None and state.aged is not None:
+        yield "aged", "leaves the file system as full as fill would; give one of them"
+    if state.precondition not in (None, *PRECONDITIONS):
+        yield "precondition", f"found {state.precondition!r}, expected {', '.join(PRECONDITIONS)}"
+    if state.precondition is not None and state.start == "kept":
+        yield "precondition", 'would write over what start = "kept" keeps; give one of them'
 
 
 def _check_settings(state: State, target: str) -> Iterator[tuple[str, str]]:

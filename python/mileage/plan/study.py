@@ -51,6 +51,13 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With `filesystem`: how it is made, such as "stripe=128KiB,journal=64MiB"."""
     mount: str = ""
     """With `filesystem`: options of the mount, such as "noatime,discard"."""
+    fill: str | None = None
+    """With `filesystem`: how full one file makes it beside the work file, such as "60%"."""
+    aged: str | None = None
+    """With `filesystem`: how full files of many sizes leave it, after turns of writing and removing, such as "60%"."""
+    precondition: str | None = None
+    """What is written before anything is measured: "quick" (the work area once), "snia-independent" (twice) or
+    "snia-dependent" (then what is measured first, until it is steady). It becomes a stage of its own."""
     scheduler: str | None = None
     """On a loop: or block: target: the I/O scheduler of the device meanwhile: "none", "mq-deadline" ..."""
     write_cache: str | None = None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mileage.errors import Refused
 from mileage.plan.filesystems import FileSystem
+from mileage.plan.starting import Used
 from mileage.target.base import Target
 from mileage.target.block import BlockTarget
 from mileage.target.directory import DirectoryTarget, refuse_unwritable_directory
@@ -38,6 +39,7 @@ def open_target(
     made: FileSystem | None = None,
     settings: Settings = NO_SETTINGS,
     purge: str = "discard",
+    used: Used | None = None,
     root: Path = ROOT,
 ) -> Target:
     """Open a target after all guards have passed; nothing is written yet.
@@ -58,7 +60,9 @@ def open_target(
     if spec.scheme == "null":
         return NullTarget(spec)
     if made is not None:
-        return placed_target(spec, made, plan_hash, settings, destroy=destroy, purge=purge, root=root)
+        return placed_target(
+            spec, made, plan_hash, settings, destroy=destroy, purge=purge, used=used, root=root
+        )
     if spec.scheme == "loop":
         return LoopTarget(spec, plan_hash, settings, root=root)
     if spec.scheme == "dir":

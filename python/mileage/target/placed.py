@@ -12,6 +12,8 @@ from pathlib import Path
 from mileage.errors import Refused, RunFailed
 from mileage.plan.facts import TargetFacts
 from mileage.plan.filesystems import LABEL_PREFIX, SAFE_MOUNT, FileSystem
+from mileage.plan.starting import Used
+from mileage.target.aging import age, fill
 from mileage.target.base import Target
 from mileage.target.devices import Device, GivenDevice, LoopDevice
 from mileage.target.directory import DirectoryTarget, work_file_name
@@ -37,7 +39,14 @@ class PlacedTarget(Target):
     """A new file system on a device. The path is known before anything is made; it exists once prepared."""
 
     def __init__(
-        self, spec: TargetSpec, device: Device, made: FileSystem, plan_hash: str, *, root: Path = ROOT
+        self,
+        spec: TargetSpec,
+        device: Device,
+        made: FileSystem,
+        plan_hash: str,
+        *,
+        used: Used | None = None,
+        root: Path = ROOT,
     ) -> None:
         super().__init__(spec)
         self._device = device
@@ -49,6 +58,7 @@ class PlacedTarget(Target):
         self._ledger = Ledger()
         self._inner: DirectoryTarget | None = None
         self._wanted = (0, 0)
+        self._used = used
         self._is_new = False
         for program in (f"mkfs.{made.kind}", "mount", "umount"):
             if find_program(program) is None:
@@ -72,6 +82,7 @@ class PlacedTarget(Target):
             free = self._inner.facts().free_bytes
         else:
             free = capacity - min(_USED_BYTES, self._device.size_bytes // 8)
+            free -= int(capacity * self._used.percent / 100) if self._used is not None else 0
         return TargetFacts(
             kind="dir",
             name=self.spec.name,
@@ -159,7 +170,13 @@ class PlacedTarget(Target):
         made = self._made
         call(str(self.spec), f"mkfs.{made.kind}", *made.mkfs, "-L", self._label, str(path))
         self._mount(path)
-        return f"{told}; made {made.kind} on it and mounted it at {self._mount_point}"
+        told = f"{told}; made {made.kind} on it and mounted it at {self._mount_point}"
+        if self._used is None:
+            return told
+        percent = self._used.percent
+        if self._used.how == "fill":
+            return f"{told}; {fill(self._mount_point, percent)}"
+        return f"{told}; {age(self._mount_point, percent, self._used.seed)}"
 
     def _mount(self, device: Path) -> None:
         place = self._mount_point
@@ -257,6 +274,7 @@ def placed_target(
     *,
     destroy: str | None,
     purge: str = "discard",
+    used: Used | None = None,
     root: Path = ROOT,
 ) -> PlacedTarget:
     """The target of a study that makes a file system on a loop: or block: target. Raises Refused."""
@@ -265,4 +283,4 @@ def placed_target(
         device = LoopDevice(spec, plan_hash, settings, root=root)
     else:
         device = GivenDevice(spec, settings, destroy=destroy, purge=purge, root=root)
-    return PlacedTarget(spec, device, made, plan_hash, root=root)
+    return PlacedTarget(spec, device, made, plan_hash, used=used, root=root)
