@@ -43,7 +43,8 @@ def command(
 ) -> None:
     """Compare A with B: two study folders, or two stages written FOLDER:STAGE;
     rank three or more; find where a history of studies of one target changed;
-    or judge a published table of differences and standard deviations again.
+    or judge a published table again: of differences and standard deviations,
+    or of both arms' means and standard deviations.
 
     \b
     mileage compare study-1:before study-1:after
@@ -98,7 +99,7 @@ def _studies(a: str, b: str, stage: str | None, fail_if: str | None, as_json: bo
     if as_json:
         _print_json(comparison)
     else:
-        click.echo(verdict_sentence(comparison) + "\n")
+        _say(verdict_sentence(comparison))
         click.echo(comparison_table(comparison, width=80))
     _gate(fail_if, [(cell.cell, cell.verdict) for cell in comparison.cells])
 
@@ -112,10 +113,15 @@ def _table(
     as_json: bool,
 ) -> None:
     from mileage.errors import Refused
-    from mileage.formats.published import read_published
+    from mileage.formats.published import prints_arms, read_published
     from mileage.judge.published import PublishedCell, reanalyse
     from mileage.report.published import published_text
 
+    if prints_arms(table):
+        if against is not None:
+            raise Refused(f"--against is for tables of differences; {table} prints both arms")
+        _printed(table, 10 if runs is None else runs, margin, fail_if, as_json)
+        return
     columns, cells = read_published(table)
     other: tuple[str, ...] = columns
     second: tuple[PublishedCell, ...] = ()
@@ -140,6 +146,32 @@ def _table(
     names = (" ".join(cell.keys) for cell in found.cells)
     verdicts = (cell.verdict for cell in found.assumptions[0].cells)
     _gate(fail_if, list(zip(names, verdicts, strict=True)))
+
+
+def _printed(table: Path, runs: int, margin: float | None, fail_if: str | None, as_json: bool) -> None:
+    from mileage.errors import Refused
+    from mileage.formats.published import read_arms
+    from mileage.judge import verdict_sentence
+    from mileage.judge.printed import compare_printed
+    from mileage.report import comparison_table
+
+    cells = read_arms(table, runs)
+    try:
+        found = compare_printed(cells, relevance=None if margin is None else margin / 100)
+    except ValueError as cause:
+        raise Refused(f"{table}: {cause}") from cause
+    if as_json:
+        _print_json(found)
+    else:
+        _say(verdict_sentence(found))
+        click.echo(comparison_table(found, width=80))
+    _gate(fail_if, [(cell.cell, cell.verdict) for cell in found.cells])
+
+
+def _say(sentence: str) -> None:
+    import textwrap
+
+    click.echo(textwrap.fill(sentence, 80, break_on_hyphens=False) + "\n")
 
 
 def _print_json(value: object) -> None:

@@ -129,7 +129,7 @@ def compare_stages(
     cycles = complete_cycles(used, baseline, candidate)
     sham = any(s.arm == SHAM and (len(cycles) > 1 or s.cycle in cycles) for s in used)
     evidence = [of_stages(group, baseline, candidate, cycles, sham) for group in by_cell(used)]
-    return _judged(
+    return judged(
         evidence,
         relevance,
         kind="stages",
@@ -176,7 +176,7 @@ def compare_arms(
         evidence.append(of_pairs(low, high) if paired else of_independent(low, high, unit))
     counts = _most_units(evidence)
     design = f"{counts[0]} paired blocks" if paired else f"{counts[0]} and {counts[1]} independent {unit}s"
-    return _judged(
+    return judged(
         evidence,
         relevance,
         kind="arms",
@@ -191,7 +191,7 @@ def compare_arms(
     )
 
 
-def _judged(
+def judged(
     evidence: Sequence[Evidence],
     relevance: Mapping[str, float],
     *,
@@ -205,6 +205,7 @@ def _judged(
     alpha: float,
     vetoes: tuple[str, ...],
 ) -> Comparison:
+    """Verdicts on the evidence of every cell, corrected for their number; the fields as in `Comparison`."""
     tested = [i for i, found in enumerate(evidence) if found.estimate is not None]
     p_raw = {i: estimate.p_value() for i in tested if (estimate := evidence[i].estimate) is not None}
     family = [i for i in tested if _is_headline(evidence[i].sample)]
@@ -278,8 +279,8 @@ def _cell(
         p_bh=p_bh,
         verdict=verdict,
         relevance=relevance,
-        n_baseline=len(found.values_baseline),
-        n_candidate=len(found.values_candidate),
+        n_baseline=len(found.values_baseline) or found.units_baseline,
+        n_candidate=len(found.values_candidate) or found.units_candidate,
         unit_ratios=tuple(exp(x) for x in found.unit_logs),
         mean_baseline=_exp(found.log_baseline),
         mean_candidate=_exp(found.log_candidate),

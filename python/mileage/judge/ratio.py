@@ -82,9 +82,11 @@ def contrast(plus: Sequence[Sequence[float]], minus: Sequence[Sequence[float]]) 
 
     ValueError if a group has fewer than two values.
     """
-    added = [_at_least_two(group) for group in plus]
-    taken = [_at_least_two(group) for group in minus]
-    groups = added + taken
+    return _contrast([_at_least_two(group) for group in plus], [_at_least_two(group) for group in minus])
+
+
+def _contrast(added: Sequence[Moments], taken: Sequence[Moments]) -> Estimate:
+    groups = [*added, *taken]
     shares = [group.variance / group.n for group in groups]
     total = math.fsum(shares)
     if total == 0:
@@ -99,6 +101,13 @@ def contrast(plus: Sequence[Sequence[float]], minus: Sequence[Sequence[float]]) 
 def welch(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:
     """Welch's unpaired estimate of mean(candidate) - mean(baseline). ValueError below two in a group."""
     return contrast([candidate], [baseline])
+
+
+def welch_of_moments(baseline: Moments, candidate: Moments) -> Estimate:
+    """Welch's estimate where only counts, means and variances are known, two values or more behind each."""
+    if min(baseline.n, candidate.n) < 2:
+        raise ValueError("inference needs at least two values in each group")
+    return _contrast([candidate], [baseline])
 
 
 def pooled(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:
