@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from mileage.judge import CellVerdict
 
 
 @click.command("compare")
@@ -27,7 +31,9 @@ import click
 )
 @click.option("--history", is_flag=True, help="The studies are of one target over time: where did it change?")
 @click.option(
-    "--fail-if", type=click.Choice(["slower", "faster", "different"]), help="Exit with 1 if any cell is so."
+    "--fail-if",
+    metavar="RULE",
+    help='Exit with 1 if any cell is "slower", "faster" or "different", or so by more: "slower > 5%".',
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(
@@ -42,13 +48,15 @@ def command(
     as_json: bool,
 ) -> None:
     """Compare A with B: two study folders, or two stages written FOLDER:STAGE;
+    one folder alone is compared as its plan says;
     rank three or more; find where a history of studies of one target changed;
     or judge a published table again: of differences and standard deviations,
     or of both arms' means and standard deviations.
 
     \b
     mileage compare study-1:before study-1:after
-    mileage compare study-1 study-2 --fail-if slower
+    mileage compare study-1                   what its own plan compares
+    mileage compare study-1 study-2 --fail-if "slower > 5%"
     mileage compare disk sata nvme            a ranking, with ties
     mileage compare --history nightly-*       in the order given
     mileage compare --table published.csv --runs 10
@@ -67,9 +75,11 @@ def command(
             raise click.UsageError("--fail-if needs two studies or a table: a ranking has no slower")
         _many(studies, stage, history, as_json)
         return
-    if len(studies) != 2:
+    if not studies:
         raise click.UsageError("name two studies or stages to compare, or give --table CSV")
-    _studies(*studies, stage, fail_if, as_json)
+    if len(studies) == 1 and stage is not None:
+        raise click.UsageError("--stage belongs to two studies: one is compared as its plan says")
+    _studies(studies, stage, fail_if, as_json)
 
 
 def _many(studies: tuple[str, ...], stage: str | None, history: bool, as_json: bool) -> None:
@@ -90,18 +100,30 @@ def _many(studies: tuple[str, ...], stage: str | None, history: bool, as_json: b
         click.echo(ranking_text(ranks), nl=False)
 
 
-def _studies(a: str, b: str, stage: str | None, fail_if: str | None, as_json: bool) -> None:
+def _studies(studies: tuple[str, ...], stage: str | None, fail_if: str | None, as_json: bool) -> None:
     from mileage import lab
     from mileage.judge import verdict_sentence
     from mileage.report import comparison_table
 
-    comparison = lab.compare(a, b, stage=stage)
+    rule = None if fail_if is None else _rule(fail_if)
+    comparison = (
+        lab.load(studies[0]).comparison() if len(studies) == 1 else lab.compare(*studies, stage=stage)
+    )
     if as_json:
         _print_json(comparison)
     else:
         _say(verdict_sentence(comparison))
         click.echo(comparison_table(comparison, width=80))
-    _gate(fail_if, [(cell.cell, cell.verdict) for cell in comparison.cells])
+    _gate(rule, [(_name(cell), cell.verdict, _change(cell)) for cell in comparison.cells])
+
+
+def _name(cell: CellVerdict) -> str:
+    return cell.cell if cell.metric.startswith(("rate", "ops")) else f"{cell.cell}, {cell.metric}"
+
+
+def _change(cell: CellVerdict) -> float:
+    """By how much the candidate differs from the baseline, as a share of it; 0 where that is not known."""
+    return 0.0 if cell.ratio is None else abs(cell.ratio - 1)
 
 
 def _table(
@@ -117,11 +139,16 @@ def _table(
     from mileage.judge.published import PublishedCell, reanalyse
     from mileage.report.published import published_text
 
+    rule = None if fail_if is None else _rule(fail_if)
     if prints_arms(table):
         if against is not None:
             raise Refused(f"--against is for tables of differences; {table} prints both arms")
-        _printed(table, 10 if runs is None else runs, margin, fail_if, as_json)
+        _printed(table, 10 if runs is None else runs, margin, rule, as_json)
         return
+    if rule is not None and rule[1]:
+        raise Refused(
+            f'--fail-if "{fail_if}": a published table is judged by its --margin; expected {rule[0]}'
+        )
     columns, cells = read_published(table)
     other: tuple[str, ...] = columns
     second: tuple[PublishedCell, ...] = ()
@@ -145,10 +172,12 @@ def _table(
         click.echo(published_text(found), nl=False)
     names = (" ".join(cell.keys) for cell in found.cells)
     verdicts = (cell.verdict for cell in found.assumptions[0].cells)
-    _gate(fail_if, list(zip(names, verdicts, strict=True)))
+    _gate(rule, [(name, verdict, 0.0) for name, verdict in zip(names, verdicts, strict=True)])
 
 
-def _printed(table: Path, runs: int, margin: float | None, fail_if: str | None, as_json: bool) -> None:
+def _printed(
+    table: Path, runs: int, margin: float | None, rule: tuple[str, float] | None, as_json: bool
+) -> None:
     from mileage.errors import Refused
     from mileage.formats.published import read_arms
     from mileage.judge import verdict_sentence
@@ -165,7 +194,7 @@ def _printed(table: Path, runs: int, margin: float | None, fail_if: str | None, 
     else:
         _say(verdict_sentence(found))
         click.echo(comparison_table(found, width=80))
-    _gate(fail_if, [(cell.cell, cell.verdict) for cell in found.cells])
+    _gate(rule, [(_name(cell), cell.verdict, _change(cell)) for cell in found.cells])
 
 
 def _say(sentence: str) -> None:
@@ -180,13 +209,34 @@ def _print_json(value: object) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
-def _gate(fail_if: str | None, cells: list[tuple[str, str]]) -> None:
-    """Exit with 1 when a cell has the verdict that the user asked to be told of."""
+def _rule(text: str) -> tuple[str, float]:
+    """The verdict of a rule, and the share that its change must exceed: "slower > 5%" is slower by more than 0.05.
+
+    Raises UsageError.
+    """
+    import re
+
+    found = re.fullmatch(
+        r"\s*(slower|faster|different)\s*(?:>\s*([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*%\s*)?", text
+    )
+    if found is None:
+        raise click.UsageError(
+            f'--fail-if {text!r}: expected "slower", "faster" or "different", or for example "slower > 5%"'
+        )
+    return found[1], float(found[2] or 0) / 100
+
+
+def _gate(rule: tuple[str, float] | None, cells: list[tuple[str, str, float]]) -> None:
+    """Exit with 1 when a cell has the verdict that the user asked to be told of, by more than was asked."""
     from mileage.errors import JudgedFailure
 
-    if fail_if is None:
+    if rule is None:
         return
-    wanted = {"faster", "slower"} if fail_if == "different" else {fail_if}
-    found = [name for name, verdict in cells if verdict in wanted]
+    word, more_than = rule
+    wanted = {"faster", "slower"} if word == "different" else {word}
+    found = [
+        name for name, verdict, change in cells if verdict in wanted and (not more_than or change > more_than)
+    ]
     if found:
-        raise JudgedFailure(f"{len(found)} of {len(cells)} cells are {fail_if}: {found[0]} first")
+        by = f" by more than {100 * more_than:.6g} %" if more_than else ""
+        raise JudgedFailure(f"{len(found)} of {len(cells)} cells are {word}{by}: {found[0]} first")

@@ -13,14 +13,24 @@ import click
 @click.option("--quick", is_flag=True, help="One cycle, small and short.")
 @click.option("--seed", type=int, metavar="N", help="Another seed than the study's.")
 @click.option("--destroy", metavar="PATH", help="As for run.")
+@click.option("--schema", is_flag=True, help="Print the JSON schema of study files instead, for editors.")
 def command(
-    study: str | None, target: str | None, quick: bool, seed: int | None, destroy: str | None
+    study: str | None, target: str | None, quick: bool, seed: int | None, destroy: str | None, schema: bool
 ) -> None:
     """Cells, runs, time, bytes to be written and drive writes of STUDY.
 
     STUDY may be the folder of an unfinished study: the time left then
     follows from the runs that are done.
     """
+    if schema:
+        import msgspec
+
+        from mileage.plan.schema import study_schema
+
+        if study is not None:
+            raise click.UsageError(f"--schema is of all studies; leave {study} out")
+        click.echo(msgspec.json.format(msgspec.json.encode(study_schema()), indent=2))
+        return
     from mileage import lab
     from mileage.execute import cycles_at_once
     from mileage.plan import describe

@@ -24,7 +24,8 @@ STATE_LEVELS: Final = ("cache",)
 """Keys of [state] whose levels may change from run to run: those that `execute` can honour."""
 AGAIN: Final = "again"
 """Ends the name of the A/A level."""
-_TARGET_NAMES: Final = ("target", "drive", "device")
+TARGET_NAMES: Final = ("target", "drive", "device")
+"""Names of factors whose levels are targets, whether they say so or not."""
 
 Levels = Mapping[str, str]
 """Name of a level by name of its factor."""
@@ -70,7 +71,7 @@ def kind_of(name: str, factor: Factor) -> FactorKind | None:
     """What a factor changes: as it says, or as its name says; None when neither does."""
     if factor.kind is not None:
         return next((kind for kind in KINDS if kind == factor.kind), None)
-    if name in _TARGET_NAMES:
+    if name in TARGET_NAMES:
         return "target"
     if name in State.__struct_fields__:
         return "state"

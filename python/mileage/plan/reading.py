@@ -18,6 +18,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.plan.checking import check_study
+from mileage.plan.factors import TARGET_NAMES
 from mileage.plan.how import HOW_KEYS
 from mileage.plan.profiles import with_profiles
 from mileage.plan.study import (
@@ -68,6 +69,8 @@ def parse_study(text: str, source: str) -> Study:
     Raises Refused with one line for the first thing that is wrong.
     """
     raw = _parse_toml(text, source)
+    if "target" not in raw and (first := _first_target(raw)) is not None:
+        raw["target"] = first
     for path, table, struct in _tables(raw):
         _check_keys(source, path, table, struct)
     measures = {
@@ -94,6 +97,18 @@ def parse_study(text: str, source: str) -> Study:
     study = with_profiles(study)
     check_study(study, source)
     return study
+
+
+def _first_target(raw: dict[str, Any]) -> str | None:
+    """The first level of a factor whose levels are targets; None when no factor says so."""
+    for name, table in _named(raw, "factor"):
+        if not isinstance(table, dict) or not (table.get("kind") == "target" or name in TARGET_NAMES):
+            continue
+        levels = table.get("levels")
+        values = list(levels.values()) if isinstance(levels, dict) else levels
+        if isinstance(values, list) and values and isinstance(values[0], str):
+            return values[0]
+    return None
 
 
 def _parse_toml(text: str, source: str) -> dict[str, Any]:

@@ -1,0 +1,36 @@
+"""`mileage compare --fail-if`: exit status 1 exactly when a cell is so, by as much as was said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mileage.lab import run
+from tests.execute.conftest import run_mileage
+from tests.execute.test_factors import DRIVES, written
+
+
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study whose drive reads more slowly at the other level: random reads by about 25 %."""
+    folder = tmp_path_factory.mktemp("gate")
+    run(written(folder, DRIVES), out=folder / "out")
+    return folder / "out"
+
+
+@pytest.mark.parametrize(
+    ("rule", "status", "said"),
+    [
+        ("slower", 1, "cells are slower: iops.random_read 4 KiB"),
+        ("slower > 5%", 1, "cells are slower by more than 5 %: iops.random_read 4 KiB"),
+        ("slower > 90%", 0, ""),
+        ("faster", 0, ""),
+        ("different>1.5 %", 1, "different by more than 1.5 %"),
+        ("slower > many", 2, 'expected "slower", "faster" or "different"'),
+    ],
+)
+def test_the_gate_of_a_study(slower: Path, rule: str, status: int, said: str) -> None:
+    done = run_mileage("compare", str(slower), "--fail-if", rule)
+    assert done.returncode == status, done.stderr
+    assert said in done.stderr
