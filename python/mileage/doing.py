@@ -5,6 +5,7 @@ Where `plan`, `target`, `record` and `execute` meet, without the judgement: what
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from mileage.errors import Refused
 from mileage.execute import Progress, Rules, execute_study
-from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, targets_of, trace_paths
+from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, places_of, trace_paths
 from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.plan.starting import check_state, file_system, settings_of_device, used
 from mileage.plan.study import Repeat, State
@@ -24,7 +25,10 @@ _PROVISIONAL_HASH = "0" * 16
 
 def facts_of_all(study: Study, destroy: str | None) -> dict[str, TargetFacts]:
     """The facts of every target of a study, the first one first."""
-    return {target: facts_of(target, destroy, state=study.state) for target in targets_of(study)}
+    return {
+        place: facts_of(setting.target, destroy, state=setting.state)
+        for place, setting in places_of(study).items()
+    }
 
 
 def facts_of(target: str, destroy: str | None, *, state: State) -> TargetFacts:
@@ -51,6 +55,14 @@ def _open(target: str, plan_hash: str, destroy: str | None, state: State, seed: 
         purge=state.purge,
         used=used(state, seed),
     )
+
+
+def _hash_at(resolved: Plan, setting: Setting) -> str:
+    """The hash by which a place is found again: the plan's, of its own for each of several on one target."""
+    places = {other.place for other in resolved.settings if other.target == setting.target}
+    if len(places) < 2:
+        return resolved.hash
+    return hashlib.sha256(f"{resolved.hash} {setting.place}".encode()).hexdigest()
 
 
 def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:
@@ -147,12 +159,14 @@ def do(
     shared: dict[str, Target] = {}
 
     def open_one(setting: Setting) -> Target:
-        if setting.target in shared:
-            return shared[setting.target]
-        opened = _open(setting.target, resolved.hash, destroy, resolved.study.state, resolved.study.seed)
-        _refuse_another(resolved, setting.target, opened)
+        if setting.place in shared:
+            return shared[setting.place]
+        opened = _open(
+            setting.target, _hash_at(resolved, setting), destroy, setting.state, resolved.study.seed
+        )
+        _refuse_another(resolved, setting.place, opened)
         if not opened.is_virtual:
-            shared[setting.target] = opened
+            shared[setting.place] = opened
         return opened
 
     done = False

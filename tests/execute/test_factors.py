@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -139,3 +141,22 @@ def test_two_directories_are_two_arms(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"factor.disk of arms names its targets"):
         mileage.run(study, target=f"dir:{tmp_path}", out=tmp_path / "other")
     assert load(tmp_path / "out").plan.settings[1].target == f"dir:{tmp_path}/b"
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not all(map(shutil.which, ("losetup", "mkfs.ext4", "mkfs.xfs"))),
+    reason="needs root, losetup, mkfs.ext4 and mkfs.xfs",
+)
+def test_file_systems_are_arms_each_on_a_device_of_its_own(tmp_path: Path) -> None:
+    study = Path(
+        written(tmp_path, '[factor.filesystem]\nlevels = ["ext4", "xfs"]\n[compare]\narms = "filesystem"\n')
+    )
+    text = study.read_text().replace(f"virtual:{tmp_path / 'drive.toml'}", "loop:400MiB")
+    study.write_text(text.replace("[[stage]]", '[state]\nfile = "8MiB"\n[[stage]]', 1))
+    result = run(str(study), out=tmp_path / "out")
+    assert {entry["levels"]["filesystem"] for entry in result.folder.content().runs()} == {"ext4", "xfs"}
+    assert result.comparison().design == "4 paired blocks"
+    kinds = {
+        found.get("target.fs_type") for name, found in result.folder.environments() if "start" not in name
+    }
+    assert {"ext4", "xfs"} <= kinds, kinds

@@ -8,7 +8,7 @@ from itertools import groupby
 import msgspec
 import pytest
 
-from mileage.plan import Plan, TargetFacts, parse_study, resolve, targets_of, to_toml
+from mileage.plan import Plan, TargetFacts, describe, parse_study, places_of, resolve, to_toml
 
 TWO_DRIVES = """\
 name = "two"
@@ -48,7 +48,9 @@ def planned(drive: TargetFacts) -> Callable[..., Plan]:
             assert found in text
             text = text.replace(found, changed, 1)
         study = parse_study(text, "two.toml")
-        others = {target: msgspec.structs.replace(drive, name=target) for target in targets_of(study)[1:]}
+        others = {
+            target: msgspec.structs.replace(drive, name=target) for target in list(places_of(study))[1:]
+        }
         return resolve(study, drive, others=others)
 
     return plan
@@ -193,3 +195,19 @@ def test_broken_factors_are_refused_by_name(
         parse_study(text, "two.toml")
     else:
         assert refusal(lambda: parse_study(text, "two.toml")).startswith(f"two.toml: {line}")
+
+
+def test_a_plan_says_its_factors_its_order_and_what_it_can_see(planned: Callable[..., Plan]) -> None:
+    text = " ".join(describe(planned()).split())
+    assert "factor drive plain, other (each its own target)" in text
+    assert "settings 4 combinations of levels" in text
+    # Four pairs: t(0.975; 3) + t(0.8; 3) is 3.1824 + 0.9785, times the square root of 2 / 4.
+    assert "with 4 paired blocks a difference of 2.9 times the spread" in text
+    blocked = " ".join(describe(planned(("seed = 7", 'seed = 7\norder = "blocked"'))).split())
+    assert "WARNING: one arm is measured after the other" in blocked
+    # Two groups of four: t(0.975; 6) + t(0.8; 6) is 2.4469 + 0.9057.
+    assert "with 4 runs of each arm a difference of 2.4 times the spread" in blocked
+    labels = planned(("[compare]", '[factor.kernel]\nkind = "label"\nlevels = ["6.1", "6.8"]\n[compare]'))
+    assert "mileage run FOLDER --label kernel=6.1; mileage run FOLDER --label kernel=6.8" in " ".join(
+        describe(labels).split()
+    )

@@ -15,7 +15,7 @@ from mileage.plan.own import trace_paths
 from mileage.plan.pattern import TraceFile
 from mileage.plan.planned import Cell, Plan, PlannedRun
 from mileage.plan.reading import parse_study
-from mileage.plan.resolve import resolve, targets_of
+from mileage.plan.resolve import places_of, resolve
 from mileage.plan.study import Study
 from mileage.plan.workload import Stop, Workload
 from mileage.plan.workloads import METRICS, NamedWorkload
@@ -43,9 +43,9 @@ __all__ = [
     "hash_in",
     "one_off",
     "parse_study",
+    "places_of",
     "resolve",
     "session_of",
-    "targets_of",
     "to_toml",
     "trace_paths",
 ]

@@ -12,13 +12,17 @@ from collections.abc import Iterator
 
 from mileage.plan.area import uses_file
 from mileage.plan.estimate import Estimate, estimate
+from mileage.plan.factor_rows import factor_rows
+from mileage.plan.factors import at_setting
 from mileage.plan.families import WORKLOADS
 from mileage.plan.planned import Cell, Plan
 from mileage.plan.sizes import format_bytes
-from mileage.plan.steps import steps_of
+from mileage.plan.steps import PrivilegedStep, steps_of
 from mileage.plan.study import Repeat, Stage, Study, Torture
 from mileage.plan.workload import Workload
 
+CELLS_MAX = 60
+"""Cells that are listed at most."""
 _INDENT = 18
 
 
@@ -56,6 +60,7 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "design", f"{_count(study.cycles, 'cycle')}, {each}from a {study.state.start} target: {arms}{note}"
     if study.baseline and study.candidate:
         yield "compared", f"{study.candidate} with {study.baseline}"
+    yield from factor_rows(plan)
     yield "seed", str(study.seed)
     yield "plan", plan.hash_short
 
@@ -74,8 +79,10 @@ def _state_words(study: Study) -> str:
 def _steps(plan: Plan) -> Iterator[tuple[str, str]]:
     for stage in plan.study.stage:
         yield f"stage {stage.name}", _stage(plan, stage)
-    for cell in plan.cells:
+    for cell in plan.cells[:CELLS_MAX]:
         yield "cell", _cell(plan.study, cell)
+    if len(plan.cells) > CELLS_MAX:
+        yield "cell", f"and {len(plan.cells) - CELLS_MAX} more"
 
 
 def _stage(plan: Plan, stage: Stage) -> str:
@@ -165,7 +172,7 @@ def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
 
 
 def _permission(plan: Plan) -> Iterator[tuple[str, str]]:
-    steps = steps_of(plan.study, plan.facts, plan.runs)
+    steps = _steps_of_all(plan)
     for step in steps:
         yield "privileged step", step.text + (" (what is there is lost)" if step.destroys else "")
     if not steps:
@@ -183,6 +190,15 @@ def _permission(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "refused", "nothing"
     for refusal in plan.refusals:
         yield "refused", refusal
+
+
+def _steps_of_all(plan: Plan) -> tuple[PrivilegedStep, ...]:
+    """The privileged steps on every target of a plan, each once."""
+    found: dict[PrivilegedStep, None] = {}
+    for setting in plan.settings:
+        facts = plan.others.get(setting.place, plan.facts)
+        found |= dict.fromkeys(steps_of(at_setting(plan.study, setting), facts, plan.runs))
+    return tuple(found)
 
 
 def duration(time_s: float) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from mileage.plan.factors import (
+    DEVICE_STATE,
     KINDS,
     STATE_LEVELS,
     again,
@@ -80,6 +81,12 @@ def _kind(study: Study, path: str, name: str, factor: Factor) -> Iterator[Proble
         what = "cannot change during a study" if key in State.__struct_fields__ else "is not a key of [state]"
         expected = ", ".join(STATE_LEVELS)
         yield f"{path}.key" if factor.key else path, f"{key!r} {what}; expected {expected}"
+    if kind == "state" and key in DEVICE_STATE and not study.target.startswith("loop:"):
+        yield (
+            path,
+            f"needs a device for each level: a loop: target has one, found {study.target}; on a device of your own "
+            'measure one level after the other, with kind = "label"',
+        )
     if kind == "workload" and key not in _WORKLOAD_KEYS:
         expected = ", ".join(_WORKLOAD_KEYS)
         yield (

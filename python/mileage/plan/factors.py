@@ -20,8 +20,10 @@ from mileage.plan.writing import toml_value
 FactorKind = Literal["target", "profile", "state", "workload", "label"]
 
 KINDS: Final[tuple[FactorKind, ...]] = ("target", "profile", "state", "workload", "label")
-STATE_LEVELS: Final = ("cache",)
-"""Keys of [state] whose levels may change from run to run: those that `execute` can honour."""
+DEVICE_STATE: Final = ("filesystem", "mkfs", "mount", "scheduler", "write_cache")
+"""Keys of [state] whose levels need a device each: those of a loop: target, which are as many as there are levels."""
+STATE_LEVELS: Final = ("cache", *DEVICE_STATE)
+"""Keys of [state] whose levels may be measured side by side."""
 AGAIN: Final = "again"
 """Ends the name of the A/A level."""
 TARGET_NAMES: Final = ("target", "drive", "device")
@@ -51,6 +53,12 @@ class Setting(msgspec.Struct, frozen=True):
     def words(self) -> tuple[str, ...]:
         """Each level with its factor, as labels of cells have it: "cache warm", "kernel 6.1"."""
         return tuple(f"{name} {level}" for name, level in self.levels.items())
+
+    @property
+    def place(self) -> str:
+        """The target with what is made on it, "loop:1GiB filesystem=ext4": what is opened, and has facts of its own."""
+        made = [f"{key}={value}" for key in DEVICE_STATE if (value := getattr(self.state, key))]
+        return " ".join([self.target, *made])
 
     @property
     def session(self) -> str:
@@ -128,7 +136,7 @@ def settings_of(study: Study) -> tuple[Setting, ...]:
         setting = _setting(study, {name: picked[name][1] for name in study.factor}, levels)
         virtual = setting.target.startswith("virtual:")
         own = tuple(level for name, level in levels.items() if _makes_drive(study, name)) if virtual else ()
-        instance = instances.setdefault((setting.session, setting.target, *own), len(instances))
+        instance = instances.setdefault((setting.session, setting.place, *own), len(instances))
         found.append(msgspec.structs.replace(setting, instance=instance))
     return tuple(found)
 

@@ -119,7 +119,7 @@ class Plan(msgspec.Struct, frozen=True):
     settings: tuple[Setting, ...] = ()
     """Every combination of the levels of the study's factors, in order; one when it has none."""
     others: dict[str, TargetFacts] = {}
-    """Facts of the targets of settings beside the first one's, by target."""
+    """Facts of the targets of settings beside the first one's, by `Setting.place`."""
 
     def setting_of(self, run: PlannedRun) -> Setting:
         """The setting of a run."""

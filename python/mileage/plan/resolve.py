@@ -53,7 +53,7 @@ def resolve(
 
     `quick` makes it small (see `quick`). `target` and `seed` replace those of the study. `allow_wear` lifts
     the limit on the share of the rated endurance. `traces` tells what must be known of each trace that the study
-    names. `others` are the facts of every further target (see `targets_of`). With `refuse` false, a study that does
+    names. `others` are the facts of every further target (see `places_of`). With `refuse` false, a study that does
     not fit, wears too much or cannot bypass the cache is planned all the same, with the reasons in
     `Plan.refusals`. Raises Refused otherwise. `Plan.study` is the study with everything filled in: resolving it
     again without options, for the same target, gives an equal plan.
@@ -72,8 +72,8 @@ def resolve(
         study = quicken(study, facts, own)
     study = _with_limit_counted(study)
     settings = settings_of(study)
-    known = {settings[0].target: facts, **(others or {})}
-    parts = [_Part(at_setting(study, setting), known[setting.target], setting, own) for setting in settings]
+    known = {settings[0].place: facts, **(others or {})}
+    parts = [_Part(at_setting(study, setting), known[setting.place], setting, own) for setting in settings]
     work_bytes = _work_bytes(study, parts, own)
     if uses_file(study, facts) and sizes.is_multiple(study.state.file):
         state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(work_bytes))
@@ -91,7 +91,7 @@ def resolve(
     refusals = tuple(_refusals_of(parts, work_bytes, runs))
     if refuse and refusals:
         raise Refused(refusals[0])
-    further = {target: found for target, found in known.items() if target != settings[0].target}
+    further = {target: found for target, found in known.items() if target != settings[0].place}
     name = hash_of(study, facts, work_bytes, runs, further)
     return Plan(study, facts, work_bytes, cells, runs, refusals, name, settings, further)
 
@@ -109,9 +109,12 @@ def _with_limit_counted(study: Study) -> Study:
         raise Refused(f"{study.name}: state.file: {error}") from None
 
 
-def targets_of(study: Study) -> tuple[str, ...]:
-    """Every target that a study uses, the first one first: those whose facts `resolve` must be told."""
-    return tuple(dict.fromkeys(setting.target for setting in settings_of(study)))
+def places_of(study: Study) -> dict[str, Setting]:
+    """The first setting of every place that a study uses, the first one first: those whose facts `resolve` is told."""
+    found: dict[str, Setting] = {}
+    for setting in settings_of(study):
+        found.setdefault(setting.place, setting)
+    return found
 
 
 class _Part:
@@ -216,7 +219,7 @@ def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
 
 def _refusals_of(parts: list[_Part], work_bytes: int, runs: tuple[PlannedRun, ...]) -> Iterator[str]:
     """Why a plan may not be started on each of its targets."""
-    targets = [part.setting.target for part in parts]
+    targets = [part.setting.place for part in parts]
     for number, part in enumerate(parts):
         if targets.index(targets[number]) == number:
             mine = tuple(run for run in runs if targets[run.setting] == targets[number])
