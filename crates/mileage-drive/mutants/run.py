@@ -1,6 +1,7 @@
 """Planted bugs: each patch of this folder breaks a rule of flash, and the tests of the crate must catch it.
 
-A patch begins with a line `Caught by: FILTER`: the tests, by the start of their names, that look at that rule.
+A patch begins with a line `Caught by: FILTER`: the tests, by the start of their names, that look at that rule; those of
+the crate's modules, or with `it::` those of `tests/it`.
 `make mutants` copies the workspace into the target folder, sees that all these tests pass, and then, patch by patch,
 that the code still compiles and one of the patch's own tests fails. Exit status 1 if a bug is not caught, or a patch
 no longer applies or compiles: then the code has moved and the patch must follow.
@@ -20,7 +21,8 @@ PATCHES = sorted(Path(__file__).parent.glob("*.patch"))
 MARK = "Caught by: "
 # A bug may make the drive collect for ever; the tests alone take seconds.
 LONGEST_S = 300
-TEST = ["cargo", "test", "--quiet", "--locked", "-p", "mileage-drive", "--lib"]
+TEST = ["cargo", "test", "--quiet", "--locked", "-p", "mileage-drive"]
+OUTSIDE = "it::"
 # Less optimised than the tests are by default: what counts is building, once for each, more than running.
 SETTINGS = {
     "RUST_BACKTRACE": "0",
@@ -38,6 +40,24 @@ def tests_of(patch: Path) -> str:
             f"{patch.name} begins with {first!r}: expected {MARK!r} and the start of a test's name"
         )
     return first.removeprefix(MARK).strip()
+
+
+def program_of(tests: str) -> list[str]:
+    """The test program that holds these tests, as cargo's options, and their names within it."""
+    if tests.startswith(OUTSIDE):
+        return ["--test", "it", "--", tests.removeprefix(OUTSIDE)]
+    return ["--lib", "--", tests]
+
+
+def fails_unpatched(tree: Path) -> str:
+    """What fails without any patch; nothing if all is well."""
+    programs = [program_of(tests) for tests in sorted({tests_of(patch) for patch in PATCHES})]
+    for program in sorted({tuple(options[:-1]) for options in programs}):
+        names = [options[-1] for options in programs if tuple(options[:-1]) == program]
+        result = cargo(tree, *program, *names)
+        if result.returncode != 0:
+            return str(failed_tests(result.stdout) or result.stderr[-2000:])
+    return ""
 
 
 def files_of(patch: Path) -> list[str]:
@@ -77,10 +97,11 @@ def judged(tree: Path, patch: Path) -> tuple[bool, str]:
     try:
         if not applies(tree, patch):
             return False, "does not apply: the code has moved, and the patch must follow"
-        if (built := cargo(tree, "--no-run")).returncode != 0:
+        options = program_of(tests_of(patch))
+        if (built := cargo(tree, *options[: options.index("--")], "--no-run")).returncode != 0:
             return False, f"does not compile:\n{built.stderr[-2000:]}"
         try:
-            result = cargo(tree, tests_of(patch), longest_s=LONGEST_S)
+            result = cargo(tree, *options, longest_s=LONGEST_S)
         except subprocess.TimeoutExpired:
             return True, f"a test that was not over after {LONGEST_S} s"
         if result.returncode == 0:
@@ -116,8 +137,8 @@ def main() -> int:
     """Every patch in turn; the exit status."""
     start = time.monotonic()
     tree = copied(Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve() / "mutants")
-    if (clean := cargo(tree, "--", *sorted({tests_of(patch) for patch in PATCHES}))).returncode != 0:
-        say(f"the tests fail without any patch: {failed_tests(clean.stdout) or clean.stderr[-2000:]}")
+    if failing := fails_unpatched(tree):
+        say(f"the tests fail without any patch: {failing}")
         return 1
     missed = 0
     for patch in PATCHES:
