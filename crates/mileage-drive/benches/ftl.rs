@@ -2,12 +2,13 @@
 //!
 //! `cargo bench -p mileage-drive` uses 64 GiB of flash (0.2 GB of memory, some minutes): a sequential fill in 128 KiB,
 //! two random overwrites to settle, five overwrites measured, of which the median rate is shown. The lines below are the
-//! same with every mechanism on, with everything through an SLC cache, and with the content of every page tracked, whose
-//! amplification no formula gives. Without `--bench` it is 1 GiB and one overwrite.
+//! same with mechanisms on whose amplification no formula gives, all of the page map's first, then those of caches,
+//! chips, errors, faults and contents each alone. Without `--bench` it is 1 GiB and one overwrite. Words that follow
+//! `--` choose lines by their names, `plain` the first ones.
 //! Rates are host pages per second of this thread's CPU time, timing, counters and histograms on.
 
 use mileage_drive::check::theory;
-use mileage_drive::{BlockDevice, FlashDrive, Profile, run};
+use mileage_drive::{BlockDevice, Drive, Profile};
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 use std::fmt::Write;
 
@@ -75,6 +76,40 @@ slc_read_us = { value = 20, source = "everything cached", confidence = "defined"
 slc_program_us = { value = 100, source = "everything cached", confidence = "defined" }
 "#;
 
+/// A volatile write buffer that combines rewrites and serves reads.
+const BUFFER: &str = r#"
+write_buffer_power = { value = "volatile", source = "buffer on", confidence = "defined" }
+write_combining = { value = "rewrites", source = "buffer on", confidence = "defined" }
+write_buffer_reads = { value = "buffer", source = "buffer on", confidence = "defined" }
+"#;
+
+/// Cells that err more with every erase and every year.
+const ERRORS: &str = r#"
+cell = { value = "mlc", source = "errors on", confidence = "defined" }
+bit_error_rate = { value = 1e-5, source = "errors on", confidence = "defined" }
+bit_error_rate_worn = { value = 1e-3, source = "errors on", confidence = "defined" }
+bit_error_growth_per_year = { value = 1.0, source = "errors on", confidence = "defined" }
+ecc_codeword_bytes = { value = 1024, source = "errors on", confidence = "defined" }
+ecc_correctable_bits = { value = 24, source = "errors on", confidence = "defined" }
+"#;
+
+/// Reads interrupt erases and programs.
+const SUSPEND: &str = r#"
+suspend = { value = "erase-and-program", source = "suspend on", confidence = "defined" }
+suspend_us = { value = 20.0, source = "suspend on", confidence = "defined" }
+"#;
+
+const COPY_BACK: &str = r#"
+gc_copies = { value = "copy-back", source = "copy-back on", confidence = "defined" }
+"#;
+
+/// Stalls of a hundredth of the time.
+const STALLS: &str = r#"
+stall_s = { value = 0.1, source = "stalls on", confidence = "defined" }
+stall_every_s = { value = 10.0, source = "stalls on", confidence = "defined" }
+fault_seed = { value = 1, source = "stalls on", confidence = "defined" }
+"#;
+
 /// The content of every page is kept track of: compressed, and looked for among all others.
 const CONTENT: &str = r#"
 compression_unit_bytes = { value = 512, source = "content tracked", confidence = "defined" }
@@ -88,6 +123,8 @@ fn plain(over_provisioning: f64, divisor: u64, more: &str) -> Profile {
     let text = PLAIN
         .replace("59_756_064_768", &capacity_bytes.to_string())
         .replace("value = 2048", &format!("value = {}", 2048 / divisor));
+    let buffered = text.replace("write_buffer_pages = { value = 0", "write_buffer_pages = { value = 4096");
+    let text = if more == BUFFER { buffered } else { text };
     Profile::parse(&(text + more)).expect("the plain drive is valid")
 }
 
@@ -96,10 +133,10 @@ fn measure(over_provisioning: f64, divisor: u64, (name, more): (&str, &str)) -> 
     let profile = plain(over_provisioning, divisor, more);
     let capacity = profile.capacity_bytes;
     let predicted = theory::of_drive(&profile);
-    let mut drive = FlashDrive::new(profile);
+    let mut drive = Drive::new(profile);
     let mut go = |workload: &Workload| {
         let start_s = cpu_s();
-        let record = run(&mut drive, workload, &mut Unobserved, &mut |_, _| false).expect("the span is the drive");
+        let record = drive.run(workload, &mut Unobserved, &mut |_, _| false).expect("the span is the drive");
         (record, cpu_s() - start_s)
     };
     let mut fill = workload(PatternKind::Sequential, 1, capacity / (128 << 10) * (128 << 10), 1);
@@ -127,7 +164,7 @@ fn measure(over_provisioning: f64, divisor: u64, (name, more): (&str, &str)) -> 
         rates[rates.len() - 1],
         filled.bytes_written as f64 / fill_s / 1e9,
     );
-    let bytes_per_kib = resident_kib() as f64 * 1024.0 / (drive.profile().raw_bytes() / 1024) as f64;
+    let bytes_per_kib = resident_kib() as f64 * 1024.0 / (drive.flash().profile().raw_bytes() / 1024) as f64;
     let _ = write!(line, "  {bytes_per_kib:.2} B/KiB");
     let start_s = cpu_s();
     let state = drive.save();
@@ -148,12 +185,21 @@ fn main() {
     let roomy: &[f64] = if divisor == 1 { &[0.07, 0.15, 0.28] } else { &[0.28] };
     let plainly = [0.07, 0.15, 0.28].as_slice();
     let lines = [
-        (("", ""), plainly),
+        (("plain", ""), plainly),
         (("all on", EVERYTHING), roomy),
         (("SLC cache", CACHE), roomy),
+        (("write buffer", BUFFER), roomy),
+        (("errors", ERRORS), &[0.28]),
+        (("suspend", SUSPEND), &[0.28]),
+        (("copy-back", COPY_BACK), &[0.28]),
+        (("stalls", STALLS), &[0.28]),
         (("content tracked", CONTENT), &[0.28]),
     ];
+    let asked: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     for (more, spares) in lines {
+        if !asked.is_empty() && !asked.iter().any(|word| more.0.contains(word.as_str())) {
+            continue;
+        }
         for &over_provisioning in spares {
             println!("{}", measure(over_provisioning, divisor, more));
         }
