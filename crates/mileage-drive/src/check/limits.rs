@@ -7,8 +7,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases: Vec<Case> = (0..4).map(|part| Case::new(true, move || vec![saturated(part, "paced")])).collect();
-    cases.push(Case::new(false, || vec![saturated(0, "at-once"), saturated(1, "at-once")]));
+    let mut cases: Vec<Case> =
+        (0..4).map(|part| Case::new(true, move || vec![saturated(part, "paced", false)])).collect();
+    cases.push(Case::new(false, || vec![saturated(0, "at-once", false), saturated(1, "at-once", false)]));
+    cases.push(Case::new(true, || vec![saturated(0, "paced", true), saturated(1, "paced", true)]));
     cases.push(Case::new(true, links));
     cases.push(Case::new(true, queue));
     cases
@@ -44,7 +46,8 @@ fn closed_loop(work: &mut Work, load: Load, depth: usize, count: u64) -> f64 {
 /// Random writes at a depth of 8 for each die, collections paced or at once: with A the amplification that was seen, D dies do
 /// D / (A program + (A - 1) read + (A / b) erase), C channels C / ((2 A - 1) transfers), the link its rate over a
 /// page, the controller one command after the other. The scarcest of them (`part`) is approached and never exceeded.
-fn saturated(part: usize, pace: &str) -> Row {
+/// A controller that `packs` contents of which none compresses is bound by the same.
+fn saturated(part: usize, pace: &str, packs: bool) -> Row {
     let (names, dies, channels, pages) = (["dies", "channels", "link", "controller"], 8_u32, 4_u32, 64_u32);
     let mut timing = Timing::default();
     match part {
@@ -57,7 +60,11 @@ fn saturated(part: usize, pace: &str) -> Row {
     let blocks = 1024;
     let logical = u64::from(dies * blocks * pages) * 5 / 6;
     let sketch = Sketch { channels, dies_per_channel: 2, timing, ..Sketch::plane(blocks, pages, logical) };
-    let mut work = Work::new(&sketch.with("gc_pace", format!("{pace:?}")), 11);
+    let mut sketch = sketch.with("gc_pace", format!("{pace:?}"));
+    if packs {
+        sketch = sketch.with("compression_unit_bytes", 512);
+    }
+    let mut work = Work::new(&sketch, 11);
     let depth = 8 * dies as usize;
     work.write_all(0..logical);
     let load = Load { kind: Write, pages: 1, logical, random: true };
@@ -74,7 +81,11 @@ fn saturated(part: usize, pace: &str) -> Row {
     let theory = bounds.into_iter().fold(f64::INFINITY, f64::min);
     // Work that was begun before the measurement, and a block's worth of erases, may fall to either side of it.
     let bound = Some(theory * 1.002);
-    let name = format!("random writes/s at depth {depth}, {pace}, bound by the {}", names[part]);
+    let name = format!(
+        "random writes/s at depth {depth}, {pace}, bound by the {}{}",
+        names[part],
+        if packs { ", packed" } else { "" }
+    );
     Row { name, theory, simulated: rate, tolerance: 0.05, bound }
 }
 

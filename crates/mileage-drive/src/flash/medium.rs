@@ -112,6 +112,14 @@ impl Medium {
         self.program(to, there_ns)
     }
 
+    /// A unit reads, programs and erases so much while its next pages are written, in equal shares.
+    pub(crate) fn share(&mut self, unit: u32, reads: u32, programs: u32, erases: u32, pages: u32) {
+        self.counters.flash_pages_read += u64::from(reads);
+        self.counters.flash_pages_programmed += u64::from(programs);
+        self.counters.blocks_erased += u64::from(erases);
+        self.clocks.share_collection(unit, reads, programs, erases, pages);
+    }
+
     /// A block of this unit is erased; when that is done.
     pub(crate) fn erase(&mut self, unit: u32, ready_ns: u64) -> u64 {
         self.counters.blocks_erased += 1;

@@ -384,8 +384,7 @@ impl Clocks {
         let array = moved * (self.costs.read + self.costs.program) + erased * self.costs.erase;
         let channel = moved * self.costs.copy_channel;
         if self.paced && opening.gained > 0 {
-            let pages = u64::from(opening.gained);
-            self.shares[unit as usize] = Share { array: array.div_ceil(pages), channel: channel.div_ceil(pages) };
+            self.share(unit, array, channel, opening.gained);
             return;
         }
         if moved + erased == 0 {
@@ -400,6 +399,24 @@ impl Clocks {
         array.busy_ns = to_ns;
         array.joint_planes = 0;
         self.allow_interruption(wire.array, from_ns, copied_ns, to_ns);
+    }
+
+    /// Each of the next pages of a plane carries its part of so much work of the array and of the channel, in ns.
+    fn share(&mut self, unit: u32, array: u64, channel: u64, pages: u32) {
+        let pages = u64::from(pages);
+        self.shares[unit as usize] = Share { array: array.div_ceil(pages), channel: channel.div_ceil(pages) };
+    }
+
+    /// Whether collections are paced.
+    pub(crate) fn paces(&self) -> bool {
+        self.paced
+    }
+
+    /// The next pages (at least one) of a plane carry so many reads, programs and erases, through the controller.
+    pub(crate) fn share_collection(&mut self, unit: u32, reads: u32, programs: u32, erases: u32, pages: u32) {
+        let [reads, programs, erases] = [reads, programs, erases].map(u64::from);
+        let array = reads * self.costs.read + programs * self.costs.program + erases * self.costs.erase;
+        self.share(unit, array, (reads + programs) * self.costs.channel_page, pages);
     }
 
     /// A block of a plane is erased; when that is done.

@@ -1,6 +1,6 @@
 //! Compression and deduplication in the controller, and what they exclude.
 
-use super::policies::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Pace, Victim};
+use super::policies::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Victim};
 use super::{Figure, Policies, ProfileError, Text, impossible, whole};
 
 /// How a controller stores less than it was given; neither by default.
@@ -41,10 +41,9 @@ impl Packing {
     /// Refuse what the map of a controller that packs does not do.
     fn stands_beside(self, text: &Text, policies: &Policies) -> Result<(), ProfileError> {
         let key = if self.unit_bytes.is_some() { "compression_unit_bytes" } else { "dedupe_contents" };
-        let others: [(&str, bool); 9] = [
+        let others: [(&str, bool); 8] = [
             ("mapping page", policies.mapping == Mapping::Page),
             ("gc_victim greedy", policies.victim == Victim::Greedy),
-            ("gc_pace at-once", policies.pace == Pace::AtOnce),
             ("no gc_idle_free_blocks", policies.idle_free_blocks == 0),
             ("frontiers shared", policies.frontiers == Frontiers::Shared),
             ("an allocation other than by-address", policies.allocation != Allocation::ByAddress),

@@ -83,3 +83,23 @@ fn flash_is_read_where_it_was_programmed() {
     drive.purge();
     assert_eq!((drive.mapped_pages(), drive.now_ns() > 0), (0, true));
 }
+
+/// Pacing decides when the flash works, not what it does; and no write waits for a whole collection.
+#[test]
+fn paced_collections_of_packed_contents_do_the_same_work_in_small_pieces() {
+    let shape = Sketch { blocks: 24, pages: 64, ..Sketch::tiny() }.with_spare(0.2);
+    let content = Content::Mixed { compressible_percent: 30, duplicate_percent: 0 };
+    let run = |pace| {
+        let more = [("compression_unit_bytes", "512"), ("gc_pace", pace)];
+        let mut drive = shape.clone().with(&more).drive();
+        let span_bytes = drive.capacity_bytes() / 4096 * 4096;
+        let wanted = Workload { content, depth: 4, ..workload(PatternKind::Random, 0, span_bytes, 12.0, 3) };
+        let record = do_workload(&mut drive, &wanted);
+        let work = ["flash_pages_read", "flash_pages_programmed", "blocks_erased", "gc_pages_moved"];
+        (work.map(|name| counter(&drive, name)), record.latency.write.max_ns, record.elapsed_ns)
+    };
+    let (at_once, paced) = (run("\"at-once\""), run("\"paced\""));
+    assert_eq!(at_once.0, paced.0);
+    assert!(at_once.0[3] > 10_000 && paced.1 < at_once.1 / 3, "{} and {} ns at worst", at_once.1, paced.1);
+    assert!(paced.2 < at_once.2, "{} and {} ns in all", at_once.2, paced.2);
+}

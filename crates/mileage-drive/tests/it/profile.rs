@@ -73,7 +73,6 @@ fn a_controller_that_packs_refuses_what_it_does_not_do() {
         (vec![("dedupe_contents", "0")], "dedupe_contents is 0"),
         (vec![unit, ("mapping", "\"block\"")], "mapping page"),
         (vec![unit, ("gc_victim", "\"fifo\"")], "gc_victim greedy"),
-        (vec![unit, ("gc_pace", "\"paced\"")], "gc_pace at-once"),
         (vec![unit, ("gc_idle_free_blocks", "3")], "no gc_idle_free_blocks"),
         (vec![unit, ("frontiers", "\"hot-cold\"")], "frontiers shared"),
         (vec![("dedupe_contents", "5"), ("allocation", "\"by-address\"")], "other than by-address"),

@@ -19,6 +19,8 @@ impl Packed {
         self.take_free(unit);
         if let Some(victim) = victim {
             self.collect(unit, victim, ready_ns, medium);
+        } else if medium.clocks.paces() {
+            medium.share(unit, 0, 0, 0, 1);
         }
         true
     }
@@ -65,10 +67,11 @@ impl Packed {
         (0..self.shape.units).map(|unit| self.gain_of(unit)).max().unwrap_or(0)
     }
 
-    /// Copy what is valid in a full block to the open one, and erase it.
+    /// Copy what is valid in a full block to the open one, and erase it; at once, or while the pages are written that the
+    /// open block has left.
     fn collect(&mut self, unit: u32, victim: u32, ready_ns: u64, medium: &mut Medium) {
-        let page_bytes = self.shape.page_bytes;
-        let (mut read, mut there_ns) = (None, ready_ns);
+        let (page_bytes, paces) = (self.shape.page_bytes, medium.clocks.paces());
+        let (mut read, mut there_ns, mut reads, mut programs) = (None, ready_ns, 0, 0);
         for (content, offset_bytes) in std::mem::take(&mut self.blocks[victim as usize].contents) {
             let stored = self.stored[content as usize];
             if stored.block != victim || stored.offset_bytes != offset_bytes {
@@ -76,16 +79,28 @@ impl Packed {
             }
             for page in offset_bytes / page_bytes..(offset_bytes + stored.bytes).div_ceil(page_bytes) {
                 if read.is_none_or(|read| read < page) {
-                    there_ns = medium.fetch(unit, ready_ns);
+                    reads += 1;
+                    if !paces {
+                        there_ns = medium.fetch(unit, ready_ns);
+                    }
                     read = Some(page);
                 }
             }
             medium.counters.gc_pages_moved += 1;
-            for _ in 0..self.append(unit, content, stored.bytes) {
-                medium.program(unit, there_ns);
+            let full = self.append(unit, content, stored.bytes);
+            programs += full;
+            if !paces {
+                for _ in 0..full {
+                    medium.program(unit, there_ns);
+                }
             }
         }
-        medium.erase(unit, there_ns);
+        if paces {
+            let left = (self.shape.block_bytes - self.units[unit as usize].filled_bytes).div_ceil(page_bytes);
+            medium.share(unit, reads, programs, 1, left.max(1));
+        } else {
+            medium.erase(unit, there_ns);
+        }
         let block = &mut self.blocks[victim as usize];
         (block.used, block.valid_bytes) = (Use::Erased, 0);
         block.erases += 1;
