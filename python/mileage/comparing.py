@@ -42,12 +42,20 @@ def comparison_of(plan: Plan, samples: Iterable[Sample], vetoes: Sequence[str]) 
             candidate=study.candidate,
             relevance=relevance,
             vetoes=vetoes,
+            tortured=tortured_between(plan, study.baseline, study.candidate),
         )
     every = list(samples)
     audit = aa_audit(plan, every)
     told = [*vetoes, *([BLOCKED] if study.order == "blocked" else [])]
     told += [audit.veto] if audit is not None and audit.veto is not None else []
     return compare_levels(plan, every, study.baseline, study.candidate, told)
+
+
+def tortured_between(plan: Plan, baseline: str, candidate: str) -> bool:
+    """Whether a study wears its target between two of its stages."""
+    names = [stage.name for stage in plan.study.stage]
+    low, high = sorted((names.index(baseline), names.index(candidate)))
+    return any(stage.torture for stage in plan.study.stage[low:high])
 
 
 def compare_levels(

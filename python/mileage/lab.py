@@ -378,6 +378,8 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
     """
+    from mileage.comparing import tortured_between
+
     (first, first_stage), (second, second_stage) = _stage_of(a, stage), _stage_of(b, stage)
     relevance = msgspec.structs.asdict(first.plan.study.compare.relevance)
     if first.folder.path.resolve() == second.folder.path.resolve():
@@ -386,7 +388,11 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
                 f"{a} and {b} are the same stage; name two stages, such as {a}:before and {a}:after"
             )
         return compare_stages(
-            first.samples(), baseline=first_stage, candidate=second_stage, relevance=relevance
+            first.samples(),
+            baseline=first_stage,
+            candidate=second_stage,
+            relevance=relevance,
+            tortured=tortured_between(first.plan, first_stage, second_stage),
         )
     left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
     right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]

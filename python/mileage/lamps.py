@@ -202,6 +202,7 @@ def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:
     record = entry["record"]
     threads = record.get("audit")
     device = record.get("usage", {}).get("device")
+    due = workload.load.open
     watch = entry.get("watch", {})
     moved = [watch[key] for key in ("device_read_bytes", "device_written_bytes") if key in watch]
     return RunFacts(
@@ -209,6 +210,8 @@ def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:
         latency_sum_ns=sum(record["latency"][kind]["sum_ns"] for kind in ("read", "write")),
         elapsed_ns=record["submit_ns"],
         outstanding=workload.depth * workload.threads,
+        offered_per_s=None if due is None or due.ramp is not None else float(due.operations_per_s),
+        operations=record["ops_read"] + record["ops_written"] + record.get("ops_discarded", 0),
         bytes_read=record["bytes_read"],
         bytes_written=record["bytes_written"],
         fetched_bytes=sum(thread["read_bytes"] for thread in threads) if threads else None,

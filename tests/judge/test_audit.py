@@ -58,3 +58,15 @@ def test_memory_is_a_veto_only_where_the_plan_promised_none() -> None:
 
 def test_no_run_is_unknown_throughout() -> None:
     assert set(states().values()) == {"unknown"}
+
+
+def test_an_open_loop_is_paced_by_its_rate_or_by_a_device_that_falls_behind() -> None:
+    # 400 per second for a second; nothing is outstanding most of the time, as it should be.
+    kept = msgspec.structs.replace(SOUND, latency_sum_ns=36_000_000, offered_per_s=400.0, operations=400)
+    lost = msgspec.structs.replace(kept, cell="the odd one", operations=390)
+    assert states(kept)["limited by"] == "ok"
+    found = {entry.name: entry for entry in audit([kept, lost], direct=True)}["limited by"]
+    assert found.state == "warn"
+    assert "the odd one: the device, which did 97.5%" in found.text
+    mixed = msgspec.structs.replace(SOUND, cell="idle", latency_sum_ns=1_000_000)
+    assert "idle" in {e.name: e for e in audit([kept, mixed], direct=True)}["limited by"].text

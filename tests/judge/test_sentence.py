@@ -221,3 +221,14 @@ def test_names_are_left_as_given(arm: Make) -> None:
         arm([10, 11, 10]), arm([15, 16.5, 15.5]), relevance={}, paired=False, labels=("/mnt/a", "/mnt/b")
     )
     assert verdict_sentence(judged).startswith("/mnt/b is 52 % faster than /mnt/a (95 % CI")
+
+
+def test_stages_without_torture_between_them_are_named_as_they_are(stages: Make) -> None:
+    runs = stages(3, cycles=3, sham=False, effect=-0.5)
+    worn = compare_stages(runs, baseline="before", candidate="after", relevance={})
+    rested = compare_stages(runs, baseline="before", candidate="after", relevance={}, tortured=False)
+    assert verdict_sentence(worn).startswith("After torture this drive is")
+    assert verdict_sentence(rested).startswith("In stage after this drive is")
+    assert "than in stage before" in verdict_sentence(rested)
+    assert verdict_sentence(worn).endswith("Three cycles, no sham arm.")
+    assert verdict_sentence(rested).endswith("Three cycles.")

@@ -11,6 +11,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from mileage.judge.overload import ACHIEVED_MIN
+
 State = Literal["ok", "warn", "bad", "unknown"]
 
 LITTLE_TOLERANCE: Final = 0.02
@@ -26,7 +28,8 @@ FOREIGN_MAX: Final = 0.01
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Sums of one run. None: not counted.
 
-    `outstanding` is depth x threads of a closed loop, None in an open one. `fetched_bytes` is what storage delivered
+    `outstanding` is depth x threads; `offered_per_s` are the operations per second that fell due in an open loop, and
+    `operations` those done. `fetched_bytes` is what storage delivered
     to our threads, `device_bytes` what the device moved in all, both directions.
     """
 
@@ -38,6 +41,8 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     bytes_written: int
     fetched_bytes: int | None = None
     device_bytes: int | None = None
+    offered_per_s: float | None = None
+    operations: int = 0
 
 
 class Audit(msgspec.Struct, frozen=True):
@@ -69,11 +74,13 @@ def _little(runs: Sequence[RunFacts]) -> Audit:
 
 
 def _client(runs: Sequence[RunFacts]) -> Audit:
+    """What paced the runs: the device in a closed loop, the clock in an open one that keeps up."""
+    closed = [run for run in runs if run.offered_per_s is None]
     known = [
-        (run, _concurrency(run) / run.outstanding) for run in runs if run.outstanding and run.elapsed_ns > 0
+        (run, _concurrency(run) / run.outstanding) for run in closed if run.outstanding and run.elapsed_ns > 0
     ]
     if not known:
-        return Audit("limited by", "unknown", "no closed-loop run to check")
+        return _arrivals([run for run in runs if run.offered_per_s and run.elapsed_ns > 0])
     worst, share = min(known, key=lambda pair: pair[1])
     if share < BUSY_MIN:
         idle = 1 - share
@@ -81,6 +88,27 @@ def _client(runs: Sequence[RunFacts]) -> Audit:
             "limited by", "warn", f"{worst.cell}: {idle:.0%} of the time the client had nothing outstanding"
         )
     return Audit("limited by", "ok", f"the device: operations outstanding {share:.1%} of the time or more")
+
+
+def _arrivals(runs: Sequence[RunFacts]) -> Audit:
+    kept = [
+        (run, run.operations / (run.offered_per_s * run.elapsed_ns / 1e9))
+        for run in runs
+        if run.offered_per_s
+    ]
+    if not kept:
+        return Audit("limited by", "unknown", "no run to check")
+    worst, share = min(kept, key=lambda pair: pair[1])
+    if share < ACHIEVED_MIN:
+        told = (
+            f"{worst.cell}: the device, which did {share:.1%} of the operations that fell due; the rest wait"
+        )
+        return Audit("limited by", "warn", told)
+    return Audit(
+        "limited by",
+        "ok",
+        f"the rate asked for: {min(share, 1):.1%} of the operations that fell due, or more",
+    )
 
 
 def _memory(runs: Sequence[RunFacts], direct: bool) -> Audit:

@@ -97,6 +97,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[CellVerdict, ...]
     headline: tuple[CellVerdict, ...]
     vetoes: tuple[str, ...] = ()
+    tortured: bool = True
+    """Whether there was torture between the two stages."""
     overall: MeanRatio | None = None
     """The headline's cells together; None for fewer than two, or where they do not share their units."""
 
@@ -109,6 +111,7 @@ def compare_stages(
     relevance: Mapping[str, float],
     alpha: float = 0.05,
     vetoes: Sequence[str] = (),
+    tortured: bool = True,
 ) -> Comparison:
     """Judge stage `candidate` against stage `baseline` of one study; samples of other stages are ignored.
 
@@ -117,8 +120,9 @@ def compare_stages(
     arms' log ratios are compared as groups of common variance. With one cycle the unit is the run: Welch on
     logs, the sham's change subtracted with its own variance, and the comparison is descriptive.
 
-    `relevance` maps "throughput", "iops", "p99" to a relative change (0.02 = 2 %); a missing one takes the
-    default. ValueError: equal or empty stage names, an unknown arm, a row twice, alpha outside (0, 0.5).
+    `tortured` says whether there was torture between them, for the words alone. `relevance` maps "throughput",
+    "iops", "p99" to a relative change (0.02 = 2 %); a missing one takes the default.
+    ValueError: equal or empty stage names, an unknown arm, a row twice, alpha outside (0, 0.5).
     """
     _check_question(baseline, candidate, alpha)
     for sample in samples:
@@ -141,6 +145,7 @@ def compare_stages(
         sham_removed=sham,
         alpha=alpha,
         vetoes=tuple(vetoes),
+        tortured=tortured,
     )
 
 
@@ -204,6 +209,7 @@ def judged(
     sham_removed: bool,
     alpha: float,
     vetoes: tuple[str, ...],
+    tortured: bool = False,
 ) -> Comparison:
     """Verdicts on the evidence of every cell, corrected for their number; the fields as in `Comparison`."""
     tested = [i for i, found in enumerate(evidence) if found.estimate is not None]
@@ -230,6 +236,7 @@ def judged(
         cells=tuple(cells),
         headline=tuple(c for c, found in zip(cells, evidence, strict=True) if _is_headline(found.sample)),
         vetoes=vetoes,
+        tortured=tortured,
         overall=_overall(family, evidence) if unit != "run" else None,
     )
 

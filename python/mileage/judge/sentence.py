@@ -90,7 +90,7 @@ def _scene(comparison: Comparison) -> tuple[str, str, str]:
     low, high = comparison.baseline, comparison.candidate
     if comparison.kind == "arms":
         return "", high, f"than {low}"
-    if (low, high) == ("before", "after"):
+    if (low, high) == ("before", "after") and comparison.tortured:
         return "after torture", "this drive", "than before"
     return f"in stage {high}", "this drive", f"than in stage {low}"
 
@@ -173,13 +173,15 @@ def _design(comparison: Comparison) -> str:
         return (
             f"{_capital(_number(high))} against {_number(low)} independent {_plural(comparison.unit, low)}."
         )
-    sham = "sham removed" if comparison.sham_removed else "no sham arm"
+    sham = "sham removed" if comparison.sham_removed else "no sham arm" if comparison.tortured else ""
     if not comparison.descriptive:
         cycles = comparison.units_candidate
-        return f"{_capital(_number(cycles))} {_plural('cycle', cycles)}, {sham}."
+        return (
+            ", ".join(filter(None, (f"{_capital(_number(cycles))} {_plural('cycle', cycles)}", sham))) + "."
+        )
     if comparison.design == "no complete cycle":
         return "No complete cycle."
-    return f"{_capital(sham)}; descriptive: one device, one cycle."
+    return _capital("; ".join(filter(None, (sham, "descriptive: one device, one cycle."))))
 
 
 def _number(count: int) -> str:
