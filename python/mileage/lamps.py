@@ -116,7 +116,9 @@ def _percentile_lamps(runs: Sequence[dict[str, Any]]) -> list[TrustLamp]:
 def _repetition_lamps(content: JournalContent) -> list[TrustLamp]:
     """How precisely tables that repeat until precise are known in the end: of each cycle the last look."""
     last = {
-        (e["session"], e["cycle"], e["table"]): e for e in content.of_kind("look") if e["rule"] == "precision"
+        (e["session"], e["cycle"], e["arm"], e["stage"], e["table"]): e
+        for e in content.of_kind("look")
+        if e["rule"] == "precision"
     }
     widths = [(look["half_width"], look) for look in last.values() if look.get("half_width") is not None]
     if not widths:

@@ -1,8 +1,9 @@
 """When enough was measured: repetition until precise, rounds of writing until steady.
 
 What it models: a plan holds as many runs as there may be at most; this says of each whether it is still needed. A
-table that repeats until precise ends with the block after which the pooled interval is narrow enough, looked at in
-the first stage that measures it; later stages and arms of the cycle do as many blocks, so that every run has its pair.
+table that repeats until precise ends, in each stage by itself, with the block after which the pooled interval is narrow
+enough; blocks are complete, so what is compared within a stage stays paired. A later session (other labels) does as
+many blocks as the first, at least.
 Every look is journalled before the next run, so a study that goes on decides as it did before.
 What it refuses: judging. The rules are given to it; they see values, never a difference between arms.
 """
@@ -14,6 +15,7 @@ from collections.abc import Callable, Container
 from typing import Any, NamedTuple, Protocol
 
 from mileage.plan import Plan, PlannedRun
+from mileage.plan.expansion import READ_BACK
 from mileage.plan.study import Repeat
 from mileage.record import Journal
 from mileage.record.headline import headline_of
@@ -70,7 +72,7 @@ class Stopping:
             if isinstance(measure.repeat, Repeat) and measure.repeat.precision is not None
         }
         self._untils = {name: table.until for name, table in plan.study.torture.items() if table.until}
-        self._first = self._first_stages(plan)
+        self._sessions = plan.sessions
         self._tables_of = {
             stage.name: plan.study.measures_of(stage)
             for stage in plan.study.stage
@@ -87,24 +89,13 @@ class Stopping:
             if entry["enough"]:
                 self._limits[key] = entry["times"]
 
-    def _first_stages(self, plan: Plan) -> dict[str, tuple[str, str, str]]:
-        """For each table that repeats until precise, the session, arm and stage that measure it first."""
-        found: dict[str, tuple[str, str, str]] = {}
-        if self._repeats:
-            for run in plan.runs:
-                if run.role == "measure":
-                    found.setdefault(self._tables[run.cell], (run.session, run.arm, run.stage))
-        return found
-
     def note(self, run: PlannedRun, entry: dict[str, Any]) -> None:
         """A run is finished; `entry` is its line of the journal."""
         if run.role == "measure":
             table = self._tables.get(run.cell)
             if table not in self._repeats:
                 return
-            key, number = self._repetition(run, table), run.block
-            if (run.session, run.arm, run.stage) != self._first[table]:
-                return
+            key, number = _repetition(run, table), run.block
         elif run.cell in self._untils and run.role in ("torture", "prepare"):
             key, number = _rounds(run), run.turn
         else:
@@ -125,26 +116,30 @@ class Stopping:
             if run.block > 1 and run.stage in self._tables_of:
                 # What is done between blocks, for the block that follows.
                 return any(self._block_wanted(run, table) for table in self._tables_of[run.stage])
-            if run.cell in self._untils and run.role in ("torture", "prepare"):
+            if run.role in ("torture", "prepare"):
                 return self._turn_wanted(run)
         return True
-
-    def _repetition(self, run: PlannedRun, table: str) -> Key:
-        return Key(self._first[table][0], run.cycle, *self._first[table][1:], table, 0)
 
     def _block_wanted(self, run: PlannedRun, table: str) -> bool:
         repeat = self._repeats.get(table)
         if repeat is None:
             return True
-        key, times = self._repetition(run, table), run.block - 1
-        looking = (run.session, run.arm, run.stage) == self._first[table]
-        if looking and key not in self._limits and times >= repeat.min and self._rules is not None:
+        key, times = _repetition(run, table), run.block - 1
+        if key not in self._limits and times >= self._least(key, repeat) and self._rules is not None:
             look = self._rules.precise(self._until(key, times), repeat)
             self._keep(key, times, look, tell=look["enough"] or times == repeat.min)
         return run.block <= self._limits.get(key, run.block)
 
+    def _least(self, key: Key, repeat: Repeat) -> int:
+        """Blocks before the first look: in later sessions, as many as the first one did, whose pairs they are."""
+        return max(repeat.min, self._limits.get(key._replace(session=self._sessions[0]), 0))
+
     def _turn_wanted(self, run: PlannedRun) -> bool:
+        if run.cell.removesuffix(READ_BACK) not in self._untils:
+            return True
         key, times = _rounds(run), run.turn - 1
+        if run.cell.endswith(READ_BACK):
+            return run.turn <= self._limits.get(key, run.turn)
         if key not in self._limits and times >= 1 and self._rules is not None:
             rounds = self._until(key, times)
             look = self._rules.steady(
@@ -173,4 +168,8 @@ class Stopping:
 
 
 def _rounds(run: PlannedRun) -> Key:
-    return Key(run.session, run.cycle, run.arm, run.stage, run.cell, run.setting)
+    return Key(run.session, run.cycle, run.arm, run.stage, run.cell.removesuffix(READ_BACK), run.setting)
+
+
+def _repetition(run: PlannedRun, table: str) -> Key:
+    return Key(run.session, run.cycle, run.arm, run.stage, table, 0)
