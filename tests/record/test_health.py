@@ -107,14 +107,20 @@ def test_an_nvme_drive_by_both_programs(programs: Path) -> None:
     assert facts["target.drive_wctemp_c"] == "85"
     assert facts["target.drive_volatile_cache"] == "present"
     assert "SECRET" not in " ".join(facts.values())
+    assert json.loads(texts["nvme id-ctrl"])["mn"] == ID_CTRL["mn"]
     assert json.loads(texts["nvme smart-log"]) == SMART_LOG
-    assert json.loads(texts["smartctl"]) == SMARTCTL_NVME
+    given = json.loads(texts["smartctl"])
+    assert {**given, "serial_number": "S0SECRET"} == SMARTCTL_NVME
+    assert "SECRET" not in " ".join(texts.values())
 
 
 def test_an_ata_drive_has_its_attributes_by_number_and_name(programs: Path) -> None:
     stand_in(programs, "smartctl", answer(SMARTCTL_ATA))
     stand_in(programs, "nvme", "exit 1")
-    facts, _ = health("sda")
+    facts, texts = health("sda")
+    assert "SECRET" not in texts["smartctl"]
+    assert "1234567" not in texts["smartctl"]
+    assert json.loads(texts["smartctl"])["wwn"]["oui"] == 6829
     assert facts["now.health_ata_225_host_writes_32mib"] == "148487"
     assert facts["now.health_ata_233_media_wearout_indicator"] == "0"
     assert facts["now.health_temperature_c"] == "30"
@@ -154,3 +160,10 @@ def test_a_program_that_fails_is_said_to_have_failed(programs: Path, script: str
 def test_a_strange_answer_breaks_nothing(programs: Path, strange: dict[str, Any]) -> None:
     stand_in(programs, "smartctl", answer(strange))
     assert health("sda")[0]["target.smartctl"] == "present"
+
+
+def test_a_drive_that_smartctl_cannot_ask_is_said_to_be_so(programs: Path) -> None:
+    """The answer of smartctl 7.3 for a virtio disk."""
+    told = {"string": "/dev/vda: Unable to detect device type", "severity": "error"}
+    stand_in(programs, "smartctl", answer({"smartctl": {"exit_status": 1, "messages": [told]}}) + "\nexit 1")
+    assert health("vda")[0]["target.smartctl"] == "failed: /dev/vda: Unable to detect device type"

@@ -1,7 +1,8 @@
 """What a drive says of itself: identity and health, by `smartctl --json` and `nvme -o json` where these are installed.
 
 What it models: a few flat keys. `target.drive_*` are identity and stable (the serial number as a hash); `now.health_*`
-are counters and temperatures of the moment, named as the programs name them, temperatures in degrees Celsius.
+are counters and temperatures of the moment, named as the programs name them, temperatures in degrees Celsius. Texts are
+kept as they were given, but for the numbers that name a single drive.
 What it refuses: to guess. A program that is not there, or that failed, is said to be so; nothing is made up in its
 place.
 """
@@ -42,8 +43,10 @@ def health(device: str | None) -> tuple[Facts, Texts]:
             facts[key] = "present"
             for name, command in commands:
                 found, text = _asked(command)
-                texts[name] = text
-                if found is None:
+                texts[name] = _without_names(found, text)
+                if found is not None and (refused := _refused(found)):
+                    facts[key] = f"failed: {refused}"
+                elif found is None:
                     facts[key] = f"failed: {text.splitlines()[0][:120] if text else 'no answer'}"
                 else:
                     facts |= dict(_READERS[name](found))
@@ -71,6 +74,36 @@ def _asked(command: list[str]) -> tuple[dict[str, Any] | None, str]:
     except ValueError:
         return None, done.stdout or done.stderr
     return (found, done.stdout) if isinstance(found, dict) else (None, done.stdout)
+
+
+def _refused(found: dict[str, Any]) -> str | None:
+    """Why smartctl could not ask the drive (bits 0 and 1 of its exit status); None when it could."""
+    told = found.get("smartctl")
+    if (
+        not isinstance(told, dict)
+        or not isinstance(told.get("exit_status"), int)
+        or not told["exit_status"] & 3
+    ):
+        return None
+    messages = told.get("messages")
+    texts = (
+        [str(m.get("string")) for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
+    )
+    return (texts or ["the drive could not be asked"])[0][:120]
+
+
+def _without_names(found: dict[str, Any] | None, text: str) -> str:
+    """An answer with the numbers that name a single drive replaced by their hashes."""
+    wwn = (found or {}).get("wwn")
+    names = [(found or {}).get(key) for key in ("serial_number", "sn")]
+    names += [wwn.get("id")] if isinstance(wwn, dict) else []
+    for name in names:
+        word = str(name).strip() if name else ""
+        if word:
+            text = text.replace(
+                word, str(int(_hash(word), 16)) if isinstance(name, int) else f"hash {_hash(word)}"
+            )
+    return text
 
 
 def _smartctl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
