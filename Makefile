@@ -26,7 +26,7 @@ PEER_PACKAGES := fio:fio e2fsprogs:mkfs.ext4
 PEERS ?=
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-peers packages \
+.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -69,6 +69,9 @@ check-stubs: $(STAMPS)/dev
 
 bench: need-rust ## Rust benchmarks (the same code runs small in `make test`)
 	cargo bench --locked --workspace --exclude mileage-python --benches
+
+bench-judge: $(STAMPS)/installed ## a million samples judged: processor time and memory, beside the goal
+	@$(BIN)/python -m benchmarks.judgement
 
 bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here, in turn; 5 minutes
 	@$(MAKE) --no-print-directory packages TEST_PACKAGES="$(PEER_PACKAGES)"

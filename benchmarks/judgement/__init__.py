@@ -1,0 +1,1 @@
+"""How long the judgement of a large study takes, and how much memory."""
