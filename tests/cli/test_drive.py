@@ -105,6 +105,34 @@ def test_bars_and_sheets_keep_their_width() -> None:
     assert max(map(len, sheet.splitlines())) <= 60
 
 
+def test_the_power_can_be_cut_in_a_run(tmp_path: Path) -> None:
+    figure = '{} = {{ value = {}, source = "a test", confidence = "defined" }}\n'
+    sound = small_profile(blocks_per_plane=16)
+    lines = [line for line in sound.splitlines() if not line.startswith("write_buffer_pages")]
+    buffered = "\n".join([*lines, figure.format("write_buffer_pages", 64)])
+    profile = tmp_path / "buffered.toml"
+    words = ("drive", "run", str(profile), "--passes", "50", "--depth", "8", "--power-cut", "0.25")
+    lost = {}
+    for power in ("volatile", "protected"):
+        profile.write_text(buffered + figure.format("write_buffer_power", f'"{power}"'))
+        cut = json.loads(run_mileage(*words, "--json").stdout)["power_cut"]
+        assert 0.25e9 <= cut["after_ns"] < 0.26e9
+        lost[power] = cut["lost"]
+        assert "power cut 0.25" in run_mileage(*words).stdout
+    # No more than the buffer holds, each page a write of its own, and all of them among the last.
+    assert 0 < len(lost["volatile"]) <= 64
+    assert {part["length_bytes"] for part in lost["volatile"]} == {4096}
+    assert lost["protected"] == []
+    # What was written long before is safe: the run is over sooner than the power.
+    profile.write_text(buffered + figure.format("write_buffer_power", '"volatile"'))
+    short = run_mileage("drive", "run", str(profile), "--size", "1MiB", "--power-cut", "1")
+    assert "1.000000 s after the start: no acknowledged write is lost" in short.stdout
+    profile.write_text(buffered)
+    refused = run_mileage(*words)
+    assert refused.returncode == 2
+    assert "write_buffer_power is missing" in refused.stderr
+
+
 def test_a_power_cut_names_what_is_lost_and_nothing_that_was_flushed() -> None:
     def buffered(power: str) -> mileage.Drive:
         figure = '{{ value = {}, source = "a test", confidence = "defined" }}\n'

@@ -10,7 +10,7 @@ import click
 
 _PATTERNS = ("random_write", "sequential_write", "random_read", "sequential_read")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_FILLING = {"record": "128KiB", "passes": 1.0, "discards": 0, "size": None}
+_FILLING = {"record": "128KiB", "passes": 1.0, "discards": 0, "size": None, "power_cut": None}
 
 
 @click.group("drive")
@@ -67,6 +67,12 @@ def show(name: str, as_json: bool) -> None:
 @_share("--duplicates", "Share of the 4 KiB blocks whose content recurs.")
 @click.option("--fill", is_flag=True, help="First write the whole drive once, in order.")
 @click.option("--idle", metavar="SECONDS", type=float, help="Let so much time pass before the run.")
+@click.option(
+    "--power-cut",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="End the run so long after its start, and cut the power.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N")
 @click.option(
     "--from",
@@ -90,7 +96,7 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
 
     from mileage._core import Drive, drive_figures
     from mileage.errors import Refused, RunFailed
-    from mileage.report.datasheet import run_drawing
+    from mileage.report.datasheet import power_cut_line, run_drawing
     from mileage.target.profiles import load_profile
 
     profile = load_profile(name)
@@ -101,19 +107,37 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
             drive.run(fill)
         if options["idle"]:
             drive.idle(int(options["idle"] * 1e9))
+        if options["power_cut"]:
+            Drive(profile).power_cut()  # What cannot be said of this drive is refused before the run.
+        start_ns = drive.now_ns
         record = msgspec.json.decode(drive.run(_workload(drive.capacity_bytes, options["workload"], options)))
+        cut = _power_cut(drive, start_ns, options["power_cut"])
     except ValueError as error:
         raise Refused(f"{name}: {error}") from error
     if save:
         save.write_bytes(drive.save())
     if as_json:
-        _echo_json({**record, "gauges": dict(drive.gauges()), "life": drive.life})
+        _echo_json({**record, "gauges": dict(drive.gauges()), "life": drive.life, **cut})
     else:
         page_bytes = next(int(value) for name, value, *_ in drive_figures(profile) if name == "page_bytes")
         pages = drive.capacity_bytes // page_bytes
         click.echo(run_drawing(record, drive.gauges(), drive.life, pages), nl=False)
+        if cut:
+            click.echo("\n" + power_cut_line(cut["power_cut"]))
     if record["error"]:
         raise RunFailed(f"{name}: {record['error']['message']}")
+
+
+def _power_cut(drive: Any, start_ns: int, after_s: float | None) -> dict[str, Any]:
+    """Cut the power so long after the start, or when all that was issued by then is answered; what that lost."""
+    if after_s is None:
+        return {}
+    at_ns = max(drive.now_ns, start_ns + int(after_s * 1e9))
+    lost = [
+        {"write": write, "offset_bytes": offset_bytes, "length_bytes": length_bytes}
+        for write, offset_bytes, length_bytes in drive.power_cut(at_ns)
+    ]
+    return {"power_cut": {"after_ns": at_ns - start_ns, "lost": lost}}
 
 
 def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str:
@@ -126,6 +150,8 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str
     wanted_bytes = parse_bytes(options["size"]) if options["size"] else capacity_bytes
     span_bytes = wanted_bytes // record_bytes * record_bytes
     order, _, direction = pattern.partition("_")
+    stop_bytes = max(int(span_bytes * options["passes"]) // record_bytes, 1) * record_bytes
+    cut_s = options["power_cut"]
     return Workload(
         pattern="random" if order == "random" else "sequential",
         read_percent=100 if direction == "read" else 0,
@@ -135,7 +161,7 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str
         span_bytes=span_bytes,
         depth=options["depth"],
         threads=1,
-        stop=Stop(bytes=max(int(span_bytes * options["passes"]) // record_bytes, 1) * record_bytes),
+        stop=Stop(bytes=stop_bytes, time_ns=max(int(cut_s * 1e9), 1) if cut_s else None),
         seed=options["seed"],
         content=ContentTable(mixed=Mixed(options["compressible"], options["duplicates"])),
     ).to_json()

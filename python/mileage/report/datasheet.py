@@ -99,6 +99,20 @@ def run_drawing(record: Mapping[str, Any], gauges: Sequence[tuple[str, int]], li
     return "\n".join(lines) + "\n"
 
 
+def power_cut_line(cut: Mapping[str, Any]) -> str:
+    """When the power was cut, and which acknowledged writes that lost."""
+    lost = cut["lost"]
+    told = f"power cut {cut['after_ns'] / _NS_PER_S:.6f} s after the start: "
+    if not lost:
+        return told + "no acknowledged write is lost"
+    writes = len({part["write"] for part in lost})
+    megabytes = sum(part["length_bytes"] for part in lost) / 1e6
+    return (
+        f"{told}{writes:,} acknowledged write{'s' if writes > 1 else ''} ({megabytes:,.3f} MB) lost, "
+        f"the first at byte {lost[0]['offset_bytes']}"
+    )
+
+
 def _trimmed(record: Mapping[str, Any], mapped: float) -> str:
     """What the host discarded, what of it the drive held, and the share of all pages that it holds now."""
     discards, megabytes = record["ops_discarded"], record["bytes_discarded"] / 1e6
