@@ -26,7 +26,7 @@ PEER_PACKAGES := fio:fio e2fsprogs:mkfs.ext4
 PEERS ?=
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers packages \
+.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-scale packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -72,6 +72,9 @@ bench: need-rust ## Rust benchmarks (the same code runs small in `make test`)
 
 bench-judge: $(STAMPS)/installed ## a million samples judged: processor time and memory, beside the goal
 	@$(BIN)/python -m benchmarks.judgement
+
+bench-scale: $(STAMPS)/dev ## A study of 36,000 runs: planned, killed twice, finished, asked; 8 minutes
+	$(BIN)/python -m benchmarks.scale
 
 bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here, in turn; 5 minutes
 	@$(MAKE) --no-print-directory packages TEST_PACKAGES="$(PEER_PACKAGES)"

@@ -183,6 +183,11 @@ def test_the_resolved_study_resolves_to_the_same_plan(planned: Callable[..., Pla
             "compare.baseline: there is no level of factor.drive 'x'",
         ),
         ('arms = "drive"', 'arms = "stage"', None),
+        (
+            "[compare]\narms",
+            '[state]\ncarryover = "remount"\n[compare]\narms',
+            "state.carryover: 'remount' needs a file",
+        ),
         ("[compare]\narms", '[state]\ncarryover = "wipe"\n[compare]\narms', "state.carryover: found 'wipe'"),
     ],
 )

@@ -42,8 +42,8 @@ CASES = [
     ),
     (
         'file = "64MiB"',
-        'fill = "64MiB"\nzzz = 1',
-        "small.toml: state.fill: unknown key; did you mean 'file'?",
+        'flie = "64MiB"\nzzz = 1',
+        "small.toml: state.flie: unknown key; did you mean 'file'?",
     ),
     (
         "repeat = { min = 2 }",

@@ -184,6 +184,14 @@ def _design(study: Study) -> Iterator[Problem]:
     if carryover not in CARRYOVERS:
         expected = ", ".join(f'"{word}"' for word in CARRYOVERS)
         yield "state.carryover", f"found {carryover!r}, expected one of {expected}"
+    makes = study.state.filesystem is not None or "filesystem" in study.factor
+    if carryover == "remount" and not makes:
+        yield "state.carryover", "'remount' needs a file system that Mileage mounts: give state.filesystem"
+    if carryover == "trim" and not makes and not study.target.startswith(("virtual:", "loop:", "block:")):
+        yield (
+            "state.carryover",
+            f'\'trim\' needs a device; {study.target} is a file on one: expected "none" or "purge"',
+        )
     if carryover in ("trim", "purge"):
         if any(stage.torture for stage in study.stage):
             yield (

@@ -1,0 +1,1 @@
+"""A study of tens of thousands of runs: planned, run, killed twice, resumed, finished, and asked."""
