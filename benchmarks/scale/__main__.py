@@ -7,6 +7,7 @@ fails when a run is missing or there twice.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -58,22 +59,26 @@ def mileage(*arguments: str) -> subprocess.Popen[str]:
 
 def watched(
     process: subprocess.Popen[str], enough: Callable[[], bool] | None = None
-) -> tuple[float, int, str]:
-    """Seconds until a process ends or is killed because there is `enough`, its largest memory in KiB, its output."""
-    started, peak = time.monotonic(), 0
+) -> tuple[tuple[float, float], int, str]:
+    """Seconds until a process ends or is killed because there is `enough`, those of processors, its largest memory
+    in KiB, and its output.
+    """
+    started, peak, cpu = time.monotonic(), 0, 0.0
     while process.poll() is None:
         try:
             status = Path(f"/proc/{process.pid}/status").read_text()
             peak = max(
                 [peak, *(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))]
             )
-        except OSError:
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+            cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, IndexError):
             pass
         if enough is not None and enough():
             process.kill()
-        time.sleep(0.1)
+        time.sleep(0.05)
     output = process.stdout.read() if process.stdout else ""
-    return time.monotonic() - started, peak, output
+    return (time.monotonic() - started, cpu), peak, output
 
 
 def say(text: str) -> None:
@@ -105,9 +110,9 @@ class Counter:
         return self() > runs
 
 
-def told(what: str, seconds: float, peak_kib: int, more: str = "") -> None:
+def told(what: str, seconds: tuple[float, float], peak_kib: int, more: str = "") -> None:
     """Print a line of the table."""
-    say(f"{what:<36}{seconds:>8.1f} s{peak_kib / 1024:>8.0f} MiB  {more}".rstrip())
+    say(f"{what:<36}{seconds[0]:>8.1f} s{seconds[1]:>8.1f} s{peak_kib / 1024:>8.0f} MiB  {more}".rstrip())
 
 
 def main() -> None:
@@ -116,7 +121,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mileage-scale-") as place:
         study, out = Path(place, "scale.toml"), Path(place, "study")
         study.write_text(STUDY.replace("BLOCKS", str(max(runs // CELLS, 2))))
-        say(f"{'':<36}{'time':>10}{'memory':>12}")
+        say(f"{'':<36}{'time':>10}{'processor':>10}{'memory':>12}")
         told("mileage plan", *watched(mileage("plan", str(study)))[:2])
         journal = out / "journal.jsonl"
 
