@@ -60,8 +60,9 @@ def mileage(*arguments: str) -> subprocess.Popen[str]:
 def watched(
     process: subprocess.Popen[str], enough: Callable[[], bool] | None = None
 ) -> tuple[tuple[float, float], int, str]:
-    """Seconds until a process ends or is killed because there is `enough`, those of processors, its largest memory
-    in KiB, and its output.
+    """Wait until a process ends, or kill it when there is `enough`.
+
+    Seconds until then and of processors, its largest memory in KiB, and its output.
     """
     started, peak, cpu = time.monotonic(), 0, 0.0
     while process.poll() is None:
