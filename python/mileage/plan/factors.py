@@ -20,7 +20,7 @@ from mileage.plan.writing import toml_value
 FactorKind = Literal["target", "profile", "state", "workload", "label"]
 
 KINDS: Final[tuple[FactorKind, ...]] = ("target", "profile", "state", "workload", "label")
-DEVICE_STATE: Final = ("filesystem", "mkfs", "mount", "scheduler", "write_cache")
+DEVICE_STATE: Final = ("filesystem", "mkfs", "mount", "scheduler", "write_cache", "fill", "aged")
 """Keys of [state] whose levels need a device each: those of a loop: target, which are as many as there are levels."""
 STATE_LEVELS: Final = ("cache", *DEVICE_STATE)
 """Keys of [state] whose levels may be measured side by side."""

@@ -97,7 +97,8 @@ def resolve(
 
 
 def _preconditioned(study: Study) -> Study:
-    for key, text in check_state(study.state, study.target):
+    # With factors, the state is checked at every level: without one of them it may make no sense.
+    for key, text in () if study.factor else check_state(study.state, study.target):
         raise Refused(f"{study.name}: state.{key}: {text}")
     return with_preconditioning(study)
 

@@ -11,6 +11,7 @@ import msgspec
 
 from mileage.plan import sizes
 from mileage.plan.caching import Caching
+from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.facts import TargetFacts
 from mileage.plan.planned import PlannedRun
 from mileage.plan.starting import file_system, settings_of_device
@@ -28,8 +29,10 @@ class PrivilegedStep(msgspec.Struct, frozen=True):
 
 def steps_of(study: Study, facts: TargetFacts, runs: tuple[PlannedRun, ...]) -> tuple[PrivilegedStep, ...]:
     """Every privileged step of a study, in the order in which they are first taken."""
-    found = [*_of_target(study, facts), *_of_runs(runs)]
-    return tuple(found)
+    found = []
+    for setting in settings_of(study):
+        found += _of_target(at_setting(study, setting), facts)
+    return tuple(dict.fromkeys([*found, *_of_runs(runs)]))
 
 
 def _of_target(study: Study, facts: TargetFacts) -> list[PrivilegedStep]:

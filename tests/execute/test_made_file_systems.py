@@ -1,0 +1,124 @@
+"""Studies on file systems that Mileage makes: factors of their options, a limit of memory, and what is left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mileage import lab
+from mileage.errors import Refused
+from mileage.plan.steps import steps_of
+from mileage.record import measured_cells
+from mileage.target.ledger import LEDGER_VARIABLE
+from mileage.target.memory import find_controller
+from mileage.target.mounts import read_mounts
+
+STUDY = """
+name = "made"
+target = "{target}"
+[state]
+{state}
+{factor}
+[[stage]]
+name = "fill"
+prepare = ["fill"]
+[[stage]]
+name = "read"
+measure = ["read"]
+[torture.fill]
+workload = "throughput.write"
+record = "1MiB"
+amount = "file"
+[measure.read]
+workload = "iops.random_read"
+record = "4KiB"
+stop = {{ operations = {operations} }}
+repeat = 2
+[compare]
+arms = "{arms}"
+"""
+
+
+@pytest.fixture(autouse=True)
+def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("file systems are made by root")
+    if any(shutil.which(f"mkfs.{kind}") is None for kind in ("ext4", "btrfs")):
+        pytest.skip("mkfs.ext4 or mkfs.btrfs is not installed")
+    monkeypatch.setenv(LEDGER_VARIABLE, str(tmp_path / "ledger"))
+    monkeypatch.chdir(tmp_path)
+
+
+def study(tmp_path: Path, *, state: str, factor: str, arms: str, target: str, operations: int = 100) -> str:
+    path = tmp_path / "made.toml"
+    path.write_text(
+        STUDY.format(target=target, state=state, factor=factor, arms=arms, operations=operations), "utf-8"
+    )
+    return str(path)
+
+
+def left(tmp_path: Path) -> list[str]:
+    mounts = [m.mount_point for m in read_mounts() if m.mount_point.startswith("/run/mileage/")]
+    return mounts + [path.name for path in tmp_path.glob(".mileage-*")]
+
+
+def test_every_level_has_a_file_system_of_its_own(tmp_path: Path) -> None:
+    name = study(
+        tmp_path,
+        target=f"loop:160MiB@{tmp_path}",
+        state='file = "4MiB"',
+        factor='[factor.filesystem]\nlevels = ["ext4", "btrfs"]\n[factor.write_cache]\nlevels = ["back", "through"]',
+        arms="filesystem",
+    )
+    planned = lab.plan(name)
+    texts = [step.text for step in steps_of(planned.study, planned.facts, planned.runs)]
+    assert sum(text.startswith("mkfs.") for text in texts) == 2
+    assert sum("write_cache" in text for text in texts) == 2
+    result = lab.run(name, out=tmp_path / "out")
+    cells = measured_cells(result.folder.content())
+    assert len(cells) == 4
+    kinds = {
+        snapshot["target.fs_type"]
+        for _, snapshot in result.folder.environments()
+        if "target.fs_type" in snapshot
+    }
+    assert kinds == {"ext4", "btrfs"}
+    assert not left(tmp_path)
+
+
+def test_a_limit_leaves_its_share_in_memory_and_the_cache_all_of_it(tmp_path: Path) -> None:
+    if find_controller() is None:
+        pytest.skip("there is no memory controller")
+    name = study(
+        tmp_path,
+        target=f"loop:384MiB@{tmp_path}",
+        state='filesystem = "ext4"\nfile = "4x limit"',
+        factor='[factor.cache]\nlevels = ["direct", "cold", "hot", "limited:64MiB"]',
+        arms="cache",
+        operations=2000,
+    )
+    result = lab.run(name, out=tmp_path / "out")
+    share = {}
+    for cell in measured_cells(result.folder.content()):
+        share[cell.cell.rpartition("cache ")[2]] = max(cell.memory_percent)
+    assert share["direct"] == 0
+    assert share["hot"] > 99
+    # A quarter of the file at most can be in memory, and less while that fills; never more.
+    assert share["limited:64MiB"] < 26
+    assert share["cold"] < 26
+    assert not left(tmp_path)
+
+
+def test_a_factor_of_file_systems_needs_devices_of_our_own(tmp_path: Path) -> None:
+    name = study(
+        tmp_path,
+        target=f"dir:{tmp_path}",
+        state='file = "4MiB"',
+        factor='[factor.filesystem]\nlevels = ["ext4", "btrfs"]',
+        arms="filesystem",
+    )
+    with pytest.raises(Refused, match="needs a device for each level"):
+        lab.plan(name)
