@@ -65,7 +65,7 @@ def compare_levels(
     study = plan.study
     factor = study.compare.arms
     stage = study.measuring_stages[-1]
-    level = _places(plan)
+    level = places(plan)
     arms: dict[str, list[Sample]] = {baseline: [], candidate: []}
     for sample in samples:
         at, cell_label = level[sample.cell]
@@ -90,7 +90,7 @@ def standings_of(plan: Plan, samples: Iterable[Sample]) -> tuple[CellStandings, 
         return ()
     levels = [name for name in named_levels(study, factor) if name != again(study.baseline)]
     stage = study.measuring_stages[-1]
-    level = _places(plan)
+    level = places(plan)
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
     for sample in samples:
         at, cell = level[sample.cell]
@@ -104,7 +104,7 @@ def standings_of(plan: Plan, samples: Iterable[Sample]) -> tuple[CellStandings, 
     return tuple(standings(cell, metric, arms) for (cell, metric), arms in measured)
 
 
-def _places(plan: Plan) -> dict[str, tuple[str, str]]:
+def places(plan: Plan) -> dict[str, tuple[str, str]]:
     """Of each cell's label: its level of the compared factor, and its label without that level."""
     places = {}
     for cell in plan.cells:

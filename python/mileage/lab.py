@@ -345,8 +345,10 @@ class StudyResult:
 
     def write_report(self) -> None:
         """Write the tables, the figures and the page into the study folder."""
+        from mileage.inside import inside
         from mileage.report import render_html, write_figures
         from mileage.report.measured_page import write_measured
+        from mileage.report.tables import rows_csv
         from mileage.report.tables import write_tables as write_csv
         from mileage.view import measured_page
 
@@ -359,6 +361,9 @@ class StudyResult:
         write_figures(view, self.folder.figures)
         self.folder.tables.mkdir(exist_ok=True)
         write_csv(view.comparison, self.folder.tables, view.standings)
+        within = inside(self.plan, self.folder.content().runs())
+        if within:
+            (self.folder.tables / "within.csv").write_text(rows_csv(within), encoding="utf-8")
         self.folder.report.write_text(render_html(view), encoding="utf-8")
 
 

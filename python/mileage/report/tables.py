@@ -7,6 +7,8 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from mileage.judge import Comparison
 from mileage.judge.rules import bar_clears_zero, bars_apart
 from mileage.judge.standings import CellStandings
@@ -55,6 +57,15 @@ def summaries_csv(comparison: Comparison) -> str:
                 value = getattr(found, name)
                 told += (value or (None, None)) if name in pairs else (value,)
             writer.writerow((cell.cell, cell.measure, cell.metric, arm, *told, "; ".join(found.notes)))
+    return text.getvalue()
+
+
+def rows_csv(rows: Sequence[msgspec.Struct]) -> str:
+    """CSV text of structs of one type: a header of their fields, a line for each; empty: not known."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows[0].__struct_fields__)
+    writer.writerows(msgspec.structs.astuple(row) for row in rows)
     return text.getvalue()
 
 

@@ -1,0 +1,77 @@
+"""What the runs of each arm say beside one value per run: all work over all time, and how well each knows its own mean.
+
+Where the journal meets `judge.summary.total_work_rate` and `judge.within`. Refuses nothing: runs too short for twenty
+intervals have no effective number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from mileage.comparing import compares_levels, places
+from mileage.judge.summary import total_work_rate
+from mileage.judge.within import BATCHES_MIN, within_run
+from mileage.plan import Plan
+from mileage.record.tables import each_test
+
+
+class Inside(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of one cell in one arm. Bytes and operations are all that were moved; per second of elapsed time.
+
+    `intervals` and `intervals_effective` are medians over the runs: how many intervals a run has, and how many
+    independent ones they are worth. `half_width_percent` is the median half width of the 95 % interval of a run's own mean, from
+    batch means, in percent of it. None: not known.
+    """
+
+    cell: str
+    arm: str
+    bytes_per_s: float
+    operations_per_s: float
+    intervals: float
+    intervals_effective: float | None
+    half_width_percent: float | None
+
+
+def inside(plan: Plan, runs: Iterable[dict[str, Any]]) -> list[Inside]:
+    """One entry per cell and arm of what the plan compares, in the order of the plan; the sham arm is left out."""
+    levels = compares_levels(plan)
+    label_of = places(plan) if levels else {}
+    stage = plan.study.measuring_stages[-1]
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for entry in runs:
+        if entry["role"] != "measure" or entry["arm"] != "torture" or (levels and entry["stage"] != stage):
+            continue
+        for one in each_test(entry):
+            level, cell = label_of.get(one["cell"], ("", str(one["cell"])))
+            arm = f"{plan.study.compare.arms} {level}" if levels else str(entry["stage"])
+            found.setdefault((cell, arm), []).append(one["record"])
+    return [_of(cell, arm, records) for (cell, arm), records in found.items()]
+
+
+def _of(cell: str, arm: str, records: list[dict[str, Any]]) -> Inside:
+    times_s = [record["elapsed_ns"] / 1e9 for record in records]
+    kinds = ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
+    counts = [sum(record.get(kind, 0) for kind in kinds) for record in records]
+    moved = [record["bytes_read"] + record["bytes_written"] for record in records]
+    series = [_rates(record) for record in records]
+    told = [within_run(rates) for rates in series if len(rates) >= BATCHES_MIN]
+    widths = [run.half_width / run.mean * 100 for run in told if run.half_width is not None and run.mean > 0]
+    lasting = sum(times_s) > 0
+    return Inside(
+        cell=cell,
+        arm=arm,
+        bytes_per_s=total_work_rate(moved, times_s) if lasting else 0.0,
+        operations_per_s=total_work_rate(counts, times_s) if lasting else 0.0,
+        intervals=median(len(rates) for rates in series),
+        intervals_effective=median(run.n_eff for run in told) if told else None,
+        half_width_percent=median(widths) if widths else None,
+    )
+
+
+def _rates(record: dict[str, Any]) -> list[float]:
+    """Operations per interval; the last one, which the end of the run cuts short, is left out."""
+    return [float(count) for count in record["series"]["ops"][:-1]]
