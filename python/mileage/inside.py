@@ -23,8 +23,8 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
     """The runs of one cell in one arm. Bytes and operations are all that were moved; per second of elapsed time.
 
     `intervals` and `intervals_effective` are medians over the runs: how many intervals a run has, and how many
-    independent ones they are worth. `half_width_percent` is the median half width of the 95 % interval of a run's own mean, from
-    batch means, in percent of it. None: not known.
+    independent ones they are worth. `half_width_percent` is the median half width of the 95 % interval of a run's own
+    mean, from batch means, in percent of it. None: not known.
     """
 
     cell: str
