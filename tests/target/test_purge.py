@@ -17,7 +17,7 @@ import pytest
 from mileage.errors import MileageError, Refused
 from mileage.target import open_target
 from mileage.target.ledger import LEDGER_VARIABLE, Ledger, repair
-from mileage.target.purge import purge_device, reads_zeros
+from mileage.target.purge import _nvme_format, formats_all, namespaces_beside, purge_device, reads_zeros
 
 HASH = "5ec0de00" * 8
 STAND_IN = """#!{python}
@@ -57,6 +57,8 @@ elif "--security-disable" in arguments:
         state["enabled"], state["password"] = False, None
     else:
         failed = 5
+elif arguments[:1] == ["id-ctrl"]:
+    print(state["answer"])
 elif arguments[:1] == ["format"]:
     wipe()
 state_file.write_text(json.dumps(state))
@@ -69,7 +71,16 @@ class Drive:
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "drive.json"
-        self.set(enabled=False, locked=False, frozen=False, password=None, fails=False, dies=False, calls=[])
+        self.set(
+            enabled=False,
+            locked=False,
+            frozen=False,
+            password=None,
+            fails=False,
+            dies=False,
+            calls=[],
+            answer="{}",
+        )
         for name in ("hdparm", "nvme"):
             program = folder / "bin" / name
             program.parent.mkdir(exist_ok=True)
@@ -192,3 +203,38 @@ def test_what_is_in_use_is_not_erased(loop_device: Path, drive: Drive) -> None:
         os.close(held)
     assert not reads_zeros(loop_device)
     assert drive.get()["calls"] == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "all_of_them"),
+    [
+        ('{"fna": 0}', False),
+        ('{"fna": 4}', False),
+        ('{"fna": 1}', True),
+        ('{"fna": 2}', True),
+        ("no JSON", True),
+        ("{}", True),
+    ],
+)
+def test_a_format_that_reaches_other_namespaces_is_known(
+    drive: Drive, answer: str, all_of_them: bool
+) -> None:
+    drive.set(answer=answer)
+    assert formats_all("x", "/dev/nvme0") is all_of_them
+
+
+def test_the_other_namespaces_of_a_controller_are_found(tmp_path: Path) -> None:
+    for name in ("nvme0n1", "nvme0n2", "nvme0c0n1", "nvme10n1", "nvme1n1", "sda"):
+        (tmp_path / "sys/block" / name).mkdir(parents=True)
+    assert namespaces_beside("nvme0n1", root=tmp_path) == ["nvme0n2"]
+    assert namespaces_beside("nvme1n1", root=tmp_path) == []
+    assert namespaces_beside("sda", root=tmp_path) == []
+
+
+def test_a_namespace_whose_format_reaches_another_is_not_formatted(tmp_path: Path, drive: Drive) -> None:
+    for name in ("nvme0n1", "nvme0n2"):
+        (tmp_path / "sys/block" / name).mkdir(parents=True)
+    drive.set(answer='{"fna": 1}')
+    with pytest.raises(Refused, match="formats all of its namespaces at once, and nvme0n2 would be erased"):
+        _nvme_format("x", Path("/dev/nvme0n1"), Ledger(), tmp_path)
+    assert [call[1] for call in drive.get()["calls"]] == ["id-ctrl"]  # type: ignore[attr-defined]

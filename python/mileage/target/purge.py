@@ -3,11 +3,13 @@
 What it models: discarding all of it, formatting an NVMe namespace with erasing, the ATA security erase. The guards have
 passed; before each method that a program carries out, nothing may have the device open.
 What it refuses: a method that the device has not, by name; an ATA drive that its firmware has frozen, that has a
-password already, or whose erase would not reach the whole of what the path names (a partition).
+password already, or whose erase would not reach the whole of what the path names (a partition); an NVMe format that
+reaches other namespaces too.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -24,6 +26,10 @@ from mileage.target.raw import discard
 from mileage.target.steps import LockedDrive
 
 _NVME: Final = re.compile(r"nvme\d+n\d+")
+_CONTROLLER: Final = re.compile(r"(nvme\d+)n\d+")
+_FORMATS_ALL: Final = 0b11
+"""Bits of a controller's FNA field: a format, or the erase that comes with it, reaches every namespace (NVMe base
+specification, Identify Controller)."""
 _ERASE_S: Final = 24 * 3600.0
 """A large disk may take most of a day to write itself over."""
 _MINUTES: Final = re.compile(r"(\d+)min for SECURITY ERASE UNIT")
@@ -56,11 +62,42 @@ def _discard(what: str, path: Path, _ledger: Ledger, root: Path) -> str:
     return discard(what, path)
 
 
-def _nvme_format(what: str, path: Path, _ledger: Ledger, _root: Path) -> str:
-    if not _NVME.fullmatch(path.resolve().name):
+def _nvme_format(what: str, path: Path, _ledger: Ledger, root: Path) -> str:
+    name = path.resolve().name
+    if not _NVME.fullmatch(name):
         raise Refused(f'{what}: {path} is no NVMe namespace; expected purge = "discard" or "ata-erase"')
+    others = namespaces_beside(name, root=root)
+    controller = _controller_of(name)
+    if others and formats_all(what, f"/dev/{controller}"):
+        raise Refused(
+            f"{what}: {controller} formats all of its namespaces at once, and {', '.join(others)} would be erased "
+            'with it; use purge = "discard"'
+        )
     call(what, "nvme", "format", str(path), "--ses=1", "--force", timeout_s=_ERASE_S)
     return f"formatted the NVMe namespace {path}, user data erased"
+
+
+def namespaces_beside(name: str, *, root: Path = ROOT) -> list[str]:
+    """The other namespaces of the controller of this one, by their kernel names."""
+    controller = _controller_of(name)
+    every = (entry.name for entry in (root / "sys/block").glob("nvme*"))
+    return sorted(
+        other for other in every if other != name and controller and _controller_of(other) == controller
+    )
+
+
+def _controller_of(name: str) -> str | None:
+    found = _CONTROLLER.fullmatch(name)
+    return found[1] if found else None
+
+
+def formats_all(what: str, controller: str) -> bool:
+    """Whether a format of one namespace reaches all; True where the controller does not say."""
+    try:
+        told = json.loads(call(what, "nvme", "id-ctrl", controller, "--output-format=json"))
+        return bool(int(told["fna"]) & _FORMATS_ALL)
+    except (RunFailed, ValueError, KeyError, TypeError):
+        return True
 
 
 def _ata_erase(what: str, path: Path, ledger: Ledger, _root: Path) -> str:
