@@ -47,7 +47,8 @@ def lamps_of(
     failed = len(content.of_kind("failed"))
     needed = len(plan.runs) - left_out(content)
     missing = needed - len(runs)
-    repeated = plan.study.cycles >= 3
+    blocks = comparison.units_baseline if comparison.unit == "block" else 0
+    repeated = plan.study.cycles >= 3 or blocks >= 5
     lamps = [
         TrustLamp("design", "ok" if repeated else "warn", comparison.design),
         TrustLamp(
@@ -60,7 +61,8 @@ def lamps_of(
     lamps += [_length_lamp(runs), *_percentile_lamps(runs), *_repetition_lamps(content)]
     tortured = any(stage.torture for stage in plan.study.stage)
     if tortured:
-        told = "same time without torture, subtracted" if plan.study.sham else "none"
+        removed = "subtracted" if comparison.sham_removed else "not part of this comparison"
+        told = f"same time without torture, {removed}" if plan.study.sham else "none"
         lamps.append(TrustLamp("sham arm", "ok" if plan.study.sham else "warn", told))
     lamps += _audit_lamps(plan, runs)
     watched = [(str(entry["cell"]), entry["watch"]) for entry in runs if entry.get("watch")]

@@ -121,13 +121,14 @@ def _tortures(runs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
 
 
 def _traces(runs: Sequence[dict[str, Any]]) -> list[TortureTrace]:
-    """Rate and write amplification per interval over the bytes written, one trace per cycle."""
-    traces: dict[int, TortureTrace] = {}
+    """Rate and write amplification per interval over the bytes written, one trace per cycle and target."""
+    traces: dict[tuple[int, str], TortureTrace] = {}
     for entry in runs:
         if entry["role"] != "torture":
             continue
         cycle = int(entry["cycle"])
-        trace = traces.setdefault(cycle, TortureTrace(cycle, [], [], []))
+        levels = ", ".join(f"{name} {level}" for name, level in entry.get("levels", {}).items())
+        trace = traces.setdefault((cycle, levels), TortureTrace(cycle, [], [], []))
         _extend(trace, entry["record"]["series"])
     return [
         trace

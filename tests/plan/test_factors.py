@@ -137,6 +137,25 @@ def test_a_profile_factor_changes_one_figure_of_the_drive(planned: Callable[...,
     ]
 
 
+def test_records_as_levels_are_compared_with_each_other(planned: Callable[..., Plan]) -> None:
+    plan = planned(
+        ("[factor.depth]\nlevels = [1, 32]", '[factor.record]\nlevels = ["4KiB", "8KiB"]'),
+        ('record = "4KiB"\n', ""),
+    )
+    assert {cell.stem for cell in plan.cells} == {"iops.random_read", "iops.random_write"}
+    labels = {cell.label for cell in plan.cells if cell.stem == "iops.random_read"}
+    assert labels == {
+        f"iops.random_read, drive {drive}, record {record}"
+        for drive in ("plain", "other")
+        for record in ("4KiB", "8KiB")
+    }
+
+
+def test_what_is_excluded_of_the_baseline_is_excluded_of_its_twin(planned: Callable[..., Plan]) -> None:
+    plan = planned(("seed = 7", 'seed = 7\naa = true\nexclude = [{ drive = "plain", depth = 32 }]'))
+    assert [s.levels["drive"] for s in plan.settings if s.levels["depth"] == "32"] == ["other"]
+
+
 def test_the_resolved_study_resolves_to_the_same_plan(planned: Callable[..., Plan]) -> None:
     plan = planned(("seed = 7", 'seed = 7\naa = true\nexclude = [{ drive = "other", depth = 32 }]'))
     again = resolve(parse_study(to_toml(plan.study), "again.toml"), plan.facts, others=plan.others)
@@ -181,6 +200,12 @@ def test_the_resolved_study_resolves_to_the_same_plan(planned: Callable[..., Pla
             'arms = "drive"',
             'arms = "drive"\nbaseline = "x"',
             "compare.baseline: there is no level of factor.drive 'x'",
+        ),
+        ("[factor.depth]", '[factor.stage]\nkind = "workload"\nkey = "depth"', "factor.stage: compare.arms"),
+        (
+            "[factor.depth]\nlevels = [1, 32]",
+            '[factor.k]\nkind = "label"\nlevels = ["a, b", "c"]',
+            "factor.k.levels: a level of a label has no",
         ),
         ('arms = "drive"', 'arms = "stage"', None),
         (

@@ -63,6 +63,10 @@ def factor_problems(study: Study) -> Iterator[Problem]:
 def _kind(study: Study, path: str, name: str, factor: Factor) -> Iterator[Problem]:
     known = ", ".join(f'"{kind}"' for kind in KINDS)
     kind, key = kind_of(name, factor), key_of(name, factor)
+    if name == "stage":
+        yield path, 'compare.arms = "stage" compares the stages; give the factor another name'
+    if kind == "label" and any("," in level or "=" in level for level in factor.named):
+        yield f"{path}.levels", 'a level of a label has no "," and no "=", since --label NAME=LEVEL names it'
     if factor.kind is not None and kind is None:
         yield f"{path}.kind", f"found {factor.kind!r}, expected one of {known}"
     if kind is None:

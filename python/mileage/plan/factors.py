@@ -113,14 +113,14 @@ def named_levels(study: Study, name: str) -> dict[str, FactorLevel]:
 
 
 def excluded(study: Study, levels: Levels) -> bool:
-    """Whether a combination is left out."""
-    return any(
-        all(
-            levels[name] == (str(level).lower() if isinstance(level, bool) else str(level))
-            for name, level in out.items()
-        )
-        for out in study.exclude
-    )
+    """Whether a combination is left out; the A/A level is, where the baseline is."""
+
+    def matches(name: str, level: FactorLevel) -> bool:
+        text = str(level).lower() if isinstance(level, bool) else str(level)
+        twin = again(text) if study.aa and study.compare.arms == name else text
+        return levels[name] in (text, twin)
+
+    return any(all(matches(name, level) for name, level in out.items()) for out in study.exclude)
 
 
 def settings_of(study: Study) -> tuple[Setting, ...]:

@@ -15,6 +15,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.area import Own, common_multiple, uses_file, work_area_bytes
+from mileage.plan.area import words as in_words
 from mileage.plan.cells import cells_of, torture_of
 from mileage.plan.checking import blocks_of, check_study, listed
 from mileage.plan.estimate import bytes_written
@@ -134,8 +135,16 @@ class _Part:
             if settings == 1:
                 yield msgspec.structs.replace(cell, stem=cell.unit)
                 continue
-            label, unit = f"{cell.label}, {words}", f"{cell.unit}, {words}"
-            yield msgspec.structs.replace(cell, label=label, unit=unit, setting=number, stem=cell.unit)
+            base, stem = self._without_record(cell.label), self._without_record(cell.unit)
+            label, unit = f"{base}, {words}", f"{stem}, {words}"
+            yield msgspec.structs.replace(cell, label=label, unit=unit, setting=number, stem=stem)
+
+    def _without_record(self, label: str) -> str:
+        """A label without the record, where that is a factor's level and stands among the levels."""
+        record = self.setting.workload.get("record")
+        if not isinstance(record, str | int):
+            return label
+        return label.replace(f" {in_words(sizes.size_bytes(record))}", "", 1)
 
     def tortures(self, work_bytes: int) -> Tortures:
         return {
