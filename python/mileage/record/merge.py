@@ -18,7 +18,7 @@ from mileage.errors import Refused
 from mileage.record.folder import StudyFolder
 from mileage.record.journal import Journal, JournalContent
 
-_ONCE = ("look", "session", "dnf", "environment", "accepted", "failed", "stage")
+_ONCE = ("look", "calibrated", "session", "dnf", "environment", "accepted", "failed", "stage")
 
 
 class _Design(msgspec.Struct):
