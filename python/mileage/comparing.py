@@ -71,7 +71,8 @@ def compare_levels(
         at, cell_label = level[sample.cell]
         if at in arms and sample.stage == stage and sample.arm == "torture":
             arms[at].append(msgspec.structs.replace(sample, cell=cell_label))
-    paired = study.order == "random" and kind_of(factor, study.factor[factor]) != "label"
+    label = kind_of(factor, study.factor[factor]) == "label"
+    paired = study.order == "random" and not label
     return compare_arms(
         arms[baseline],
         arms[candidate],
@@ -79,6 +80,7 @@ def compare_levels(
         paired=paired,
         labels=(f"{factor} {baseline}", f"{factor} {candidate}"),
         vetoes=tuple(vetoes),
+        one_session=label,
     )
 
 

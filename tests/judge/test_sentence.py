@@ -232,3 +232,15 @@ def test_stages_without_torture_between_them_are_named_as_they_are(stages: Make)
     assert "than in stage before" in verdict_sentence(rested)
     assert verdict_sentence(worn).endswith("Three cycles, no sham arm.")
     assert verdict_sentence(rested).endswith("Three cycles.")
+
+
+def test_arms_of_one_session_each_are_descriptive(arm: Callable[..., list[Sample]]) -> None:
+    old, new = arm([100.0, 101.0, 99.0]), arm([200.0, 201.0, 199.0])
+    judged = compare_arms(
+        old, new, relevance={}, paired=False, labels=("kernel old", "kernel new"), one_session=True
+    )
+    assert judged.descriptive
+    assert judged.design == "3 and 3 independent runs, one session each: descriptive"
+    assert verdict_sentence(judged).endswith(
+        "Three against three independent runs; descriptive: one session each."
+    )

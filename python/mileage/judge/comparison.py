@@ -158,12 +158,15 @@ def compare_arms(
     labels: tuple[str, str],
     alpha: float = 0.05,
     vetoes: Sequence[str] = (),
+    one_session: bool = False,
 ) -> Comparison:
     """Judge arm `b` (candidate) against arm `a` (baseline), each the samples of one stage and one arm.
 
     `paired`: runs with the same cycle and block were made together; t on the blocks' log ratios. Otherwise
     Welch on logs: of the runs, or of the cycles' means where both arms have two or more cycles, since runs
-    within a cycle are not independent. `labels` names the two. `relevance` as in `compare_stages`.
+    within a cycle are not independent. `labels` names the two. `one_session`:
+    each arm was measured in one session of its own (a boot, a machine), so that whatever else differed between the two
+    cannot be told from the arm, and the comparison is descriptive. `relevance` as in `compare_stages`.
     ValueError: an arm that mixes stages or arms, a row twice, equal or empty labels, alpha outside (0, 0.5).
     """
     _check_question(*labels, alpha)
@@ -181,6 +184,8 @@ def compare_arms(
         evidence.append(of_pairs(low, high) if paired else of_independent(low, high, unit))
     counts = _most_units(evidence)
     design = f"{counts[0]} paired blocks" if paired else f"{counts[0]} and {counts[1]} independent {unit}s"
+    if one_session:
+        design = f"{design}, one session each: descriptive"
     return judged(
         evidence,
         relevance,
@@ -188,7 +193,7 @@ def compare_arms(
         baseline=labels[0],
         candidate=labels[1],
         design=design,
-        descriptive=False,
+        descriptive=one_session,
         unit=unit,
         sham_removed=False,
         alpha=alpha,

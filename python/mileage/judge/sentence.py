@@ -170,9 +170,9 @@ def _design(comparison: Comparison) -> str:
         low, high = comparison.units_baseline, comparison.units_candidate
         if comparison.unit == "block":
             return f"{_capital(_number(high))} paired {_plural(comparison.unit, high)}."
-        return (
-            f"{_capital(_number(high))} against {_number(low)} independent {_plural(comparison.unit, low)}."
-        )
+        once = "; descriptive: one session each" if comparison.descriptive else ""
+        runs = f"{_capital(_number(high))} against {_number(low)} independent {_plural(comparison.unit, low)}"
+        return f"{runs}{once}."
     sham = "sham removed" if comparison.sham_removed else "no sham arm" if comparison.tortured else ""
     if not comparison.descriptive:
         cycles = comparison.units_candidate
