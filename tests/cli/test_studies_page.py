@@ -15,6 +15,7 @@ EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"),
 HEAD = 'name = "page"\ntarget = "TARGET"\n'
 MEASURED = '[[stage]]\nname = "measured"\nmeasure = ["NAME"]\n'
 PREPARED = '[[stage]]\nname = "prepare"\nprepare = ["fill"]\n'
+READS = '[measure.reads]\nworkload = "iops.random_read"\nrecord = "4KiB"\nstop = { operations = 1000 }\n'
 FILL = '[torture.fill]\nworkload = "throughput.write"\nrecord = "1MiB"\namount = "1x"\n'
 
 
@@ -23,10 +24,16 @@ def test_an_example_is_planned(example: str, tmp_path: Path) -> None:
     names = re.findall(r"^\[measure\.(\w+)\]", example, re.M)
     stages = "".join(MEASURED.replace("NAME", name) for name in names)
     target = f"dir:{tmp_path}" if "command" in example else "virtual:plain-64gib"
+    for place in re.findall(r"dir:(/mnt/\w+)", example):
+        own = tmp_path / Path(place).name
+        own.mkdir()
+        example = example.replace(place, str(own))
+    if not names:
+        stages, example = MEASURED.replace("NAME", "reads"), example + READS
     path = tmp_path / "page.toml"
     path.write_text(HEAD.replace("TARGET", target) + PREPARED + stages + example + FILL)
     assert lab.plan(str(path)).runs
 
 
 def test_the_page_has_examples() -> None:
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 5
