@@ -78,7 +78,8 @@ impl Drive {
         observer: &mut O,
         poll: &mut impl FnMut(u64, u64) -> bool,
     ) -> Result<RunRecord, Error> {
-        either!(self, device => run(device, workload, observer, poll))
+        // One loop for both: a second one costs this a tenth of its speed, since less of it is inlined.
+        run(self, workload, observer, poll)
     }
 
     /// How the drive stands in its life, in a word.
@@ -126,6 +127,12 @@ impl Drive {
     }
 }
 
+/// Out of the way of drives without faults.
+#[inline(never)]
+fn submit_to_faulty(faulty: &mut Faulty<FlashDrive>, request: &Request) -> Completion {
+    faulty.submit_one(request)
+}
+
 impl BlockDevice for Drive {
     fn capacity_bytes(&self) -> u64 {
         either!(self, device => device.capacity_bytes())
@@ -147,10 +154,17 @@ impl BlockDevice for Drive {
         either!(self, device => device.advance_to(now_ns));
     }
 
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
     fn submit_one(&mut self, request: &Request) -> Completion {
-        either!(self, device => device.submit_one(request))
+        match self {
+            Self::Flash(flash) => flash.submit_one(request),
+            Self::Faulty(faulty) => submit_to_faulty(faulty, request),
+        }
     }
 
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
     fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
         either!(self, device => device.prefetch(later, soon));
     }
