@@ -60,7 +60,12 @@ def _order(plan: Plan) -> str:
             "WARNING: one arm is measured after the other, so that any drift looks like a difference; "
             'order = "random" keeps it out'
         )
-    return f"randomised within blocks from seed {plan.study.seed}; compared arms are paired by block"
+    told = f"randomised within blocks from seed {plan.study.seed}"
+    if plan.study.compare.arms not in plan.study.factor:
+        return told
+    if _is_label(plan):
+        return f"{told}; what is compared is measured in sessions of its own, so it is not paired"
+    return f"{told}; compared arms are paired by block"
 
 
 def _detectable(plan: Plan) -> str | None:
