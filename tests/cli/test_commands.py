@@ -72,7 +72,12 @@ def test_a_study_is_compared_and_the_exit_status_tells(tmp_path: Path) -> None:
     assert "    1-3  " in ranks.stdout
     assert all(len(line) <= 80 for line in ranks.stdout.splitlines())
     assert run_mileage("compare", "--history", *folders).stdout.startswith("No change over 6 studies")
-    for wrong in (folders[:1], [*folders[:2], folders[0]], ["--history", *folders[:5]]):
+    for wrong in (
+        [],
+        [folders[0], "--stage", "after"],
+        [*folders[:2], folders[0]],
+        ["--history", *folders[:5]],
+    ):
         assert run_mileage("compare", *wrong).returncode == 2
 
 
