@@ -9,13 +9,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import re
 import shutil
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -120,6 +122,27 @@ def compare(row: Row, rounds: int) -> str:
     )
 
 
+@contextmanager
+def held_to(device: str, mib_per_s: int) -> Iterator[None]:
+    """Let this process and its children use the device no faster, so that the device decides; 0: as it is."""
+    if not mib_per_s:
+        yield
+        return
+    top = Path("/sys/fs/cgroup/blkio")
+    group = top / f"mileage-devices-{os.getpid()}"
+    number = Path(device).stat().st_rdev
+    group.mkdir()
+    try:
+        for way in ("read", "write"):
+            limit = f"{os.major(number)}:{os.minor(number)} {mib_per_s * MIB}"
+            (group / f"blkio.throttle.{way}_bps_device").write_text(limit)
+        (group / "cgroup.procs").write_text(str(os.getpid()))
+        yield
+    finally:
+        (top / "cgroup.procs").write_text(str(os.getpid()))
+        group.rmdir()
+
+
 def main() -> None:
     """Make the loop device, compare, remove it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.devices", description=__doc__.splitlines()[0])
@@ -127,6 +150,9 @@ def main() -> None:
     parser.add_argument("--gib", type=int, default=12, help="its size; hdparm needs more than 3 s of reading")
     parser.add_argument("--mib", type=int, default=1024, help="what dd moves")
     parser.add_argument("--rounds", type=int, default=7, choices=sorted(T_975))
+    parser.add_argument(
+        "--limit", type=int, default=0, metavar="MIB", help="hold the device to so many MiB/s"
+    )
     parser.add_argument("--only", default="", help="rows whose name contains this")
     given = parser.parse_args()
     missing = [name for name in ("hdparm", "dd", "losetup", "blockdev") if shutil.which(name) is None]
@@ -140,9 +166,10 @@ def main() -> None:
             say(
                 f"{'MiB/s':<22}{'other':>10}{'Mileage':>10}{'ratio':>9}   95 % interval   {given.rounds} paired rounds"
             )
-            for row in rows_on(device, given.mib):
-                if given.only in row[0]:
-                    say(compare(row, given.rounds))
+            with held_to(device, given.limit):
+                for row in rows_on(device, given.mib):
+                    if given.only in row[0]:
+                        say(compare(row, given.rounds))
         finally:
             done("losetup", "--detach", device)
 
