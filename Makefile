@@ -24,9 +24,11 @@ TEST_PACKAGES := strace:strace chromium:chromium e2fsprogs:mkfs.ext4 btrfs-progs
 # The same for `make bench-peers`; PEERS holds its options, such as PEERS="--only cached --rounds 9".
 PEER_PACKAGES := fio:fio e2fsprogs:mkfs.ext4
 PEERS ?=
+# Options of `make bench-devices`, such as DEVICES="--rounds 10 --folder /mnt/scratch".
+DEVICES ?=
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-scale packages \
+.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -81,6 +83,9 @@ bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other l
 	cargo build --quiet --locked --release -p mileage-engine --examples
 	@mkdir -p "$(CARGO_OUT)"
 	@$(PYTHON) -m benchmarks.peers --engine "$(CARGO_OUT)/release/examples" --folder "$(CARGO_OUT)" $(PEERS)
+
+bench-devices: need-python ## hdparm and dd beside Mileage on one loop device held to 200 MiB/s, in turn; needs root, 4 minutes
+	@$(BIN)/python -m benchmarks.devices --gib 3 --mib 512 --limit 200 $(DEVICES)
 
 mutants: need-rust ## plant the kept bugs in the virtual drives, one by one, and see each caught (some minutes of CPU time)
 	$(PYTHON) crates/mileage-drive/mutants/run.py
