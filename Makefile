@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 # Debian packages that only tests need, and the program of each that is looked for.
-TEST_PACKAGES := strace:strace chromium:chromium e2fsprogs:mkfs.ext4 btrfs-progs:mkfs.btrfs
+TEST_PACKAGES := strace:strace chromium:chromium e2fsprogs:mkfs.ext4 btrfs-progs:mkfs.btrfs xfsprogs:mkfs.xfs
 # The same for `make bench-peers`; PEERS holds its options, such as PEERS="--only cached --rounds 9".
 PEER_PACKAGES := fio:fio e2fsprogs:mkfs.ext4
 PEERS ?=

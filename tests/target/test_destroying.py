@@ -324,6 +324,19 @@ WAYS: dict[Way, str] = {
 }
 
 
+def test_a_loop_file_needs_a_folder_that_is_there(bench: Bench) -> None:
+    with pytest.raises(Refused, match="does not exist"):
+        open_target(f"loop:24MiB@{bench.folder}/none", plan_hash=HASH)
+
+
+def test_one_plan_at_a_time_uses_a_loop_file(bench: Bench) -> None:
+    with open_target(f"loop:24MiB@{bench.folder}", plan_hash=HASH) as target:
+        target.prepare(MIB)
+        with pytest.raises(Refused, match="in use"):
+            open_target(f"loop:24MiB@{bench.folder}", plan_hash=HASH)
+    assert not list(bench.folder.glob(".mileage-*"))
+
+
 def digest(bench: Bench) -> dict[str, str]:
     """What stands in every image and plain file."""
     found = {}

@@ -156,6 +156,18 @@ def test_a_loop_device_that_was_never_attached_needs_no_undoing(tmp_path: Path) 
     assert AttachedLoop(str(tmp_path / "none.img")).undo() is None
 
 
+def test_a_damaged_ledger_is_told_and_left(folder: Path, tmp_path: Path) -> None:
+    path, _ = setting(tmp_path)
+    killed(folder, path)
+    ledger = next(folder.iterdir())
+    for text in ("not json\n", '{"step": 1, "is": {"type": "elsewhere"}}\n'):
+        ledger.write_text(text)
+        (told,) = repair(folder)
+        assert told.failed
+        assert "is damaged" in told.text
+        assert ledger.exists()
+
+
 def test_no_ledger_no_step(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Refused, match="MILEAGE_LEDGER"):

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from mileage.errors import Refused, RunFailed
+from mileage.target.directory import refuse_unwritable_directory
 from mileage.target.filesystem import look_at
 from mileage.target.guard import ROOT, block_device_refusal
 from mileage.target.ledger import Ledger
@@ -141,6 +142,7 @@ class LoopDevice(Device):
         self._spec = spec
         self._root = root
         self._size_bytes = wanted.size_bytes
+        refuse_unwritable_directory(str(spec), Path(wanted.folder))
         folder = Path(wanted.folder).resolve()
         self._file_path = folder / f".mileage-{plan_hash[:8]}.img"
         self._plan_hash = plan_hash

@@ -191,7 +191,13 @@ def _ledgers(folder: Path) -> list[Path]:
 
 
 def _repair_one(path: Path, descriptor: int) -> Iterator[Undoing]:
-    head, steps = _read(descriptor)
+    try:
+        head, steps = _read(descriptor)
+    except ValueError as error:
+        yield Undoing(
+            f"{path} is damaged ({error}); look at what it says, undo that by hand, remove it", failed=True
+        )
+        return
     same_boot = head.get("boot") == _boot()
     for number in reversed(tuple(steps)):
         step = steps[number]
