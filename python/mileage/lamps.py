@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
+
 from mileage.execute import unfinished_lines
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit, RunFacts, audit
@@ -194,12 +196,15 @@ def _audit_lamps(plan: Plan, runs: Sequence[dict[str, Any]]) -> list[TrustLamp]:
 def audits(plan: Plan, runs: Sequence[dict[str, Any]]) -> tuple[Audit, ...]:
     """The audits of a study's measured runs, from their journal entries."""
     workloads = {run.index: run.workload for run in plan.runs}
+    caches = {cell.label: plan.settings[cell.setting].state.cache for cell in plan.cells}
     facts = [
-        _facts(entry, workload)
+        msgspec.structs.replace(
+            _facts(entry, workload), bypasses=caches.get(entry["cell"], plan.study.state.cache) == "direct"
+        )
         for entry in runs
         if entry["role"] == "measure" and (workload := workloads[int(entry["run"])]) is not None
     ]
-    return audit(facts, direct=plan.study.state.cache == "direct" and plan.facts.direct_supported)
+    return audit(facts, direct=plan.facts.direct_supported)
 
 
 def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from mileage.record import StudyFolder
+from mileage.record.journal import read_journal
 from tests.execute.conftest import Small, run_keys, run_mileage
 
 
@@ -94,9 +95,26 @@ def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_pat
     plan = lab.load(folder).plan
     last_run = max(at for at, line in enumerate(lines) if line.startswith(b'{"kind":"run"'))
     # The last two lines of the finished journal, and the last two runs, as a kill in mid-study would leave them.
+    # Wherever it is cut, the whole lines are read; and from some cuts, the ends of lines among them, it goes on.
+    rng = random.Random(seed := int(os.environ.get("MILEAGE_SEED", "20101122")))
+    print(f"MILEAGE_SEED={seed}")
     for end in (len(lines), last_run + 1):
         kept, last_two = b"".join(lines[: end - 2]), b"".join(lines[end - 2 : end])
+        first_bytes = len(lines[end - 2])
         for cut in range(len(last_two) + 1):
+            journal.write_bytes(kept + last_two[:cut])
+            content = read_journal(journal)
+            whole = end - 2 + (cut >= first_bytes) + (cut == len(last_two))
+            assert (len(content.entries), content.torn_bytes) == (
+                whole,
+                cut - (first_bytes if cut >= first_bytes else 0) if cut < len(last_two) else 0,
+            )
+        near = {
+            *range(3),
+            *range(first_bytes - 2, first_bytes + 3),
+            *range(len(last_two) - 2, len(last_two) + 1),
+        }
+        for cut in sorted(near | set(rng.sample(range(len(last_two)), 30))):
             journal.write_bytes(kept + last_two[:cut])
             execute_study(
                 plan,

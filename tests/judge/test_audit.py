@@ -70,3 +70,11 @@ def test_an_open_loop_is_paced_by_its_rate_or_by_a_device_that_falls_behind() ->
     assert "the odd one: the device, which did 97.5%" in found.text
     mixed = msgspec.structs.replace(SOUND, cell="idle", latency_sum_ns=1_000_000)
     assert "idle" in {e.name: e for e in audit([kept, mixed], direct=True)}["limited by"].text
+
+
+def test_a_study_of_the_cache_is_not_vetoed_for_its_warm_runs() -> None:
+    warm = msgspec.structs.replace(SOUND, cell="warm", fetched_bytes=0, bypasses=False)
+    assert states(SOUND, warm)["memory"] == "warn"
+    leaking = msgspec.structs.replace(SOUND, cell="leaking", fetched_bytes=1 << 29)
+    found = {entry.name: entry for entry in audit([SOUND, warm, leaking], direct=True)}["memory"]
+    assert found.veto == "50% of leaking was read from memory"

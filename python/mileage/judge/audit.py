@@ -29,8 +29,9 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Sums of one run. None: not counted.
 
     `outstanding` is depth x threads; `offered_per_s` are the operations per second that fell due in an open loop, and
-    `operations` those done. `fetched_bytes` is what storage delivered
-    to our threads, `device_bytes` what the device moved in all, both directions.
+    `operations` those done; `bypasses` says whether the run's own setting keeps it out of the page cache.
+    `fetched_bytes` is what storage delivered to our threads, `device_bytes` what the device moved in all, both
+    directions.
     """
 
     cell: str
@@ -43,6 +44,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     device_bytes: int | None = None
     offered_per_s: float | None = None
     operations: int = 0
+    bypasses: bool = True
 
 
 class Audit(msgspec.Struct, frozen=True):
@@ -112,16 +114,16 @@ def _arrivals(runs: Sequence[RunFacts]) -> Audit:
 
 
 def _memory(runs: Sequence[RunFacts], direct: bool) -> Audit:
+    """Runs that were to bypass memory and did not are a veto; what other runs had from it is told."""
     known = [(run, max(0.0, 1 - fetched / run.bytes_read)) for run in runs for fetched in _fetched(run)]
     if not known:
         return Audit("memory", "unknown", "not counted: no run that read through the kernel's accounting")
-    worst, share = max(known, key=lambda pair: pair[1])
+    broken = [(run, share) for run, share in known if direct and run.bypasses and share > MEMORY_MAX]
+    worst, share = max(broken or known, key=lambda pair: pair[1])
     told = f"{share:.1%} of the bytes read came from memory at most ({worst.cell})"
-    if share <= MEMORY_MAX:
-        return Audit("memory", "ok", told)
-    if direct:
+    if broken:
         return Audit("memory", "bad", told, f"{share:.0%} of {worst.cell} was read from memory")
-    return Audit("memory", "warn", told)
+    return Audit("memory", "ok" if share <= MEMORY_MAX else "warn", told)
 
 
 def _foreign(runs: Sequence[RunFacts]) -> Audit:
