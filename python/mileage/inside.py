@@ -37,7 +37,12 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def inside(plan: Plan, runs: Iterable[dict[str, Any]]) -> list[Inside]:
-    """One entry per cell and arm of what the plan compares, in the order of the plan; the sham arm is left out."""
+    """One entry per cell and arm of what the plan compares, in the order of the runs; the sham arm is left out."""
+    return [_of(cell, arm, records) for (cell, arm), records in records_by_arm(plan, runs).items()]
+
+
+def records_by_arm(plan: Plan, runs: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """The records of the measured runs by cell and arm, both named as in the comparison; without the sham arm."""
     levels = compares_levels(plan)
     label_of = places(plan) if levels else {}
     stage = plan.study.measuring_stages[-1]
@@ -49,7 +54,7 @@ def inside(plan: Plan, runs: Iterable[dict[str, Any]]) -> list[Inside]:
             level, cell = label_of.get(one["cell"], ("", str(one["cell"])))
             arm = f"{plan.study.compare.arms} {level}" if levels else str(entry["stage"])
             found.setdefault((cell, arm), []).append(one["record"])
-    return [_of(cell, arm, records) for (cell, arm), records in found.items()]
+    return found
 
 
 def _of(cell: str, arm: str, records: list[dict[str, Any]]) -> Inside:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from mileage.execute import stage_name, start_name, unfinished_lines
+from mileage.inside import records_by_arm
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit
 from mileage.judge.overload import omission
@@ -23,6 +24,7 @@ from mileage.report import StudyView, TortureTrace
 from mileage.report.measured_page import MeasuredPage
 from mileage.report.setting import setting_lines
 from mileage.report.view import RunShape
+from mileage.why import why
 
 
 def measured_page(plan: Plan, folder: StudyFolder) -> MeasuredPage:
@@ -74,7 +76,7 @@ def study_view(
         environment_changes=list(dict.fromkeys(f"{name}: {line}" for name, line, *_ in changes)),
         trust=lamps_of(plan, content, changes, comparison, aa),
         shapes=_shapes(_tortures(runs)),
-        notes=_notes(runs),
+        notes=[*why(comparison, records_by_arm(plan, runs)), *_notes(runs)],
         factor=plan.study.compare.arms if standings else "",
         standings=standings,
         runs_total=len(plan.runs) - left_out(content),

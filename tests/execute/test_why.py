@@ -1,0 +1,45 @@
+"""What a drive's counters say of a difference: the mechanism by name, or that none shows."""
+
+from typing import Any
+
+from mileage.judge import Sample, compare_arms
+from mileage.why import why
+
+
+def arm(values: list[float], cell: str = "write") -> list[Sample]:
+    return [
+        Sample(n, 1, "torture", "measured", n, "iops", cell, "ops_per_s", value, True)
+        for n, value in enumerate(values, 1)
+    ]
+
+
+def record(**counters: int) -> dict[str, Any]:
+    return {"ops_read": 0, "ops_written": 2000, "counters": counters}
+
+
+def sentences(low: list[dict[str, Any]], high: list[dict[str, Any]]) -> list[str]:
+    judged = compare_arms(
+        arm([100.0, 101.0, 99.0]), arm([20.0, 21.0, 19.0]), relevance={}, paired=True, labels=("a", "b")
+    )
+    return why(judged, {("write", "a"): low, ("write", "b"): high})
+
+
+def test_what_differs_is_named_with_both_figures() -> None:
+    fresh = record(host_pages_written=2000, flash_pages_programmed=2000, gc_pages_moved=0, blocks_erased=0)
+    worn = record(
+        host_pages_written=2000, flash_pages_programmed=10_000, gc_pages_moved=8000, blocks_erased=40
+    )
+    assert sentences([fresh, fresh], [worn]) == [
+        "write, a to b: write amplification 1 to 5; pages moved by garbage collection per 1,000 operations 0 to 4,000; "
+        "blocks erased per 1,000 operations 0 to 20."
+    ]
+
+
+def test_a_difference_without_a_mechanism_is_said_to_have_none() -> None:
+    same = record(host_pages_written=2000, flash_pages_programmed=2000)
+    assert sentences([same], [same]) == ["Nothing that the drive counts differs at write."]
+
+
+def test_a_target_that_counts_nothing_is_not_explained() -> None:
+    assert sentences([record()], [record()]) == []
+    assert sentences([], []) == []
