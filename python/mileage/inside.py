@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,6 +17,9 @@ from mileage.judge.summary import total_work_rate
 from mileage.judge.within import BATCHES_MIN, within_run
 from mileage.plan import Plan
 from mileage.record.tables import each_test
+
+_KINDS: Final = ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
+_KEPT: Final = ("elapsed_ns", "bytes_read", "bytes_written", *_KINDS)
 
 
 class Inside(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +45,7 @@ def inside(plan: Plan, runs: Iterable[dict[str, Any]]) -> list[Inside]:
 
 
 def records_by_arm(plan: Plan, runs: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """The records of the measured runs by cell and arm, both named as in the comparison; without the sham arm."""
+    """Of the measured runs' records what is told here, by cell and arm, both named as in the comparison; no sham arm."""
     levels = compares_levels(plan)
     label_of = places(plan) if levels else {}
     stage = plan.study.measuring_stages[-1]
@@ -53,17 +56,26 @@ def records_by_arm(plan: Plan, runs: Iterable[dict[str, Any]]) -> dict[tuple[str
         for one in each_test(entry):
             level, cell = label_of.get(one["cell"], ("", str(one["cell"])))
             arm = f"{plan.study.compare.arms} {level}" if levels else str(entry["stage"])
-            found.setdefault((cell, arm), []).append(one["record"])
+            found.setdefault((cell, arm), []).append(_light(one["record"]))
     return found
+
+
+def _light(record: dict[str, Any]) -> dict[str, Any]:
+    """Of a record what is told of it here: a study may have tens of thousands, with series and histograms."""
+    rates = _rates(record)
+    return {
+        **{name: record.get(name, 0) for name in _KEPT},
+        "counters": {name: value for name, value in record.get("counters", {}).items() if value},
+        "intervals": len(rates),
+        "within": within_run(rates) if len(rates) >= BATCHES_MIN else None,
+    }
 
 
 def _of(cell: str, arm: str, records: list[dict[str, Any]]) -> Inside:
     times_s = [record["elapsed_ns"] / 1e9 for record in records]
-    kinds = ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
-    counts = [sum(record.get(kind, 0) for kind in kinds) for record in records]
+    counts = [sum(record[kind] for kind in _KINDS) for record in records]
     moved = [record["bytes_read"] + record["bytes_written"] for record in records]
-    series = [_rates(record) for record in records]
-    told = [within_run(rates) for rates in series if len(rates) >= BATCHES_MIN]
+    told = [record["within"] for record in records if record["within"] is not None]
     widths = [run.half_width / run.mean * 100 for run in told if run.half_width is not None and run.mean > 0]
     lasting = sum(times_s) > 0
     return Inside(
@@ -71,7 +83,7 @@ def _of(cell: str, arm: str, records: list[dict[str, Any]]) -> Inside:
         arm=arm,
         bytes_per_s=total_work_rate(moved, times_s) if lasting else 0.0,
         operations_per_s=total_work_rate(counts, times_s) if lasting else 0.0,
-        intervals=median(len(rates) for rates in series),
+        intervals=median(record["intervals"] for record in records),
         intervals_effective=median(run.n_eff for run in told) if told else None,
         half_width_percent=median(widths) if widths else None,
     )

@@ -5,19 +5,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mileage.inside import _of
+from mileage.inside import _light, _of
 from mileage.judge.within import within_run
 
 
 def record(ops: list[int], *, written: int, elapsed_s: float) -> dict[str, Any]:
-    return {
-        "elapsed_ns": round(elapsed_s * 1e9),
-        "bytes_read": 0,
-        "bytes_written": written,
-        "ops_read": 0,
-        "ops_written": sum(ops),
-        "series": {"ops": ops},
-    }
+    return _light(
+        {
+            "elapsed_ns": round(elapsed_s * 1e9),
+            "bytes_read": 0,
+            "bytes_written": written,
+            "ops_read": 0,
+            "ops_written": sum(ops),
+            "series": {"ops": ops},
+        }
+    )
 
 
 def test_all_work_over_all_time_weighs_runs_by_their_length() -> None:
