@@ -45,7 +45,7 @@ def inside(plan: Plan, runs: Iterable[dict[str, Any]]) -> list[Inside]:
 
 
 def records_by_arm(plan: Plan, runs: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Of the measured runs' records what is told here, by cell and arm, both named as in the comparison; no sham arm."""
+    """Of the measured runs' records what is told here, by cell and arm, named as in the comparison; no sham arm."""
     levels = compares_levels(plan)
     label_of = places(plan) if levels else {}
     stage = plan.study.measuring_stages[-1]
