@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mileage import orderproof
-from mileage.orderproof import STUDY, Drift, false_differences, judged
+from mileage.lab import orderproof
+from mileage.lab.orderproof import STUDY, Drift, false_differences, judged
+from mileage.lab.selftest import Share
 from mileage.plan import expansion, parse_study
-from mileage.selftest import Share
 
 
 def test_blocked_order_sees_differences_where_there_are_none_and_random_order_does_not() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mileage.lamps import _percentile_lamps
+from mileage.lab.lamps import _percentile_lamps
 
 
 def entry(count: int, metrics: tuple[str, ...] = ("iops", "p99"), role: str = "measure") -> dict[str, Any]:

@@ -151,7 +151,7 @@ def test_the_rules_that_end_rounds_on_slow_decays_of_known_truth(
     start: float, tau: float, bias: float
 ) -> None:
     """The SNIA rule ends far above the truth, by the published biases; the other within 6 % of it."""
-    from mileage.deciding import Deciding
+    from mileage.lab.deciding import Deciding
 
     rules = Deciding()
     ends: dict[str, list[float]] = {"pts-steady": [], "steady": []}
@@ -167,7 +167,7 @@ def test_the_rules_that_end_rounds_on_slow_decays_of_known_truth(
 
 
 def test_a_level_that_changed_lately_is_not_steady_even_where_the_drift_is_none() -> None:
-    from mileage.deciding import Deciding
+    from mileage.lab.deciding import Deciding
 
     rng = np.random.default_rng(3)
     noise = 1 + rng.normal(0, 0.004, 200)

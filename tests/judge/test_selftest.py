@@ -4,9 +4,9 @@ import msgspec
 import pytest
 from scipy import stats
 
-from mileage import selftest as module
 from mileage.errors import Refused
-from mileage.selftest import Share, selftest
+from mileage.lab import selftest as module
+from mileage.lab.selftest import Share, selftest
 
 
 def test_the_promises_are_kept_and_the_seed_gives_them_again() -> None:

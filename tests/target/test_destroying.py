@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mileage.doing import do, facts_of
 from mileage.errors import MileageError, Refused
 from mileage.execute import Silent
+from mileage.lab.doing import do, facts_of
 from mileage.plan import parse_study, resolve
 from mileage.plan.filesystems import file_system_of
 from mileage.record import StudyFolder

@@ -15,7 +15,7 @@ import msgspec
 from mileage.cli.elsewhere import refuse_elsewhere
 from mileage.errors import Refused
 from mileage.execute.watch import Watch
-from mileage.measuring import Measurement, asked_of, measure, planned, refuse_existing
+from mileage.lab.measuring import Measurement, asked_of, measure, planned, refuse_existing
 from mileage.plan import Asked, Plan, Study, TraceFile, one_off, to_toml
 from mileage.plan.how import How
 from mileage.plan.load import Spacing
@@ -23,7 +23,7 @@ from mileage.report.measured import measured_text
 from mileage.report.setting import labels_of, setting_text
 
 if TYPE_CHECKING:
-    from mileage.searching import Found
+    from mileage.lab.searching import Found
 
 _WIDTH = 80
 WRITING = "writing what is read"

@@ -11,11 +11,11 @@ from mileage.cli.measured import plan_of
 from mileage.errors import Refused
 from mileage.execute.watch import Watch
 from mileage.judge.search import Probe
+from mileage.lab.searching import Found, read_goal, search
 from mileage.plan import Asked, PlannedRun, one_off
 from mileage.plan.load import Spacing
 from mileage.report.quantity import duration
 from mileage.report.setting import setting_text
-from mileage.searching import Found, read_goal, search
 
 
 def searched(asked: Asked, given: dict[str, Any]) -> Found:

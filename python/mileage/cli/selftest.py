@@ -16,7 +16,7 @@ def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:
     each with its exact binomial interval. Exit status 1 if a promise is broken.
     """
     from mileage.errors import JudgedFailure
-    from mileage.selftest import STUDIES, STUDIES_QUICK, Share, selftest
+    from mileage.lab.selftest import STUDIES, STUDIES_QUICK, Share, selftest
 
     if quick and studies is not None:
         raise click.UsageError("--quick is --studies 200: give one of them")

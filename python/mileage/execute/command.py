@@ -5,7 +5,7 @@ is started until it has ended. Bytes are those that it and the processes that it
 (`rchar`, `wchar` of /proc/PID/io, read before it is reaped); what reached storage, calls, processor time and the
 largest memory are counters.
 What it refuses: to call a program that failed a measurement; its last words are in the message. Whether programs may be
-run at all is asked before anything is touched, by `mileage.doing`.
+run at all is asked before anything is touched, by `mileage.lab.doing`.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from mileage.comparing import compares_levels, places
 from mileage.judge.summary import total_work_rate
 from mileage.judge.within import BATCHES_MIN, within_run
+from mileage.lab.comparing import compares_levels, places
 from mileage.plan import Plan
 from mileage.record.tables import each_test
 

@@ -195,7 +195,7 @@ def _rules(study: Study) -> Rules | None:
     precise = any(isinstance(table.repeat, Repeat) for table in study.measure.values())
     if not precise and not any(table.until for table in study.torture.values()):
         return None
-    from mileage.deciding import Deciding
+    from mileage.lab.deciding import Deciding
 
     return Deciding()
 

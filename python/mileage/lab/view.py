@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from mileage.execute import stage_name, start_name, unfinished_lines
-from mileage.inside import records_by_arm
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit
 from mileage.judge.overload import omission
 from mileage.judge.regimes import regimes
 from mileage.judge.standings import CellStandings
-from mileage.lamps import Environment, lamps_of
+from mileage.lab.inside import records_by_arm
+from mileage.lab.lamps import Environment, lamps_of
+from mileage.lab.why import why
 from mileage.plan import Plan, describe
 from mileage.record import StudyFolder, left_out, measured_cells
 from mileage.record.environment import diff
@@ -24,7 +25,6 @@ from mileage.report import StudyView, TortureTrace
 from mileage.report.measured_page import MeasuredPage
 from mileage.report.setting import setting_lines
 from mileage.report.view import RunShape
-from mileage.why import why
 
 
 def measured_page(plan: Plan, folder: StudyFolder) -> MeasuredPage:

@@ -16,9 +16,9 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from mileage.comparing import comparison_of
 from mileage.execute.run import perform
 from mileage.judge import Comparison, Sample
+from mileage.lab.comparing import comparison_of
 from mileage.plan import Plan, Study, parse_study, resolve
 from mileage.record import sample_rows
 from mileage.record.journal import JournalContent

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from mileage.doing import check_built, do, facts_of, traces_of
 from mileage.errors import Refused
 from mileage.execute import Progress, Silent
-from mileage.offered import load_notes
+from mileage.lab.doing import check_built, do, facts_of, traces_of
+from mileage.lab.offered import load_notes
 from mileage.plan import Asked, Plan, Study, resolve
 from mileage.plan.study import State
 from mileage.record import MeasuredCell, StudyFolder, measured_cells

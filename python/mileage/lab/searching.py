@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import msgspec
 
-from mileage.doing import opened
 from mileage.errors import Refused
 from mileage.execute.run import perform
 from mileage.execute.study import ends_on_sigterm
 from mileage.judge.search import Probe, best_of, next_rate, probe_of
+from mileage.lab.doing import opened
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.load import Load, Open, Spacing
 from mileage.plan.pattern import is_own_master

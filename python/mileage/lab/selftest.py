@@ -22,7 +22,7 @@ from scipy.special import betaincinv  # type: ignore[import-untyped, unused-igno
 from mileage.errors import Refused
 from mileage.judge import Comparison, Sample, compare_arms
 from mileage.judge.regimes import regimes
-from mileage.orderproof import false_differences
+from mileage.lab.orderproof import false_differences
 
 STUDIES: Final = 1000
 STUDIES_QUICK: Final = 200

@@ -1,0 +1,160 @@
+"""A study folder and what can be asked of it: samples, comparisons, lamps, texts, page and tables."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.execute import unfinished_lines
+from mileage.judge import Comparison, Sample
+from mileage.plan import (
+    Plan,
+)
+from mileage.record import StudyFolder, left_out, sample_rows, write_tables
+from mileage.report import StudyView
+
+
+def load_plan(folder: StudyFolder) -> Plan:
+    """The plan that a study folder was made with.
+
+    Raises:
+        Refused: it cannot be read.
+    """
+    try:
+        return msgspec.json.decode(folder.plan_json.read_bytes(), type=Plan)
+    except (msgspec.DecodeError, OSError) as cause:
+        raise Refused(
+            f"{folder.plan_json} is damaged ({cause}); start the study anew in another folder"
+        ) from cause
+
+
+class StudyResult:
+    """A study folder and what can be asked of it."""
+
+    def __init__(self, folder: StudyFolder, resolved: Plan) -> None:
+        """Join a folder with its plan; reads nothing yet."""
+        self.folder = folder
+        self.plan = resolved
+        self._read_bytes = -1
+        self._samples: list[Sample] | None = None
+        self._view: StudyView | None = None
+
+    def _look(self) -> None:
+        """Forget what was read when the journal has grown since."""
+        journal = self.folder.journal
+        size = journal.stat().st_size if journal.exists() else 0
+        if size != self._read_bytes:
+            self._samples = self._view = None
+            self._read_bytes = size
+
+    def samples(self) -> list[Sample]:
+        """Every measured value, ordered by run."""
+        self._look()
+        if self._samples is None:
+            names = {field.name for field in msgspec.structs.fields(Sample)}
+            rows = sample_rows(self.folder.content())
+            self._samples = [
+                Sample(**{key: value for key, value in row.items() if key in names}) for row in rows
+            ]
+        return self._samples
+
+    def comparison(self) -> Comparison:
+        """The comparison that the study's plan asks for."""
+        from mileage.lab.comparing import comparison_of
+        from mileage.lab.lamps import audits
+
+        content = self.folder.content()
+        needed = len(self.plan.runs) - left_out(content)
+        missing = needed - len(content.of_kind("run"))
+        vetoes = [f"{missing} of {needed} runs are missing"] if missing else []
+        vetoes += unfinished_lines(content)
+        vetoes += [found.veto for found in audits(self.plan, content.runs()) if found.veto is not None]
+        return comparison_of(self.plan, self.samples(), vetoes)
+
+    def view(self) -> StudyView:
+        """What the report shows."""
+        from mileage.lab.comparing import aa_audit, standings_of
+        from mileage.lab.view import study_view
+
+        self._look()
+        if self._view is None:
+            samples = self.samples()
+            aa, places = aa_audit(self.plan, samples), standings_of(self.plan, samples)
+            self._view = study_view(self.plan, self.folder, self.comparison(), aa, places)
+        return self._view
+
+    def table(self, name: str) -> Any:
+        """One of the tables `samples`, `series`, `latency` and `counters`, or `studies`, as a DuckDB relation.
+
+        `.arrow()`, `.fetchnumpy()` and `.df()` of it give it to Arrow, NumPy and pandas. It is up to date with the
+        journal, also while the study runs.
+
+        Raises:
+            Refused: there is no such table.
+        """
+        from mileage.record.query import Query
+
+        return Query([self.folder.path]).table(name)
+
+    @property
+    def compares(self) -> bool:
+        """Whether at least two stages were measured, so that there is something to compare."""
+        return self.plan.study.baseline is not None
+
+    def text(self, width: int = 80) -> str:
+        """The verdict, or what was measured where nothing is compared, in lines of at most `width` columns."""
+        from mileage.lab.view import measured_page
+        from mileage.report import render_text
+        from mileage.report.measured import measured_text
+        from mileage.report.setting import labels_of, setting_text
+
+        if self.compares:
+            return render_text(self.view(), width)
+        page = measured_page(self.plan, self.folder)
+        told = "".join("\n".join(textwrap.wrap(line, width)) + "\n" for line in page.unfinished)
+        if not page.cells:
+            return told + "No run was measured.\n"
+        labels = labels_of([cell.label for cell in self.plan.cells])
+        return (
+            told
+            + setting_text(self.plan, width)
+            + "\n"
+            + measured_text(page.cells, [labels[c.cell] for c in page.cells])
+        )
+
+    def write_report(self) -> None:
+        """Write the tables, the figures and the page into the study folder."""
+        from mileage.lab.inside import inside
+        from mileage.lab.view import measured_page
+        from mileage.report import render_html, write_figures
+        from mileage.report.measured_page import write_measured
+        from mileage.report.tables import rows_csv
+        from mileage.report.tables import write_tables as write_csv
+
+        write_tables(self.folder.content(), self.folder.path)
+        if not self.compares:
+            write_measured(measured_page(self.plan, self.folder), self.folder.report, self.folder.tables)
+            return
+        view = self.view()
+        self.folder.figures.mkdir(exist_ok=True)
+        write_figures(view, self.folder.figures)
+        self.folder.tables.mkdir(exist_ok=True)
+        write_csv(view.comparison, self.folder.tables, view.standings)
+        within = inside(self.plan, self.folder.content().runs())
+        if within:
+            (self.folder.tables / "within.csv").write_text(rows_csv(within), encoding="utf-8")
+        self.folder.report.write_text(render_html(view), encoding="utf-8")
+
+
+def load(folder: Path | str) -> StudyResult:
+    """Open a study folder, finished or not.
+
+    Raises:
+        Refused: it is none.
+    """
+    found = StudyFolder.open(Path(folder))
+    return StudyResult(found, load_plan(found))

@@ -1,0 +1,121 @@
+"""Two studies or more beside one another: compared, ranked, and as the history of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.judge import Comparison, compare_arms, compare_stages
+from mileage.judge.grid import Rank, ranking
+from mileage.judge.history import STUDIES_MIN, Change, changes
+from mileage.lab.result import StudyResult, load
+
+
+def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
+    """Compare two stages of one study (`FOLDER:STAGE` twice), or one stage of two studies.
+
+    Raises:
+        Refused: a folder or a stage does not exist, or the two have no cell in common.
+    """
+    from mileage.lab.comparing import tortured_between
+
+    (first, first_stage), (second, second_stage) = _stage_of(a, stage), _stage_of(b, stage)
+    relevance = msgspec.structs.asdict(first.plan.study.compare.relevance)
+    if first.folder.path.resolve() == second.folder.path.resolve():
+        if first_stage == second_stage:
+            raise Refused(
+                f"{a} and {b} are the same stage; name two stages, such as {a}:before and {a}:after"
+            )
+        return compare_stages(
+            first.samples(),
+            baseline=first_stage,
+            candidate=second_stage,
+            relevance=relevance,
+            tortured=tortured_between(first.plan, first_stage, second_stage),
+        )
+    left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
+    right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]
+    common = {s.cell for s in left} & {s.cell for s in right}
+    if not common:
+        raise Refused(f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common")
+    return compare_arms(
+        [s for s in left if s.cell in common],
+        [s for s in right if s.cell in common],
+        relevance=relevance,
+        paired=False,
+        labels=_labels((first.folder.path, first_stage), (second.folder.path, second_stage)),
+    )
+
+
+def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
+    """`FOLDER:STAGE` for two stages, each with as few of its parent folders as tell the two apart."""
+    left, right = a[0].resolve().parts, b[0].resolve().parts
+    depth = next(n for n in range(1, max(len(left), len(right)) + 1) if left[-n:] != right[-n:])
+    return f"{Path(*left[-depth:])}:{a[1]}", f"{Path(*right[-depth:])}:{b[1]}"
+
+
+def rank(studies: Sequence[str], *, stage: str | None = None) -> dict[str, tuple[Rank, ...]]:
+    """For each cell that all studies measured, in the headline metric: the studies by rate, with ties.
+
+    Raises:
+        Refused: a folder or a stage does not exist, or no cell was measured in all of them.
+    """
+    measured = _measured(studies, stage)
+    cells = [cell for cell in measured[0][1] if all(cell in values for _, values in measured)]
+    if not cells:
+        raise Refused(f"{', '.join(studies)} have no measured cell in common")
+    try:
+        return {cell: ranking({name: values[cell] for name, values in measured}) for cell in cells}
+    except ValueError as cause:
+        raise Refused(str(cause)) from cause
+
+
+def history(studies: Sequence[str], *, stage: str | None = None) -> tuple[Change, ...]:
+    """Where a target's level changed over studies of it, given in the order in which they were made.
+
+    Raises:
+        Refused: fewer than six studies, or as :func:`rank`.
+    """
+    if len(studies) < 2 * STUDIES_MIN:
+        raise Refused(f"{len(studies)} studies: a history needs {2 * STUDIES_MIN} or more")
+    measured = _measured(studies, stage)
+    cells = [cell for cell in measured[0][1] if all(cell in values for _, values in measured)]
+    if not cells:
+        raise Refused(f"{', '.join(studies)} have no measured cell in common")
+    try:
+        return changes({cell: [median(values[cell]) for _, values in measured] for cell in cells})
+    except ValueError as cause:
+        raise Refused(str(cause)) from cause
+
+
+def _measured(studies: Sequence[str], stage: str | None) -> list[tuple[str, dict[str, list[float]]]]:
+    """Of each study the runs of each cell in its rate (bytes or operations per second), torture arm."""
+    if len(set(studies)) < len(studies):
+        raise Refused("a study is named twice; name each once")
+    found = []
+    for text in studies:
+        result, name = _stage_of(text, stage)
+        values: dict[str, list[float]] = {}
+        for sample in result.samples():
+            wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"
+            if (sample.stage, sample.arm, sample.metric) == (name, "torture", wanted):
+                values.setdefault(sample.cell, []).append(sample.value)
+        found.append((text, values))
+    return found
+
+
+def _stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:
+    path, named = text, stage
+    if not Path(text).exists() and ":" in text:
+        path, named = text.rsplit(":", 1)
+    result = load(path)
+    measured = list(dict.fromkeys(run.stage for run in result.plan.runs if run.role == "measure"))
+    if named is None:
+        return result, measured[-1]
+    if named not in measured:
+        raise Refused(f"{path} has no measured stage {named!r}; expected one of {', '.join(measured)}")
+    return result, named
