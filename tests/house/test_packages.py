@@ -8,8 +8,8 @@ import pytest
 from tests.house.repository import PACKAGE, imports, modules, name_of, tree
 
 ROOMS = ("plan", "target", "record", "execute", "judge", "report")
-#: What every room may import besides the rooms before it: its errors, the compiled core and the version.
-SHARED = {"mileage.errors", "mileage._core", "mileage.__version__"}
+#: What every room may import besides the rooms before it: its errors, the compiled core, the version, and the terminal.
+SHARED = {"mileage.errors", "mileage._core", "mileage.__version__", "mileage.terminal"}
 PURE_ROOMS = ("plan", "judge")
 #: The one module that reads the package's own study files.
 PURE_EXCEPT = {PACKAGE / "plan" / "builtin.py"}

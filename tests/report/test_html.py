@@ -108,7 +108,7 @@ def test_control_characters_cannot_break_a_drawing() -> None:
     judged = compare_stages(cells, baseline="before", candidate="after", relevance={})
     page = render_html(example(comparison=judged))
     assert "\x1b" not in page
-    assert "a\ufffdb\ufffd[31m" in page
+    assert "a\\u0000b\\u001b[31m" in page
     page.encode("utf-8")
 
 

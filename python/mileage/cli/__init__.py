@@ -82,17 +82,24 @@ def _root() -> None:
     """
 
 
+def _complain(message: str) -> None:
+    """Say what was wrong; a further line is set in, so that no name with a line feed can begin one of its own."""
+    click.echo("mileage: " + message.replace("\n", "\n  "), err=True)
+
+
 def main() -> None:
     """Run the command line and end the process with the command's exit status."""
     from mileage.errors import MileageError
+    from mileage.terminal import guard_streams
 
+    guard_streams()
     try:
         status = _root.main(standalone_mode=False)
     except MileageError as error:
-        click.echo(f"mileage: {error}", err=True)
+        _complain(str(error))
         status = error.exit_status
     except click.ClickException as error:
-        click.echo(f"mileage: {error.format_message()}", err=True)
+        _complain(error.format_message())
         status = 2
     except (KeyboardInterrupt, click.Abort):
         click.echo("mileage: interrupted", err=True)

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Protocol
 
 from mileage.plan import PlannedRun
+from mileage.terminal import beneath, harmless
 
 
 class Progress(Protocol):
@@ -62,7 +63,7 @@ class Terminal:
         )
         from rich.progress import Progress as Bar
 
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(file=beneath(sys.stderr), highlight=False)
         self._live = sys.stderr.isatty()
         columns = (
             TextColumn("{task.description:<22}"),
@@ -75,8 +76,7 @@ class Terminal:
         self._task = self._bar.add_task("starting", total=None)
 
     def __enter__(self) -> Terminal:
-        """Show the bar."""
-        self._bar.start()
+        """Nothing yet: the bar comes with :meth:`start`, so that what is refused is told without one."""
         return self
 
     def __exit__(
@@ -87,6 +87,7 @@ class Terminal:
 
     def start(self, bytes_total: int, bytes_done: int) -> None:
         """Set the scale."""
+        self._bar.start()
         self._bar.update(self._task, total=bytes_total, completed=bytes_done)
 
     def stage(self, text: str) -> None:
@@ -104,7 +105,7 @@ class Terminal:
 
     def note(self, text: str) -> None:
         """Print above the bar."""
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(harmless(text), markup=False, soft_wrap=True)
 
 
 def stage_text(run: PlannedRun, cycles: int) -> str:

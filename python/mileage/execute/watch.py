@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mileage.plan import PlannedRun
 from mileage.plan.sizes import format_bytes
+from mileage.terminal import beneath, harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +40,7 @@ class Watch:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 
-            self._console = Console(stderr=True, highlight=False)
+            self._console = Console(file=beneath(sys.stderr), highlight=False)
             columns = (
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=None),
@@ -95,14 +96,14 @@ class Watch:
     def print(self, text: str) -> None:
         """Print to standard output, above the line."""
         if self._bar is not None and sys.stdout.isatty():
-            self._bar.console.print(text, markup=False, soft_wrap=True)
+            self._bar.console.print(harmless(text), markup=False, soft_wrap=True)
         else:
             print(text, flush=True)
 
     def note(self, text: str) -> None:
         """Print above the line."""
         if self._console is not None:
-            self._console.print(text, markup=False, soft_wrap=True)
+            self._console.print(harmless(text), markup=False, soft_wrap=True)
         else:
             print(text, file=sys.stderr, flush=True)
 

@@ -6,13 +6,13 @@ neighbours; a trend is named only with its test.
 
 import csv
 import io
-import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.judge.grid import Trend
 from mileage.judge.standings import CellStandings, Standing
 from mileage.report.wording import p_value, plain, quantity
+from mileage.terminal import columns_of, cut, padded, wrapped
 
 RULE: Final = "A range of ranks: not told apart (Welch on logs, Holm over all pairs of the cell, 5 %)."
 ALPHA: Final = 0.05
@@ -40,17 +40,17 @@ def standing_lines(cells: Sequence[CellStandings], factor: str, width: int) -> l
     """Each cell's levels, best first, in lines of at most `width` columns."""
     if not cells:
         return []
-    lines = [*textwrap.wrap(f"All levels of {factor}, by geometric mean. {RULE}", width), ""]
-    name_width = min(max(len(place.level) for cell in cells for place in cell.places), width - 34)
+    lines = [*wrapped(f"All levels of {factor}, by geometric mean. {RULE}", width), ""]
+    name_width = min(max(columns_of(place.level) for cell in cells for place in cell.places), width - 34)
     for cell in cells:
-        lines.append(_cut(cell.cell, width))
+        lines.append(cut(cell.cell, width))
         for place in cell.places:
             figure = plain(quantity(cell.metric, place.mean))
-            name = f"{_cut(place.level, name_width):<{name_width}}"
+            name = padded(place.level, name_width)
             share = f"{100 * place.share_of_best:.1f} %"
             lines.append(f"  {rank_words(place):>5}  {name} {figure:>14} {share:>8}")
         told = trend_words(cell.trend, factor)
-        lines += [_cut(f"         {told}", width)] if told else []
+        lines += [cut(f"         {told}", width)] if told else []
     return lines
 
 
@@ -85,7 +85,3 @@ def standings_csv(cells: Sequence[CellStandings]) -> str:
             figures = (place.mean, place.n, place.share_of_best, place.first, place.last)
             writer.writerow((cell.cell, cell.metric, place.level, *figures))
     return text.getvalue()
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"

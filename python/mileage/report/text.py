@@ -4,7 +4,6 @@ Models a page that can be pasted into a letter: nothing is wider than asked. Ref
 where the table would lose its columns.
 """
 
-import textwrap
 from typing import Final
 
 from mileage.judge import Comparison, verdict_sentence
@@ -21,6 +20,7 @@ from mileage.report.wording import (
     row_name,
     verdict_words,
 )
+from mileage.terminal import columns_of, cut, padded, wrapped
 
 NARROWEST: Final = 60
 _CHANGE: Final = 9
@@ -36,26 +36,24 @@ def render_text(view: StudyView, width: int = 80) -> str:
     failed = f"{view.runs_failed:,}" if view.runs_failed else "none"
     runs = f"{view.runs_total:,} run{'' if view.runs_total == 1 else 's'}, {failed} failed"
     parts = [
-        _wrapped(
-            f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width
-        ),
-        _wrapped(f"{view.question} {comparison.design[:1].upper()}{comparison.design[1:]}; {runs}.", width),
+        wrapped(f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width),
+        wrapped(f"{view.question} {comparison.design[:1].upper()}{comparison.design[1:]}; {runs}.", width),
         [],
-        _wrapped(verdict_sentence(comparison), width),
+        wrapped(verdict_sentence(comparison), width),
         [],
         *([[*_lamps(view, width), ""]] if view.trust else []),
         _table(comparison, width),
         [],
-        *([[*_wrapped(plain(overall(comparison)), width), ""]] if comparison.overall else []),
+        *([[*wrapped(plain(overall(comparison)), width), ""]] if comparison.overall else []),
         *([[*standing_lines(view.standings, view.factor, width), ""]] if view.standings else []),
         *([_inside(view, width)] if view.shapes else []),
-        *([[*[line for note in view.notes for line in _wrapped(note, width)], ""]] if view.notes else []),
+        *([[*[line for note in view.notes for line in wrapped(note, width)], ""]] if view.notes else []),
         *([_changes(view, width)] if view.environment_changes else []),
-        _wrapped("Repeat it:", width),
-        _wrapped(view.command, width, indent="  "),
+        wrapped("Repeat it:", width),
+        wrapped(view.command, width, first="  ", indent="  "),
         *([[]] if view.identity else []),
         *(
-            [_wrapped("; ".join(f"{k}: {v}" for k, v in view.identity.items()), width)]
+            [wrapped("; ".join(f"{k}: {v}" for k, v in view.identity.items()), width)]
             if view.identity
             else []
         ),
@@ -71,18 +69,18 @@ def comparison_table(comparison: Comparison, width: int = 80) -> str:
 
 
 def _lamps(view: StudyView, width: int) -> list[str]:
-    name_width = min(20, max(len(lamp.name) for lamp in view.trust))
+    name_width = min(20, max(columns_of(lamp.name) for lamp in view.trust))
     lines: list[str] = []
     for lamp in view.trust:
-        head = f"[{plain(LAMP_GLYPHS[lamp.state])}] {_cut(lamp.name, name_width):<{name_width}}  "
-        lines += _wrapped(lamp.text, width, first=head, indent=" " * len(head))
+        head = f"[{plain(LAMP_GLYPHS[lamp.state])}] {padded(lamp.name, name_width)}  "
+        lines += wrapped(lamp.text, width, first=head, indent=" " * columns_of(head))
     return lines
 
 
 def _inside(view: StudyView, width: int) -> list[str]:
     lines = ["Inside the torture:"]
     for line in shape_lines(view.shapes):
-        lines += _wrapped(line, width, first="  ", indent="    ")
+        lines += wrapped(line, width, first="  ", indent="    ")
     return [*lines, ""]
 
 
@@ -93,7 +91,7 @@ def _check_width(width: int) -> None:
 
 def _table(comparison: Comparison, width: int) -> list[str]:
     if not comparison.cells:
-        return _wrapped(
+        return wrapped(
             f"No cell was measured in both {comparison.baseline} and {comparison.candidate}.", width
         )
     name_width = width - _CHANGE - _INTERVAL - _VERDICT - 3
@@ -103,29 +101,15 @@ def _table(comparison: Comparison, width: int) -> list[str]:
     lines.append("-" * width)
     for group in (headline_of(comparison), beyond_headline_of(comparison)):
         for cell in by_effect(group):
-            names = textwrap.wrap(row_name(cell), name_width) or ["-"]
+            names = wrapped(row_name(cell) or "-", name_width)
             told = f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95)):>{_INTERVAL}}"
-            lines.append(f"{names[0]:<{name_width}} {told} {verdict_words(cell)}")
-            lines += [f"  {_cut(rest, name_width - 2)}" for rest in names[1:]]
+            lines.append(f"{padded(names[0], name_width)} {told} {verdict_words(cell)}")
+            lines += [f"  {cut(rest, name_width - 2)}" for rest in names[1:]]
     return lines
 
 
 def _changes(view: StudyView, width: int) -> list[str]:
     lines = ["Changed during the study:"]
     for change in view.environment_changes:
-        lines += _wrapped(change, width, first="  ", indent="    ")
+        lines += wrapped(change, width, first="  ", indent="    ")
     return [*lines, ""]
-
-
-def _wrapped(text: str, width: int, *, first: str | None = None, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        " ".join(text.split()),
-        width,
-        initial_indent=indent if first is None else first,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    ) or [(first or "").rstrip()]
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -2,23 +2,18 @@
 
 Models the page's content, not its form: whoever holds a study folder builds a `StudyView`, and the page, the
 terminal text and the figures are three ways to show it. Refuses control characters and direction marks in
-names, which come from strangers: `cleaned` replaces them, so that no name can steer a terminal or a page.
+names, which come from strangers: `cleaned` shows them as escapes, so that no name can steer a terminal or a page.
 """
 
-import re
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from mileage.judge import CellVerdict, Comparison
 from mileage.judge.standings import CellStandings
+from mileage.terminal import harmless
 
 LampState = Literal["ok", "warn", "bad", "unknown"]
-
-_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
-_STEERING: Final = re.compile(
-    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]"
-)
 
 
 class TrustLamp(msgspec.Struct, frozen=True):
@@ -112,7 +107,7 @@ def beyond_headline_of(comparison: Comparison) -> tuple[CellVerdict, ...]:
 
 
 def cleaned(view: StudyView) -> StudyView:
-    """The same view with every control character, direction mark and lone surrogate in its texts replaced.
+    """The same view with every control character, direction mark and lone surrogate in its texts shown as an escape.
 
     Line feeds stay; tabs become spaces.
     """
@@ -134,7 +129,7 @@ def cleaned_comparison(comparison: Comparison) -> Comparison:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return _STEERING.sub(_REPLACEMENT, value.replace("\r\n", "\n").replace("\t", " "))
+        return harmless(value.replace("\r\n", "\n").replace("\t", " "))
     if isinstance(value, dict):
         return {_clean(key): _clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

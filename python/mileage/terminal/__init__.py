@@ -1,0 +1,24 @@
+"""What every line that leaves for a terminal passes through. Knows no room, and every room may use it.
+
+`harmless` is the one function that takes the power from text of strangers; `guard_streams` puts it behind standard
+output and standard error of the command line, so that no print can be forgotten. `columns_of`, `cut` and `wrapped`
+count what a terminal shows rather than letters. `Style` colours words that are ours, where colour is wanted.
+"""
+
+from mileage.terminal.columns import columns_of, cut, padded, wrapped
+from mileage.terminal.harmless import harmless, one_line
+from mileage.terminal.plain import ascii_of
+from mileage.terminal.streams import beneath, guard_streams, is_coloured
+
+__all__ = [
+    "ascii_of",
+    "beneath",
+    "columns_of",
+    "cut",
+    "guard_streams",
+    "harmless",
+    "is_coloured",
+    "one_line",
+    "padded",
+    "wrapped",
+]

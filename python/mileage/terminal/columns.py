@@ -1,0 +1,77 @@
+"""Columns that a text takes on a terminal, and text brought into them.
+
+Models wide letters as two columns and combining signs as none. A sign whose width depends on the terminal's font
+(as the verdicts' own do) counts as one. Refuses nothing.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+_ELLIPSIS = "…"
+
+
+def columns_of(text: str) -> int:
+    """How many columns a line takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_width(letter) for letter in text)
+
+
+def _width(letter: str) -> int:
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The text if it fits into `width` columns (1 or more), else as much of it as leaves room for an ellipsis."""
+    if columns_of(text) <= width:
+        return text
+    return f"{_split(text, width - 1)[0]}{_ELLIPSIS}"
+
+
+def padded(text: str, width: int) -> str:
+    """The text cut to `width` columns and filled up with spaces."""
+    told = cut(text, width)
+    return told + " " * (width - columns_of(told))
+
+
+def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list[str]:
+    """Lines of at most `width` columns, broken at spaces, within a word only where it is longer than a line.
+
+    `first` begins the first line, `indent` the others; both are shorter than `width`. Any white space counts as one
+    space but a no-break space, which holds its words together.
+    """
+    lines: list[str] = []
+    line, empty = first, True
+    for word in text.replace("\N{NO-BREAK SPACE}", "\0").split():
+        rest = word.replace("\0", " ")
+        space = "" if empty else " "
+        if columns_of(line) + len(space) + columns_of(rest) <= width:
+            line, empty = f"{line}{space}{rest}", False
+            continue
+        if not empty:
+            lines.append(line)
+            line, empty = indent, True
+        while columns_of(line) + columns_of(rest) > width:
+            part, rest = _split(rest, width - columns_of(line))
+            if not part and line == indent:
+                # Not even one letter fits.
+                part, rest = rest[0], rest[1:]
+            lines.append(line + part)
+            line = indent
+        line, empty = line + rest, not rest
+    if not empty or not lines:
+        lines.append(line if not empty else line.rstrip())
+    return lines
+
+
+def _split(text: str, width: int) -> tuple[str, str]:
+    """What fits into `width` columns, and what is left."""
+    used = 0
+    for at, letter in enumerate(text):
+        used += _width(letter)
+        if used > width:
+            return text[:at], text[at:]
+    return text, ""

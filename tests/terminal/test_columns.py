@@ -1,0 +1,44 @@
+"""Lines are as wide as they look."""
+
+import random
+import unicodedata
+
+import pytest
+
+from mileage.terminal import columns_of, cut, padded, wrapped
+
+WORDS = ("a", "of", "longer", "日本語", "e\u0301te\u0301", "x" * 90, "宽" * 50, "👍👍")
+
+
+def shown(text: str) -> int:
+    """An independent count."""
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
+        for letter in text
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_line_is_wider_and_no_word_is_lost(seed: int) -> None:
+    rng = random.Random(seed)
+    text = " ".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 40)))
+    width = rng.randrange(12, 90)
+    lines = wrapped(text, width, first="* ", indent="  ")
+    assert max(map(shown, lines)) <= width
+    assert "".join(lines).replace(" ", "").replace("*", "") == text.replace(" ", "")
+
+
+def test_lines_are_as_full_as_words_allow() -> None:
+    assert wrapped("aa bb cc dd", 5) == ["aa bb", "cc dd"]
+    assert wrapped("aa bb cc dd", 5, indent=" ") == ["aa bb", " cc", " dd"]
+    assert wrapped("", 10) == [""]
+    assert wrapped("10\N{NO-BREAK SPACE}% of it", 6) == ["10 %", "of it"]
+
+
+@pytest.mark.parametrize("text", ["short", "日本語日本語", "a日b本", "x" * 30])
+def test_a_cut_text_fits_and_says_that_it_was_cut(text: str) -> None:
+    for width in range(1, 32):
+        told = cut(text, width)
+        assert shown(told) <= width
+        assert told == text or told.endswith("…")
+        assert shown(padded(text, width)) == width == columns_of(padded(text, width))
