@@ -144,13 +144,13 @@ ARMS: dict[str, Any] = {
         ),
         (
             comparison(SLOWER, descriptive=True, design="one cycle: descriptive", unit="run"),
-            "After torture this drive is 43 % slower than before (95 % CI 41--45 %) "
-            "at iops.random_write 4 KiB. Sham removed; descriptive: one device, one cycle.",
+            "Descriptive, from one cycle on one device: after torture this drive is 43 % slower than before "
+            "(95 % CI 41--45 %) at iops.random_write 4 KiB. Sham removed.",
         ),
         (
             comparison(SLOWER, vetoes=("the drive overheated", "2 runs failed", "the kernel changed")),
             "Not conclusive because the drive overheated, 2 runs failed and the kernel changed. "
-            "What was measured: After torture this drive is 43 % slower than before (95 % CI 41--45 %) "
+            "What was measured: after torture this drive is 43 % slower than before (95 % CI 41--45 %) "
             "at iops.random_write 4 KiB. Three cycles, sham removed.",
         ),
         (
@@ -184,8 +184,8 @@ ARMS: dict[str, Any] = {
         ),
         (
             comparison(BLANK, descriptive=True, design="no complete cycle"),
-            "After torture, whether this drive is faster or slower than before is undecided. "
-            "No complete cycle.",
+            "Descriptive, from no complete cycle: after torture, whether this drive is faster or slower than before "
+            "is undecided.",
         ),
     ],
 )
@@ -211,9 +211,9 @@ def test_from_samples_to_words(stages: Make) -> None:
     assert told.endswith(" at iops.random_write 4 KiB. Four cycles, sham removed.")
 
 
-def test_one_cycle_ends_descriptive(stages: Make) -> None:
+def test_one_cycle_begins_descriptive(stages: Make) -> None:
     judged = compare_stages(stages(2, cycles=1), baseline="before", candidate="after", relevance={})
-    assert verdict_sentence(judged).endswith("descriptive: one device, one cycle.")
+    assert verdict_sentence(judged).startswith("Descriptive, from one cycle on one device: after torture")
 
 
 def test_names_are_left_as_given(arm: Make) -> None:
@@ -241,6 +241,14 @@ def test_arms_of_one_session_each_are_descriptive(arm: Callable[..., list[Sample
     )
     assert judged.descriptive
     assert judged.design == "3 and 3 independent runs, one session each: descriptive"
-    assert verdict_sentence(judged).endswith(
-        "Three against three independent runs; descriptive: one session each."
+    assert verdict_sentence(judged).startswith("Descriptive, from one session each: kernel new is 2.00 times")
+
+
+def test_one_run_of_each_is_said_first(arm: Make) -> None:
+    judged = compare_arms(arm([100.0]), arm([200.0]), relevance={}, paired=False, labels=("old", "new"))
+    told = verdict_sentence(judged)
+    assert told.startswith("Descriptive, from one run of each cell: whether new is faster or slower than old")
+    vetoed = verdict_sentence(msgspec.structs.replace(judged, vetoes=("one run is missing",)))
+    assert vetoed.startswith(
+        "Not conclusive because one run is missing. What was measured: descriptive, from one"
     )

@@ -1,8 +1,9 @@
 """The verdict in one or two sentences that a stranger can read: how much, how sure, in how many cells.
 
 Models what may be claimed: the largest decided difference of the headline with its 95 % interval, then every
-headline cell by verdict, then the cells outside the headline, then the design. Vetoes come first. Refuses to
-call undecided cells equal, and to hide that a comparison is descriptive. Plain text, no markup of its own.
+headline cell by verdict, then the cells outside the headline, then the design. What weakens the whole stands in
+the first sentence: vetoes, and that one cycle, one session or one run only describes. Refuses to call undecided
+cells equal. Plain text, no markup of its own.
 """
 
 import math
@@ -31,20 +32,39 @@ _METRIC_WORDS: Final = {
 def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     """The verdict of a comparison in words; `emphasis` is put on both sides of the size of the difference.
 
-    With vetoes it starts "Not conclusive because ..."; a one-cycle comparison ends "descriptive: one device,
-    one cycle."
+    With vetoes it starts "Not conclusive because ..."; a comparison of one cycle starts "Descriptive, from one cycle
+    on one device: ...".
     """
     family = comparison.headline or comparison.cells
     if family:
-        told = f"{_claim(comparison, family, emphasis)}."
+        told = f"{_weakened(comparison, family, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
         told = " ".join(filter(None, (told, rest, _design(comparison))))
     else:
         names = f"{comparison.baseline} or {comparison.candidate}"
         told = f"There is nothing to compare: no cell was measured in {names}."
     if comparison.vetoes:
-        return f"Not conclusive because {_listed(comparison.vetoes)}. What was measured: {told}"
+        return f"Not conclusive because {listed(comparison.vetoes)}. What was measured: {_joined(comparison, told)}"
     return told
+
+
+def _weakened(comparison: Comparison, family: Sequence[CellVerdict], claim: str) -> str:
+    """The claim after what makes it a description, where something does."""
+    few = []
+    if comparison.descriptive and comparison.kind == "stages":
+        whole = comparison.design != "no complete cycle"
+        few.append("one cycle on one device" if whole else "no complete cycle")
+    elif comparison.descriptive:
+        few.append("one session each")
+    if max(max(cell.n_baseline, cell.n_candidate) for cell in family) == 1:
+        few.append("one run of each cell")
+    return f"Descriptive, from {' with '.join(few)}: {_joined(comparison, claim)}" if few else claim
+
+
+def _joined(comparison: Comparison, told: str) -> str:
+    """A sentence set behind a colon: its first letter small, unless it starts with a name."""
+    named = comparison.kind == "arms" and told.startswith(comparison.candidate)
+    return told if named else told[:1].lower() + told[1:]
 
 
 def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str) -> str:
@@ -170,18 +190,16 @@ def _design(comparison: Comparison) -> str:
         low, high = comparison.units_baseline, comparison.units_candidate
         if comparison.unit == "block":
             return f"{_capital(_number(high))} paired {_plural(comparison.unit, high)}."
-        once = "; descriptive: one session each" if comparison.descriptive else ""
-        runs = f"{_capital(_number(high))} against {_number(low)} independent {_plural(comparison.unit, low)}"
-        return f"{runs}{once}."
+        return (
+            f"{_capital(_number(high))} against {_number(low)} independent {_plural(comparison.unit, low)}."
+        )
     sham = "sham removed" if comparison.sham_removed else "no sham arm" if comparison.tortured else ""
     if not comparison.descriptive:
         cycles = comparison.units_candidate
         return (
             ", ".join(filter(None, (f"{_capital(_number(cycles))} {_plural('cycle', cycles)}", sham))) + "."
         )
-    if comparison.design == "no complete cycle":
-        return "No complete cycle."
-    return _capital("; ".join(filter(None, (sham, "descriptive: one device, one cycle."))))
+    return f"{_capital(sham)}." if sham and comparison.design != "no complete cycle" else ""
 
 
 def _number(count: int) -> str:
@@ -196,5 +214,6 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str]) -> str:
+    """One or more texts in a row: "a, b and c"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from mileage.execute import unfinished_lines
+from mileage.execute.surroundings import changed_by
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.disturbance import disturbances
@@ -74,7 +75,7 @@ def lamps_of(
     lamps += _until_lamps(plan, content)
     if aa is not None:
         lamps.append(TrustLamp(aa.name, aa.state, aa.text))
-    return [*lamps, _environment_lamp(changes)]
+    return [*lamps, _environment_lamp(plan, changes)]
 
 
 def _length_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
@@ -156,12 +157,25 @@ def _until_lamps(plan: Plan, content: JournalContent) -> list[TrustLamp]:
     return lamps
 
 
-def _environment_lamp(changes: Sequence[tuple[str, str, Environment, Environment]]) -> TrustLamp:
+def grave_changes(plan: Plan, changes: Sequence[tuple[str, str, Environment, Environment]]) -> list[str]:
+    """The changes that make runs incomparable, each once. Simulated time depends on no machine, and has none."""
+    if plan.facts.virtual:
+        return []
+    own = changed_by(plan)
+    grave = [
+        line
+        for _, line, before, after in changes
+        if key_of(line) not in own and weighty(key_of(line), before, after)
+    ]
+    return list(dict.fromkeys(grave))
+
+
+def _environment_lamp(plan: Plan, changes: Sequence[tuple[str, str, Environment, Environment]]) -> TrustLamp:
     """Grave changes make runs incomparable; another boot or a setting that moved is told."""
     if not changes:
         return TrustLamp("environment", "ok", "unchanged")
-    grave = [line for _, line, before, after in changes if weighty(key_of(line), before, after)]
-    noted = list(dict.fromkeys(grave or (line for _, line, *_ in changes)))
+    grave = grave_changes(plan, changes)
+    noted = grave or list(dict.fromkeys(line for _, line, *_ in changes))
     more = f" (and {len(noted) - 1} more)" if len(noted) > 1 else ""
     return TrustLamp("environment", "bad" if grave else "warn", f"{noted[0]}{more}")
 

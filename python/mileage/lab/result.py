@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,10 @@ from mileage.judge import Comparison, Sample
 from mileage.plan import (
     Plan,
 )
-from mileage.record import StudyFolder, left_out, sample_rows, write_tables
+from mileage.record import Outcome, StudyFolder, outcome_of, sample_rows, write_tables
+from mileage.record.journal import JournalContent
 from mileage.report import StudyView
+from mileage.terminal import wrapped
 
 
 def load_plan(folder: StudyFolder) -> Plan:
@@ -51,12 +52,20 @@ class StudyResult:
             self._samples = self._view = None
             self._read_bytes = size
 
+    def content(self) -> JournalContent:
+        """What the journal holds now; lines that cannot be read are left out and told as a veto."""
+        return self.folder.content(around_damage=True)
+
+    def outcome(self) -> Outcome:
+        """How far the study came, and why no further."""
+        return outcome_of(self.folder, self.content(), len(self.plan.runs), self.plan.sessions)
+
     def samples(self) -> list[Sample]:
         """Every measured value, ordered by run."""
         self._look()
         if self._samples is None:
             names = {field.name for field in msgspec.structs.fields(Sample)}
-            rows = sample_rows(self.folder.content())
+            rows = sample_rows(self.content())
             self._samples = [
                 Sample(**{key: value for key, value in row.items() if key in names}) for row in rows
             ]
@@ -65,15 +74,19 @@ class StudyResult:
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
         from mileage.lab.comparing import comparison_of
-        from mileage.lab.lamps import audits
 
-        content = self.folder.content()
-        needed = len(self.plan.runs) - left_out(content)
-        missing = needed - len(content.of_kind("run"))
-        vetoes = [f"{missing} of {needed} runs are missing"] if missing else []
-        vetoes += unfinished_lines(content)
+        return comparison_of(self.plan, self.samples(), self.vetoes())
+
+    def vetoes(self) -> list[str]:
+        """What speaks against any verdict of this study, each to follow "not conclusive because"."""
+        from mileage.lab.lamps import audits, grave_changes
+        from mileage.lab.view import environment_changes
+
+        content = self.content()
+        vetoes = self.outcome().vetoes + unfinished_lines(content)
         vetoes += [found.veto for found in audits(self.plan, content.runs()) if found.veto is not None]
-        return comparison_of(self.plan, self.samples(), vetoes)
+        grave = grave_changes(self.plan, environment_changes(self.plan, dict(self.folder.environments())))
+        return vetoes + ([f"the machine changed during the study: {grave[0]}"] if grave else [])
 
     def view(self) -> StudyView:
         """What the report shows."""
@@ -114,8 +127,8 @@ class StudyResult:
 
         if self.compares:
             return render_text(self.view(), width)
-        page = measured_page(self.plan, self.folder)
-        told = "".join("\n".join(textwrap.wrap(line, width)) + "\n" for line in page.unfinished)
+        page = measured_page(self.plan, self.folder, self.vetoes())
+        told = "".join("\n".join(wrapped(line, width)) + "\n" for line in page.unfinished)
         if not page.cells:
             return told + "No run was measured.\n"
         labels = labels_of([cell.label for cell in self.plan.cells])
@@ -135,16 +148,18 @@ class StudyResult:
         from mileage.report.tables import rows_csv
         from mileage.report.tables import write_tables as write_csv
 
-        write_tables(self.folder.content(), self.folder.path)
+        write_tables(self.content(), self.folder.path)
         if not self.compares:
-            write_measured(measured_page(self.plan, self.folder), self.folder.report, self.folder.tables)
+            write_measured(
+                measured_page(self.plan, self.folder, self.vetoes()), self.folder.report, self.folder.tables
+            )
             return
         view = self.view()
         self.folder.figures.mkdir(exist_ok=True)
         write_figures(view, self.folder.figures)
         self.folder.tables.mkdir(exist_ok=True)
         write_csv(view.comparison, self.folder.tables, view.standings)
-        within = inside(self.plan, self.folder.content().runs())
+        within = inside(self.plan, self.content().runs())
         if within:
             (self.folder.tables / "within.csv").write_text(rows_csv(within), encoding="utf-8")
         self.folder.report.write_text(render_html(view), encoding="utf-8")

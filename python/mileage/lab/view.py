@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 
-from mileage.execute import stage_name, start_name, unfinished_lines
+from mileage.execute import stage_name, start_name
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit
 from mileage.judge.overload import omission
 from mileage.judge.regimes import regimes
+from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
 from mileage.lab.inside import records_by_arm
 from mileage.lab.lamps import Environment, lamps_of
@@ -27,24 +28,28 @@ from mileage.report.setting import setting_lines
 from mileage.report.view import RunShape
 
 
-def measured_page(plan: Plan, folder: StudyFolder) -> MeasuredPage:
-    """Collect what the page of a study that compares nothing shows."""
-    content = folder.content()
+def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -> MeasuredPage:
+    """Collect what the page of a study that compares nothing shows; `vetoes` speak against any conclusion."""
+    content = folder.content(around_damage=True)
+    order = {cell.label: number for number, cell in enumerate(plan.cells)}
+    cells = tuple(sorted(measured_cells(content), key=lambda cell: (cell.stage, order[cell.cell])))
     head = content.of_kind("study")
     environments = folder.environments()
-    order = {cell.label: number for number, cell in enumerate(plan.cells)}
+    weak = [f"Not conclusive because {listed(vetoes)}."] if vetoes else []
+    if cells and max(cell.runs for cell in cells) == 1:
+        weak.append("One run of each cell: how much a repetition would differ is not known.")
     return MeasuredPage(
         name=plan.study.name,
         question=plan.study.question,
         target=plan.study.target,
         setting=setting_lines(plan),
-        cells=tuple(sorted(measured_cells(content), key=lambda cell: (cell.stage, order[cell.cell]))),
+        cells=cells,
         runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(content.of_kind("failed")),
         method=describe(plan),
         command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
         identity=_identity(plan, head[0] if head else {}, environments),
-        unfinished=tuple(unfinished_lines(content)),
+        unfinished=tuple(weak),
     )
 
 
@@ -56,13 +61,13 @@ def study_view(
     standings: tuple[CellStandings, ...] = (),
 ) -> StudyView:
     """Collect what the report shows of a study folder. `aa` is the audit of the baseline measured twice."""
-    content = folder.content()
+    content = folder.content(around_damage=True)
     runs = content.runs()
     failed = content.of_kind("failed")
     saved = dict(folder.environments())
     order = dict.fromkeys(stage_name(run) for run in plan.runs)
     environments = [(name, saved[name]) for name in order if name in saved]
-    changes = _changes(plan, saved)
+    changes = environment_changes(plan, saved)
     head = content.of_kind("study")
     return StudyView(
         name=plan.study.name,
@@ -86,7 +91,9 @@ def study_view(
     )
 
 
-def _changes(plan: Plan, saved: dict[str, Environment]) -> list[tuple[str, str, Environment, Environment]]:
+def environment_changes(
+    plan: Plan, saved: dict[str, Environment]
+) -> list[tuple[str, str, Environment, Environment]]:
     """Every stable key that differs from how its session began: where, in words, and the two snapshots."""
     found = []
     for name, session in dict.fromkeys((stage_name(run), run.session) for run in plan.runs):

@@ -7,6 +7,7 @@ derived from it and can be made again at any time. Nothing here measures, judges
 from mileage.record.folder import StudyFolder
 from mileage.record.journal import FORMAT, Journal, left_out, read_journal
 from mileage.record.measured import Latency, MeasuredCell, measured_cells
+from mileage.record.outcome import Outcome, outcome_of
 from mileage.record.tables import sample_rows, write_tables
 
 __all__ = [
@@ -14,9 +15,11 @@ __all__ = [
     "Journal",
     "Latency",
     "MeasuredCell",
+    "Outcome",
     "StudyFolder",
     "left_out",
     "measured_cells",
+    "outcome_of",
     "read_journal",
     "sample_rows",
     "write_tables",

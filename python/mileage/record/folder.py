@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -110,9 +111,23 @@ class StudyFolder:
             self._lock = None
             (self.path / ".lock").unlink(missing_ok=True)
 
-    def content(self) -> JournalContent:
-        """What the journal holds now."""
-        return read_journal(self.journal)
+    def is_locked(self) -> bool:
+        """Whether a process runs the study now."""
+        try:
+            descriptor = os.open(self.path / ".lock", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    def content(self, *, around_damage: bool = False) -> JournalContent:
+        """What the journal holds now; `around_damage` as in :func:`read_journal`."""
+        return read_journal(self.journal, around_damage=around_damage)
 
     def save_environment(self, name: str, snapshot: dict[str, str]) -> None:
         """Keep one environment snapshot under a stage's name."""
@@ -132,11 +147,19 @@ class StudyFolder:
         write_durably(folder / f"{name}.json", msgspec.json.format(msgspec.json.encode(texts), indent=1))
 
     def environments(self) -> list[tuple[str, dict[str, str]]]:
-        """All snapshots, in the order of their names."""
-        return [
-            (path.stem, msgspec.json.decode(path.read_bytes(), type=dict[str, str]))
-            for path in sorted(self.environment.glob("*.json"))
-        ]
+        """All snapshots that can be read, in the order of their names; see `damaged_environments`."""
+        return [(path.stem, found) for path, found in self._snapshots() if found is not None]
+
+    def damaged_environments(self) -> list[str]:
+        """The names of snapshots that cannot be read."""
+        return [path.stem for path, found in self._snapshots() if found is None]
+
+    def _snapshots(self) -> Iterator[tuple[Path, dict[str, str] | None]]:
+        for path in sorted(self.environment.glob("*.json")):
+            try:
+                yield path, msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+            except (msgspec.DecodeError, OSError):
+                yield path, None
 
     def save_state(self, owner: str, state: bytes, keep: bool) -> str:
         """Name a drive state by its SHA-256; keep it on the disk when it may be resumed from. Returns the hash.

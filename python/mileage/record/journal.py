@@ -89,11 +89,15 @@ class Entries(Sequence[dict[str, Any]]):
 
 @dataclass(frozen=True)
 class JournalContent:
-    """What a journal holds: its whole entries, where they end (bytes) and how much of a torn line follows (bytes)."""
+    """What a journal holds: its whole entries, where they end (bytes) and how much of a torn line follows (bytes).
+
+    `damaged` are the numbers (from 1) of the lines that were left out because they cannot be read.
+    """
 
     entries: Sequence[dict[str, Any]]
     whole_bytes: int
     torn_bytes: int
+    damaged: tuple[int, ...] = ()
 
     def of_kind(self, kind: str) -> Sequence[dict[str, Any]]:
         """The entries of one kind: `study`, `run`, `failed`, `dnf`, `look`, `stage`, `accepted`, `end` and others."""
@@ -121,14 +125,17 @@ def left_out(content: JournalContent) -> int:
     return sum(int(entry.get("left_out", 0)) for entry in ends)
 
 
-def read_journal(path: Path) -> JournalContent:
+def read_journal(path: Path, *, around_damage: bool = False) -> JournalContent:
     """Look through a journal; its entries stay on the disk until they are asked for.
+
+    `around_damage`: lines that cannot be read are left out and counted, for who only looks.
 
     Raises:
         Refused: a line before the last one is damaged, or the format is not this version's.
     """
     heads: list[Head] = []
     places: list[tuple[int, int]] = []
+    damaged: list[int] = []
     start = 0
     size = path.stat().st_size if path.exists() else 0
     decoder = msgspec.json.Decoder(Head)
@@ -141,17 +148,21 @@ def read_journal(path: Path) -> JournalContent:
             except msgspec.DecodeError as cause:
                 if start + len(line) >= size:
                     break
+                if around_damage:
+                    damaged.append(len(heads) + len(damaged) + 1)
+                    start += len(line)
+                    continue
                 raise Refused(
                     f"{path}: line {len(heads) + 1} is damaged ({cause}) and is not the last; restore the file"
                 ) from cause
             places.append((start, len(line)))
             start += len(line)
     entries = Entries(path, heads, places)
-    if entries and entries[0].get("format") != FORMAT:
+    if entries and entries[0].get("format") != FORMAT and 1 not in damaged:
         raise Refused(
             f"{path}: format {entries[0].get('format')!r}, expected {FORMAT}; use the version of Mileage that wrote it"
         )
-    return JournalContent(entries, start, size - start)
+    return JournalContent(entries, start, size - start, tuple(damaged))
 
 
 class Journal:

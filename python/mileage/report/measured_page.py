@@ -33,7 +33,7 @@ class MeasuredPage(msgspec.Struct, frozen=True):
     command: str
     identity: dict[str, str]
     unfinished: tuple[str, ...] = ()
-    """Each arm that did not finish, in a sentence."""
+    """What weakens the figures, a sentence each, said first: what is missing or failed, that nothing was repeated."""
 
 
 def render_measured(page: MeasuredPage) -> str:

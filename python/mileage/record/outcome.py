@@ -1,0 +1,84 @@
+"""How far a study came, and why no further: running, interrupted, failed, waiting for another session, finished.
+
+What it models: what the journal and the folder's lock say at this moment, worded to follow "not conclusive because".
+What it refuses: nothing; a journal with damaged lines tells of its other lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from mileage.record.folder import StudyFolder
+from mileage.record.journal import JournalContent, left_out
+
+State = Literal["finished", "running", "failed", "waiting", "interrupted"]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """The state of a study. `missing` of `needed` runs are not there, `damaged` lines of the journal unreadable."""
+
+    state: State
+    needed: int
+    missing: int
+    damaged: int
+    reason: str = ""
+    """Of a failed study the failure; of one that waits the sessions that are left."""
+
+    @property
+    def vetoes(self) -> list[str]:
+        """What speaks against a verdict, each to follow "not conclusive because"; empty of a whole study."""
+        told = (
+            [_STATES[self.state].format(reason=self.reason)]
+            if self.state != "finished" and self.missing
+            else []
+        )
+        if self.missing:
+            verb = "is" if self.missing == 1 else "are"
+            told.append(f"{self.missing:,} of {self.needed:,} runs {verb} missing")
+        if self.damaged:
+            verb = "s are" if self.damaged > 1 else " is"
+            told.append(f"{self.damaged:,} line{verb} damaged in the journal and left out")
+        return told
+
+
+_STATES: dict[State, str] = {
+    "running": "the study is still running",
+    "failed": "the study stopped at a failure ({reason})",
+    "waiting": "the runs at {reason} are still to be done",
+    "interrupted": "the study was interrupted",
+}
+
+
+def outcome_of(
+    folder: StudyFolder, content: JournalContent, runs_planned: int, sessions: Sequence[str] = ()
+) -> Outcome:
+    """The outcome of a study folder as its journal stands; `sessions` are all of its plan."""
+    needed = runs_planned - left_out(content)
+    done = len({head.run for head in content.heads if head.kind == "run"})
+    state: State = "finished"
+    reason = ""
+    if not content.of_kind("end"):
+        state = "interrupted"
+        finished = {str(entry["session"]) for entry in content.of_kind("session")}
+        waiting = [name for name in sessions if name and name not in finished]
+        last = _last_word(content)
+        if folder.is_locked():
+            state = "running"
+        elif last is not None:
+            state, reason = "failed", last
+        elif finished and waiting:
+            state, reason = "waiting", " and ".join(waiting)
+    return Outcome(state, needed, max(needed - done, 0), len(content.damaged), reason)
+
+
+def _last_word(content: JournalContent) -> str | None:
+    """Why the last process stopped, where it said so and nothing was done since."""
+    heads = content.heads
+    at = next((at for at in range(len(heads) - 1, -1, -1) if heads[at].kind != "look"), None)
+    if at is None or heads[at].kind not in ("failed", "environment"):
+        return None
+    entry = content.entries[at]
+    return str(entry["message"]) if heads[at].kind == "failed" else "; ".join(map(str, entry["changes"]))
