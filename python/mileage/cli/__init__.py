@@ -19,6 +19,7 @@ _COMMANDS = {
     "report": ("mileage.cli.report", "Write the report of a study folder again."),
     "compare": ("mileage.cli.compare", "Compare two stages, or two studies."),
     "merge": ("mileage.cli.merge", "One study from several folders: other boots, other machines."),
+    "import": ("mileage.cli.imported", "Other tools' results become a study."),
     "query": ("mileage.cli.query", "SQL over the tables of many studies."),
     "selftest": (
         "mileage.cli.selftest",

@@ -125,6 +125,11 @@ class StudyResult:
         from mileage.report.measured import measured_text
         from mileage.report.setting import labels_of, setting_text
 
+        if self.plan.imported is not None:
+            from mileage.lab.imported import imported_page
+            from mileage.report.imported import imported_text
+
+            return imported_text(imported_page(self.plan, self.folder), width)
         if self.compares:
             return render_text(self.view(), width)
         page = measured_page(self.plan, self.folder, self.vetoes())
@@ -148,6 +153,14 @@ class StudyResult:
         from mileage.report.tables import rows_csv
         from mileage.report.tables import write_tables as write_csv
 
+        if self.plan.imported is not None:
+            from mileage.lab.imported import imported_page
+            from mileage.record.tables import PRINTED, TABLES
+            from mileage.report.imported import write_imported
+
+            write_tables(self.content(), self.folder.path, (*TABLES, PRINTED))
+            write_imported(imported_page(self.plan, self.folder), self.folder.report, self.folder.tables)
+            return
         write_tables(self.content(), self.folder.path)
         if not self.compares:
             write_measured(

@@ -22,6 +22,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
     """
     from mileage.lab.comparing import tortured_between
+    from mileage.lab.imported import differing_settings, vetoes
 
     (first, first_stage), (second, second_stage) = _stage_of(a, stage), _stage_of(b, stage)
     relevance = msgspec.structs.asdict(first.plan.study.compare.relevance)
@@ -42,12 +43,16 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     common = {s.cell for s in left} & {s.cell for s in right}
     if not common:
         raise Refused(f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common")
+    told = [*vetoes(first.plan, first.folder), *vetoes(second.plan, second.folder)]
+    if first.plan.imported is not None or second.plan.imported is not None:
+        told += differing_settings(first.folder, second.folder)
     return compare_arms(
         [s for s in left if s.cell in common],
         [s for s in right if s.cell in common],
         relevance=relevance,
         paired=False,
         labels=_labels((first.folder.path, first_stage), (second.folder.path, second_stage)),
+        vetoes=told,
     )
 
 

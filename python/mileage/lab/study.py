@@ -11,6 +11,7 @@ import msgspec
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute import Progress, Silent, cycles_at_once
 from mileage.lab.doing import check_built, check_commands, do, facts_of_all, traces_of
+from mileage.lab.imported import check_runnable
 from mileage.lab.result import StudyResult, load_plan
 from mileage.lab.sessions import session_now
 from mileage.plan import (
@@ -165,6 +166,7 @@ def time_left(study: str) -> tuple[float, int, int] | None:
 
     folder = StudyFolder.open(Path(study))
     resolved, content = load_plan(folder), folder.content()
+    check_runnable(resolved, folder)
     needed = len(resolved.runs) - left_out(content)
     done = len(content.of_kind("run"))
     lanes = cycles_at_once(resolved)
@@ -209,6 +211,7 @@ def _folder_and_plan(
         return StudyFolder.create(path, resolved.to_toml(), resolved.to_json().encode()), resolved
     folder = StudyFolder.open(Path(unfinished))
     resolved = load_plan(folder)
+    check_runnable(resolved, folder)
     check_commands(resolved, allowed=allow_commands)
     asked = {"target": target, "seed": seed, "quick": quick or None}
     if any(value is not None for value in asked.values()) or (

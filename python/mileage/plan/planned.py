@@ -15,6 +15,7 @@ import msgspec
 from mileage.plan.api import Reach
 from mileage.plan.factors import Setting
 from mileage.plan.facts import TargetFacts
+from mileage.plan.imported import Imported
 from mileage.plan.job import Job
 from mileage.plan.study import Study
 from mileage.plan.workload import Workload
@@ -120,6 +121,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Every combination of the levels of the study's factors, in order; one when it has none."""
     others: dict[str, TargetFacts] = {}
     """Facts of the targets of settings beside the first one's, by `Setting.place`."""
+    imported: Imported | None = None
+    """Where it comes from when another tool did it; its cells have no workload, and it cannot be run."""
 
     def setting_of(self, run: PlannedRun) -> Setting:
         """The setting of a run."""

@@ -19,9 +19,10 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.record.folder import StudyFolder
-from mileage.record.tables import TABLES, write_tables
+from mileage.record.tables import PRINTED, TABLES, write_tables
 
 STUDIES: Final = "studies"
+_NAMES: Final = (*TABLES, PRINTED, STUDIES)
 _STUDY_COLUMNS: Final = {
     "folder": "VARCHAR",
     "study": "VARCHAR",
@@ -113,8 +114,8 @@ class Query:
 
     def table(self, name: str) -> Any:
         """A whole table as a DuckDB relation. Raises Refused for an unknown name."""
-        if name not in (*TABLES, STUDIES):
-            raise Refused(f"there is no table {name!r}; expected one of {', '.join((*TABLES, STUDIES))}")
+        if name not in _NAMES:
+            raise Refused(f"there is no table {name!r}; expected one of {', '.join(_NAMES)}")
         self._prepare({name})
         relation = self._connection.table(name) if name == STUDIES else self._connection.view(name)
         # The relation needs the connection, which would otherwise end with this object.
@@ -125,7 +126,7 @@ class Query:
         """The names of the columns and the rows of an answer. Raises Refused with DuckDB's message."""
         import duckdb
 
-        self._prepare({name for name in (*TABLES, STUDIES) if re.search(rf"(?i)\b{name}\b", text)})
+        self._prepare({name for name in _NAMES if re.search(rf"(?i)\b{name}\b", text)})
         try:
             answer: Any = self._connection.sql(text)
             return (list(answer.columns), answer.fetchall()) if answer is not None else ([], [])

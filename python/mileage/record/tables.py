@@ -55,11 +55,16 @@ _TABLES = {
         "direction, CAST(unnest(buckets)[1] AS INTEGER) AS bucket, unnest(buckets)[2] AS count",
     ),
     "counters": _Table({"counter": "VARCHAR", "value": "BIGINT"}, "counter, value"),
+    "printed": _Table(
+        {"names": "VARCHAR[]", "figures": "DOUBLE[]"}, "unnest(names) AS name, unnest(figures) AS value"
+    ),
 }
 _LINE_BYTES: Final = 16 << 20
 """What a reader of lines makes room for at least."""
-TABLES = tuple(_TABLES)
+TABLES = ("samples", "series", "latency", "counters")
 """The tables of a study folder, each a Parquet file of that name."""
+PRINTED: Final = "printed"
+"""The table of an imported study that has every number of the tool, under the tool's own name."""
 
 
 def runs_of(content: JournalContent) -> Iterator[Row]:
@@ -92,12 +97,32 @@ def sample_rows(content: JournalContent) -> Iterator[Row]:
     """
     for entry in runs_of(content):
         record = entry["record"]
+        if "reported" in record:
+            yield from _reported(entry, record["reported"])
+            continue
         elapsed_s = record["elapsed_ns"] / 1e9
         for word in entry["metrics"] if elapsed_s > 0 else ():
             metric, value, higher_is_better = _METRICS[word](record, elapsed_s)
             if value is not None:
                 measured = {"metric": metric, "value": value, "higher_is_better": higher_is_better}
                 yield {**_identity(entry), **measured}
+
+
+def _reported(entry: Row, figures: Row) -> Iterator[Row]:
+    """The figures of a run that another tool reported; what it does not say has no row."""
+    for word in entry["metrics"]:
+        metric, higher_is_better = _REPORTED[word]
+        value = figures.get(metric)
+        if value is not None:
+            yield {**_identity(entry), "metric": metric, "value": value, "higher_is_better": higher_is_better}
+
+
+_REPORTED: Final = {
+    "throughput": ("rate_bytes_per_s", True),
+    "iops": ("ops_per_s", True),
+    "p99": ("latency_p99_ns", False),
+    "time": ("elapsed_s", False),
+}
 
 
 def _throughput(record: Row, elapsed_s: float) -> Measured:
@@ -159,11 +184,21 @@ def _counter_rows(content: JournalContent) -> Iterator[Row]:
             yield {**_identity(entry), "counter": counter, "value": value}
 
 
+def _printed_rows(content: JournalContent) -> Iterator[Row]:
+    """One line per run of an imported study."""
+    for entry in runs_of(content):
+        names = entry["record"].get("printed_names")
+        if names:
+            figures = entry["record"]["printed_figures"]
+            yield {**_identity(entry), "names": names, "figures": figures}
+
+
 _ROWS: dict[str, Callable[[JournalContent], Iterator[Row]]] = {
     "samples": sample_rows,
     "series": _series_rows,
     "latency": _latency_rows,
     "counters": _counter_rows,
+    PRINTED: _printed_rows,
 }
 
 

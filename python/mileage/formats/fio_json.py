@@ -1,0 +1,277 @@
+"""fio's JSON and JSON+ output, of fio 3: one or many documents, of one machine or of clients.
+
+What it models: each job a run; the jobs that `numjobs` made of one definition are one run together, as they ran side
+by side. Of clients each job a run, and what fio calls "All clients" another. Rates are fio's `bw_bytes` and `iops`,
+and of several jobs the sum of bytes over the longest run time, as fio's own groups are; latencies are `clat_ns`
+(completion), in nanoseconds. `bins` of JSON+ become the histogram. A size such as 4k follows the job's `kb_base`.
+What it refuses: fio 2 and before, which has other units under the same names.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from mileage.errors import Refused
+from mileage.formats.fio_options import FioOptions
+from mileage.formats.histogram import histogram_of, quantile_ns
+from mileage.formats.json_documents import Document, documents
+from mileage.formats.numbers import number, rounded, whole
+from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.source import Source
+from mileage.report.quantity import counted
+
+LAYOUT: Final = "fio-json"
+_MARK: Final = re.compile(r'"fio version"\s*:|"(?:jobs|client_stats)"\s*:\s*\[\s*\{\s*"jobname"')
+ALL_CLIENTS: Final = "All clients"
+_LISTS: Final = ("jobs", "client_stats")
+_DIRECTIONS: Final = {"read": "read", "write": "write", "trim": "discard"}
+"""fio's words for directions, and ours."""
+_QUANTILES: Final = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9}
+_SECTOR_BYTES: Final = 512
+
+
+def knows(source: Source) -> bool:
+    """Whether a file begins as this layout does."""
+    return bool(_MARK.search(source.text_head))
+
+
+def read(source: Source) -> Result:
+    """All runs of a file. Raises Refused when it holds no document of fio 3."""
+    found, unread = documents(source.text(), _LISTS)
+    ours = [entry for entry in found if isinstance(entry.value, dict) and _lists_of(entry.value)]
+    unread += [
+        Unread(entry.line, "", "a JSON document without jobs of fio") for entry in found if entry not in ours
+    ]
+    if not ours:
+        why = f"; line {unread[0].line}: {unread[0].why}" if unread else ""
+        raise Refused(f"{source.path}: no JSON document of fio with whole jobs{why}")
+    result = Result(tool="fio", version=None, layout=LAYOUT, runs=[], unread=unread)
+    for document in ours:
+        _add(document, result, source)
+    return result
+
+
+def _lists_of(value: dict[str, Any]) -> list[dict[str, Any]]:
+    return [job for name in _LISTS for job in _list(value.get(name)) if isinstance(job, dict)]
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _add(document: Document, result: Result, source: Source) -> None:
+    value = document.value
+    version = value.get("fio version")
+    if isinstance(version, str):
+        if re.match(r"fio-[012]\.", version):
+            raise Refused(
+                f"{source.path}, line {document.line}: {version}; expected fio 3, whose units are read"
+            )
+        result.version = result.version or version.removeprefix("fio-")
+        if result.version != version.removeprefix("fio-"):
+            result.facts[f"version from line {document.line}"] = version
+    if isinstance(value.get("time"), str):
+        result.began = result.began or value["time"]
+    if not document.whole:
+        count = len(_lists_of(value))
+        result.lost.append(
+            f"the document that begins in line {document.line} is damaged: {counted(count, 'whole job')} kept, "
+            "what follows is lost"
+        )
+    shared = _dict(value.get("global options"))
+    disks = [disk for disk in _list(value.get("disk_util")) if isinstance(disk, dict)]
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for job in _lists_of(value):
+        options = FioOptions.of(shared, _dict(job.get("job options")))
+        key = (_word(job.get("jobname")), _word(job.get("groupid")), _word(job.get("hostname")), options.key)
+        groups.setdefault(key, []).append(job)
+    for jobs in groups.values():
+        run = _run(jobs, shared)
+        run.line = document.line
+        if len(groups) == 1:
+            run.device_bytes = _moved(disks)
+        run.notes += _beside(jobs, groups, run)
+        result.runs.append(run)
+
+
+def _word(value: Any) -> str:
+    return str(value)[:200] if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _beside(
+    jobs: list[dict[str, Any]], groups: dict[tuple[Any, ...], list[dict[str, Any]]], run: ToolRun
+) -> list[str]:
+    """Which other jobs of the same group ran at the same time."""
+    first = jobs[0]
+    others = [
+        _word(other[0].get("jobname"))
+        for other in groups.values()
+        if other is not jobs
+        and other[0].get("groupid") == first.get("groupid")
+        and other[0].get("hostname") == first.get("hostname")
+        and ALL_CLIENTS not in (other[0].get("jobname"), first.get("jobname"))
+    ]
+    if not others:
+        return []
+    run.levels["beside"] = ", ".join(others)
+    return [
+        f"{_word(first.get('jobname'))} is in one group with {', '.join(others)}: they may have run side by side"
+    ]
+
+
+def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
+    """One run of the jobs that were made of one definition."""
+    options = FioOptions.of(shared, _dict(jobs[0].get("job options")))
+    name, host = _word(jobs[0].get("jobname")), _word(jobs[0].get("hostname"))
+    everything = name == ALL_CLIENTS
+    done = {direction: [_dict(job.get(direction)) for job in jobs] for direction in _DIRECTIONS}
+    ops = {
+        direction: _sum(whole(part.get("total_ios")) for part in parts) for direction, parts in done.items()
+    }
+    moved = {direction: _sum(_io_bytes(part) for part in parts) for direction, parts in done.items()}
+    active = [direction for direction in _DIRECTIONS if ops[direction] or moved[direction]]
+    most = max(_DIRECTIONS, key=lambda direction: ops[direction] or 0)
+    workers = options.jobs if len(jobs) == 1 else len(jobs)
+    run = ToolRun(
+        cell="fio.all clients" if everything else options.label(name, active, ops, workers, host),
+        kind=options.kind(active),
+        title=f"job {name}" if name else "",
+        levels=options.levels(name, workers, host),
+        bytes_read=moved["read"],
+        bytes_written=moved["write"],
+        ops_read=ops["read"],
+        ops_written=ops["write"],
+        outstanding=None if everything else options.outstanding(workers),
+        printed=_printed(jobs),
+    )
+    _rates(run, done, active)
+    _latencies(run, done, most)
+    _errors(run, jobs)
+    return run
+
+
+def _sum(values: Any) -> int | None:
+    """The sum of what is known; None when nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _io_bytes(part: dict[str, Any]) -> int | None:
+    return whole(part.get("io_bytes"))
+
+
+def _rates(run: ToolRun, done: dict[str, list[dict[str, Any]]], active: list[str]) -> None:
+    """Rates of all directions together: fio's own figures of one part, else the sums over the longest time."""
+    parts = [part for direction in active for part in done[direction]]
+    times = [time for part in parts if (time := number(part.get("runtime"))) is not None]
+    run.elapsed_s = max(times) / 1000 if times and max(times) > 0 else None
+    if len(parts) == 1:
+        bandwidth, rate = number(parts[0].get("bw_bytes")), number(parts[0].get("iops"))
+        run.rate_bytes_per_s = bandwidth
+        run.ops_per_s = rate
+        return
+    if run.elapsed_s is None:
+        return
+    moved, ops = _sum(map(_io_bytes, parts)), _sum(whole(part.get("total_ios")) for part in parts)
+    run.rate_bytes_per_s = None if moved is None else moved / run.elapsed_s
+    run.ops_per_s = None if ops is None else ops / run.elapsed_s
+
+
+def _latencies(run: ToolRun, done: dict[str, list[dict[str, Any]]], most: str) -> None:
+    """Histograms of JSON+; percentiles of the direction that was done most, where one part has them all."""
+    total, known = 0.0, True
+    for direction, ours in _DIRECTIONS.items():
+        counts: dict[int, int] = {}
+        ends: list[tuple[int | None, int | None]] = []
+        sum_ns = 0.0
+        for part in done[direction]:
+            latency = _dict(part.get("clat_ns"))
+            mean, count = number(latency.get("mean")), whole(latency.get("N"))
+            if count is None:
+                count = whole(part.get("total_ios"))
+            if mean is None or count is None:
+                known = known and not whole(part.get("total_ios"))
+            else:
+                sum_ns += mean * count
+            for text, many in _dict(latency.get("bins")).items():
+                value_ns, times = whole(text), whole(many)
+                if value_ns is not None and times is not None:
+                    counts[value_ns] = counts.get(value_ns, 0) + times
+            ends.append((whole(latency.get("min")), whole(latency.get("max"))))
+        total += sum_ns
+        if counts:
+            lows, highs = ([end for end in side if end is not None] for side in zip(*ends, strict=True))
+            run.latency[ours] = histogram_of(
+                counts, sum_ns or None, min(lows, default=None), max(highs, default=None)
+            )
+    run.latency_sum_ns = total if known and total else None
+    parts = [part for part in done[most] if whole(part.get("total_ios"))]
+    if len(parts) == 1:
+        run.quantiles_ns = _quantiles(_dict(parts[0].get("clat_ns")))
+        run.latency_p99_ns = run.quantiles_ns.get("p99")
+    elif len(parts) > 1 and _DIRECTIONS[most] in run.latency:
+        joined = run.latency[_DIRECTIONS[most]]
+        run.quantiles_ns = {name: quantile_ns(joined, percent / 100) for name, percent in _QUANTILES.items()}
+        run.latency_p99_ns = run.quantiles_ns["p99"]
+    elif len(parts) > 1:
+        run.notes.append(
+            f"percentiles of {len(parts)} jobs cannot be joined; group_reporting or JSON+ keeps them"
+        )
+
+
+def _quantiles(latency: dict[str, Any]) -> dict[str, float]:
+    found = {
+        name: value for name in ("mean", "min", "max") if (value := number(latency.get(name))) is not None
+    }
+    for text, value in _dict(latency.get("percentile")).items():
+        percent, value_ns = number(text), number(value)
+        for name, wanted in _QUANTILES.items():
+            if percent is not None and value_ns is not None and abs(percent - wanted) < 1e-6:
+                found[name] = value_ns
+    return found
+
+
+def _errors(run: ToolRun, jobs: list[dict[str, Any]]) -> None:
+    failed = sorted({code for job in jobs if (code := whole(job.get("error")))})
+    failed_ops = _sum(whole(job.get("total_err")) for job in jobs)
+    if failed:
+        run.error = f"fio ended with error {', '.join(map(str, failed))}"
+    if failed_ops:
+        run.notes.append(f"{failed_ops:,} operations failed")
+        run.counters["failed_ops"] = failed_ops
+    for name in ("short_ios", "drop_ios"):
+        count = _sum(whole(_dict(job.get(direction)).get(name)) for job in jobs for direction in _DIRECTIONS)
+        if count:
+            run.counters[name] = count
+
+
+def _moved(disks: list[dict[str, Any]]) -> int | None:
+    """Bytes that the disks moved, where fio counts sectors."""
+    sectors = [whole(disk.get(name)) for disk in disks for name in ("read_sectors", "write_sectors")]
+    known = [count for count in sectors if count is not None]
+    return _SECTOR_BYTES * sum(known) if known and len(known) == len(sectors) else None
+
+
+def _printed(jobs: list[dict[str, Any]]) -> list[tuple[str, float]]:
+    """Every number of the jobs but the bins of histograms, by its path; of several jobs with their number before."""
+    found: list[tuple[str, float]] = []
+    for at, job in enumerate(jobs, 1):
+        stack: list[tuple[str, Any, int]] = [(f"{at}." if len(jobs) > 1 else "", job, 0)]
+        while stack:
+            path, value, depth = stack.pop()
+            if isinstance(value, dict) and depth < 8:
+                stack += [
+                    (f"{path}{'.' if path and not path.endswith('.') else ''}{key}", member, depth + 1)
+                    for key, member in reversed(value.items())
+                    if key not in ("bins", "job options")
+                ]
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                figure = rounded(float(value)) if isinstance(value, int) and abs(value) > 2**53 else value
+                if figure is not None and number(abs(figure)) is not None:
+                    found.append((path, float(figure)))
+    return found

@@ -1,0 +1,140 @@
+"""What the options of a fio job say of a run: its label, its settings, how much was outstanding.
+
+What it models: options under their main names and aliases, global ones below the job's own. The label is what was
+done, at which size, depth and number of jobs; the name of the job only where nothing else is known.
+What it refuses: nothing; an option that is not there is left to what fio's figures show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from mileage.formats.numbers import fio_size, whole
+from mileage.formats.result import Kind
+from mileage.plan.sizes import format_bytes
+
+_ALIASES: Final = {"readwrite": "rw", "blocksize": "bs", "name": "", "iodepth": "iodepth"}
+_SEQUENTIAL: Final = ("read", "write", "rw", "readwrite", "trim", "trimwrite")
+_SYNCHRONOUS: Final = ("psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "sg")
+_TOLD: Final = (
+    *(
+        "ioengine",
+        "direct",
+        "buffered",
+        "filename",
+        "directory",
+        "size",
+        "filesize",
+        "offset",
+        "runtime",
+        "time_based",
+    ),
+    *(
+        "rate",
+        "rate_iops",
+        "fsync",
+        "fdatasync",
+        "end_fsync",
+        "sync",
+        "rwmixread",
+        "rwmixwrite",
+        "bsrange",
+        "bssplit",
+    ),
+    *("buffer_compress_percentage", "dedupe_percentage", "refill_buffers", "zero_buffers", "norandommap"),
+    *("invalidate", "thread", "ramp_time", "startdelay", "thinktime", "kb_base", "random_distribution"),
+)
+"""Options that are kept as settings of the run."""
+
+
+class FioOptions(msgspec.Struct, frozen=True):
+    """The options of one job, by main name."""
+
+    values: dict[str, str]
+
+    @classmethod
+    def of(cls, shared: Mapping[str, Any], own: Mapping[str, Any]) -> FioOptions:
+        """The job's options over the global ones."""
+        values = {}
+        for options in (shared, own):
+            for name, value in options.items():
+                main = _ALIASES.get(name, name)
+                if main and isinstance(value, str | int | float):
+                    values[main] = str(value)[:200]
+        return cls(values)
+
+    @property
+    def key(self) -> str:
+        """Equal for jobs of one definition."""
+        return repr(sorted(self.values.items()))
+
+    @property
+    def jobs(self) -> int:
+        """numjobs, 1 unless it is said."""
+        return max(1, whole(self.values.get("numjobs", "1")) or 1)
+
+    @property
+    def block_bytes(self) -> int | None:
+        """The one block size; None where there are several or none is said."""
+        if "bssplit" in self.values or "bsrange" in self.values:
+            return None
+        sizes = {fio_size(part, self._kb_base) for part in self.values.get("bs", "4k").split(",") if part}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    @property
+    def _kb_base(self) -> int:
+        return 1000 if self.values.get("kb_base") == "1000" else 1024
+
+    def outstanding(self, workers: int) -> int | None:
+        """Operations that can be outstanding: the depth of each job, 1 with an engine that waits for each."""
+        if self.values.get("ioengine", "psync") in _SYNCHRONOUS:
+            return workers
+        depth = whole(self.values.get("iodepth", "1"))
+        return None if not depth else workers * depth
+
+    def kind(self, active: list[str]) -> Kind:
+        """Sequential work is known by its rate in bytes, other by its operations."""
+        pattern = self.values.get("rw", "").partition(":")[0]
+        if not pattern:
+            return "iops"
+        return "throughput" if pattern in _SEQUENTIAL and active else "iops"
+
+    def label(
+        self, name: str, active: list[str], ops: Mapping[str, int | None], workers: int, host: str
+    ) -> str:
+        """What tells this run from others: "fio.randread 4 KiB, depth 32, 4 jobs"."""
+        pattern = self.values.get("rw", "").partition(":")[0]
+        if not self.values and name:
+            words = [f"fio.{name}"]
+        else:
+            block = self.block_bytes
+            size = self.values.get("bssplit") or self.values.get("bsrange") or self.values.get("bs", "")
+            words = [f"fio.{pattern or 'read'} {format_bytes(block) if block else size}".rstrip()]
+        if "read" in active and "write" in active:
+            reads, writes = ops["read"] or 0, ops["write"] or 0
+            mix = self.values.get("rwmixread") or self._reads_of_writes()
+            share = mix or f"{100 * reads / max(1, reads + writes):.0f}"
+            words.append(f"{share} % reads")
+        depth = self.values.get("iodepth", "1")
+        words += [f"depth {depth}"] if depth != "1" else []
+        words += [f"{workers} jobs"] if workers > 1 else []
+        words += [f"rate {self.values['rate_iops']}/s"] if "rate_iops" in self.values else []
+        words += [f"rate {self.values['rate']}"] if "rate" in self.values else []
+        words += [f"host {host}"] if host else []
+        return ", ".join(words)
+
+    def _reads_of_writes(self) -> str | None:
+        writes = whole(self.values.get("rwmixwrite", ""))
+        return None if writes is None or writes > 100 else str(100 - writes)
+
+    def levels(self, name: str, workers: int, host: str) -> dict[str, str]:
+        """Settings that the file tells."""
+        found: dict[str, str] = {key: self.values[key] for key in _TOLD if key in self.values}
+        found["jobs"] = str(workers)
+        if self.values:
+            found["iodepth"] = self.values.get("iodepth", "1")
+        found |= {"job": name} if name else {}
+        return found | ({"host": host} if host else {})

@@ -1,0 +1,187 @@
+"""JSON among other lines: tools write warnings before, after and into their documents, and die in the middle of one.
+
+What it models: a document begins with a line whose first character is `{`. Where one cannot be decoded because of
+lines that no JSON document printed one member per line can have, these lines are taken out and told. Of a
+document that stops too soon, the whole members of its outer lists are kept.
+What it refuses: nothing. Bare nan and inf become null; a document nested too deep to decode, or with a number of
+thousands of digits, is told as not understood.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from mileage.formats.result import Unread
+
+SHOWN_MAX: Final = 80
+"""Characters of a line that are shown."""
+UNREAD_MAX: Final = 1000
+"""Lines that are named one by one."""
+TRIES_MAX: Final = 1000
+"""Beginnings of documents that are tried."""
+_OPENING: Final = ("", "{", "}", "[", "]", '"', ",")
+"""How a line of a document begins, unless it is a lone value."""
+_VALUE: Final = re.compile(
+    r"\s*(?:[-+]?[0-9.][-+0-9.eE]*|true|false|null|[-+]?(?:nan|inf)\w*)\s*,?\s*", re.IGNORECASE
+)
+_LONGEST: Final = 20_000
+"""Characters of a line that is looked at; a longer one is a document on one line."""
+_NOT_A_NUMBER: Final = re.compile(
+    r"(?<=[:\[,])(\s*)[-+]?(?:nan|inf(?:inity)?)(?:\([0-9a-z_]*\))?(?=\s*[,}\]\r\n])", re.I
+)
+
+
+class Document(msgspec.Struct):
+    """A document that was found. `line`: where it begins, from 1. `whole`: whether it was complete."""
+
+    line: int
+    value: Any
+    whole: bool = True
+
+
+def shown(text: str) -> str:
+    """A line as it is named: shortened, without line ends."""
+    text = text.strip()
+    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
+
+
+def documents(text: str, lists: Sequence[str]) -> tuple[list[Document], list[Unread]]:
+    """The documents of a text, and the lines that are none. `lists`: members whose elements are kept of a torn one."""
+    found: list[Document] = []
+    unread: list[Unread] = []
+    at, tries = 0, 0
+    while at < len(text):
+        start = _beginning(text, at)
+        _outside(text, at, len(text) if start is None else start, unread)
+        if start is None:
+            break
+        tries += 1
+        if tries > TRIES_MAX:
+            unread.append(
+                Unread(_line(text, start), "", f"more than {TRIES_MAX} documents; the rest is left out")
+            )
+            break
+        at = _document(text, start, lists, found, unread)
+    return found, unread
+
+
+def _beginning(text: str, at: int) -> int | None:
+    """Where the next line begins whose first character opens an object."""
+    found = re.compile(r"^[ \t\r]*\{", re.MULTILINE).search(text, at)
+    return found.end() - 1 if found else None
+
+
+def _outside(text: str, start: int, end: int, unread: list[Unread]) -> None:
+    """Names the lines between documents."""
+    line = _line(text, start)
+    for number, part in enumerate(text[start:end].split("\n")):
+        if part.strip() and len(unread) < UNREAD_MAX:
+            unread.append(Unread(line + number, shown(part), "outside of a JSON document"))
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _document(
+    text: str, start: int, lists: Sequence[str], found: list[Document], unread: list[Unread]
+) -> int:
+    """Decodes the document at `start`. Returns where to go on."""
+    line = _line(text, start)
+    value, end, why = _decode(text, start)
+    if why is None:
+        found.append(Document(line, value))
+        return end
+    rest = text[start:]
+    cleaned, taken = _without_foreign_lines(rest, line)
+    value, end, why = _decode(cleaned, 0)
+    if why is None:
+        # What follows the document in the cleaned text has as many lines as in the original one.
+        found.append(Document(line, value))
+        last = line + cleaned.count("\n", 0, end)
+        unread.extend(entry for entry in taken if entry.line <= last)
+        return start + _offset_of_line(rest, last - line + 1)
+    kept, told = _members(cleaned, lists)
+    if kept:
+        found.append(Document(line, kept, whole=False))
+        unread.extend(taken[:UNREAD_MAX])
+        unread.append(Unread(line + cleaned.count("\n", 0, told), shown(cleaned[told : told + 200]), why))
+        return len(text)
+    failed = line + cleaned.count("\n", 0, min(end, len(cleaned)))
+    unread.append(Unread(failed, shown(cleaned[end : end + 200].split("\n")[0]), why))
+    return start + _offset_of_line(rest, max(failed - line + 1, 1))
+
+
+def _offset_of_line(text: str, count: int) -> int:
+    """Where the text goes on after so many lines."""
+    at = 0
+    for _ in range(count):
+        at = text.find("\n", at) + 1
+        if at == 0:
+            return len(text)
+    return at
+
+
+def _decode(text: str, start: int) -> tuple[Any, int, str | None]:
+    """A value and where it ends; or why there is none and where that was seen."""
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, start)
+        return value, end, None
+    except json.JSONDecodeError as cause:
+        return None, cause.pos, f"not JSON: {cause.msg}"
+    except RecursionError:
+        return None, start + 1, "not JSON: nested too deep"
+    except ValueError:
+        return None, start + 1, "not JSON: a number of too many digits"
+
+
+def _without_foreign_lines(text: str, first: int) -> tuple[str, list[Unread]]:
+    """The text with foreign lines emptied and bare nan and inf as null; and the lines that were emptied."""
+    taken = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if line.lstrip()[:1] in _OPENING or len(line) > _LONGEST or _VALUE.fullmatch(line):
+            continue
+        taken.append(Unread(first + number, shown(line), "among the lines of a JSON document"))
+        lines[number] = ""
+    return _NOT_A_NUMBER.sub(r"\1null", "\n".join(lines)), taken
+
+
+def _members(text: str, lists: Sequence[str]) -> tuple[dict[str, Any], int]:
+    """The simple members before, and the whole elements of, the first of `lists` that a torn document has."""
+    kept: dict[str, Any] = {}
+    furthest = 0
+    for name in lists:
+        opening = re.search(rf'"{re.escape(name)}"\s*:\s*\[', text)
+        if opening is None:
+            continue
+        elements, at = [], opening.end()
+        while True:
+            at = _skip(text, at)
+            value, end, why = _decode(text, at)
+            if why is not None:
+                break
+            elements.append(value)
+            at = end
+        if elements:
+            kept[name] = elements
+            kept = {**_before(text[: opening.start()]), **kept}
+        furthest = max(furthest, at)
+    return kept, furthest
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n,":
+        at += 1
+    return at
+
+
+def _before(text: str) -> dict[str, Any]:
+    """The members of a document before one of its lists."""
+    value, _, why = _decode(text.rstrip().rstrip(",") + "}", 0)
+    return value if why is None and isinstance(value, dict) else {}

@@ -1,0 +1,70 @@
+"""Numbers and sizes of other tools' files, as ours.
+
+What it models: a number is finite and not negative, or it is not there: tools print NaN, infinity and -1 where they do
+not know. Sizes are words of a tool; which power their letters mean is the tool's.
+What it refuses: nothing; what is no number is None.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+WHOLE_MAX: Final = (1 << 63) - 1
+"""The largest whole number that the tables hold."""
+_SIZE: Final = re.compile(
+    r"\s*([0-9]{1,18}(?:\.[0-9]{1,9})?)\s*([kmgtpe]?)(i?)(b(?:ytes?)?)?\s*", re.IGNORECASE
+)
+_POWER: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
+
+
+def number(value: Any) -> float | None:
+    """A finite number that is not negative, from a number or its text; None for all else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) and found >= 0 else None
+
+
+def whole(value: Any) -> int | None:
+    """A whole number, 0 to 2^63-1, from a number or its text; None for all else."""
+    if isinstance(value, str):
+        text = value.strip()
+        if not re.fullmatch(r"[0-9]{1,19}", text):
+            return None
+        value = int(text)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value) if abs(value) < 2**63 else -1
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= WHOLE_MAX else None
+
+
+def rounded(value: float | None) -> int | None:
+    """The nearest whole number; None for None and beyond 2^63-1."""
+    return None if value is None or value >= 2**63 else round(value)
+
+
+def binary_size(text: str) -> int | None:
+    """Bytes of "4k", "1m", "16 MiB", where every letter means a power of 1024; None for what is no size."""
+    return _sized(text, 1024, 1024)
+
+
+def fio_size(text: str, kb_base: int = 1024) -> int | None:
+    """Bytes of a size of a fio job: with `kb_base` 1024 "4k" is 4096 and "4ki" 4000, with 1000 the other way round."""
+    return _sized(text, kb_base, 1000 if kb_base == 1024 else 1024)
+
+
+def _sized(text: str, plain: int, with_i: int) -> int | None:
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        return None
+    base = with_i if found[3] else plain
+    size = float(found[1]) * base ** _POWER[found[2].lower()]
+    if found[1].isdecimal():
+        size = int(found[1]) * base ** _POWER[found[2].lower()]
+    return int(size) if size <= WHOLE_MAX else None

@@ -1,0 +1,100 @@
+"""What a reader makes of another tool's file: runs with the figures that the tool gives, in our units.
+
+What it models: a run is one execution of one test at one setting. Bytes, seconds and nanoseconds; what the tool does
+not say is None or missing, never a guess. `printed` keeps the tool's own numbers under the tool's own names.
+What it refuses: nothing; readers refuse a file as a whole, and name lines that they do not understand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+Kind = Literal["throughput", "iops", "time"]
+
+SAMPLE_METRICS = ("rate_bytes_per_s", "ops_per_s", "latency_p99_ns", "elapsed_s")
+"""Figures of a run that are judged; the names are those of the table `samples`."""
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """A line that was not understood, or a part that is lost."""
+
+    line: int
+    """From 1; 0 for the file as a whole."""
+    text: str
+    """What stands there, shortened."""
+    why: str
+    """What was expected."""
+
+
+class ToolRun(msgspec.Struct, kw_only=True):
+    """One run as the tool tells it. Sizes in bytes, times in seconds or nanoseconds; None: the tool does not say."""
+
+    cell: str
+    """Test and setting, "fio.randread 4 KiB, depth 32"; runs with equal cells are repetitions."""
+    kind: Kind
+    """Which figure is the headline."""
+    title: str = ""
+    """What was done, in a few words."""
+    line: int = 0
+    """Where it stands in the file, from 1; 0 when the file has no lines."""
+    levels: dict[str, str] = {}
+    """Settings that the file tells, by name."""
+    rate_bytes_per_s: float | None = None
+    ops_per_s: float | None = None
+    latency_p99_ns: float | None = None
+    elapsed_s: float | None = None
+    bytes_read: int | None = None
+    bytes_written: int | None = None
+    ops_read: int | None = None
+    ops_written: int | None = None
+    latency: dict[str, dict[str, Any]] = {}
+    """Histograms as the table `latency` has them, by kind of operation; see `histogram`."""
+    quantiles_ns: dict[str, float] = {}
+    """What the tool prints of latencies: `mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, of what was done most."""
+    latency_sum_ns: float | None = None
+    """Sum of all latencies, for Little's law."""
+    outstanding: int | None = None
+    """Operations that could be outstanding at once."""
+    device_bytes: int | None = None
+    """What the device moved meanwhile, both directions."""
+    series: dict[str, Any] | None = None
+    """Per interval, as the table `series` has it; see `fio_logs`."""
+    counters: dict[str, int] = {}
+    """Whole numbers that explain the result."""
+    printed: list[tuple[str, float]] = []
+    """Every number of this run that the tool gives, under the tool's own name."""
+    notes: list[str] = []
+    """What a reader must know beside the figures."""
+    error: str | None = None
+    """What failed, where the tool says so."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is any figure to judge."""
+        return any(getattr(self, name) is not None for name in SAMPLE_METRICS)
+
+
+class Result(msgspec.Struct, kw_only=True):
+    """What one file holds."""
+
+    tool: str
+    """"fio", "iozone", "ior" ..."""
+    version: str | None
+    """As the tool writes it; None where the file does not say."""
+    layout: str
+    """Name of the reader."""
+    runs: list[ToolRun]
+    began: str | None = None
+    """When the tool began, as it says."""
+    command: str | None = None
+    """The command line, where the file has it."""
+    machine: dict[str, str] = {}
+    """What the file tells of the machine: host, kernel."""
+    facts: dict[str, str] = {}
+    """What else it tells of the whole run."""
+    unread: list[Unread] = []
+    """Lines that were not understood."""
+    lost: list[str] = []
+    """What a damaged file no longer has, in sentences."""

@@ -1,0 +1,84 @@
+"""The last look at what a reader made of a stranger's file, before it goes into tables and onto terminals.
+
+What it models: texts of one harmless line each, of bounded length; figures
+that are finite and fit the tables.
+What it refuses: nothing; a figure that is not sound becomes None, and the run says so.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import msgspec
+
+from mileage.formats.numbers import WHOLE_MAX
+from mileage.formats.result import Result, ToolRun, Unread
+from mileage.terminal import one_line
+
+TEXT_MAX: Final = 300
+"""Characters of a label or a setting."""
+LINE_MAX: Final = 4000
+"""Characters of a command line or a note."""
+_FIGURES: Final = ("rate_bytes_per_s", "ops_per_s", "latency_p99_ns", "elapsed_s", "latency_sum_ns")
+_COUNTS: Final = ("bytes_read", "bytes_written", "ops_read", "ops_written", "outstanding", "device_bytes")
+
+
+def sound(result: Result) -> Result:
+    """The same result, fit for tables and terminals."""
+    return msgspec.structs.replace(
+        result,
+        version=_maybe(result.version),
+        began=_maybe(result.began),
+        command=None if result.command is None else tidy(result.command, LINE_MAX),
+        machine=_texts(result.machine),
+        facts=_texts(result.facts),
+        unread=[Unread(entry.line, tidy(entry.text), tidy(entry.why)) for entry in result.unread],
+        lost=[tidy(text, LINE_MAX) for text in result.lost],
+        runs=[_run(run) for run in result.runs],
+    )
+
+
+def tidy(text: str, most: int = TEXT_MAX) -> str:
+    """A text that cannot steer a terminal, of at most so many characters."""
+    text = one_line(text[: most + 1])
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _maybe(text: str | None) -> str | None:
+    return None if text is None else tidy(text)
+
+
+def _texts(texts: dict[str, str]) -> dict[str, str]:
+    return {tidy(key): tidy(value) for key, value in texts.items()}
+
+
+def _run(run: ToolRun) -> ToolRun:
+    changes: dict[str, Any] = {}
+    for name in _FIGURES:
+        value = getattr(run, name)
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            changes[name] = None
+    for name in _COUNTS:
+        value = getattr(run, name)
+        if value is not None and not 0 <= value <= WHOLE_MAX:
+            changes[name] = None
+    notes = [tidy(note, LINE_MAX) for note in run.notes]
+    if changes:
+        notes.append(f"not sound, and left out: {', '.join(changes)}")
+    latency = {kind: found for kind, found in run.latency.items() if 0 < found["count"] <= WHOLE_MAX}
+    if len(latency) < len([found for found in run.latency.values() if found["count"]]):
+        notes.append("a histogram counts more operations than can be; it is left out")
+    return msgspec.structs.replace(
+        run,
+        **changes,
+        cell=tidy(run.cell) or "unnamed",
+        title=tidy(run.title),
+        levels=_texts(run.levels),
+        latency=latency,
+        counters={tidy(name): value for name, value in run.counters.items() if 0 <= value <= WHOLE_MAX},
+        quantiles_ns={name: value for name, value in run.quantiles_ns.items() if math.isfinite(value)},
+        printed=[(tidy(name), value) for name, value in run.printed if math.isfinite(value)],
+        notes=notes,
+        error=_maybe(run.error),
+    )

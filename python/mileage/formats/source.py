@@ -1,0 +1,96 @@
+"""Opens files that come from strangers: regular files only, of bounded size, as text whatever the bytes.
+
+What it models: a file with its name, size and SHA-256, read once. Bytes that are no UTF-8 become replacement
+characters, so that one bad byte does not cost a file. Symbolic links are followed.
+What it refuses: what is no regular file (a pipe would wait for ever), what is empty, what is compressed (it is to be
+unpacked first, so that no file is larger than it looks), and text beyond `TEXT_MAX` bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from mileage.errors import Refused
+
+TEXT_MAX: Final = 256 << 20
+"""Bytes of a file that is read whole."""
+HEAD_BYTES: Final = 64 << 10
+"""Bytes by which a reader knows its layout."""
+_PACKED: Final = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"PK\x03\x04": "zip",
+}
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A file that was looked at: where, how long, and how it begins."""
+
+    path: Path
+    size: int
+    head: bytes
+    sha256: str
+
+    @property
+    def text_head(self) -> str:
+        """The beginning as text."""
+        return self.head.decode("utf-8", "replace")
+
+    def data(self) -> bytes:
+        """All bytes. Raises Refused when there are too many to read whole, or they changed meanwhile."""
+        if self.size > TEXT_MAX:
+            raise Refused(f"{self.path}: {self.size:,} bytes; a file of results has at most {TEXT_MAX:,}")
+        try:
+            data = self.path.read_bytes()
+        except OSError as cause:
+            raise Refused(f"{self.path}: {cause.strerror}") from cause
+        if len(data) != self.size:
+            raise Refused(f"{self.path}: it changed while it was read; import it when it is complete")
+        return data
+
+    def text(self) -> str:
+        """All bytes as text, line ends as they are. Raises Refused as :meth:`data`."""
+        return self.data().decode("utf-8", "replace").removeprefix("\ufeff")
+
+    def lines(self) -> list[str]:
+        """The lines without their ends; an empty last one is left out. Raises Refused as :meth:`data`."""
+        lines = self.text().replace("\r\n", "\n").split("\n")
+        return lines[:-1] if lines and not lines[-1] else lines
+
+
+def open_source(path: Path) -> Source:
+    """Look at a file. Raises Refused, with what to do."""
+    try:
+        kind = os.stat(path).st_mode
+        if stat.S_ISDIR(kind):
+            raise Refused(f"{path}: a folder; name the files in it")
+        if not stat.S_ISREG(kind):
+            raise Refused(f"{path}: not a regular file; copy what it gives into one")
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as cause:
+        reason = cause.strerror if isinstance(cause, OSError) else str(cause)
+        raise Refused(
+            f"{os.fsencode(path)!r}: {reason}" if "\0" in str(path) else f"{path}: {reason}"
+        ) from cause
+    with open(descriptor, "rb") as file:
+        head = file.read(HEAD_BYTES)
+        for magic, name in _PACKED.items():
+            if head.startswith(magic):
+                raise Refused(f"{path}: compressed with {name}; unpack it first")
+        if not head:
+            raise Refused(f"{path}: an empty file; the tool wrote nothing")
+        digest = hashlib.sha256(head)
+        size = len(head)
+        while part := file.read(1 << 20):
+            digest.update(part)
+            size += len(part)
+    return Source(path, size, head, digest.hexdigest())

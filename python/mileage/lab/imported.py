@@ -1,0 +1,245 @@
+"""What can be said of an imported study: its figures, and how far they can be trusted.
+
+What it models: the audits of measured studies on what the files tell; everything else is "not known", with the reason.
+What it refuses: guesses. A setting that no file tells is not taken to be the tool's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from mileage.errors import Refused
+from mileage.judge.audit import Audit, RunFacts, audit
+from mileage.judge.steady import drift
+from mileage.judge.summary import quantile_is_supported
+from mileage.lab.lamps import P99, RUN_MIN_S
+from mileage.plan import Plan
+from mileage.record import StudyFolder
+from mileage.report import TrustLamp
+from mileage.report.imported import ImportedPage, ReportedCell, UnreadLine
+from mileage.report.view import LampState
+
+ROUNDS_MIN: Final = 20
+"""Intervals of a series that can tell steady from drifting."""
+REPEATS_MIN: Final = 5
+_NOTES_MAX: Final = 20
+_INCIDENTAL: Final = ("job", "filename", "directory", "host", "runtime", "beside", "began")
+"""Settings in which two studies may differ and still have measured the same."""
+Run = dict[str, Any]
+
+
+def check_runnable(plan: Plan, folder: StudyFolder) -> None:
+    """Raises Refused for an imported study: there is nothing to run."""
+    if plan.imported is not None:
+        raise Refused(
+            f"{folder.path} was imported from {plan.imported.words}: there is nothing to run; "
+            "`mileage report` and `mileage compare` read it"
+        )
+
+
+def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
+    """Collect what is shown of an imported study."""
+    assert plan.imported is not None
+    content = folder.content()
+    runs = list(content.runs())
+    files = list(content.of_kind("file"))
+    head = content.of_kind("study")
+    began = next((str(file["began"]) for file in files if file["began"]), "not told")
+    machine = {key: value for file in files for key, value in file["machine"].items()}
+    identity = {
+        "tool": plan.imported.words,
+        "files": ", ".join(file.path for file in plan.imported.files),
+        "sha256": ", ".join(file.sha256[:16] for file in plan.imported.files),
+        "layout": ", ".join(dict.fromkeys(file.layout for file in plan.imported.files)),
+        "began": began,
+        **machine,
+        "command line": next((str(file["command"]) for file in files if file["command"]), "not told"),
+        "mileage": str(head[0]["mileage"]) if head else "unknown",
+    }
+    notes = dict.fromkeys(note for run in runs for note in run["record"]["notes"])
+    return ImportedPage(
+        name=plan.study.name,
+        tool=plan.imported.words,
+        cells=tuple(_cells(plan, runs)),
+        trust=tuple(lamps(runs, files)),
+        notes=tuple(notes)[:_NOTES_MAX],
+        identity=identity,
+        lost=tuple(f"{file['path']}: {text}" for file in files for text in file["lost"]),
+        unread=tuple(
+            UnreadLine(file["path"], entry["line"], entry["text"], entry["why"])
+            for file in files
+            for entry in file["unread"]
+        ),
+    )
+
+
+def _cells(plan: Plan, runs: list[Run]) -> Iterable[ReportedCell]:
+    by_cell: dict[str, list[Run]] = {}
+    for run in runs:
+        by_cell.setdefault(run["cell"], []).append(run["record"])
+    titles = {cell.label: cell.title for cell in plan.cells}
+    for label, records in by_cell.items():
+        quantiles: dict[str, list[float]] = {}
+        for record in records:
+            for name, value in record["quantiles_ns"].items():
+                quantiles.setdefault(name, []).append(value)
+
+        def told(name: str, records: list[Run] = records) -> tuple[float, ...]:
+            return tuple(value for r in records if (value := r["reported"][name]) is not None)
+
+        yield ReportedCell(
+            cell=label,
+            title=titles.get(label, ""),
+            runs=len(records),
+            rate_bytes_per_s=told("rate_bytes_per_s"),
+            ops_per_s=told("ops_per_s"),
+            elapsed_s=told("elapsed_s"),
+            quantiles_ns={name: tuple(values) for name, values in quantiles.items()},
+        )
+
+
+def lamps(runs: Sequence[Run], files: Sequence[Run]) -> list[TrustLamp]:
+    """Every lamp of an imported study."""
+    found = [_failed(runs), _whole(files), _repeated(runs), _length(runs), *_percentiles(runs), _steady(runs)]
+    found += [TrustLamp(entry.name, entry.state, entry.text) for entry in audits(runs)]
+    found.append(TrustLamp("device state", "unknown", "the files do not tell what was written before"))
+    found.append(_environment(files))
+    return found
+
+
+def audits(runs: Sequence[Run]) -> tuple[Audit, ...]:
+    """The audits of measured runs, on what another tool tells of its own."""
+    facts = [
+        RunFacts(
+            cell=run["cell"],
+            latency_sum_ns=round(record["latency_sum_ns"]),
+            elapsed_ns=round(record["reported"]["elapsed_s"] * 1e9),
+            outstanding=record["outstanding"],
+            operations=(record["ops_read"] or 0) + (record["ops_written"] or 0),
+            bytes_read=record["bytes_read"] or 0,
+            bytes_written=record["bytes_written"] or 0,
+            device_bytes=record["device_bytes"],
+        )
+        for run in runs
+        if (record := run["record"])["latency_sum_ns"] is not None
+        and record["reported"]["elapsed_s"] is not None
+        and record["outstanding"] is not None
+    ]
+    return audit(facts, direct=False)
+
+
+def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
+    """Why a comparison with this study is not conclusive; empty where nothing speaks against it."""
+    if plan.imported is None:
+        return []
+    content = folder.content()
+    runs = list(content.runs())
+    name = folder.path.name
+    found = [f"{entry.veto} ({name})" for entry in audits(runs) if entry.veto is not None]
+    found += [
+        f"{run['cell']} failed in {name}: {run['record']['error']}" for run in runs if run["record"]["error"]
+    ][:1]
+    found += [f"{name} is damaged: {text}" for file in content.of_kind("file") for text in file["lost"]][:1]
+    return found
+
+
+def differing_settings(a: StudyFolder, b: StudyFolder) -> list[str]:
+    """Settings that both studies tell of a cell they share, and in which they differ, as vetoes."""
+    mine, others = (
+        {run["cell"]: dict(run.get("levels") or {}) for run in folder.content().runs()} for folder in (a, b)
+    )
+    found: dict[str, str] = {}
+    for cell, levels in mine.items():
+        for name, level in levels.items():
+            other = others.get(cell, {}).get(name, level)
+            if name not in _INCIDENTAL and other != level:
+                found.setdefault(
+                    name, f"{name} is {level} in {a.path.name} and {other} in {b.path.name} ({cell})"
+                )
+    return list(found.values())
+
+
+def _failed(runs: Sequence[Run]) -> TrustLamp:
+    failed = [run for run in runs if run["record"]["error"]]
+    if failed:
+        first = failed[0]
+        return TrustLamp(
+            "errors", "bad", f"{len(failed)} of {len(runs)} runs: {first['cell']}, {first['record']['error']}"
+        )
+    return TrustLamp("errors", "ok", "the files tell of none")
+
+
+def _whole(files: Sequence[Run]) -> TrustLamp:
+    lost = [text for file in files for text in file["lost"]]
+    unread = sum(len(file["unread"]) for file in files)
+    if lost:
+        return TrustLamp("files", "bad", lost[0])
+    if unread:
+        return TrustLamp("files", "warn", f"{unread} line{'s' if unread != 1 else ''} not understood")
+    return TrustLamp("files", "ok", "understood to the last line")
+
+
+def _repeated(runs: Sequence[Run]) -> TrustLamp:
+    counts: dict[str, int] = {}
+    for run in runs:
+        counts[run["cell"]] = counts.get(run["cell"], 0) + 1
+    least = min(counts.values())
+    state: LampState = "ok" if least >= REPEATS_MIN else "warn"
+    told = f"each cell {least} time{'s' if least != 1 else ''} or more"
+    return TrustLamp(
+        "repetition", state, told if state == "ok" else f"{told}; {REPEATS_MIN} tell how they scatter"
+    )
+
+
+def _length(runs: Sequence[Run]) -> TrustLamp:
+    lasted = [
+        (time, run["cell"]) for run in runs if (time := run["record"]["reported"]["elapsed_s"]) is not None
+    ]
+    if not lasted:
+        return TrustLamp("run length", "unknown", "the files do not tell it")
+    shortest_s, cell = min(lasted)
+    state: LampState = "ok" if shortest_s >= RUN_MIN_S and len(lasted) == len(runs) else "warn"
+    return TrustLamp(
+        "run length", state, f"{shortest_s:.3g} s at least ({cell}); {RUN_MIN_S:g} s average more out"
+    )
+
+
+def _percentiles(runs: Sequence[Run]) -> list[TrustLamp]:
+    """Whether enough operations lie beyond each p99 that is judged."""
+    counts = [
+        ((record["ops_read"] or 0) + (record["ops_written"] or 0), run["cell"])
+        for run in runs
+        if "p99" in run["metrics"]
+        and ((record := run["record"])["ops_read"], record["ops_written"]) != (None, None)
+    ]
+    if not counts:
+        return []
+    fewest, cell = min(counts)
+    state: LampState = "ok" if quantile_is_supported(fewest, P99) else "warn"
+    return [TrustLamp("p99", state, f"{fewest:,} operations at least in a run ({cell})")]
+
+
+def _steady(runs: Sequence[Run]) -> TrustLamp:
+    """Whether the rate of runs with a series had stopped drifting."""
+    found = []
+    for run in runs:
+        series = run["record"]["series"]
+        moved = [sum(pair) for pair in zip(series["bytes_read"], series["bytes_written"], strict=True)][:-1]
+        if len(moved) >= ROUNDS_MIN and any(moved):
+            found.append((drift([float(count) for count in moved]), run["cell"]))
+    if not found:
+        return TrustLamp("steady state", "unknown", "no series over time is long enough to tell")
+    steady = sum(entry.state == "steady" for entry, _ in found)
+    worst, cell = max(found, key=lambda pair: abs(pair[0].per_20_rounds))
+    told = f"steady in {steady} of {len(found)} series"
+    told += f"; drift {worst.per_20_rounds:+.1%} per 20 intervals at most ({cell})"
+    return TrustLamp("steady state", "ok" if steady == len(found) else "warn", told)
+
+
+def _environment(files: Sequence[Run]) -> TrustLamp:
+    machine = {key: value for file in files for key, value in file["machine"].items()}
+    if not machine:
+        return TrustLamp("environment", "unknown", "the files do not tell of the machine")
+    told = ", ".join(f"{key} {value}" for key, value in machine.items())
+    return TrustLamp("environment", "unknown", f"only this is told: {told}")

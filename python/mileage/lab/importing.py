@@ -1,0 +1,335 @@
+"""Other tools' files become a study folder, with the tables of a measured study.
+
+What it models: all files that are named make one study with one stage; runs with equal cells are its repetitions, in
+the order of the files. The plan says where it comes from and has no workload that could be run.
+What it refuses: files of different tools, one file named twice, two files with the same figures (a text and the
+spreadsheet of one run), and files without any figure. Nothing is written then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.formats.readers import read_source
+from mileage.formats.result import Kind, Result, ToolRun
+from mileage.formats.source import Source, open_source
+from mileage.plan import Plan, Study, TargetFacts
+from mileage.plan.factors import Setting
+from mileage.plan.imported import Imported, ImportedFile
+from mileage.plan.planned import Cell, PlannedRun
+from mileage.plan.study import Measure, Stage, State
+from mileage.plan.workloads import METRICS, Metric
+from mileage.plan.writing import toml_value
+from mileage.record import FORMAT, Journal, StudyFolder
+
+STAGE: Final = "imported"
+"""The one stage of an imported study, unless it is named."""
+RUNS_MAX: Final = 100_000
+_HEADLINE: Final[dict[Kind, tuple[Metric, ...]]] = {
+    "throughput": ("throughput", "iops", "time"),
+    "iops": ("iops", "throughput", "time"),
+    "time": ("time", "throughput", "iops"),
+}
+"""The figure a kind of run is judged by, and what takes its place where the tool does not say it."""
+_DATES: Final = ("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S")
+
+
+def read_files(paths: Sequence[Path], layout: str | None = None) -> list[tuple[Source, Result]]:
+    """Read files of one tool. Raises Refused; nothing is written."""
+    found: list[tuple[Source, Result]] = []
+    for path in paths:
+        source = open_source(path)
+        for other, _ in found:
+            if other.sha256 == source.sha256:
+                raise Refused(f"{path} and {other.path} have the same content; name one of them")
+        found.append((source, read_source(source, layout)))
+    for source, result in found:
+        if not any(run.measured for run in result.runs):
+            raise Refused(f"{source.path}: not one figure was understood{_first_unread(result)}")
+        if result.tool != found[0][1].tool:
+            raise Refused(
+                f"{source.path} is of {result.tool}, {found[0][0].path} of {found[0][1].tool}; import them one by one"
+            )
+    _check_twins(found)
+    return found
+
+
+def _first_unread(result: Result) -> str:
+    if result.unread:
+        first = result.unread[0]
+        return f"; line {first.line} has {first.text!r}: {first.why}"
+    return f"; {result.lost[0]}" if result.lost else ""
+
+
+def _check_twins(found: list[tuple[Source, Result]]) -> None:
+    """Raises Refused when two files tell the same figures: they are of one run."""
+    seen: dict[tuple[Any, ...], Source] = {}
+    for source, result in found:
+        figures = tuple((run.cell, run.rate_bytes_per_s, run.ops_per_s, run.elapsed_s) for run in result.runs)
+        if figures in seen:
+            raise Refused(f"{source.path} and {seen[figures].path} have the same figures; name one of them")
+        seen[figures] = source
+
+
+def make_study(
+    found: Sequence[tuple[Source, Result]],
+    out: Path | None = None,
+    *,
+    name: str | None = None,
+    stage: str = STAGE,
+    command: str = "",
+) -> StudyFolder:
+    """Write the study folder of what was read. Raises Refused when the folder or a name cannot be used."""
+    for word, what in ((name, "name"), (stage, "stage")):
+        if word is not None and not word.replace("-", "").replace("_", "").replace(".", "").isalnum():
+            raise Refused(f"--{what} {word!r}: expected letters, digits, '-', '_' and '.'")
+    runs = [(source, result, run) for source, result in found for run in result.runs if run.measured]
+    if len(runs) > RUNS_MAX:
+        raise Refused(f"{len(runs):,} runs; a study has at most {RUNS_MAX:,}")
+    plan = _plan(found, [run for _, _, run in runs], name or found[0][1].tool, stage)
+    folder = StudyFolder.create(out or _fresh_path(plan.study.name), _toml(plan), plan.to_json().encode())
+    journal = Journal(folder.journal)
+    try:
+        journal.extend([_head(plan, found, command)])
+        blocks: dict[str, int] = {}
+        for index, (source, _, run) in enumerate(runs):
+            blocks[run.cell] = blocks.get(run.cell, 0) + 1
+            journal.extend([_entry(index, blocks[run.cell], stage, source, run)])
+        for source, result in found:
+            journal.extend([_told(source, result)])
+        journal.extend([{"kind": "end", "finished": datetime.now().isoformat(timespec="seconds")}])
+    finally:
+        journal.close()
+    return folder
+
+
+def _fresh_path(name: str) -> Path:
+    number = 1
+    while Path(f"mileage-import-{name}-{number}").exists():
+        number += 1
+    return Path(f"mileage-import-{name}-{number}")
+
+
+def words_of(path: Path) -> str:
+    """A path as text, whatever bytes its name has."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def metrics_of(run: ToolRun) -> tuple[Metric, ...]:
+    """What a run is judged by: the headline of its kind, and the 99th percentile where it is told."""
+    headline = next(word for word in _HEADLINE[run.kind] if getattr(run, METRICS[word]) is not None)
+    return (headline, "p99") if run.latency_p99_ns is not None else (headline,)
+
+
+def _plan(found: Sequence[tuple[Source, Result]], runs: list[ToolRun], name: str, stage: str) -> Plan:
+    """The plan of an imported study: its cells and runs by name, and no facts of a target, as the files tell none."""
+    first = found[0][1]
+    files = tuple(
+        ImportedFile(words_of(source.path), source.sha256, source.size, result.layout)
+        for source, result in found
+    )
+    imported = Imported(first.tool, next((r.version for _, r in found if r.version), None), files)
+    cells: dict[str, ToolRun] = {}
+    for run in runs:
+        cells.setdefault(run.cell, run)
+    planned = _planned(runs, stage)
+    counts = Counter(entry.cell for entry in planned)
+    study = Study(
+        name=name,
+        target=f"imported:{imported.tool}",
+        stage=(Stage(name=stage, measure=(STAGE,)),),
+        question=f"What did {imported.words} report?",
+        measure={STAGE: Measure(workload=imported.tool)},
+    )
+    facts = TargetFacts(
+        "imported",
+        imported.tool,
+        0,
+        0,
+        0,
+        0,
+        virtual=False,
+        direct_supported=False,
+        rated_write_bytes=None,
+        host_layer=True,
+    )
+    digest = hashlib.sha256(
+        msgspec.json.encode([[file.sha256 for file in files], [run.cell for run in runs], stage, name])
+    ).hexdigest()
+    return Plan(
+        study=study,
+        facts=facts,
+        work_bytes=0,
+        cells=tuple(
+            Cell(
+                label,
+                STAGE,
+                run.kind,
+                metrics_of(run),
+                counts[label],
+                None,
+                run.title,
+                unit=label,
+                stem=label,
+            )
+            for label, run in cells.items()
+        ),
+        runs=planned,
+        refusals=("it was imported: there is nothing to run",),
+        hash=digest,
+        settings=(Setting(levels={}, target=study.target, state=State()),),
+        imported=imported,
+    )
+
+
+def _planned(runs: list[ToolRun], stage: str) -> tuple[PlannedRun, ...]:
+    """The runs in order; those of one cell are blocks of it."""
+    counts: dict[str, int] = {}
+    planned = []
+    for index, run in enumerate(runs):
+        block = counts[run.cell] = counts.get(run.cell, 0) + 1
+        planned.append(
+            PlannedRun(
+                index=index,
+                key=f"{stage}/block {block}/{run.cell}",
+                cycle=1,
+                arm="torture",
+                stage=stage,
+                role="measure",
+                block=block,
+                measure=run.kind,
+                cell=run.cell,
+                metrics=metrics_of(run),
+                workload=None,
+                seed=0,
+            )
+        )
+    return tuple(planned)
+
+
+def _toml(plan: Plan) -> str:
+    """The text of plan.toml: what was imported, since nothing was planned."""
+    assert plan.imported is not None
+    lines = [
+        "# Imported: another tool measured this. It cannot be run.",
+        f"name = {toml_value(plan.study.name)}",
+        f"question = {toml_value(plan.study.question)}",
+        "",
+        "[imported]",
+        f"tool = {toml_value(plan.imported.tool)}",
+    ]
+    lines += [f"version = {toml_value(plan.imported.version)}"] if plan.imported.version else []
+    for file in plan.imported.files:
+        lines += [
+            "",
+            "[[imported.file]]",
+            f"path = {toml_value(file.path)}",
+            f"sha256 = {toml_value(file.sha256)}",
+        ]
+        lines += [f"size_bytes = {file.size_bytes}", f"layout = {toml_value(file.layout)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _head(plan: Plan, found: Sequence[tuple[Source, Result]], command: str) -> dict[str, Any]:
+    from mileage import __version__
+
+    began = next((result.began for _, result in found if result.began), None)
+    return {
+        "kind": "study",
+        "format": FORMAT,
+        "mileage": __version__,
+        "plan": plan.hash,
+        "started": _date(began),
+        "began": began,
+        "command": command,
+        "imported_at": datetime.now().isoformat(timespec="seconds"),
+        "imported": plan.imported,
+    }
+
+
+def _date(text: str | None) -> str | None:
+    """A tool's date as the tables have it, in the tool's own zone; None where it is none."""
+    for layout in _DATES if text else ():
+        try:
+            return datetime.strptime(str(text).strip(), layout).replace(tzinfo=None).isoformat()
+        except ValueError:
+            continue
+    return None
+
+
+def _entry(index: int, block: int, stage: str, source: Source, run: ToolRun) -> dict[str, Any]:
+    """The journal's line of a run. What the tool does not say is null."""
+    nothing: dict[str, Any] = {
+        "interval_ns": 0,
+        "bytes_read": [],
+        "bytes_written": [],
+        "ops": [],
+        "latency_sum_ns": [],
+    }
+    return {
+        "kind": "run",
+        "run": index,
+        "key": f"{stage}/block {block}/{run.cell}",
+        "cycle": 1,
+        "arm": "torture",
+        "stage": stage,
+        "role": "measure",
+        "block": block,
+        "measure": run.kind,
+        "cell": run.cell,
+        "metrics": metrics_of(run),
+        "levels": run.levels,
+        "record": {
+            "reported": {
+                "rate_bytes_per_s": run.rate_bytes_per_s,
+                "ops_per_s": run.ops_per_s,
+                "latency_p99_ns": run.latency_p99_ns,
+                "elapsed_s": run.elapsed_s,
+            },
+            "bytes_read": run.bytes_read,
+            "bytes_written": run.bytes_written,
+            "ops_read": run.ops_read,
+            "ops_written": run.ops_written,
+            "quantiles_ns": run.quantiles_ns,
+            "latency_sum_ns": run.latency_sum_ns,
+            "outstanding": run.outstanding,
+            "device_bytes": run.device_bytes,
+            "latency": run.latency,
+            "series": run.series or nothing,
+            "counters": run.counters,
+            "notes": run.notes,
+            "error": run.error,
+            "file": words_of(source.path),
+            "line": run.line,
+            "printed_names": [name for name, _ in run.printed],
+            "printed_figures": [value for _, value in run.printed],
+        },
+    }
+
+
+def _told(source: Source, result: Result) -> dict[str, Any]:
+    """The journal's line of a file: what it says of the whole, and what was not understood."""
+    return {
+        "kind": "file",
+        "path": words_of(source.path),
+        "sha256": source.sha256,
+        "layout": result.layout,
+        "tool": result.tool,
+        "version": result.version,
+        "began": result.began,
+        "command": result.command,
+        "machine": result.machine,
+        "facts": result.facts,
+        "left_out": [run.cell for run in result.runs if not run.measured],
+        "unread": result.unread,
+        "lost": result.lost,
+    }

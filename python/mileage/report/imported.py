@@ -1,0 +1,176 @@
+"""What another tool reported, for a terminal and as a page.
+
+Models the figures of each cell as the tool gives them: medians over its runs, "-" where it does not say; how far they
+can be trusted, as far as the files tell; and what in the files was not understood. Names come from strangers: they
+are cleaned, the template escapes them, and a content policy forbids all loading.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import statistics
+import textwrap
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from mileage.report.html import templates
+from mileage.report.measured import spread_of
+from mileage.report.quantity import duration, figure, mb_per_s, mib_per_s
+from mileage.report.view import TrustLamp, cleaned_text
+from mileage.report.wording import LAMP_GLYPHS, LAMP_WORDS, plain
+
+UNREAD_SHOWN: Final = 20
+"""Lines of a file that the terminal names."""
+_HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "p50", "p99", "max")
+_WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8)
+
+
+class ReportedCell(msgspec.Struct, frozen=True):
+    """All runs of one cell; a figure that a run does not have is missing from its tuple."""
+
+    cell: str
+    title: str
+    runs: int
+    rate_bytes_per_s: tuple[float, ...]
+    ops_per_s: tuple[float, ...]
+    elapsed_s: tuple[float, ...]
+    quantiles_ns: dict[str, tuple[float, ...]]
+    """`mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, of each run that has them."""
+
+
+class UnreadLine(msgspec.Struct, frozen=True):
+    """A line that was not understood."""
+
+    file: str
+    line: int
+    text: str
+    why: str
+
+
+class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """What is shown of an imported study."""
+
+    name: str
+    tool: str
+    cells: tuple[ReportedCell, ...]
+    trust: tuple[TrustLamp, ...]
+    notes: tuple[str, ...]
+    identity: dict[str, str]
+    lost: tuple[str, ...]
+    unread: tuple[UnreadLine, ...]
+
+
+def imported_text(page: ImportedPage, width: int = 80) -> str:
+    """The figures, the lamps and what was not understood, in lines of `width` columns or little more."""
+    lines = textwrap.wrap(f"{cleaned_text(page.name)}: {_runs(page)} that {page.tool} reported", width)
+    lines += ["", *_table(page.cells, width), ""]
+    for lamp in page.trust:
+        head = f"[{plain(LAMP_GLYPHS[lamp.state])}] {lamp.name:<14}  "
+        lines += textwrap.wrap(lamp.text, width, initial_indent=head, subsequent_indent=" " * len(head))
+    for note in page.notes:
+        lines += textwrap.wrap(cleaned_text(note), width, initial_indent="note: ", subsequent_indent="      ")
+    for text in page.lost:
+        lines += textwrap.wrap(cleaned_text(text), width, initial_indent="lost: ", subsequent_indent="      ")
+    lines += unread_lines(page.unread)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def unread_lines(unread: tuple[UnreadLine, ...]) -> list[str]:
+    """The lines that were not understood, by file and number; the first of many."""
+    if not unread:
+        return []
+    lines = [f"not understood: {len(unread)} line{'s' if len(unread) != 1 else ''}"]
+    for entry in unread[:UNREAD_SHOWN]:
+        shown = cleaned_text(f"{entry.text!r}: {entry.why}" if entry.text else entry.why)
+        lines.append(f"  {cleaned_text(entry.file)}:{entry.line}: {shown}")
+    if len(unread) > UNREAD_SHOWN:
+        lines.append(f"  and {len(unread) - UNREAD_SHOWN} more; all stand in the journal of the folder")
+    return lines
+
+
+def _runs(page: ImportedPage) -> str:
+    total = sum(cell.runs for cell in page.cells)
+    return f"{total} run{'s' if total != 1 else ''} of {len(page.cells)} cell{'s' if len(page.cells) != 1 else ''}"
+
+
+def _table(cells: tuple[ReportedCell, ...], width: int) -> list[str]:
+    columns = [
+        at for at, head in enumerate(_HEADS) if at == 0 or any(_figures(cell)[at] != "-" for cell in cells)
+    ]
+    room = width - sum(_WIDTHS[at] for at in columns)
+    longest = max(len(cleaned_text(cell.cell)) for cell in cells)
+    beside = longest <= room
+    first = min(longest, room) if beside else 2
+    lines = [" " * first + "".join(f"{_HEADS[at]:>{_WIDTHS[at]}}" for at in columns)]
+    lines.append("-" * len(lines[0]))
+    for cell in cells:
+        figures = "".join(f"{_figures(cell)[at]:>{_WIDTHS[at]}}" for at in columns)
+        name = cleaned_text(cell.cell)
+        lines += [f"{name:<{first}}{figures}"] if beside else [name, " " * first + figures]
+    return lines
+
+
+def _figures(cell: ReportedCell) -> list[str]:
+    """The texts of a cell, in the order of `_HEADS`."""
+    headline = cell.rate_bytes_per_s or cell.ops_per_s
+    return [
+        str(cell.runs),
+        mib_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
+        mb_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
+        spread_of(headline).share if len(headline) > 1 else "-",
+        figure(statistics.median(cell.ops_per_s)) if cell.ops_per_s else "-",
+        *(duration(_median(cell.quantiles_ns.get(name, ()))) for name in ("p50", "p99", "max")),
+    ]
+
+
+def _median(values: tuple[float, ...]) -> float | None:
+    return statistics.median(values) if values else None
+
+
+def imported_csv(cells: tuple[ReportedCell, ...]) -> str:
+    """CSV text with a header: one row per cell, medians over its runs, units in the names; empty: not said."""
+    names = ("mean", "min", "p50", "p90", "p99", "p99_9", "max")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        (
+            "cell",
+            "runs",
+            "rate_bytes_per_s",
+            "ops_per_s",
+            "elapsed_s",
+            *(f"latency_{name}_ns" for name in names),
+        )
+    )
+    for cell in cells:
+        known = [cell.rate_bytes_per_s, cell.ops_per_s, cell.elapsed_s]
+        known += [cell.quantiles_ns.get(name, ()) for name in names]
+        medians = (_median(values) for values in known)
+        writer.writerow((cell.cell, cell.runs, *("" if value is None else value for value in medians)))
+    return text.getvalue()
+
+
+def write_imported(page: ImportedPage, report: Path, tables: Path) -> None:
+    """Write the page, and `imported.csv` into the folder of tables."""
+    tables.mkdir(exist_ok=True)
+    (tables / "imported.csv").write_text(imported_csv(page.cells), encoding="utf-8")
+    report.write_text(render_imported(page), encoding="utf-8")
+
+
+def render_imported(page: ImportedPage) -> str:
+    """The whole page as text, to be stored as UTF-8."""
+    return (
+        templates()
+        .get_template("imported.html.j2")
+        .render(
+            page=page,
+            runs=_runs(page),
+            heads=_HEADS,
+            rows=[(cleaned_text(cell.cell), _figures(cell)) for cell in page.cells],
+            lamps=[(LAMP_GLYPHS[lamp.state], LAMP_WORDS[lamp.state], lamp) for lamp in page.trust],
+            unread=[line.strip() for line in unread_lines(page.unread)],
+        )
+    )

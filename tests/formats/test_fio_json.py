@@ -1,0 +1,150 @@
+"""fio's JSON is read as fio means it: against the numbers of real files, and whole however it was damaged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mileage import _core
+from mileage.errors import Refused
+from mileage.formats.fio_json import read
+from mileage.formats.readers import read_source
+from mileage.formats.result import Result
+from mileage.formats.source import open_source
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+def of(path: Path) -> Result:
+    return read_source(open_source(path))
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "result.json"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def sample(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((SAMPLES / name).read_text())
+    return found
+
+
+def test_one_job_has_the_figures_that_fio_prints() -> None:
+    result = of(SAMPLES / "fio-one-job.json")
+    (run,) = result.runs
+    told = sample("fio-one-job.json")["jobs"][0]["read"]
+    assert (result.tool, result.version, result.unread, result.lost) == ("fio", "3.33", [], [])
+    assert run.cell == "fio.randread 4 KiB"
+    assert run.rate_bytes_per_s == told["bw_bytes"]
+    assert run.ops_per_s == told["iops"]
+    assert run.elapsed_s == told["runtime"] / 1000
+    assert (run.bytes_read, run.ops_read, run.bytes_written) == (told["io_bytes"], told["total_ios"], 0)
+    assert run.latency_p99_ns == told["clat_ns"]["percentile"]["99.000000"]
+    assert run.quantiles_ns["max"] == told["clat_ns"]["max"]
+    assert run.outstanding == 1
+    assert dict(run.printed)["read.lat_ns.mean"] == told["lat_ns"]["mean"]
+
+
+def test_bins_become_a_histogram_of_every_operation() -> None:
+    write, mixed = of(SAMPLES / "fio-two-groups-plus.json").runs
+    assert (write.cell, write.kind) == ("fio.write 1 MiB", "throughput")
+    assert (mixed.cell, mixed.kind) == ("fio.randrw 4 KiB, 70 % reads, 2 jobs", "iops")
+    told = sample("fio-two-groups-plus.json")["jobs"]
+    for direction in ("read", "write"):
+        found, theirs = mixed.latency[direction], told[1][direction]["clat_ns"]
+        assert found["count"] == theirs["N"] == sum(theirs["bins"].values())
+        assert found["sum_ns"] == pytest.approx(theirs["mean"] * theirs["N"])
+        ours = _core.latency_quantile_ns(json.dumps(found), 0.99)
+        assert ours == pytest.approx(theirs["percentile"]["99.000000"], rel=0.02)
+    both = told[1]["read"]["io_bytes"] + told[1]["write"]["io_bytes"]
+    assert mixed.rate_bytes_per_s == pytest.approx(both / (told[1]["read"]["runtime"] / 1000))
+
+
+def test_clients_are_runs_of_their_hosts_and_of_all() -> None:
+    host, everyone = of(SAMPLES / "fio-client.json").runs
+    told = sample("fio-client.json")["client_stats"]
+    assert (host.cell, everyone.cell) == ("fio.randread 4 KiB, 2 jobs, host 127.0.0.1", "fio.all clients")
+    assert host.ops_read == told[0]["read"]["total_ios"] + told[1]["read"]["total_ios"] == everyone.ops_read
+    assert everyone.rate_bytes_per_s == told[2]["read"]["bw_bytes"]
+    assert host.latency_p99_ns is None, "percentiles of two jobs cannot be joined"
+
+
+def test_text_around_the_document_is_named_line_by_line() -> None:
+    result = of(SAMPLES / "fio-normal-terse-json.txt")
+    lines = (SAMPLES / "fio-normal-terse-json.txt").read_text().splitlines()
+    assert [run.cell for run in result.runs] == ["fio.randwrite 4 KiB"]
+    assert {entry.line for entry in result.unread} == {
+        number
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.startswith((" ", "{", "}"))
+    } | {n for n, line in enumerate(lines, 1) if n > 278 and line.strip()}
+    for entry in result.unread:
+        assert lines[entry.line - 1].strip().startswith(entry.text.removesuffix("..."))
+
+
+def test_a_warning_within_the_document_costs_no_run(tmp_path: Path) -> None:
+    lines = (SAMPLES / "fio-one-job.json").read_text().splitlines()
+    lines.insert(20, "fio: pid=12, err=5/file:io_u.c:1845, func=io_u error, error=Input/output error")
+    result = of(written(tmp_path, "\n".join(lines)))
+    assert [entry.line for entry in result.unread] == [21]
+    assert result.runs == of(SAMPLES / "fio-one-job.json").runs
+
+
+def test_two_documents_in_one_file_are_two_repetitions(tmp_path: Path) -> None:
+    text = (SAMPLES / "fio-one-job.json").read_text()
+    result = of(written(tmp_path, f"{text}\nsecond run\n{text}"))
+    assert [run.cell for run in result.runs] == ["fio.randread 4 KiB"] * 2
+    assert [entry.text for entry in result.unread] == ["second run"]
+
+
+def test_a_file_cut_anywhere_gives_what_is_whole_and_says_what_is_lost(tmp_path: Path) -> None:
+    text = (SAMPLES / "fio-two-groups-plus.json").read_text()
+    whole = of(SAMPLES / "fio-two-groups-plus.json").runs
+    first_ends = text.index('"jobname" : "rand"')
+    for cut in range(200, len(text) - 2, 997):
+        path = written(tmp_path, text[:cut])
+        if cut < first_ends - 100:
+            with pytest.raises(Refused, match="no JSON document of fio with whole jobs"):
+                of(path)
+            continue
+        result = of(path)
+        assert result.lost or cut > text.index('"disk_util"')
+        assert [run.cell for run in result.runs] == [run.cell for run in whole][: len(result.runs)]
+        assert result.runs[0].rate_bytes_per_s == whole[0].rate_bytes_per_s
+
+
+def test_figures_that_are_none_are_left_out(tmp_path: Path) -> None:
+    text = (SAMPLES / "fio-one-job.json").read_text()
+    told = sample("fio-one-job.json")["jobs"][0]["read"]
+    text = text.replace(f'"iops" : {told["iops"]:.6f}', '"iops" : -nan')
+    text = text.replace(f'"bw_bytes" : {told["bw_bytes"]}', '"bw_bytes" : -1')
+    (run,) = of(written(tmp_path, text)).runs
+    assert (run.ops_per_s, run.rate_bytes_per_s) == (None, None)
+    assert run.elapsed_s == told["runtime"] / 1000
+
+
+def test_fio_2_has_other_units_and_is_refused(tmp_path: Path) -> None:
+    text = (SAMPLES / "fio-one-job.json").read_text().replace("fio-3.33", "fio-2.21")
+    with pytest.raises(Refused, match=r"line 1: fio-2.21; expected fio 3"):
+        of(written(tmp_path, text))
+
+
+def test_sizes_follow_kb_base(tmp_path: Path) -> None:
+    data = sample("fio-one-job.json")
+    for base, size, label in (("1000", "4k", "fio.randread 3.91 KiB"), ("1000", "4ki", "fio.randread 4 KiB")):
+        data["jobs"][0]["job options"] |= {"kb_base": base, "bs": size}
+        assert of(written(tmp_path, json.dumps(data))).runs[0].cell == label
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":' * 100_000, "[" * 50_000, '{"fio version": "fio-3.1", "jobs": 5}', '{"jobs": [' + "9" * 10_000],
+)
+def test_what_is_hostile_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        read(open_source(written(tmp_path, text)))
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,151 @@
+"""An imported study answers like a measured one, says what is not known, and cannot be run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mileage import lab
+from mileage.cli.compare import command as compare_command
+from mileage.cli.imported import command
+from mileage.errors import JudgedFailure, Refused
+from mileage.lab.importing import make_study, read_files
+
+SAMPLES = Path(__file__).parent.parent / "formats" / "samples"
+ONE = SAMPLES / "fio-one-job.json"
+
+
+def repeated(folder: Path, name: str, factor: float, **options: str) -> list[Path]:
+    """Six files as fio writes them, with rates around a level."""
+    paths = []
+    for at in range(6):
+        told = json.loads(ONE.read_text())
+        job = told["jobs"][0]
+        job["job options"] |= options
+        for key in ("iops", "bw_bytes"):
+            job["read"][key] *= factor * (1 + at / 500)
+        job["read"]["clat_ns"]["mean"] *= 0.9
+        paths.append(folder / f"{name}-{at}.json")
+        paths[-1].write_text(json.dumps(told))
+    return paths
+
+
+def imported(paths: list[Path], out: Path) -> lab.StudyResult:
+    folder = make_study(read_files(paths), out)
+    return lab.load(folder.path)
+
+
+def test_the_tables_have_what_fio_told(tmp_path: Path) -> None:
+    result = imported([ONE], tmp_path / "study")
+    result.write_report()
+    told = json.loads(ONE.read_text())["jobs"][0]["read"]
+    rows = result.table("samples").select("cell", "metric", "value").fetchall()
+    assert rows == [
+        ("fio.randread 4 KiB", "ops_per_s", told["iops"]),
+        ("fio.randread 4 KiB", "latency_p99_ns", told["clat_ns"]["percentile"]["99.000000"]),
+    ]
+    printed = dict(result.table("printed").select("name", "value").fetchall())
+    assert printed["read.lat_ns.max"] == told["lat_ns"]["max"]
+    assert "device state" in result.text()
+    assert "not known" in (tmp_path / "study" / "report.html").read_text()
+    (row,) = lab.listing_of([tmp_path])
+    assert (row["study"], row["target"], row["finished"]) == ("fio", "imported:fio", True)
+
+
+def test_what_was_imported_compares(tmp_path: Path) -> None:
+    imported(repeated(tmp_path, "b", 1.0), tmp_path / "before")
+    imported(repeated(tmp_path, "a", 0.8), tmp_path / "after")
+    found = lab.compare(str(tmp_path / "before"), str(tmp_path / "after"))
+    verdicts = {cell.metric: cell.verdict for cell in found.cells}
+    assert verdicts["ops_per_s"] == "slower"
+    assert found.vetoes == ()
+
+
+def test_settings_that_differ_are_told_beside_the_verdict(tmp_path: Path) -> None:
+    imported(repeated(tmp_path, "b", 1.0, size="1g"), tmp_path / "before")
+    imported(repeated(tmp_path, "a", 0.8, size="2g"), tmp_path / "after")
+    found = lab.compare(str(tmp_path / "before"), str(tmp_path / "after"))
+    assert found.vetoes == ("size is 1g in before and 2g in after (fio.randread 4 KiB)",)
+
+
+def test_little_s_law_catches_figures_that_contradict_each_other(tmp_path: Path) -> None:
+    told = json.loads(ONE.read_text())
+    told["jobs"][0]["read"]["clat_ns"]["mean"] *= 3
+    path = tmp_path / "wrong.json"
+    path.write_text(json.dumps(told))
+    imported([path], tmp_path / "wrong")
+    imported([ONE], tmp_path / "right")
+    (veto,) = lab.compare(str(tmp_path / "right"), str(tmp_path / "wrong")).vetoes
+    assert veto.startswith("rate and latency contradict each other")
+
+
+def test_a_file_twice_or_of_nothing_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    twin = tmp_path / "twin.json"
+    twin.write_text(ONE.read_text())
+    with pytest.raises(Refused, match="have the same content"):
+        read_files([ONE, twin])
+    twin.write_text(ONE.read_text() + "\n")
+    with pytest.raises(Refused, match="have the same figures"):
+        read_files([ONE, twin])
+    empty, pipe = tmp_path / "empty", tmp_path / "pipe"
+    empty.touch()
+    os.mkfifo(pipe)
+    for path, why in (
+        (empty, "an empty file"),
+        (pipe, "not a regular file"),
+        (tmp_path, "a folder"),
+        (tmp_path / "absent", "No such file"),
+        (tmp_path / "a\0b", "null"),
+    ):
+        with pytest.raises(Refused, match=why):
+            read_files([path])
+    for magic in (b"\x1f\x8b", b"PK\x03\x04"):
+        empty.write_bytes(magic + b"\0" * 100)
+        with pytest.raises(Refused, match="compressed with"):
+            read_files([empty])
+    empty.write_bytes(bytes(range(256)) * 9)
+    with pytest.raises(Refused, match="no reader knows this file"):
+        read_files([empty])
+    with pytest.raises(Refused, match="there is no layout 'fish'; expected one of fio-json"):
+        read_files([ONE], "fish")
+
+
+def test_an_imported_study_cannot_be_run(tmp_path: Path) -> None:
+    imported([ONE], tmp_path / "study")
+    for call in (lab.run, lab.time_left):
+        with pytest.raises(Refused, match=r"was imported from fio 3\.33: there is nothing to run"):
+            call(str(tmp_path / "study"))
+
+
+def test_names_from_strangers_steer_nothing(tmp_path: Path) -> None:
+    told = json.loads(ONE.read_text())
+    job = told["jobs"][0]
+    job["job options"] = {}
+    job["jobname"] = "\x1b[2J<script>\ud800\u202e"
+    path = tmp_path / os.fsdecode(b"na\xffme.json")
+    path.write_text(json.dumps(told))
+    result = imported([path], tmp_path / "study")
+    result.write_report()
+    for text in (result.text(), (tmp_path / "study" / "report.html").read_text()):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+    assert "<script>" not in (tmp_path / "study" / "report.html").read_text()
+
+
+def test_the_command_says_where_and_what_was_not_understood(tmp_path: Path) -> None:
+    runner = CliRunner()
+    noisy = SAMPLES / "fio-normal-terse-json.txt"
+    told = runner.invoke(command, [str(noisy), "--out", str(tmp_path / "a")])
+    assert told.exit_code == 0
+    assert "not understood: 28 lines" in told.output
+    assert f"{noisy}:1: " in told.output
+    assert f"Study: {tmp_path / 'a'}" in told.output
+    strict = runner.invoke(command, [str(noisy), "--out", str(tmp_path / "b"), "--strict", "--json"])
+    assert isinstance(strict.exception, JudgedFailure)
+    assert json.loads(strict.stdout)["unread"][0]["line"] == 1
+    same = runner.invoke(compare_command, [str(tmp_path / "a"), str(tmp_path / "b")])
+    assert same.exit_code == 0, same.output
