@@ -55,7 +55,7 @@ cell              iops.random_read 4 KiB: reads at uniformly random places, 4
 
 cells             6
 runs              378 (6 prepare, 360 measure, 6 torture, 6 idle)
-estimated time    about 65 s; assumes 4 million simulated 4 KiB pages per
+estimated time    about 85 s; assumes 4 million simulated 4 KiB pages per
                   second; idling takes no time
 bytes to write    964 GiB at most; 34.6 GiB to read
 drive writes      16.2 times the capacity
@@ -105,7 +105,7 @@ cell              iops.random_read 4 KiB: reads at uniformly random places, 4
 
 cells             5
 runs              32 (1 prepare, 28 measure, 2 torture, 1 idle)
-estimated time    about 11 s; assumes 150 MB/s sequential, 5000 operations/s
+estimated time    about 16 s; assumes 150 MB/s sequential, 5000 operations/s
                   elsewhere, whatever the device
 bytes to write    365 MiB at most; 112 MiB to read
 drive writes      0.00356 times the capacity; 5.7 times the work file

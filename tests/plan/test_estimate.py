@@ -6,10 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from mileage.plan import Study, TargetFacts, builtin_text, estimate, parse_study, resolve
+from mileage.plan import Plan, Study, TargetFacts, builtin_text, estimate, parse_study, resolve
 
 Facts = Callable[..., TargetFacts]
 MIB = 1 << 20
+
+
+def around_s(plan: Plan, *, end_s: float) -> float:
+    """What comes beside the runs: the end of each stage, and the report."""
+    stages = {(run.cycle, run.arm, run.stage) for run in plan.runs}
+    return len(stages) * end_s + 4.0 + len(plan.runs) / 2000
 
 
 def test_the_bytes_of_the_small_study(small: Study, directory: Facts) -> None:
@@ -28,11 +34,13 @@ def test_the_bytes_of_the_small_study(small: Study, directory: Facts) -> None:
 
 
 def test_the_time_of_the_small_study(small: Study, directory: Facts) -> None:
-    cost = estimate(resolve(small, directory()))
+    plan = resolve(small, directory())
+    cost = estimate(plan)
     churn_s = (64 * MIB * 22 // 10 // 4096) / 5000
     fill_s = 64 * MIB / 150e6
     measure_s = 8 * (3 * 4 * 8 * MIB / 150e6 + 2 * 1000 / 5000)
-    assert cost.time_s == pytest.approx(4 * fill_s + measure_s + 2 * 2 * (fill_s + churn_s) + 4 * 10)
+    runs_s = 4 * fill_s + measure_s + 2 * 2 * (fill_s + churn_s) + 4 * 10
+    assert cost.time_s == pytest.approx(runs_s + around_s(plan, end_s=0.1))
     assert cost.assumption == "150 MB/s sequential, 5000 operations/s elsewhere, whatever the device"
 
 
@@ -40,18 +48,28 @@ def test_time_limits_bound_the_time(small_text: str, directory: Facts) -> None:
     text = small_text.replace('{ bytes = "8MiB" }', '{ time = "2 s" }').replace(
         '"2.2x"', '"2.2x"\ntime = "1 s"'
     )
-    cost = estimate(resolve(parse_study(text, "s"), directory()))
-    assert cost.time_s == pytest.approx(
-        8 * (12 * 2 + 0.4) + 4 * 10 + 4 * (1 + 64 * MIB / 150e6) + 4 * 64 * MIB / 150e6, rel=1e-3
-    )
+    plan = resolve(parse_study(text, "s"), directory())
+    cost = estimate(plan)
+    runs_s = 8 * (12 * 2 + 0.4) + 4 * 10 + 4 * (1 + 64 * MIB / 150e6) + 4 * 64 * MIB / 150e6
+    assert cost.time_s == pytest.approx(runs_s + around_s(plan, end_s=0.1), rel=1e-3)
     assert cost.bytes_read == pytest.approx(8 * (6 * 2 * 150e6 + 2000 * 4096), rel=0.01)
 
 
 def test_a_virtual_drive_is_as_slow_as_its_simulation(small: Study, drive: TargetFacts) -> None:
-    cost = estimate(resolve(small, drive))
+    plan = resolve(small, drive)
+    cost = estimate(plan)
     pages = (cost.bytes_written + cost.bytes_read) / 4096
-    assert cost.time_s == pytest.approx(pages / 4e6)
+    kept_s = drive.capacity_bytes / 100e9
+    assert cost.time_s == pytest.approx(pages / 4e6 + around_s(plan, end_s=kept_s))
     assert cost.rated_share is None
+
+
+def test_three_cycles_two_at_a_time_take_two_turns(small_text: str, drive: TargetFacts) -> None:
+    plan = resolve(parse_study(small_text.replace("cycles = 2", "cycles = 3"), "s"), drive)
+    assert {run.cycle for run in plan.runs} == {1, 2, 3}
+    report_s = 4.0 + len(plan.runs) / 2000
+    one, two, three = (estimate(plan, lanes=lanes).time_s - report_s for lanes in (1, 2, 3))
+    assert (two, three) == pytest.approx((one * 2 / 3, one / 3))
 
 
 def test_the_built_in_study_wears_enough_and_is_simulated_in_minutes(drive: TargetFacts) -> None:

@@ -98,11 +98,18 @@ def test_rounds_that_make_no_sense_are_refused(
 def test_what_is_left_takes_as_long_as_its_like_took(drive: TargetFacts) -> None:
     plan = resolve(parse_study(STUDY.replace("TORTURE", "honest"), "torn"), drive)
     assumed = run_times_s(plan.runs, virtual=True)
-    assert remaining_s(plan, {}) == pytest.approx(sum(assumed))
+    stages = list(dict.fromkeys((run.session, run.cycle, run.arm, run.stage) for run in plan.runs))
+    kept_s, report_s = drive.capacity_bytes / 100e9, 4.0 + len(plan.runs) / 2000
+    assert remaining_s(plan, {}) == pytest.approx(sum(assumed) + len(stages) * kept_s + report_s)
     done = {run.index: 3 * assumed[run.index] for run in plan.runs if run.stage == "before"}
     left = {"measure": 0.0, "torture": 0.0, "idle": 0.0}
     for run in plan.runs:
         if run.index not in done:
             left[run.role] += assumed[run.index]
-    assert remaining_s(plan, done) == pytest.approx(3 * left["measure"] + left["torture"])
-    assert remaining_s(plan, {run.index: 1.0 for run in plan.runs}) == 0.0
+    closed = {stage: 5.0 for stage in stages if stage[3] == "before"}
+    others_s = (len(stages) - len(closed)) * 5.0
+    assert remaining_s(plan, done, closed) == pytest.approx(
+        3 * left["measure"] + left["torture"] + others_s + report_s
+    )
+    everything = {run.index: 1.0 for run in plan.runs}
+    assert remaining_s(plan, everything, dict.fromkeys(stages, 1.0)) == pytest.approx(report_s)

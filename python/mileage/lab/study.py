@@ -162,7 +162,7 @@ def time_left(study: str) -> tuple[float, int, int] | None:
     if not Path(study, "plan.json").is_file():
         return None
     from mileage.plan.estimate import remaining_s
-    from mileage.record.spent import spent_s
+    from mileage.record.spent import closed_s, spent_s
 
     folder = StudyFolder.open(Path(study))
     resolved, content = load_plan(folder), folder.content()
@@ -170,8 +170,9 @@ def time_left(study: str) -> tuple[float, int, int] | None:
     needed = len(resolved.runs) - left_out(content)
     done = len(content.of_kind("run"))
     lanes = cycles_at_once(resolved)
-    finished = bool(content.of_kind("end"))
-    return (0.0 if finished else remaining_s(resolved, spent_s(content), lanes=lanes)), done, needed
+    if content.of_kind("end"):
+        return 0.0, done, needed
+    return remaining_s(resolved, spent_s(content), closed_s(content), lanes=lanes), done, needed
 
 
 def _label_options(session: str) -> str:

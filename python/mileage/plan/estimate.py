@@ -22,6 +22,17 @@ ASSUMED_OPS_PER_S: Final = 5_000
 SIMULATED_PAGES_PER_S: Final = 4_000_000
 """Pages of 4 KiB that a simulated drive takes per second of the user's time."""
 PAGE_BYTES: Final = 4096
+KEPT_BYTES_PER_S: Final = 100e9
+"""Bytes of a simulated drive whose state is kept per second, at the end of a stage."""
+CLOSING_S: Final = 0.1
+"""Seconds that the end of a stage takes on a real target: its surroundings are captured once more."""
+REPORT_S: Final = 4.0
+"""Seconds of processor time that the report takes, with few runs."""
+REPORT_RUN_S: Final = 0.0005
+"""Seconds that each run adds to the report."""
+
+StageKey = tuple[str, int, str, str]
+"""Session, cycle, arm and name of a stage."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -43,7 +54,7 @@ class Estimate(msgspec.Struct, frozen=True):
     """Bytes written as a share of the rated endurance, 1.0 is all of it; None when the rating is not
     known."""
     time_s: float
-    """Time that the user waits, in seconds, for I/O and pauses; preparing the target is not counted."""
+    """Time that the user waits, in seconds: I/O, pauses, keeping the state of drives, the report."""
     assumption: str
     """What the time rests on."""
 
@@ -92,12 +103,34 @@ def run_times_s(runs: Sequence[PlannedRun], *, virtual: bool) -> list[float]:
     return times
 
 
-def remaining_s(plan: Plan, spent_s: Mapping[int, float], *, lanes: int = 1) -> float:
-    """The user's time for the runs that are not done, in seconds, from what finished ones took.
+def remaining_s(
+    plan: Plan,
+    spent_s: Mapping[int, float],
+    closed_s: Mapping[StageKey, float] | None = None,
+    *,
+    lanes: int = 1,
+) -> float:
+    """The user's time until the report is written, in seconds, from what finished runs and stages took.
 
-    A run takes as much longer than was assumed as those of its cell did, else as those of its role, else as assumed.
-    `lanes`: cycles that are done at the same time. A cycle is never spread over several.
+    `spent_s`: of each finished run, by index. `closed_s`: of each finished stage, from its last run to its end.
+    A run takes as much longer than was assumed as those of its cell did, else as those of its role, else as assumed;
+    the end of a stage as long as those of its name, else as the others, else as assumed.
+    `lanes`: cycles that are done at the same time; the next begins when one of them ends.
     """
+    left: dict[tuple[str, int], float] = {}
+    for run, time_s in _runs_left(plan, spent_s):
+        lane = (run.session, run.cycle)
+        left[lane] = left.get(lane, 0.0) + time_s
+    for (session, cycle, _, _), time_s in _closings_left(plan, closed_s or {}):
+        left[session, cycle] = left.get((session, cycle), 0.0) + time_s
+    free_s = [0.0] * lanes
+    for time_s in left.values():
+        free_s[free_s.index(min(free_s))] += time_s
+    return max(free_s) + REPORT_S + REPORT_RUN_S * len(plan.runs)
+
+
+def _runs_left(plan: Plan, spent_s: Mapping[int, float]) -> Iterable[tuple[PlannedRun, float]]:
+    """Every run that is not done, with its time in seconds."""
     assumed = run_times_s(plan.runs, virtual=plan.facts.virtual)
     factors: dict[object, tuple[float, float, int]] = {}
     for run in plan.runs:
@@ -105,7 +138,6 @@ def remaining_s(plan: Plan, spent_s: Mapping[int, float], *, lanes: int = 1) -> 
             for key in ((run.role, run.cell), run.role):
                 spent, thought, count = factors.get(key, (0.0, 0.0, 0))
                 factors[key] = (spent + spent_s[run.index], thought + assumed[run.index], count + 1)
-    left: dict[tuple[str, int], float] = {}
     for run in plan.runs:
         if run.index in spent_s:
             continue
@@ -114,9 +146,22 @@ def remaining_s(plan: Plan, spent_s: Mapping[int, float], *, lanes: int = 1) -> 
         if known is not None:
             spent, thought, count = known
             time_s = time_s * spent / thought if thought > 0 else spent / count
-        lane = (run.session, run.cycle)
-        left[lane] = left.get(lane, 0.0) + time_s
-    return max(sum(left.values()) / lanes, *left.values(), 0.0)
+        yield run, time_s
+
+
+def _closings_left(plan: Plan, closed_s: Mapping[StageKey, float]) -> Iterable[tuple[StageKey, float]]:
+    """Every stage that has not ended, with the time that its end takes, in seconds."""
+    stages = dict.fromkeys((run.session, run.cycle, run.arm, run.stage) for run in plan.runs)
+    for stage in stages:
+        if stage in closed_s:
+            continue
+        alike = [time_s for key, time_s in closed_s.items() if key[3] == stage[3]] or [*closed_s.values()]
+        yield stage, sum(alike) / len(alike) if alike else _closing_s(plan)
+
+
+def _closing_s(plan: Plan) -> float:
+    facts = (plan.facts, *plan.others.values())
+    return sum(each.capacity_bytes / KEPT_BYTES_PER_S if each.virtual else CLOSING_S for each in facts)
 
 
 def _bytes(workload: Workload, *, reads: bool) -> int:

@@ -1,15 +1,16 @@
-"""How long finished runs took, by the wall clock and what belongs to them, such as the journal.
+"""How long finished runs and stages took, by the wall clock and what belongs to them, such as the journal.
 
-What it models: from the end of the run before, in the same stage, to a run's own end. What happens between stages, once
-each, belongs to no run. Where much time went by between two runs, the study was interrupted, and only the run's own
-time counts.
+What it models: from the end of the run before, in the same stage, to a run's own end. What happens at the end of a
+stage, such as keeping the state of a drive, belongs to the stage. Where much time went by between two runs, the study
+was interrupted, and only the run's own time counts.
 What it refuses: nothing; a study without finished runs has spent none.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from mileage.record.journal import JournalContent
 
@@ -30,3 +31,20 @@ def spent_s(content: JournalContent) -> dict[int, float]:
         found[int(entry["run"])] = own + (gap if 0 <= gap <= BETWEEN_MAX_S else 0.0)
         before[lane] = finished
     return found
+
+
+def closed_s(content: JournalContent) -> dict[tuple[str, int, str, str], float]:
+    """Seconds from the last run of each finished stage to its end, by session, cycle, arm and stage."""
+    last: dict[tuple[str, int, str, str], datetime] = {}
+    for entry in content.of_kind("run"):
+        last[_stage_of(entry)] = datetime.fromisoformat(entry["finished"])
+    found = {}
+    for entry in content.of_kind("stage"):
+        stage = _stage_of(entry)
+        if stage in last:
+            found[stage] = max((datetime.fromisoformat(entry["at"]) - last[stage]).total_seconds(), 0.0)
+    return found
+
+
+def _stage_of(entry: Mapping[str, Any]) -> tuple[str, int, str, str]:
+    return str(entry.get("session", "")), int(entry["cycle"]), str(entry["arm"]), str(entry["stage"])
