@@ -74,8 +74,8 @@ def test_clients_are_runs_of_their_hosts_and_of_all() -> None:
 
 
 def test_text_around_the_document_is_named_line_by_line() -> None:
-    result = of(SAMPLES / "fio-normal-terse-json.txt")
-    lines = (SAMPLES / "fio-normal-terse-json.txt").read_text().splitlines()
+    result = of(SAMPLES / "fio-normal-terse-json.out")
+    lines = (SAMPLES / "fio-normal-terse-json.out").read_text().splitlines()
     assert [run.cell for run in result.runs] == ["fio.randwrite 4 KiB"]
     assert {entry.line for entry in result.unread} == {
         number

@@ -138,7 +138,7 @@ def test_names_from_strangers_steer_nothing(tmp_path: Path) -> None:
 
 def test_the_command_says_where_and_what_was_not_understood(tmp_path: Path) -> None:
     runner = CliRunner()
-    noisy = SAMPLES / "fio-normal-terse-json.txt"
+    noisy = SAMPLES / "fio-normal-terse-json.out"
     told = runner.invoke(command, [str(noisy), "--out", str(tmp_path / "a")])
     assert told.exit_code == 0
     assert "not understood: 28 lines" in told.output

@@ -28,6 +28,11 @@ class Reader(Protocol):
 
 LAYOUTS: Final = {
     "fio-json": ("mileage.formats.fio_json", "fio 3: --output-format=json or json+, also of clients"),
+    "iozone-sheet": (
+        "mileage.formats.iozone_sheet",
+        "IOzone's spreadsheet, -b FILE: BIFF2 whatever its name",
+    ),
+    "iozone-text": ("mileage.formats.iozone_text", "IOzone's output: one stream, -O, -N, -a, -t, -R"),
 }
 """Name of a layout, its module, and what it is."""
 

@@ -72,9 +72,11 @@ def _first_unread(result: Result) -> str:
 
 def _check_twins(found: list[tuple[Source, Result]]) -> None:
     """Raises Refused when two files tell the same figures: they are of one run."""
-    seen: dict[tuple[Any, ...], Source] = {}
+    seen: dict[frozenset[Any], Source] = {}
     for source, result in found:
-        figures = tuple((run.cell, run.rate_bytes_per_s, run.ops_per_s, run.elapsed_s) for run in result.runs)
+        figures = frozenset(
+            (run.cell, run.rate_bytes_per_s, run.ops_per_s) for run in result.runs if run.measured
+        )
         if figures in seen:
             raise Refused(f"{source.path} and {seen[figures].path} have the same figures; name one of them")
         seen[figures] = source
