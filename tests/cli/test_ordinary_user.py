@@ -36,6 +36,7 @@ ROWS: list[tuple[str, int, str]] = [
     ("compare done:first done:second", 0, ""),
     ("merge --help", 0, "Join study folders"),
     ("query --help", 0, "SQL"),
+    ("save-as csv done", 0, "runs.csv"),
     ("measure -t null: --operations 1000", 0, "operations"),
     ("measure -t dir:. --size 4MiB --for 100ms", 0, "rate"),
     ("measure -t dir:. --size 4MiB --for 100ms --cold", 0, "rate"),

@@ -17,6 +17,7 @@ _COMMANDS = {
     "plan": ("mileage.cli.plan", "Show what a study would do, before anything is touched."),
     "list": ("mileage.cli.listing", "List studies, workloads or drives."),
     "report": ("mileage.cli.report", "Write the report of a study folder again."),
+    "save-as": ("mileage.cli.save_as", "All tables of a study as CSV, Parquet, JSON or Markdown."),
     "compare": ("mileage.cli.compare", "Compare two stages, or two studies."),
     "merge": ("mileage.cli.merge", "One study from several folders: other boots, other machines."),
     "import": ("mileage.cli.imported", "Other tools' results become a study."),

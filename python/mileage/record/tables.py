@@ -179,8 +179,7 @@ def _latency_rows(content: JournalContent) -> Iterator[Row]:
 
 def _counter_rows(content: JournalContent) -> Iterator[Row]:
     for entry in runs_of(content):
-        watched = {f"host_{name}": value for name, value in entry.get("watch", {}).items()}
-        for counter, value in sorted({**entry["record"]["counters"], **watched}.items()):
+        for counter, value in counter_values(entry).items():
             yield {**_identity(entry), "counter": counter, "value": value}
 
 
@@ -191,6 +190,12 @@ def _printed_rows(content: JournalContent) -> Iterator[Row]:
         if names:
             figures = entry["record"]["printed_figures"]
             yield {**_identity(entry), "names": names, "figures": figures}
+
+
+def counter_values(entry: Row) -> dict[str, int]:
+    """What was counted beside a run, by name: the target's own counters, and with `host_` before it the machine's."""
+    watched = {f"host_{name}": value for name, value in entry.get("watch", {}).items()}
+    return dict(sorted({**entry["record"]["counters"], **watched}.items()))
 
 
 _ROWS: dict[str, Callable[[JournalContent], Iterator[Row]]] = {
