@@ -85,7 +85,7 @@ CASES = [
         '[measure."\\u001b"]\nx=1',
         (
             "small.toml: measure.'\\x1b'.x: unknown key; expected one of workload, record, stop, span, "
-            "span_start, threads, depth, vary, repeat, metric, fidelity, reads, discards, content, verify, "
+            "span_start, threads, depth, vary, repeat, metric, fidelity, iozone, reads, discards, content, verify, "
             "generation, sync, sync_every, files, rate, spacing, ramp_to, ramp_over, cap, think, burst, "
             "warm_up, api, cache, dsync, pin, timeout, log, interval, processes"
         ),

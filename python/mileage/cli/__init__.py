@@ -28,6 +28,7 @@ _COMMANDS = {
     ),
     "drive": ("mileage.cli.drive", "Virtual drives: data sheets, a run on one, theory against simulation."),
     "doctor": ("mileage.cli.doctor", "What on this machine would spoil a measurement."),
+    "iozone": ("mileage.cli.iozone", "IOzone's command line: its tests, its calls, its tables."),
 }
 
 
@@ -96,7 +97,7 @@ def main() -> None:
 
     guard_streams()
     try:
-        status = _root.main(standalone_mode=False)
+        status = _root.main(complete_var="_MILEAGE_COMPLETE", standalone_mode=False)
     except MileageError as error:
         _complain(str(error))
         status = error.exit_status

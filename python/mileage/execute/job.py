@@ -7,11 +7,12 @@ What it refuses: nothing; what a job cannot do, the core refuses.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import msgspec
 
-from mileage.errors import Interrupted
+from mileage.errors import Interrupted, Refused
 from mileage.execute.command import perform_command
 from mileage.execute.record import Poll, empty_record, failure_of
 from mileage.plan.job import Job
@@ -38,13 +39,34 @@ def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, An
         if failure := failure_of(record, what):
             raise failure
         return record
-    done = msgspec.json.decode(_core.run_iozone(f"{target.path}.iozone", value, poll))
+    path, value = _own_files(target, job, value)
+    done = msgspec.json.decode(_core.run_iozone(path, value, poll))
     if done["interrupted"]:
         raise Interrupted()
     for result in done["results"]:
         if failure := failure_of(result["record"], f"{what}: {result['name']}"):
             raise failure
     return _together(done["results"], job.names)
+
+
+def _own_files(target: Target, job: Job, value: str) -> tuple[str, str]:
+    """Where a set of tests works, and its value with the children's files. Raises Refused for a file with content."""
+    place, name = target.place, job.options.get("name")
+    names: list[str] = list(job.options.get("files") or ())
+    if place is None or (name is None and not names):
+        return f"{target.path}.iozone", value
+    workers = job.value["workers"]
+    paths = [place / found for found in names] or [place / str(name)]
+    if workers is not None and not names:
+        paths = [place / f"{name}.{number}" for number in range(workers)]
+    for path in paths if job.value["tests"][0] in ("write", "fwrite") else ():
+        if os.path.lexists(path) and (not path.is_file() or path.is_symlink() or path.stat().st_size > 0):
+            raise Refused(
+                f"{path} is there and holds something; Mileage writes over no file that it did not make"
+            )
+    if names:
+        value = msgspec.json.encode({**job.value, "files": [str(path) for path in paths]}).decode()
+    return str(place / (name or names[0])), value
 
 
 def _together(results: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
@@ -56,5 +78,8 @@ def _together(results: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str
     for field in ("submit_ns", "durable_ns", "elapsed_ns"):
         whole[field] = sum(record[field] for record in records)
     wanted = [result for result in results if result["name"] in names and result["reported"]]
-    whole["results"] = [{"name": result["name"], "record": result["record"]} for result in wanted]
+    whole["results"] = [
+        {"name": result["name"], "record": result["record"], "workers": result["workers"]}
+        for result in wanted
+    ]
     return whole

@@ -26,6 +26,7 @@ from mileage.plan.own import how_in
 from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned import Cell
 from mileage.plan.study import Level, Measure, Size, StopRule, Study, Torture
+from mileage.plan.switches import problem_of
 from mileage.plan.workload import Stop, Workload
 from mileage.plan.workloads import METRICS, Metric, NamedWorkload, as_done
 
@@ -57,8 +58,10 @@ def cells_of(study: Study, facts: TargetFacts, work_bytes: int, own: Own) -> tup
 
 def _unique(cell: Cell, shared_label: bool, shared_unit: bool) -> Cell:
     """The cell with the name of its table where another has the same label, or another table the same unit."""
-    label = f"{cell.label} ({cell.table})" if shared_label else cell.label
-    unit = f"{cell.unit} ({cell.table})" if shared_unit and cell.unit else cell.unit
+    shared_unit = shared_unit and bool(cell.unit)
+    # The tests of a set are told apart by its unit, so that their labels end as it does.
+    label = f"{cell.label} ({cell.table})" if shared_label or shared_unit else cell.label
+    unit = f"{cell.unit} ({cell.table})" if shared_unit else cell.unit
     return msgspec.structs.replace(cell, label=label, unit=unit or label)
 
 
@@ -89,12 +92,10 @@ class _Making:
         every = named_in(self._study, path, measure.workload, self._own)
         yield from self._job_cells(name, measure, [named for named in every if named.job is not None])
         found = [named for named in every if named.job is None]
-        if found and measure.fidelity:
-            refuse(
-                self._study,
-                f"{path}.fidelity",
-                f"has no effect on {found[0].name}; only IOzone's tests know it",
-            )
+        for key in ("fidelity", "iozone"):
+            if found and getattr(measure, key):
+                text = f"has no effect on {found[0].name}; only IOzone's tests know it"
+                refuse(self._study, f"{path}.{key}", text)
         threads, depths = _numbers(measure.threads), _numbers(measure.depth)
         combinations = itertools.product(
             found, records_in(measure) or (None,), threads, depths, levels_of(measure)
@@ -145,6 +146,7 @@ class _Making:
                 how=how,
                 cache=cache,
                 fidelity=measure.fidelity,
+                switches=measure.iozone,
             )
             for named in found:
                 for key, text in keys_without_effect(named.job or "iozone", how, cache):
@@ -176,16 +178,16 @@ class _Making:
 
     def _check_jobs(self, path: str, measure: Measure, found: list[NamedWorkload]) -> None:
         """Refuse what IOzone's tests and metadata operations do not know."""
-        metadata = [named.name for named in found if named.job == "metadata"]
         if self._facts.kind != "dir":
             text = f"{found[0].name} makes files of its own; found {self._study.target}, expected dir:PATH"
             refuse(self._study, f"{path}.workload", text)
-        if metadata and measure.fidelity:
-            refuse(
-                self._study,
-                f"{path}.fidelity",
-                f"has no effect on {metadata[0]}; only IOzone's tests know it",
-            )
+        others = [named.name for named in found if named.job != "iozone"]
+        for key in ("fidelity", "iozone"):
+            if others and getattr(measure, key):
+                text = f"has no effect on {others[0]}; only IOzone's tests know it"
+                refuse(self._study, f"{path}.{key}", text)
+        if measure.iozone is not None and (problem := problem_of(measure.iozone)) is not None:
+            refuse(self._study, f"{path}.iozone.{problem[0]}", problem[1])
         if _numbers(measure.depth) != (1,):
             refuse(
                 self._study,
@@ -195,7 +197,8 @@ class _Making:
         for key, whole in (("span", "file"), ("span_start", 0)):
             if getattr(measure, key) != whole or key in measure.vary:
                 refuse(self._study, f"{path}.{key}", f"{found[0].name} uses its file whole; leave it out")
-        if "iozone.mix" in (named.name for named in found) and min(_numbers(measure.threads)) < 2:
+        mixes = "iozone.mix" in (named.name for named in found)
+        if mixes and not (measure.iozone and measure.iozone.together) and min(_numbers(measure.threads)) < 2:
             text = "found 1; iozone.mix divides reads and writes among two threads or more"
             refuse(self._study, f"{path}.threads", text)
         stop = measure.stop

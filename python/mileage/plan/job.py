@@ -17,6 +17,7 @@ from mileage.plan.caching import read_cache
 from mileage.plan.content import read_content
 from mileage.plan.how import HOW_KEYS, How
 from mileage.plan.study import StopRule
+from mileage.plan.switches import IozoneSwitches, value_of
 
 Family = Literal["iozone", "metadata", "command"]
 
@@ -116,10 +117,19 @@ def keys_without_effect(family: Family, how: How, cache: str) -> Iterator[tuple[
 
 
 def iozone_job(
-    tests: tuple[str, ...], *, record: int, file: int, threads: int, how: How, cache: str, fidelity: bool
+    tests: tuple[str, ...],
+    *,
+    record: int,
+    file: int,
+    threads: int,
+    how: How,
+    cache: str,
+    fidelity: bool,
+    switches: IozoneSwitches | None = None,
 ) -> Job:
     """The set of IOzone's tests that gives the figures of `tests` ("read"), on a file of its own, written first."""
-    groups = list(dict.fromkeys(["write", *(IOZONE[test][0] for test in tests)]))
+    first = () if switches is not None and switches.exactly else ("write",)
+    groups = list(dict.fromkeys([*first, *(IOZONE[test][0] for test in tests)]))
     retests = any(test in RETESTS for test in tests)
     value: dict[str, Any] = {
         "mode": "fidelity" if fidelity else "intended",
@@ -134,11 +144,16 @@ def iozone_job(
         "content": None if how.content is None else msgspec.to_builtins(read_content(how.content)),
         "timeout_ns": 0 if how.timeout is None else sizes.parse_time_ns(how.timeout),
     }
+    options: dict[str, Any] = {}
+    if switches is not None:
+        value |= value_of(switches, threads)
+        retests, file = switches.retests, value["file_bytes"]
+        options = {"name": switches.name, "files": switches.files}
     passes = sum(
         2 if retests and group in ("write", "read", "fwrite", "fread", "random") else 1 for group in groups
     )
     names = tuple(f"iozone.{test}" for test in tests)
-    return Job("iozone", value, {}, names, bytes=file * threads * passes, occupies=file * threads)
+    return Job("iozone", value, options, names, bytes=file * threads * passes, occupies=file * threads)
 
 
 def metadata_job(operation: str, *, file_bytes: int, threads: int, stop: StopRule, how: How) -> Job:

@@ -12,6 +12,7 @@ import msgspec
 
 from mileage.plan.how import How
 from mileage.plan.pattern import PatternTable
+from mileage.plan.switches import IozoneSwitches
 
 Level = int | str | bool
 """A value of a key that varies."""
@@ -172,6 +173,8 @@ class Measure(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """"throughput", "iops", "p99"; None means those of the workload."""
     fidelity: bool = False
     """IOzone's tests make the calls of IOzone 3.471 rather than do what their names say."""
+    iozone: IozoneSwitches | None = None
+    """For IOzone's tests: the switches of its command line that no other key says."""
 
 
 class Torture(How, frozen=True, forbid_unknown_fields=True, kw_only=True):

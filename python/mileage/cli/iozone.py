@@ -1,0 +1,5 @@
+"""`mileage iozone`: see `tools.iozone`."""
+
+from mileage.cli.face import face
+
+command = face("iozone")
