@@ -38,7 +38,7 @@ def knows(source: Source) -> bool:
 
 def read(source: Source) -> Result:
     """All runs of a file. Raises Refused when it holds no document of fio 3."""
-    found, unread = documents(source.text(), _LISTS)
+    found, unread = documents(source.text())
     ours = [entry for entry in found if isinstance(entry.value, dict) and _lists_of(entry.value)]
     unread += [
         Unread(entry.line, "", "a JSON document without jobs of fio") for entry in found if entry not in ours

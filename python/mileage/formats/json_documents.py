@@ -2,7 +2,7 @@
 
 What it models: a document begins with a line whose first character is `{`. Where one cannot be decoded because of
 lines that no JSON document printed one member per line can have, these lines are taken out and told. Of a
-document that stops too soon, the whole members of its outer lists are kept.
+document that stops too soon, the whole elements of its lists are kept, and what stands before them.
 What it refuses: nothing. Bare nan and inf become null; a document nested too deep to decode, or with a number of
 thousands of digits, is told as not understood.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +28,9 @@ _OPENING: Final = ("", "{", "}", "[", "]", '"', ",")
 _VALUE: Final = re.compile(
     r"\s*(?:[-+]?[0-9.][-+0-9.eE]*|true|false|null|[-+]?(?:nan|inf)\w*)\s*,?\s*", re.IGNORECASE
 )
+_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+DEPTH_MAX: Final = 100
+"""Brackets within brackets of a torn document that is still looked at."""
 _LONGEST: Final = 20_000
 """Characters of a line that is looked at; a longer one is a document on one line."""
 _NOT_A_NUMBER: Final = re.compile(
@@ -50,8 +52,8 @@ def shown(text: str) -> str:
     return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 3]}..."
 
 
-def documents(text: str, lists: Sequence[str]) -> tuple[list[Document], list[Unread]]:
-    """The documents of a text, and the lines that are none. `lists`: members whose elements are kept of a torn one."""
+def documents(text: str) -> tuple[list[Document], list[Unread]]:
+    """The documents of a text, and the lines that are none."""
     found: list[Document] = []
     unread: list[Unread] = []
     at, tries = 0, 0
@@ -66,7 +68,7 @@ def documents(text: str, lists: Sequence[str]) -> tuple[list[Document], list[Unr
                 Unread(_line(text, start), "", f"more than {TRIES_MAX} documents; the rest is left out")
             )
             break
-        at = _document(text, start, lists, found, unread)
+        at = _document(text, start, found, unread)
     return found, unread
 
 
@@ -88,9 +90,7 @@ def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def _document(
-    text: str, start: int, lists: Sequence[str], found: list[Document], unread: list[Unread]
-) -> int:
+def _document(text: str, start: int, found: list[Document], unread: list[Unread]) -> int:
     """Decodes the document at `start`. Returns where to go on."""
     line = _line(text, start)
     value, end, why = _decode(text, start)
@@ -106,9 +106,10 @@ def _document(
         last = line + cleaned.count("\n", 0, end)
         unread.extend(entry for entry in taken if entry.line <= last)
         return start + _offset_of_line(rest, last - line + 1)
-    kept, told = _members(cleaned, lists)
-    if kept:
-        found.append(Document(line, kept, whole=False))
+    repaired = _closed(cleaned, end)
+    if repaired is not None:
+        value, told = repaired
+        found.append(Document(line, value, whole=False))
         unread.extend(taken[:UNREAD_MAX])
         unread.append(Unread(line + cleaned.count("\n", 0, told), shown(cleaned[told : told + 200]), why))
         return len(text)
@@ -152,36 +153,22 @@ def _without_foreign_lines(text: str, first: int) -> tuple[str, list[Unread]]:
     return _NOT_A_NUMBER.sub(r"\1null", "\n".join(lines)), taken
 
 
-def _members(text: str, lists: Sequence[str]) -> tuple[dict[str, Any], int]:
-    """The simple members before, and the whole elements of, the first of `lists` that a torn document has."""
-    kept: dict[str, Any] = {}
-    furthest = 0
-    for name in lists:
-        opening = re.search(rf'"{re.escape(name)}"\s*:\s*\[', text)
-        if opening is None:
-            continue
-        elements, at = [], opening.end()
-        while True:
-            at = _skip(text, at)
-            value, end, why = _decode(text, at)
-            if why is not None:
+def _closed(text: str, end: int) -> tuple[Any, int] | None:
+    """A torn document up to its last whole element of a list, with its brackets closed; and where it was cut."""
+    opened: list[str] = []
+    cut, closers = 0, ""
+    for found in _BRACKETS.finditer(text, 0, end):
+        if found[0] in "{[":
+            opened.append(found[0])
+            if len(opened) > DEPTH_MAX:
+                return None
+        elif found[0] in "}]":
+            if not opened or opened.pop() != ("{" if found[0] == "}" else "["):
                 break
-            elements.append(value)
-            at = end
-        if elements:
-            kept[name] = elements
-            kept = {**_before(text[: opening.start()]), **kept}
-        furthest = max(furthest, at)
-    return kept, furthest
-
-
-def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r\n,":
-        at += 1
-    return at
-
-
-def _before(text: str) -> dict[str, Any]:
-    """The members of a document before one of its lists."""
-    value, _, why = _decode(text.rstrip().rstrip(",") + "}", 0)
-    return value if why is None and isinstance(value, dict) else {}
+            if opened and opened[-1] == "[":
+                cut = found.end()
+                closers = "".join("}" if bracket == "{" else "]" for bracket in reversed(opened))
+    if not cut:
+        return None
+    value, _, why = _decode(text[:cut] + closers, 0)
+    return None if why is not None else (value, cut)

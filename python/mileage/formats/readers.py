@@ -33,6 +33,11 @@ LAYOUTS: Final = {
         "IOzone's spreadsheet, -b FILE: BIFF2 whatever its name",
     ),
     "iozone-text": ("mileage.formats.iozone_text", "IOzone's output: one stream, -O, -N, -a, -t, -R"),
+    "ior-text": ("mileage.formats.ior_text", "IOR's listing: IOR 2.10, 3 and 4"),
+    "ior-data": ("mileage.formats.ior_data", "IOR 3.3 and 4: -O summaryFormat=JSON or CSV"),
+    "mdtest": ("mileage.formats.mdtest", "mdtest's table, of mdtest 1.9 and IOR's mdtest 3 and 4"),
+    "metarates": ("mileage.formats.metarates", "metarates' rates of create, stat and utime"),
+    "elbencho-csv": ("mileage.formats.elbencho_csv", "elbencho --csvfile"),
 }
 """Name of a layout, its module, and what it is."""
 

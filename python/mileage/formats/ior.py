@@ -1,0 +1,106 @@
+"""What IOR's text, JSON and CSV have in common: one run for each transfer phase of each repetition.
+
+What it models: bandwidth in MiB/s (IOR's MB/s beside it are 10^6 bytes), IOPS as printed for the iteration (the
+summary divides by another time, so that the two differ), times in seconds. IOR's "latency" is the least over the ranks
+of each rank's mean: it is kept in `printed` and is not taken for a latency of the run.
+What it refuses: nothing; the readers name what they do not understand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mileage.formats.numbers import binary_size, number, whole
+from mileage.formats.result import ToolRun
+from mileage.plan.sizes import format_bytes
+
+MIB: Final = 1 << 20
+ACCESSES: Final = ("write", "read")
+SETTINGS: Final = (
+    *(
+        "api",
+        "access",
+        "type",
+        "pattern",
+        "segments",
+        "ordering in a file",
+        "ordering inter file",
+        "nodes",
+        "tasks",
+        "clients",
+    ),
+    *("clients per node", "repetitions", "xfersize", "blocksize", "aggregate filesize", "stonewallingTime"),
+    *("test filename", "memoryBuffer", "dataAccess", "stoneWallingWearOut"),
+)
+"""Names of the options that are kept as settings of the runs."""
+
+
+def iteration(
+    access: str, figures: Mapping[str, Any], options: Mapping[str, str], line: int
+) -> ToolRun | None:
+    """The run of one phase. `figures` by their names in the text's heading; None where there is no bandwidth."""
+    rate = number(figures.get("bw(MiB/s)"))
+    total_s = number(figures.get("total(s)"))
+    if access not in ACCESSES or rate is None:
+        return None
+    transfer = number(figures.get("xfer(KiB)"))
+    transfer_bytes = round(transfer * 1024) if transfer and transfer < 2**40 else None
+    tasks = tasks_of(options) or whole(figures.get("numTasks"))
+    moved = None if "-D" in options.get("command", "").split() else aggregate(options, tasks)
+    ops = moved // transfer_bytes if moved is not None and transfer_bytes else None
+    size = f" {format_bytes(transfer_bytes)}" if transfer_bytes else ""
+    writes = access == "write"
+    return ToolRun(
+        cell=f"ior.{access}{size}{', ' + counted_tasks(tasks) if tasks else ''}",
+        kind="throughput",
+        title=f"{access}, {options.get('api', '')} {options.get('access', '')}".strip(),
+        line=line,
+        levels={key: value for key, value in options.items() if key in SETTINGS},
+        rate_bytes_per_s=rate * MIB,
+        ops_per_s=number(figures.get("IOPS")),
+        elapsed_s=total_s or None,
+        bytes_read=0 if writes else moved,
+        bytes_written=moved if writes else 0,
+        ops_read=0 if writes else ops,
+        ops_written=ops if writes else 0,
+        printed=[(name, value) for name, text in figures.items() if (value := number(text)) is not None],
+    )
+
+
+def counted_tasks(tasks: int) -> str:
+    """Such as "1 task" and "4 tasks"."""
+    return f"{tasks} task{'' if tasks == 1 else 's'}"
+
+
+def tasks_of(options: Mapping[str, str]) -> int | None:
+    """How many ranks took part; IOR 2 calls them clients."""
+    return whole(options.get("tasks", "")) or whole(options.get("clients", "").split(" ")[0])
+
+
+def aggregate(options: Mapping[str, str], tasks: int | None) -> int | None:
+    """Bytes of all tasks, blocks and segments; None where one of them is not told exactly."""
+    block = exact_size(options.get("blocksize", ""))
+    segments = whole(options.get("segments", ""))
+    if segments is None and options.get("pattern", "").startswith("segmented (1 segment"):
+        segments = 1
+    if segments is None and "(" in options.get("pattern", ""):
+        segments = whole(options["pattern"].partition("(")[2].split(" ")[0])
+    return tasks * block * segments if tasks and block and segments else None
+
+
+def exact_size(text: str) -> int | None:
+    """Bytes of "65536 bytes" or "1 MiB"; None for a rounded figure such as "48.83 GiB"."""
+    return None if "." in text else binary_size(text)
+
+
+def by_repetitions(runs: list[ToolRun], repetitions: int | None) -> list[str]:
+    """What is lost where a file has fewer repetitions of a phase than IOR says that it did."""
+    counts: dict[str, int] = {}
+    for run in runs:
+        counts[run.cell] = counts.get(run.cell, 0) + 1
+    return [
+        f"{cell}: {count} of {repetitions} repetitions are in the file"
+        for cell, count in counts.items()
+        if repetitions is not None and count < repetitions
+    ]
