@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "check_drives", "check_workload", "content_saved", "cpus_of_node", "drive_figures", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_share"]
+__all__ = ["BUILD_PROFILE", "Drive", "Meeting", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figures", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_metadata_shares", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -112,6 +112,27 @@ class Drive:
         `idle` does that. Raises `ValueError` when the drive refuses one; those before it are done.
         """
 
+@final
+class Meeting:
+    """
+    The meeting of processes that are not all on one machine, as one of them sees it: a file of `threads` threads at
+    `path`, made here. Raises `mileage.errors.Refused` when it exists or cannot be made.
+    """
+    def __new__(cls, /, path: str | PathLike[str], threads: SupportsIndex) -> Meeting: ...
+    def abandon(self, /) -> None:
+        """
+        End the run: others of it are gone.
+        """
+    @property
+    def arrived(self, /) -> int:
+        """
+        Threads that are ready, or never will be.
+        """
+    def begin_at(self, /, start_ns: SupportsIndex) -> None:
+        """
+        Say when those who wait begin: nanoseconds of `CLOCK_MONOTONIC_RAW`, at once if that has passed.
+        """
+
 def check_drives(which: str, each: Any) -> bool:
     """
     Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down
@@ -124,6 +145,11 @@ def check_workload(workload: str, options: str | None = None) -> str | None:
     Why a workload (JSON) cannot be done on any target, in one line; `None` when it can. With `options` (JSON), as
     `run_file` takes them, also why a real target cannot be reached in that way. Raises `ValueError` when the text is no
     workload at all: an unknown field, a missing one, or a number that its field cannot hold.
+    """
+
+def clock_ns() -> int:
+    """
+    The engine's clock in nanoseconds, on the time line of `CLOCK_MONOTONIC_RAW`. The first call of a process calibrates it.
     """
 
 def content_saved(workload: str) -> str:
@@ -172,10 +198,17 @@ def make_meeting(meeting: str | PathLike[str], threads: SupportsIndex) -> None:
     the caller's to remove. Raises `mileage.errors.Refused` when it exists or cannot be made.
     """
 
-def merge_shares(workload: str, shares: SupportsGetItem[int, str]) -> str:
+def merge_metadata_shares(shares: SupportsGetItem[int, str], shifts_ns: SupportsGetItem[int, SupportsIndex] | None = None) -> str:
+    """
+    The record (JSON) of a metadata run of which each process did a share; `shares` are what `run_metadata_share` returned,
+    in the order of their workers. `shifts_ns` as in `merge_shares`.
+    """
+
+def merge_shares(workload: str, shares: SupportsGetItem[int, str], shifts_ns: SupportsGetItem[int, SupportsIndex] | None = None) -> str:
     """
     The record (JSON) of a run of which each process did a share; `shares` are what `run_share` returned, in any order.
-    Raises `mileage.errors.Refused` when they are not all of the workload's threads.
+    `shifts_ns`, one for each, are added to the times of the shares: from machines whose clocks differ they then count from
+    one instant. Raises `mileage.errors.Refused` when they are not all of the workload's threads.
     """
 
 def parse_bytes(text: str) -> int:
@@ -212,6 +245,13 @@ def run_metadata(directory: str | PathLike[str], metadata: str, poll: Any | None
     `poll(bytes, operations)` is called twenty times a second; when it answers true the run is interrupted, and removes
     what it made before it returns. `options` (JSON) are `pin_cpus` and `timeout_ns`. An error of the file system stands in the record. Raises `mileage.errors.Refused`
     when the workload or the directory cannot be used, and `OSError` when the run is void.
+    """
+
+def run_metadata_share(directory: str | PathLike[str], metadata: str, meeting: str | PathLike[str], poll: Any | None = None, options: str = "{}") -> str:
+    """
+    Do one process's share of a metadata workload (JSON, of this share alone) in the directory at `directory`; returns what
+    `merge_metadata_shares` takes (JSON). It begins when those of all processes have come to the file at `meeting`. Raises as
+    `run_metadata`.
     """
 
 def run_share(path: str | PathLike[str], workload: str, options: str, share: str, poll: Any | None = None) -> str:

@@ -1,8 +1,10 @@
-"""One process of a run that is spread over several: `python -m mileage.worker`, started by `execute.processes`.
+"""What one process does of a run that is spread over several, and the process: `python -m mileage.worker`.
 
-What it models: one share of a run. Its job comes as one line of JSON on standard input; on standard output it says
-how far it is (`{"bytes": ..., "operations": ...}`), and at last its `share`, or why there is none (`refused`,
-`failed`). The end of standard input means that the run is to stop: so it does when the parent is gone.
+What it models: an order, which is one share of a run: of a workload on a file (`bytes`), or of an operation on names
+and inodes (`metadata`). As a process of its own, started by `execute.processes`, it takes orders one by one, each a
+line of JSON on standard input; on standard output it says that it is `ready`, how far it is (`bytes`, `operations`),
+and at last its `share`, or why there is none (`refused`, `failed`). The end of standard input means that the run is to
+stop: so it does when the parent is gone.
 What it refuses: nothing of its own. It imports only what a share needs, to begin soon.
 """
 
@@ -11,35 +13,73 @@ from __future__ import annotations
 import json
 import select
 import sys
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from mileage import _core
+from mileage.errors import Refused
+
+Order = dict[str, Any]
+"""`kind` ("bytes" or "metadata"), what the core takes, and `at_ns`: when it is begun, on CLOCK_MONOTONIC_RAW."""
+Answer = dict[str, Any]
+
+_SPIN_NS: Final = 200_000
+"""The last bit of a wait is spent looking at the clock, since sleeping ends late."""
+
+
+def do_order(order: Order, poll: Callable[[int, int], bool]) -> Answer:
+    """Do a share and return it as `share` (JSON), or why there is none as `refused` or `failed`."""
+    wait_until(int(order.get("at_ns", 0)))
+    try:
+        if order["kind"] == "metadata":
+            share = _core.run_metadata_share(
+                order["path"], order["metadata"], order["meeting"], poll, order["options"]
+            )
+        else:
+            share = _core.run_share(order["path"], order["workload"], order["options"], order["share"], poll)
+    except BrokenPipeError:
+        raise
+    except (Refused, ValueError) as refusal:
+        return {"refused": str(refusal)}
+    except OSError as cause:
+        return {"failed": str(cause)}
+    return {"share": share}
+
+
+def wait_until(at_ns: int) -> None:
+    """Wait for an instant of CLOCK_MONOTONIC_RAW, a second at most; one that has passed is not waited for."""
+    left_ns = min(at_ns - time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW), 1_000_000_000)
+    end_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + left_ns
+    if left_ns > _SPIN_NS:
+        time.sleep((left_ns - _SPIN_NS) / 1e9)
+    while time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) < end_ns:
+        pass
 
 
 def main() -> int:
-    """Do the share that standard input asks for. Returns the exit status of the process."""
-    from mileage import _core
-    from mileage.errors import Refused
-
-    job = json.loads(sys.stdin.buffer.readline())
+    """Do the shares that standard input asks for. Returns the exit status of the process."""
 
     def poll(byte_count: int, operations: int) -> bool:
         _say({"bytes": byte_count, "operations": operations})
         ready, _, _ = select.select([sys.stdin.buffer], [], [], 0)
         return bool(ready)
 
-    try:
-        share = _core.run_share(job["path"], job["workload"], job["options"], job["share"], poll)
-    except BrokenPipeError:
-        return 3
-    except (Refused, ValueError) as refusal:
-        _say({"refused": str(refusal)})
-        return 2
-    except OSError as cause:
-        _say({"failed": str(cause)})
-        return 3
-    _say({"share": share})
+    # The first reading of the engine's clock calibrates it.
+    _core.clock_ns()
+    _say({"ready": True})
+    while line := sys.stdin.buffer.readline():
+        try:
+            answer = do_order(json.loads(line), poll)
+            _say(answer)
+        except BrokenPipeError:
+            return 3
+        if "share" not in answer:
+            return 2 if "refused" in answer else 3
     return 0
 
 
-def _say(message: dict[str, object]) -> None:
+def _say(message: Answer) -> None:
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 

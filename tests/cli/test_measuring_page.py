@@ -48,7 +48,10 @@ def options() -> dict[str, click.Option]:
 def in_little_time(example: str, place: Path) -> list[str]:
     """The example on a directory of the test, for a moment, on a small part."""
     words = shlex.split(LENGTH.sub("--for 100ms", example).replace("/mnt/scratch", str(place)))[1:]
-    sized = any(word in example for word in ("--size", "virtual:", "metadata.", "file:"))
+    sized = any(
+        word in example
+        for word in ("--size", "virtual:", "metadata.", "ior.", "mdtest.", "metarates.", "file:")
+    )
     return words if sized else [*words, "--size", "16MiB"]
 
 

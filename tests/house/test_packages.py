@@ -8,8 +8,11 @@ import pytest
 from tests.house.repository import PACKAGE, imports, modules, name_of, tree
 
 ROOMS = ("plan", "target", "record", "execute", "judge", "report")
-#: What every room may import besides the rooms before it: its errors, the compiled core, the version, and the terminal.
-SHARED = {"mileage.errors", "mileage._core", "mileage.__version__", "mileage.terminal"}
+#: What every room may import besides the rooms before it: its errors, the compiled core, the version, the terminal, and
+#: what one process of a run does.
+SHARED = {
+    *("mileage.errors", "mileage._core", "mileage.__version__", "mileage.terminal", "mileage.worker"),
+}
 PURE_ROOMS = ("plan", "judge")
 #: The one module that reads the package's own study files.
 PURE_EXCEPT = {PACKAGE / "plan" / "builtin.py"}

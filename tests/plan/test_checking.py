@@ -14,8 +14,8 @@ SIZE = (
 )
 TIME = 'expected a number with ns, us, ms, s, min or h; for example "10 s"'
 KNOWN = (
-    "throughput.*, iops.*, pattern.*, iometer.*, sqlio.*, hdparm.*, dd.*, iozone.*, metadata.*; "
-    "see `mileage list workloads`"
+    "throughput.*, iops.*, pattern.*, iometer.*, sqlio.*, hdparm.*, dd.*, iozone.*, metadata.*, ior.*, mdtest.*, "
+    "metarates.*; see `mileage list workloads`"
 )
 
 CASES = [
@@ -363,13 +363,9 @@ def test_file_workloads_are_refused_by_name_on_a_bare_drive(
     )
 
 
-def test_file_workloads_are_not_built_on_a_directory_either(
-    small_text: str, refusal: Callable[..., str]
-) -> None:
+def test_file_workloads_are_known_on_a_directory(small_text: str) -> None:
     text = small_text.replace("iops.random_read", "mdtest.*").replace("virtual:plain", "dir:/scratch")
-    assert refusal(lambda: parse_study(text, "s")) == (
-        f"s: measure.iops.workload: mdtest.* is not built yet; known are {KNOWN}"
-    )
+    assert parse_study(text, "s").measure["iops"].workload == "mdtest.*"
 
 
 def test_one_measuring_stage_needs_no_comparison(small_text: str, refusal: Callable[..., str]) -> None:

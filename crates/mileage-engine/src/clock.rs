@@ -37,7 +37,7 @@ static SCALE: OnceLock<Option<Scale>> = OnceLock::new();
 /// Now in nanoseconds, on the time line of `CLOCK_MONOTONIC_RAW`. The first call of a process may take
 /// [`CALIBRATION_NS`]; later ones are no system call.
 #[inline]
-pub(crate) fn now_ns() -> u64 {
+pub fn now_ns() -> u64 {
     #[cfg(target_arch = "x86_64")]
     if let Some(scale) = SCALE.get_or_init(calibrate) {
         return scale.ns(tsc::ticks());

@@ -56,6 +56,11 @@ impl Gate {
         self.lock().origin_ns.is_some()
     }
 
+    /// When it opened, on the engine's clock; `None` before.
+    pub(crate) fn origin_ns(&self) -> Option<u64> {
+        self.lock().origin_ns
+    }
+
     /// Nanoseconds since it opened; 0 before.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         let origin_ns = self.lock().origin_ns;

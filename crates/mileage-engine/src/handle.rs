@@ -114,23 +114,32 @@ pub(crate) fn start_seats<O: Observer + Send + 'static>(
         Snapshot::take()?;
     }
     let log = options.log.as_deref().map(|path| Log::create(path, seats.count)).transpose()?;
-    let (files, around) = prepare(&workload, &options, &seats).inspect_err(|_| {
+    let Opened { files, around, opening_ns } = prepare(&workload, &options, &seats).inspect_err(|_| {
         if let Some(log) = &log {
             log.give_up();
         }
     })?;
     let mut shared = Shared::new(workload, options, seats, around);
     shared.log = log;
+    shared.opening_ns = opening_ns;
     launch(shared, files, observer)
 }
 
+/// A target that is open for every thread with a seat here, and what lies around it.
+struct Opened {
+    files: Vec<Option<TargetFile>>,
+    around: Around,
+    /// From the first call to the last, on the engine's clock.
+    opening_ns: (u64, u64),
+}
+
 /// Open the target, ask whether it can be used so, and look what lies around it.
-fn prepare(workload: &Workload, options: &Options, seats: &Seats) -> Result<(Vec<Option<TargetFile>>, Around), Error> {
-    let (files, around) = open(workload, options, (seats.first, seats.count))?;
+fn prepare(workload: &Workload, options: &Options, seats: &Seats) -> Result<Opened, Error> {
+    let Opened { files, around, opening_ns } = open(workload, options, (seats.first, seats.count))?;
     if let (Some(settings), Some(file)) = (Settings::of(options), &files[0]) {
         uring::check(settings, workload, options, file.fd())?;
     }
-    Ok((files, around.calibrated(workload)))
+    Ok(Opened { files, around: around.calibrated(workload), opening_ns })
 }
 
 /// Start one of IOzone's tests: a run whose workers open their files themselves, before the clock.
@@ -189,12 +198,14 @@ fn launch<O: Observer + Send + 'static>(
 }
 
 /// Open the target and look what lies around it; one that does not even answer that is refused after the time-out.
-fn open(workload: &Workload, options: &Options, seats: (u32, u32)) -> Result<(Vec<Option<TargetFile>>, Around), Error> {
+fn open(workload: &Workload, options: &Options, seats: (u32, u32)) -> Result<Opened, Error> {
     let (its, how) = (workload.clone(), options.clone());
     let reach = move || {
+        let start_ns = clock::now_ns();
         let files = target::open(&its, &how, seats)?;
+        let opening_ns = (start_ns, clock::now_ns());
         let path = (how.api != Api::Null).then(|| target::first_path(&its, &how, seats.0));
-        Ok((files, Around::of(path.as_deref(), &how.pin_cpus)))
+        Ok(Opened { files, around: Around::of(path.as_deref(), &how.pin_cpus), opening_ns })
     };
     let late = || {
         Err(Error::Target {
@@ -321,8 +332,14 @@ impl Run {
             finished.record.notes.extend(log.warning());
             finished.record.log = Some(log);
         }
-        let first_thread = seats.first;
-        state.share = seats.meeting.is_some().then_some(ShareFinished { first_thread, parts, first_done_ns, facts });
+        state.share = seats.meeting.is_some().then(|| ShareFinished {
+            first_thread: seats.first,
+            origin_ns: self.shared.gate.origin_ns().unwrap_or(0),
+            opening_ns: self.shared.opening_ns,
+            parts,
+            first_done_ns,
+            facts,
+        });
         Ok(finished)
     }
 }

@@ -70,6 +70,7 @@ mod watchdog;
 mod worker;
 
 pub use audit::ThreadIo;
+pub use clock::now_ns as clock_ns;
 pub use data::Generator;
 pub use error::Error;
 pub use handle::{Finished, Handle, Progress, start, start_observed};
@@ -78,7 +79,7 @@ pub use iozone::{
 };
 pub use job::Job;
 pub use meeting::Meeting;
-pub use metadata::{MetadataOptions, start_metadata};
+pub use metadata::{MetadataOptions, MetadataShare, merge_metadata_shares, start_metadata, start_metadata_share};
 pub use options::{Api, Options};
 pub use pin::cpus_of_node;
 pub use prepare::lay_out;

@@ -102,6 +102,18 @@ impl Meeting {
         self.block().threads
     }
 
+    /// Threads that are ready, or never will be.
+    pub fn arrived(&self) -> u32 {
+        self.block().arrived.0.load(Ordering::Acquire)
+    }
+
+    /// Say when those who wait begin, on `CLOCK_MONOTONIC_RAW` in nanoseconds (at once, if that has passed): for threads
+    /// elsewhere that will never come to this page. Nothing changes what was said first.
+    pub fn begin_at(&self, start_ns: u64) {
+        let start_ns = start_ns.max(1);
+        let _ = self.block().start_ns.0.compare_exchange(0, start_ns, Ordering::AcqRel, Ordering::Acquire);
+    }
+
     pub(crate) fn signals(&self) -> &Signals {
         &self.block().signals
     }
@@ -190,6 +202,20 @@ mod tests {
             assert!(start_ns > before_ns);
             assert!(early.into_iter().all(|thread| thread.join().unwrap() == start_ns));
         });
+    }
+
+    #[test]
+    fn threads_on_other_machines_are_waited_for_by_whoever_says_when_all_begin() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("meeting");
+        let made = Meeting::create(&path, 5).unwrap();
+        let here = Meeting::join(&path).unwrap();
+        assert_eq!(made.arrived(), 0);
+        here.arrive();
+        assert_eq!(made.arrived(), 1);
+        made.begin_at(77);
+        made.begin_at(99);
+        assert_eq!(here.wait(), Some(77), "what was said first holds");
     }
 
     #[test]

@@ -34,6 +34,10 @@ pub struct Share {
 #[serde(deny_unknown_fields)]
 pub struct ShareFinished {
     pub(crate) first_thread: u32,
+    /// The instant at which its threads began, on `CLOCK_MONOTONIC_RAW`: what the times of its parts count from.
+    pub(crate) origin_ns: u64,
+    /// From reaching for the target to having opened it, on the same clock.
+    pub(crate) opening_ns: (u64, u64),
     pub(crate) parts: Vec<Part>,
     pub(crate) first_done_ns: u64,
     pub(crate) facts: Facts,
@@ -92,7 +96,21 @@ fn start_at(workload: Workload, options: Options, share: &Share, meeting: &Arc<M
     start_seats(workload, options, seats, |_| Unobserved)
 }
 
-/// One record of all shares of a run, in any order.
+impl ShareFinished {
+    /// The same on a clock that was zero `by_ns` nanoseconds earlier than the one its times count from: how shares from
+    /// machines whose clocks differ come to count from one instant.
+    #[must_use]
+    pub fn shifted(mut self, by_ns: u64) -> Self {
+        self.parts.iter_mut().for_each(|part| part.shift(by_ns));
+        if self.first_done_ns != u64::MAX {
+            self.first_done_ns += by_ns;
+        }
+        self
+    }
+}
+
+/// One record of all shares of a run, in any order. Their times count from one instant, as those of shares that met on
+/// one machine do; see [`ShareFinished::shifted`].
 ///
 /// # Errors
 /// A thread of the workload is missing, or there twice.

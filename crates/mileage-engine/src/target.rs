@@ -56,7 +56,9 @@ pub(crate) fn open(
     }
     let paths: Vec<PathBuf> = match workload.files {
         Files::Shared => vec![options.path.clone()],
-        Files::PerThread => (first..first + count).map(|thread| path_of(&options.path, thread)).collect(),
+        Files::PerThread => {
+            (first..first + count).map(|thread| path_of(&options.path, workload.file_of(thread))).collect()
+        }
     };
     let (mut files, mut created) = (Vec::with_capacity(count as usize), Vec::new());
     for path in &paths {
@@ -86,7 +88,7 @@ pub(crate) fn path_of(path: &Path, thread: u32) -> PathBuf {
 pub(crate) fn first_path(workload: &Workload, options: &Options, first: u32) -> PathBuf {
     match workload.files {
         Files::Shared => options.path.clone(),
-        Files::PerThread => path_of(&options.path, first),
+        Files::PerThread => path_of(&options.path, workload.file_of(first)),
     }
 }
 

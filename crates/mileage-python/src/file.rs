@@ -48,6 +48,39 @@ pub fn make_meeting(meeting: PathBuf, threads: u32) -> PyResult<()> {
     Meeting::create(&meeting, threads).map(drop).map_err(wrap)
 }
 
+/// The meeting of processes that are not all on one machine, as one of them sees it: a file of `threads` threads at
+/// `path`, made here. Raises `mileage.errors.Refused` when it exists or cannot be made.
+#[pyclass(name = "Meeting", module = "mileage._core", frozen)]
+#[derive(Debug)]
+pub struct PyMeeting {
+    meeting: Meeting,
+}
+
+#[pymethods]
+impl PyMeeting {
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+    fn new(path: PathBuf, threads: u32) -> PyResult<Self> {
+        Meeting::create(&path, threads).map(|meeting| Self { meeting }).map_err(wrap)
+    }
+
+    /// Threads that are ready, or never will be.
+    #[getter]
+    fn arrived(&self) -> u32 {
+        self.meeting.arrived()
+    }
+
+    /// Say when those who wait begin: nanoseconds of `CLOCK_MONOTONIC_RAW`, at once if that has passed.
+    fn begin_at(&self, start_ns: u64) {
+        self.meeting.begin_at(start_ns);
+    }
+
+    /// End the run: others of it are gone.
+    fn abandon(&self) {
+        self.meeting.abandon();
+    }
+}
+
 /// Do one process's share (JSON: `first_thread`, `threads`, `meeting`) of a workload, as [`run_file`] does all of it;
 /// returns what `merge_shares` takes (JSON). The run begins when the shares of all processes are ready, and stopping one
 /// stops all. Raises as `run_file`.
@@ -68,18 +101,38 @@ pub fn run_share(
 }
 
 /// The record (JSON) of a run of which each process did a share; `shares` are what `run_share` returned, in any order.
-/// Raises `mileage.errors.Refused` when they are not all of the workload's threads.
+/// `shifts_ns`, one for each, are added to the times of the shares: from machines whose clocks differ they then count from
+/// one instant. Raises `mileage.errors.Refused` when they are not all of the workload's threads.
 #[pyfunction]
+#[pyo3(signature = (workload, shares, shifts_ns = None))]
 #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
-pub fn merge_shares(workload: &str, shares: Vec<String>) -> PyResult<String> {
-    let read = |text: &String| serde_json::from_str::<ShareFinished>(text);
-    let shares: Vec<ShareFinished> = shares
-        .iter()
-        .map(read)
-        .collect::<Result<_, _>>()
-        .map_err(|cause| PyValueError::new_err(format!("share: {cause}")))?;
+pub fn merge_shares(workload: &str, shares: Vec<String>, shifts_ns: Option<Vec<u64>>) -> PyResult<String> {
+    let shares = shifted(&shares, shifts_ns.as_deref(), ShareFinished::shifted)?;
     let finished = mileage_engine::merge_shares(&parse_workload(workload)?, &shares).map_err(wrap)?;
     to_json(&Audited { record: &finished.record, audit: &finished.audit })
+}
+
+/// Shares of a run, read, on one clock.
+pub fn shifted<T: serde::de::DeserializeOwned>(
+    texts: &[String],
+    shifts_ns: Option<&[u64]>,
+    shift: impl Fn(T, u64) -> T,
+) -> PyResult<Vec<T>> {
+    if shifts_ns.is_some_and(|shifts_ns| shifts_ns.len() != texts.len()) {
+        return Err(PyValueError::new_err("shifts_ns: expected one for each share"));
+    }
+    let by_ns = |number: usize| shifts_ns.map_or(0, |shifts_ns| shifts_ns[number]);
+    let read = |(number, text): (usize, &String)| {
+        let share = serde_json::from_str(text).map_err(|cause| PyValueError::new_err(format!("share: {cause}")))?;
+        Ok(shift(share, by_ns(number)))
+    };
+    texts.iter().enumerate().map(read).collect()
+}
+
+/// The engine's clock in nanoseconds, on the time line of `CLOCK_MONOTONIC_RAW`. The first call of a process calibrates it.
+#[pyfunction]
+pub fn clock_ns() -> u64 {
+    mileage_engine::clock_ns()
 }
 
 /// The processors of a NUMA node, for the option `pin_cpus`. Raises `mileage.errors.Refused` when the machine has no such

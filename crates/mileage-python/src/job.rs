@@ -1,7 +1,10 @@
 //! Jobs on real files and directories that are more than one run of a workload.
 
+use crate::file::shifted;
 use crate::{Refused, ask, to_json};
-use mileage_engine::{Error, Job, iozone_differences, start_iozone, start_metadata};
+use mileage_engine::{
+    Error, Job, MetadataShare, iozone_differences, start_iozone, start_metadata, start_metadata_share,
+};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -66,6 +69,35 @@ pub fn run_metadata(
     let options = parse("options", options)?;
     let job = start_metadata(parse("metadata", metadata)?, directory, options).map_err(wrap)?;
     follow(py, &job, poll.as_ref())
+}
+
+/// Do one process's share of a metadata workload (JSON, of this share alone) in the directory at `directory`; returns what
+/// `merge_metadata_shares` takes (JSON). It begins when those of all processes have come to the file at `meeting`. Raises as
+/// `run_metadata`.
+#[pyfunction]
+#[pyo3(signature = (directory, metadata, meeting, poll = None, options = "{}"))]
+#[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+pub fn run_metadata_share(
+    py: Python<'_>,
+    directory: PathBuf,
+    metadata: &str,
+    meeting: PathBuf,
+    poll: Option<Py<PyAny>>,
+    options: &str,
+) -> PyResult<String> {
+    let options = parse("options", options)?;
+    let job = start_metadata_share(parse("metadata", metadata)?, directory, options, &meeting).map_err(wrap)?;
+    follow(py, &job, poll.as_ref())
+}
+
+/// The record (JSON) of a metadata run of which each process did a share; `shares` are what `run_metadata_share` returned,
+/// in the order of their workers. `shifts_ns` as in `merge_shares`.
+#[pyfunction]
+#[pyo3(signature = (shares, shifts_ns = None))]
+#[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
+pub fn merge_metadata_shares(shares: Vec<String>, shifts_ns: Option<Vec<u64>>) -> PyResult<String> {
+    let shares = shifted(&shares, shifts_ns.as_deref(), MetadataShare::shifted)?;
+    to_json(&mileage_engine::merge_metadata_shares(&shares))
 }
 
 /// Do a set of IOzone's tests (JSON) on the file at `path` and return their results (JSON): `results` with a record for

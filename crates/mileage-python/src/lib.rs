@@ -20,9 +20,9 @@ mod _core {
     #[pymodule_export]
     use crate::drive::{PyDrive, check_drives, drive_figures, drive_title};
     #[pymodule_export]
-    use crate::file::{cpus_of_node, make_meeting, merge_shares, run_file, run_share};
+    use crate::file::{PyMeeting, clock_ns, cpus_of_node, make_meeting, merge_shares, run_file, run_share};
     #[pymodule_export]
-    use crate::job::{differences_of_iozone, run_iozone, run_metadata};
+    use crate::job::{differences_of_iozone, merge_metadata_shares, run_iozone, run_metadata, run_metadata_share};
     #[pymodule_export]
     use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes};
     #[pymodule_export]

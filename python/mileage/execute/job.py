@@ -39,6 +39,12 @@ def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, An
         if failure := failure_of(record, what):
             raise failure
         return record
+    if job.family in ("ior", "mdtest", "metarates"):
+        from mileage.execute.tasks import perform_tasks
+
+        assert target.path is not None
+        results = perform_tasks(target.path.with_suffix(".tasks"), job.family, job.value, what, poll)
+        return _together([{**result, "reported": True} for result in results], job.names)
     path, value = _own_files(target, job, value)
     done = msgspec.json.decode(_core.run_iozone(path, value, poll))
     if done["interrupted"]:
@@ -73,8 +79,8 @@ def _together(results: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str
     """The record of a set of tests, with those of the wanted ones."""
     whole = empty_record(0)
     records = [result["record"] for result in results]
-    for field in ("bytes_read", "bytes_written", "ops_read", "ops_written"):
-        whole[field] = sum(record[field] for record in records)
+    for field in ("bytes_read", "bytes_written", "ops_read", "ops_written", "ops_metadata"):
+        whole[field] = sum(record.get(field, 0) for record in records)
     for field in ("submit_ns", "durable_ns", "elapsed_ns"):
         whole[field] = sum(record[field] for record in records)
     wanted = [result for result in results if result["name"] in names and result["reported"]]

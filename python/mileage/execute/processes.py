@@ -1,6 +1,6 @@
 """One run spread over several processes, which begin at one instant and whose figures merge exactly.
 
-What it models: `python -m mileage.worker` for each share of the workload's threads, fed and watched through pipes.
+What it models: `python -m mileage.worker` for each share of a run, fed and watched through pipes.
 What it refuses: nothing of its own; what the engine refuses in one of them is told as that. A process that dies without
 a word ends the run as failed, and the others with it: nothing waits for it, and none is left behind.
 """
@@ -11,6 +11,7 @@ import json
 import os
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,18 +19,20 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import mileage
-from mileage.errors import Refused, RunFailed
+from mileage.execute.crew import Crew, Member, Step, at_meeting, byte_order, raise_for, ranks_here
 from mileage.execute.record import Poll
+from mileage.worker import Answer, Order
 
 _LOOK_S: Final = 0.05
 _END_S: Final = 10.0
 """How long the processes may take to end when one has failed or all are told to stop; then they are killed."""
 _HEARD_BYTES: Final = 1 << 16
 
-Message = dict[str, Any]
+_NOTICE_NS: Final = 2_000_000
+"""From the orders to the instant at which all begin to open their files."""
 
 
 def run_in_processes(path: str, workload: str, options: str, processes: int, poll: Poll) -> str:
@@ -40,16 +43,13 @@ def run_in_processes(path: str, workload: str, options: str, processes: int, pol
     from mileage import _core
 
     threads = int(json.loads(workload)["threads"])
-    with tempfile.TemporaryDirectory(prefix="mileage-meeting-") as place:
-        meeting = str(Path(place, "meeting"))
-        _core.make_meeting(meeting, threads)
-        jobs = []
-        for first, count in shares_of(threads, processes):
-            share = json.dumps({"first_thread": first, "threads": count, "meeting": meeting})
-            jobs.append({"path": path, "workload": workload, "options": options, "share": share})
-        with _crew(jobs) as crew:
-            shares = crew.finish(poll)
-        return _core.merge_shares(workload, shares)
+    with crew_of(processes) as crew:
+        orders = [
+            byte_order(path, workload, options, first, count)
+            for first, count in shares_of(threads, crew.size)
+        ]
+        step = crew.do(orders, threads, poll)
+        return _core.merge_shares(workload, list(step.shares), list(step.shifts_ns))
 
 
 def shares_of(threads: int, processes: int) -> list[tuple[int, int]]:
@@ -60,29 +60,42 @@ def shares_of(threads: int, processes: int) -> list[tuple[int, int]]:
 
 
 @contextmanager
-def _crew(jobs: Sequence[Message]) -> Iterator[_Crew]:
-    """A process for each job, at work; on the way out, whatever the way is, all have ended."""
-    crew = _Crew()
+def crew_of(size: int) -> Iterator[Crew]:
+    """So many processes for a run: the ranks of this MPI run if there is one, else processes of this machine.
+
+    On the way out, whatever the way is, those that were started here have ended. Raises Refused.
+    """
+    if ranks := ranks_here():
+        yield ranks.crew(size)
+        return
+    crew = LocalCrew(size)
     try:
-        crew.begin(jobs)
+        crew.begin()
         yield crew
     finally:
         crew.end()
 
 
-class _Crew:
-    """The processes of one run."""
+class LocalCrew(Crew):
+    """Processes of this machine, each with its number in the run."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
+        self.size = size
         self._workers: list[subprocess.Popen[bytes]] = []
-        self._done: dict[int, Message] = {}
-        """The last message of each process: its `share`, or why there is none."""
+        self._done: dict[int, Answer] = {}
+        """The last message of each process in this step: its `share`, or why there is none."""
         self._told: list[tuple[int, int]] = []
-        """Bytes and operations of each process, as far as they are known."""
+        """Bytes and operations of each process in this step, as far as they are known."""
         self._rest: list[bytes] = []
+        self._ready: set[int] = set()
 
-    def begin(self, jobs: Sequence[Message]) -> None:
-        """Start the processes and give each its job. Raises OSError when there is no room for one more."""
+    @property
+    def members(self) -> list[Member]:
+        host = socket.gethostname()
+        return [Member(number, host, worker.pid) for number, worker in enumerate(self._workers)]
+
+    def begin(self) -> None:
+        """Start the processes. Raises OSError when there is no room for one more."""
         # The module is the one that runs here, whatever lies in the working directory.
         source = str(Path(mileage.__file__).parents[1])
         places = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -90,7 +103,7 @@ class _Crew:
         # Ctrl-C reaches every process of a terminal at once. The parent alone decides: the others are born deaf to it,
         # and the parent hears it when all of them are its to end.
         with _unheard({signal.SIGINT, signal.SIGTERM}):
-            for _ in jobs:
+            for _ in range(self.size):
                 self._workers.append(
                     subprocess.Popen(
                         [sys.executable, "-P", "-m", "mileage.worker"],
@@ -99,16 +112,34 @@ class _Crew:
                         env=environment,
                     )
                 )
-                self._told.append((0, 0))
                 self._rest.append(b"")
-        for worker, job in zip(self._workers, jobs, strict=True):
-            assert worker.stdin is not None
-            # One that is dead already is noticed when its output ends.
-            with suppress(BrokenPipeError):
-                worker.stdin.write(json.dumps(job).encode() + b"\n")
-                worker.stdin.flush()
 
-    def finish(self, poll: Poll) -> list[str]:
+    def do(self, orders: Sequence[Order], threads: int, poll: Poll) -> Step:
+        from mileage import _core
+
+        self._done = {}
+        self._told = [(0, 0)] * self.size
+        with tempfile.TemporaryDirectory(prefix="mileage-meeting-") as place:
+            meeting = str(Path(place, "meeting"))
+            _core.make_meeting(meeting, threads)
+            self._wait_until_ready()
+            at_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + _NOTICE_NS
+            for worker, order in zip(self._workers, orders, strict=True):
+                assert worker.stdin is not None
+                # One that is dead already is noticed when its output ends.
+                with suppress(BrokenPipeError):
+                    worker.stdin.write(json.dumps(at_meeting(order, meeting, at_ns)).encode() + b"\n")
+                    worker.stdin.flush()
+            shares = self._finish(poll)
+        return Step(tuple(shares), (0,) * len(shares), (0,) * len(shares))
+
+    def _wait_until_ready(self) -> None:
+        """Until every process has started, or has ended instead."""
+        for number in range(self.size):
+            while number not in self._ready and number not in self._done:
+                self._hear(number)
+
+    def _finish(self, poll: Poll) -> list[str]:
         """Wait for all shares and return them. Raises Refused and RunFailed."""
         deadline: float | None = None
         with selectors.DefaultSelector() as selector:
@@ -147,7 +178,9 @@ class _Crew:
         *lines, self._rest[number] = (self._rest[number] + heard).split(b"\n")
         for line in lines:
             message = json.loads(line)
-            if "bytes" in message:
+            if "ready" in message:
+                self._ready.add(number)
+            elif "bytes" in message:
                 self._told[number] = (int(message["bytes"]), int(message["operations"]))
             else:
                 self._done[number] = message
@@ -157,18 +190,10 @@ class _Crew:
         return bool(heard)
 
     def _shares(self) -> list[str]:
-        """Every share. A refusal counts more than a process that died, and that more than what both made of others."""
-        for kind, error in (
-            ("refused", Refused),
-            ("lost", lambda text: RunFailed(text, cause="process")),
-            ("failed", RunFailed),
-        ):
-            for number in sorted(self._done):
-                if kind in self._done[number]:
-                    raise error(str(self._done[number][kind]))
         if len(self._done) < len(self._workers):
-            raise RunFailed(f"a process did not end in {_END_S:g} s when it was told to", cause="process")
-        return [str(self._done[number]["share"]) for number in sorted(self._done)]
+            lost = f"a process did not end in {_END_S:g} s when it was told to"
+            raise_for([*self._done.values(), {"lost": lost}])
+        return raise_for([self._done[number] for number in range(self.size)])
 
     def _stop(self) -> None:
         """The end of their standard input tells the processes to stop."""

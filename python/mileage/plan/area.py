@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.checking import listed
 from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.facts import TargetFacts
+from mileage.plan.job import NO_AREA
 from mileage.plan.pattern import unit_bytes
 from mileage.plan.starting import work_file_bytes
 from mileage.plan.study import Measure, Size, Study
@@ -36,10 +37,6 @@ def named_in(study: Study, path: str, words: str | tuple[str, ...], own: Own) ->
     return [named for word in listed(words) for named in find_workloads(word, study.target, where, own)]
 
 
-NO_RECORD: Final = ("metadata", "command")
-"""Families of work on files without a record."""
-
-
 def records_in(measure: Measure) -> tuple[Size, ...]:
     """The records that a table gives; none when each workload has its own."""
     if measure.record is None:
@@ -53,12 +50,12 @@ def records_of(study: Study, own: Own) -> list[tuple[str, int]]:
     for name, measure in study.measure.items():
         given = records_in(measure)
         every = named_in(study, f"measure.{name}", measure.workload, own)
-        for index, record in enumerate(given if any(one.job not in NO_RECORD for one in every) else ()):
+        for index, record in enumerate(given if any(one.job not in NO_AREA for one in every) else ()):
             suffix = f"[{index}]" if isinstance(measure.record, tuple) else ""
             records.append((f"measure.{name}.record{suffix}", sizes.size_bytes(record)))
         if not given:
             found = named_in(study, f"measure.{name}", measure.workload, own)
-            for named in (one for one in found if one.job not in NO_RECORD):
+            for named in (one for one in found if one.job not in NO_AREA):
                 unit = unit_bytes(named.pattern, sizes.size_bytes(named.record or 0))
                 records.append((f"measure.{name}.workload", unit))
     records += [

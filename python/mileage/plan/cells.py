@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
@@ -20,13 +20,14 @@ from mileage.plan.caching import read_cache
 from mileage.plan.checking import blocks_of, listed
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.facts import TargetFacts
-from mileage.plan.how import How, has_no_effect, load_of, reach_of
-from mileage.plan.job import command_job, iozone_job, keys_without_effect, metadata_job
+from mileage.plan.how import How, has_no_effect, load_of, merged, reach_of
+from mileage.plan.job import Job, command_job, iozone_job, keys_without_effect, metadata_job, task_job
 from mileage.plan.own import how_in
 from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned import Cell
 from mileage.plan.study import Level, Measure, Size, StopRule, Study, Torture
 from mileage.plan.switches import problem_of
+from mileage.plan.tasks import OWN_KEYS, TASK_TESTS, TaskFamily
 from mileage.plan.workload import Stop, Workload
 from mileage.plan.workloads import METRICS, Metric, NamedWorkload, as_done
 
@@ -134,10 +135,11 @@ class _Making:
         for record, thread, levels in combinations:
             table = msgspec.structs.replace(measure, **levels)
             how, cache = how_in(table), self._study.state.cache
-            size = f" {words(sizes.size_bytes(record))}" if record is not None else ""
+            size = [words(sizes.size_bytes(record))] if record is not None else []
             parts = [f"{thread} threads"] if len(threads) > 1 else []
-            rest = ", ".join([size, *parts, *(level_words(key, value) for key, value in levels.items())])
-            tests = tuple(named.name.partition(".")[2] for named in found if named.job == "iozone")
+            told = ", ".join([*size, *parts, *(level_words(key, value) for key, value in levels.items())])
+            rest = f" {told}" if told else ""
+            tests = _tests_of(found, "iozone")
             suite = iozone_job(
                 tests,
                 record=sizes.size_bytes(record or 0),
@@ -162,6 +164,8 @@ class _Making:
                     )
                 if named.programs is not None:
                     job = command_job(named.programs, how)
+                if named.job in TASK_TESTS:
+                    job = self._task_job(path, measure, found, named, record, thread, how)
                 limit_bytes = read_cache(how.cache or cache).limit_bytes
                 job = msgspec.structs.replace(job, limit_bytes=limit_bytes)
                 yield Cell(
@@ -173,8 +177,35 @@ class _Making:
                     workload=None,
                     title=named.title,
                     job=job,
-                    unit=f"iozone{rest}" if named.job == "iozone" else "",
+                    unit=f"{named.job}{rest}" if named.job == "iozone" or named.job in TASK_TESTS else "",
                 )
+
+    def _task_job(
+        self,
+        path: str,
+        measure: Measure,
+        found: list[NamedWorkload],
+        named: NamedWorkload,
+        record: Size | None,
+        tasks: int,
+        how: How,
+    ) -> Job:
+        """The run of IOR, mdtest or metarates that measures every test of the family that a table names."""
+        family = cast(TaskFamily, named.job)
+        own = merged(named.how, how)
+        try:
+            return task_job(
+                family,
+                _tests_of(found, family),
+                record_bytes=sizes.size_bytes(record if record is not None else named.record or 0),
+                tasks=tasks,
+                stop=measure.stop or named.stop or StopRule(),
+                how=own,
+                cache=self._study.state.cache,
+            )
+        except ValueError as problem:
+            key, text = problem.args
+            refuse(self._study, f"{path}.{key}", text)
 
     def _check_jobs(self, path: str, measure: Measure, found: list[NamedWorkload]) -> None:
         """Refuse what IOzone's tests and metadata operations do not know."""
@@ -201,6 +232,8 @@ class _Making:
         if mixes and not (measure.iozone and measure.iozone.together) and min(_numbers(measure.threads)) < 2:
             text = "found 1; iozone.mix divides reads and writes among two threads or more"
             refuse(self._study, f"{path}.threads", text)
+        if measure.record is not None and any(named.job == "metarates" for named in found):
+            refuse(self._study, f"{path}.record", "metarates makes empty files; leave it out")
         stop = measure.stop
         programs = [named.name for named in found if named.programs is not None]
         if programs and (stop is not None or measure.record is not None or _numbers(measure.threads) != (1,)):
@@ -208,9 +241,18 @@ class _Making:
             refuse(self._study, f"{path}.{key}", f"has no effect on {programs[0]}, a program; leave it out")
         if programs and measure.metric not in (None, "time", ("time",)):
             refuse(self._study, f"{path}.metric", f'{programs[0]} is a program; expected metric = "time"')
-        if stop is not None and any(named.job == "iozone" for named in found):
+        ending = [named.name for named in found if named.job in ("iozone", "ior")]
+        if stop is not None and ending:
             key = next((key for key in stop.__struct_fields__ if getattr(stop, key) is not None), "time")
-            refuse(self._study, f"{path}.stop.{key}", "IOzone's tests end with their file; leave it out")
+            tests = "IOzone's tests end" if ending[0].startswith("iozone") else "IOR ends"
+            refuse(self._study, f"{path}.stop.{key}", f"{tests} with the file; leave it out")
+        counted = [named.name for named in found if named.job in ("mdtest", "metarates")]
+        if stop is not None and stop.time is not None and counted:
+            refuse(
+                self._study,
+                f"{path}.stop.time",
+                f"{counted[0]} ends with its files; say how many (operations)",
+            )
         if stop is not None and stop.bytes is not None:
             refuse(self._study, f"{path}.stop.bytes", "metadata operations end after operations or a time")
 
@@ -296,6 +338,10 @@ class _Making:
         return area
 
     def _check(self, path: str, done: NamedWorkload, workload: Workload, fields: dict[str, str]) -> None:
+        for key in OWN_KEYS:
+            if getattr(done.how, key) is not None:
+                text = f"has no effect on {done.name}; only ior.* and mdtest.* know it"
+                refuse(self._study, f"{path}.{key}", text)
         if problem := has_no_effect(done.how, self._facts.kind):
             text = f"found on target {str(self._study.target)!r}: {problem[1]}"
             refuse(self._study, f"{path}.{problem[0]}", text)
@@ -354,6 +400,11 @@ def level_words(key: str, value: Level) -> str:
 def _metrics(measure: Measure, named: NamedWorkload) -> tuple[Metric, ...]:
     wanted = listed(measure.metric)
     return tuple(metric for metric in METRICS if metric in wanted) if wanted else named.metrics
+
+
+def _tests_of(found: list[NamedWorkload], family: str) -> tuple[str, ...]:
+    """Names of the tests of a family, without its own."""
+    return tuple(named.name.partition(".")[2] for named in found if named.job == family)
 
 
 def _numbers(levels: int | tuple[int, ...]) -> tuple[int, ...]:

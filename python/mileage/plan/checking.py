@@ -21,6 +21,7 @@ from mileage.plan import sizes
 from mileage.plan.factor_checks import factor_problems
 from mileage.plan.factors import at_setting, key_of, settings_of
 from mileage.plan.how import HOW_KEYS, How, check_how
+from mileage.plan.job import NO_RECORD
 from mileage.plan.own import how_in, own_workloads
 from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
 from mileage.plan.profiles import PROFILES
@@ -202,9 +203,7 @@ class _Check:
             at = f"{path}.workload" + (f"[{index}]" if isinstance(measure.workload, tuple) else "")
             found = find_workloads(workload, self.study.target, f"{self.source}: {at}", self.own)
             for key in ("record", "stop"):
-                needing = [
-                    named for named in found if key != "record" or named.job not in ("metadata", "command")
-                ]
+                needing = [named for named in found if key != "record" or named.job not in NO_RECORD]
                 missing = [named.name for named in needing if getattr(named, key) is None]
                 if getattr(measure, key) is None and missing:
                     self.refuse(

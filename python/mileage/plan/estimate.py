@@ -71,7 +71,8 @@ def estimate(plan: Plan, *, lanes: int = 1) -> Estimate:
         runs=len(plan.runs),
         runs_by_role=by_role,
         bytes_written=written,
-        bytes_read=sum(_bytes(run.workload, reads=True) for run in plan.runs if run.workload),
+        bytes_read=sum(_bytes(run.workload, reads=True) for run in plan.runs if run.workload)
+        + sum(run.job.bytes_read for run in plan.runs if run.job),
         drive_writes=written / facts.capacity_bytes if facts.capacity_bytes else 0.0,
         work_area_writes=written / plan.work_bytes,
         rated_share=written / facts.rated_write_bytes if facts.rated_write_bytes else None,
@@ -83,7 +84,7 @@ def estimate(plan: Plan, *, lanes: int = 1) -> Estimate:
 def bytes_written(runs: Iterable[PlannedRun]) -> int:
     """Bytes that the runs write, at most."""
     blocks = sum(_bytes(run.workload, reads=False) for run in runs if run.workload)
-    return blocks + sum(run.job.bytes for run in runs if run.job)
+    return blocks + sum(run.job.bytes - run.job.bytes_read for run in runs if run.job)
 
 
 def run_times_s(runs: Sequence[PlannedRun], *, virtual: bool) -> list[float]:

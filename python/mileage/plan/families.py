@@ -2,7 +2,7 @@
 
 What it models: `throughput.*` and `iops.*`, which studies judge; `pattern.*`, one for each pattern of the engine,
 also found by the short name ("random_read"); and the workloads of other tools, with their sizes: `iometer.*`,
-`sqlio.*`, `hdparm.*`, `dd.*`, and, on files, `iozone.*` and `metadata.*`.
+`sqlio.*`, `hdparm.*`, `dd.*`, and, on files, `iozone.*`, `metadata.*`, `ior.*`, `mdtest.*` and `metarates.*`.
 What it refuses: nothing; `find_workloads` looks names up and refuses.
 """
 
@@ -29,6 +29,7 @@ from mileage.plan.pattern import (
 )
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import StopRule
+from mileage.plan.tasks import IOR_BLOCK, IOR_TRANSFER, TASK_TESTS
 from mileage.plan.workloads import METRICS_OF, Kind, NamedWorkload, of_pattern
 
 _PATTERNS: Final[dict[str, tuple[Pattern, str]]] = {
@@ -210,9 +211,31 @@ def _metadata() -> Iterator[NamedWorkload]:
         )
 
 
+def _tasks() -> Iterator[NamedWorkload]:
+    """IOR, mdtest and metarates: what one of their runs measures, test by test."""
+    for family, tests in TASK_TESTS.items():
+        kind: Kind = "throughput" if family == "ior" else "iops"
+        for test, title in tests.items():
+            yield NamedWorkload(
+                f"{family}.{test}",
+                f"{_TOOLS[family]}: {title}",
+                "sequential",
+                100 if test == "read" else 0,
+                kind,
+                METRICS_OF[kind],
+                How(block=IOR_BLOCK, segments=1, sync="none") if family == "ior" else How(),
+                record=IOR_TRANSFER if family == "ior" else None,
+                stop=StopRule() if family == "ior" else StopRule(operations=FILES),
+                alone=test in ("dir_rename", "unlink"),
+                job=family,
+            )
+
+
+_TOOLS: Final = {"ior": "IOR", "mdtest": "mdtest", "metarates": "metarates"}
+
 WORKLOADS: Final = {
     workload.name: workload
-    for family in (_judged, _patterns, _iometer, _sqlio, _hdparm, _dd, _iozone, _metadata)
+    for family in (_judged, _patterns, _iometer, _sqlio, _hdparm, _dd, _iozone, _metadata, _tasks)
     for workload in family()
 }
 """Every workload that this version can do, by name, in the order in which they are listed."""

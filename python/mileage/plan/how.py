@@ -19,6 +19,7 @@ from mileage.plan.caching import read_cache
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.load import OPERATIONS_PER_S_MAX, Load, Open, Ramp, Spacing, Think, read_cap
 from mileage.plan.rules import U32_MAX, U64_MAX
+from mileage.plan.tasks import TASKS_MAX, read_reorder, read_tree
 from mileage.plan.workload import THREADS_MAX, Files, Sync
 
 CPUS_MAX: Final = 4096
@@ -78,6 +79,16 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Length of the first intervals over time, "10 ms" to "1 h"; it doubles when a run outlasts 512 of them."""
     processes: int | None = None
     """Processes over which the threads are spread; at most as many as there are threads."""
+    block: int | str | None = None
+    """Of ior.*: what a task has of a segment, a multiple of the record."""
+    segments: int | None = None
+    """Of ior.*: segments of a file, each with one block of every task."""
+    reorder: int | str | None = None
+    """Of ior.*: reads visit what the task so many further on wrote, or "random"."""
+    tree: str | None = None
+    """Of mdtest.*: directories as DEPTHxBRANCH, such as "2x3", or "2x3,leaves" for items in the last level only."""
+    stride: int | None = None
+    """Of mdtest.*: what one task created the task so many further on looks at."""
 
 
 HOW_KEYS: Final = How.__struct_fields__
@@ -112,6 +123,8 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
         ("ramp_to", how.ramp_to, 1, OPERATIONS_PER_S_MAX),
         ("burst", how.burst, 1, U64_MAX),
         ("processes", how.processes, 1, THREADS_MAX),
+        ("segments", how.segments, 1, U64_MAX),
+        ("stride", how.stride, 0, TASKS_MAX - 1),
     )
     for key, found, low, high in ranges:
         if found is not None and not low <= found <= high:
@@ -127,6 +140,9 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
         ("warm_up", how.warm_up, sizes.parse_time_ns),
         ("timeout", how.timeout, sizes.parse_time_ns),
         ("interval", how.interval, read_interval_ns),
+        ("block", how.block, sizes.size_bytes),
+        ("reorder", how.reorder, read_reorder),
+        ("tree", how.tree, read_tree),
     )
     for key, text, read in readers:
         if text is not None:

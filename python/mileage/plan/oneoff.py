@@ -18,6 +18,7 @@ from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.checking import VARIED
 from mileage.plan.how import HOW_KEYS, How
+from mileage.plan.job import NO_RECORD
 from mileage.plan.levels import read_levels
 from mileage.plan.pattern import (
     HotCold,
@@ -31,6 +32,7 @@ from mileage.plan.pattern import (
     pattern_problem,
 )
 from mileage.plan.study import Level, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
+from mileage.plan.tasks import TASK_TESTS
 from mileage.plan.workloads import Kind, NamedWorkload, as_done, find_workloads
 
 NAME: Final = "measure"
@@ -53,10 +55,10 @@ LISTED: Final = ("workload", "record", "threads", "depth")
 _KEYS: Final = {"size": "span", "start": "span_start"}
 """Keys that the command line calls by another name."""
 _OPTION_KEYS: Final = {key: option for option, key in _KEYS.items()}
-_SIZES: Final = ("record", "span", "span_start")
+_SIZES: Final = ("record", "span", "span_start", "block")
 _NUMBERS: Final = (
     *("threads", "processes", "depth", "reads", "discards", "rate", "ramp_to", "burst"),
-    *("sync_every", "generation"),
+    *("sync_every", "generation", "segments", "stride"),
 )
 _FLAGS: Final = ("dsync",)
 
@@ -107,12 +109,12 @@ def one_off(asked: Asked) -> Study:
     reach = max((trace.end_bytes for trace in asked.traces.values()), default=0)
     size, start = _part(asked, records, reach)
     in_file = not asked.kept and asked.target.startswith(("dir:", "file:"))
-    if all(found.job == "metadata" for found in named):
+    if all(found.job in ("metadata", *TASK_TESTS) for found in named):
         if asked.size is not None:
-            raise Refused(
-                f"--size: has no effect on {named[0].name}; --record says how large each file is, --operations how "
-                "many there are"
-            )
+            says = "--record says how large each file is, --operations how many there are"
+            if named[0].job == "ior":
+                says = "--block and --segments say how much each task has"
+            raise Refused(f"--size: has no effect on {named[0].name}; {says}")
         size = _UNIT
     reads = any(as_done(found, asked.how).reads for found in blocks) or "reads" in levels
     fill = reads and not asked.kept and not asked.target.startswith("null:")
@@ -299,7 +301,7 @@ def _records(
         return _texts(levels, "record")
     if asked.record is not None:
         return (asked.record,)
-    if all(found.record is not None or found.job == "metadata" for found in named):
+    if all(found.record is not None or found.job in NO_RECORD for found in named):
         return ()
     return ("1MiB" if all(found.kind == "throughput" for found in named) else "4KiB",)
 

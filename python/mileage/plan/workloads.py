@@ -2,7 +2,7 @@
 
 What it models: a workload without its sizes: pattern, shares, and how it is done. `families` holds those that ship
 with Mileage; a study's [workload.NAME] tables add their own.
-What it refuses: names that are planned and not built yet, by name; all others, with the closest known one.
+What it refuses: names that it does not know, with the closest known one.
 """
 
 from __future__ import annotations
@@ -99,9 +99,7 @@ def of_pattern(
     return NamedWorkload(name, title, pattern, read_percent, kind, METRICS_OF[kind], how or How())
 
 
-FILE_FAMILIES: Final = ("metarates", "ior", "mdtest")
-"""Families of file workloads that are not built yet."""
-JOB_FAMILIES: Final = ("iozone", "metadata")
+JOB_FAMILIES: Final = ("iozone", "metadata", "ior", "mdtest", "metarates")
 """Families of file workloads: they need a directory."""
 
 
@@ -132,13 +130,13 @@ def find_workloads(
     """The workloads that a name, a short name ("random_read") or a family ("iops.*") stands for.
 
     `own` are the user's, which come first. `target` is the target as the user wrote it, `where` the place of the
-    name, for the message. Raises Refused for names that are not built yet and for unknown ones.
+    name, for the message. Raises Refused for unknown names.
     """
     from mileage.plan.families import WORKLOADS
 
     known = {**WORKLOADS, **(own or {})}
     family, dot, member = name.partition(".")
-    if family in (*JOB_FAMILIES, *FILE_FAMILIES) and target.startswith(("virtual:", "block:", "null:")):
+    if family in JOB_FAMILIES and target.startswith(("virtual:", "block:", "null:")):
         raise Refused(f"{where}: {_needs_a_directory(name, target)}")
     for spelling in (name, f"pattern.{name}", f"pattern.{name}_read") if not dot else (name,):
         if spelling in known:
@@ -147,8 +145,6 @@ def find_workloads(
     if family in families and member == "*":
         members = (found for found in WORKLOADS.values() if found.name.startswith(f"{family}."))
         return tuple(workload for workload in members if not workload.alone)
-    if family in FILE_FAMILIES:
-        raise Refused(f"{where}: {name} is not built yet; known are {_listing(families)}")
     short = () if dot else (word.removeprefix("pattern.") for word in WORKLOADS)
     close = [
         *(_SYNONYMS[word] for word in (name.lower().replace("-", "_"),) if word in _SYNONYMS),

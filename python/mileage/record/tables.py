@@ -78,9 +78,14 @@ def each_test(entry: Row) -> list[Row]:
     results = entry["record"].get("results")
     if results is None:
         return [entry]
-    _, space, rest = str(entry["cell"]).partition(" ")
+    cell = str(entry["cell"])
     return [
-        {**entry, "cell": f"{found['name']}{space}{rest}", "record": found["record"]} for found in results
+        {
+            **entry,
+            "cell": found["name"] + cell.removeprefix(found["name"].partition(".")[0]),
+            "record": found["record"],
+        }
+        for found in results
     ]
 
 

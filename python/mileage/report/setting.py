@@ -64,7 +64,7 @@ def headed(labels: Sequence[str]) -> tuple[str, list[str]]:
 
 def _parts(label: str) -> list[str]:
     name, _, rest = label.partition(" ")
-    return [short_name(name), *rest.split(", ")]
+    return [short_name(name), *filter(None, rest.split(", "))]
 
 
 def short_name(workload: str) -> str:
@@ -122,6 +122,8 @@ def _job_words(job: Job | None) -> list[str]:
             "directories of each thread's own" if value["directories"] == "per_worker" else "one directory"
         )
         return [*words, *(["synced one by one"] if value["fsync"] else [])]
+    if job.family in ("ior", "mdtest", "metarates"):
+        return _task_words(job)
     words = [
         f"records of {format_bytes(value['record_bytes'])}",
         f"in a file of {format_bytes(value['file_bytes'])}",
@@ -129,6 +131,22 @@ def _job_words(job: Job | None) -> list[str]:
     words += [threads, "IOzone's own calls" if value["mode"] == "fidelity" else "as the tests' names say"]
     words.append("page cache bypassed" if value["direct"] else "page cache used")
     return [*words, "flush in the time" if value["flush_timed"] else "flush not in the time"]
+
+
+def _task_words(job: Job) -> list[str]:
+    value = job.value
+    tasks = counted(int(value["tasks"]), "task")
+    if job.family == "ior":
+        return [
+            f"transfers of {format_bytes(value['transfer_bytes'])}",
+            f"blocks of {format_bytes(value['block_bytes'])}",
+            counted(int(value["segments"]), "segment"),
+            tasks,
+            "one file" if value["files"] == "shared" else "a file for each task",
+            "page cache bypassed" if value["direct"] else "page cache used",
+        ]
+    where = "directories of each task's own" if value["own_directories"] else "one directory"
+    return [f"{value['files']:,} files", tasks, where, *(["synced one by one"] if value["fsync"] else [])]
 
 
 def _common(lists: list[list[str]]) -> list[str]:

@@ -7,7 +7,7 @@
 //! come. Two writes of one place in one lap carry the same bytes.
 
 use super::wide::Width;
-use mileage_workload::{Blocks, Content, Files, IozoneBytes, Op, Workload, Writing};
+use mileage_workload::{Blocks, Content, IozoneBytes, Op, Workload, Writing};
 
 /// What makes the bytes.
 #[derive(Debug)]
@@ -46,10 +46,7 @@ impl Source {
 
 /// Number of the file that a thread works on.
 pub(super) fn file_of(workload: &Workload, thread: u32) -> u16 {
-    match workload.files {
-        Files::Shared => 0,
-        Files::PerThread => thread as u16,
-    }
+    workload.file_of(thread) as u16
 }
 
 /// Makes a thread's writes.

@@ -22,9 +22,12 @@ mod calls;
 mod crew;
 mod notes;
 mod place;
+mod share;
 mod worker;
 
-use crate::around::Around;
+pub use share::{MetadataShare, merge_metadata_shares, start_metadata_share};
+
+use crate::around::{Around, Facts};
 use crate::clock;
 use crate::custody::Deposit;
 use crate::error::Error;
@@ -32,6 +35,7 @@ use crate::gate::Gate;
 use crate::handle::Progress;
 use crate::job::{Control, Job};
 use crate::limits::limited_by;
+use crate::meeting::Meeting;
 use crate::pin;
 use crate::signals::Padded;
 use crate::target::failed;
@@ -44,7 +48,7 @@ use place::{Made, Place};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use worker::Part;
@@ -76,6 +80,8 @@ struct Shared {
     layout: MetadataLayout,
     place: Place,
     operations_total: u64,
+    /// Where the workers of other processes come as well.
+    meeting: Option<Arc<Meeting>>,
     gate: Gate,
     all_done: Gate,
     halt: Padded<AtomicU8>,
@@ -93,6 +99,10 @@ impl Shared {
         self.halt.0.fetch_or(why, Ordering::Relaxed);
     }
 
+    fn is_stopped(&self) -> bool {
+        self.halt.0.load(Ordering::Relaxed) & STOPPED != 0
+    }
+
     fn go_on(&self) -> bool {
         self.halt.0.load(Ordering::Relaxed) & (STOPPED | FAILED) == 0
     }
@@ -103,6 +113,9 @@ impl Control for Shared {
         let before = self.halt.0.fetch_or(STOPPED, Ordering::Relaxed);
         if before & STOPPED != 0 {
             self.halt(ABANDONED);
+        }
+        if let Some(meeting) = &self.meeting {
+            meeting.stop();
         }
     }
 
@@ -131,25 +144,37 @@ pub fn start_metadata(
     directory: impl Into<PathBuf>,
     options: MetadataOptions,
 ) -> Result<Job<RunRecord>, Error> {
+    let shared = ready(metadata, &directory.into(), options, None)?;
+    Job::start(Arc::clone(&shared) as Arc<dyn Control>, move || record_of(&shared))
+}
+
+/// What the workers of a run share, once the directory is known to be usable.
+fn ready(
+    metadata: Metadata,
+    directory: &Path,
+    options: MetadataOptions,
+    meeting: Option<Arc<Meeting>>,
+) -> Result<Arc<Shared>, Error> {
     let layout = MetadataLayout::new(&metadata)?;
     pin::check(&options.pin_cpus)?;
     let visits = |worker| MetadataVisits::total_of(&metadata, &layout, worker);
     let operations_total = (0..metadata.threads).map(visits).fold(0, u64::saturating_add);
-    let (directory, fresh, timeout_ns) = (directory.into(), metadata.place == PlaceKind::Fresh, options.timeout_ns);
-    let given = directory.clone();
+    let (fresh, timeout_ns) = (metadata.place == PlaceKind::Fresh, options.timeout_ns);
+    let given = directory.to_owned();
     let pins = options.pin_cpus.clone();
     let around = within(timeout_ns, move || Around::of(Some(&given), &pins));
     let around = around.or_else(|missed| missed.if_late(|| Around::of(None, &options.pin_cpus)))?;
-    let given = directory.clone();
+    let given = directory.to_owned();
     let place = within(timeout_ns, move || Place::take(&given, fresh));
-    let late = || Err(failed("open the directory", &directory)(Errno::TIMEDOUT));
+    let late = || Err(failed("open the directory", directory)(Errno::TIMEDOUT));
     let place = place.or_else(|missed| missed.if_late(late))??;
     let (threads, watched) = (metadata.threads, if timeout_ns > 0 { metadata.threads } else { 0 });
-    let shared = Arc::new(Shared {
+    Ok(Arc::new(Shared {
         layout,
         place,
         operations_total,
-        gate: Gate::new(threads),
+        gate: Gate::at(meeting.clone(), threads),
+        meeting,
         all_done: Gate::new(threads),
         halt: Padded::default(),
         told: (0..threads).map(|_| Padded::default()).collect(),
@@ -159,12 +184,31 @@ pub fn start_metadata(
         around,
         metadata,
         options,
-    });
-    Job::start(Arc::clone(&shared) as Arc<dyn Control>, move || run(&shared))
+    }))
+}
+
+/// What a run of all workers in this process, or of this process's share of them, leaves behind.
+struct Ended {
+    parts: Vec<Part>,
+    /// Why its directories could not be made.
+    made_badly: Option<RunError>,
+    facts: Facts,
+    /// Why directories are left.
+    left: Option<String>,
+}
+
+/// The record of a run whose workers are all in this process.
+fn record_of(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
+    let Ended { parts, made_badly, facts, left } = run(shared)?;
+    let mut record = merge(&parts, made_badly, shared.is_stopped());
+    facts.add_to(&mut record.usage);
+    record.usage.limited_by = limited_by(&record, &Load::default(), facts.processors).to_owned();
+    notes::add(&mut record, shared, &parts, left);
+    Ok(record)
 }
 
 /// The whole run, on the job's own thread.
-fn run(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
+fn run(shared: &Arc<Shared>) -> Result<Ended, Error> {
     let timeout_ns = shared.options.timeout_ns;
     let its = Arc::clone(shared);
     let prepared = within(timeout_ns, move || its.place.make(&its.layout, || its.go_on()));
@@ -185,16 +229,11 @@ fn run(shared: &Arc<Shared>) -> Result<RunRecord, Error> {
         (false, true) => Some("the run was given up".to_owned()),
         (false, false) => shared.place.remove(&made),
     };
-    let parts = parts?;
-    let mut record = merge(shared, &parts, failure);
-    facts.add_to(&mut record.usage);
-    record.usage.limited_by = limited_by(&record, &Load::default(), facts.processors).to_owned();
-    notes::add(&mut record, shared, &parts, left);
-    Ok(record)
+    Ok(Ended { parts: parts?, made_badly: failure, facts, left })
 }
 
 /// The record of a run whose workers have all come back.
-fn merge(shared: &Shared, parts: &[Part], made_badly: Option<RunError>) -> RunRecord {
+fn merge(parts: &[Part], made_badly: Option<RunError>, interrupted: bool) -> RunRecord {
     let first_ns = parts.iter().filter_map(|part| part.first_ns).min().unwrap_or(0);
     let last_ns = parts.iter().map(|part| part.last_ns).max().unwrap_or(0).max(first_ns);
     let series = parts.iter().map(|part| part.series.clone()).reduce(|mut all, part| {
@@ -227,7 +266,7 @@ fn merge(shared: &Shared, parts: &[Part], made_badly: Option<RunError>) -> RunRe
         usage,
         concurrency: concurrency(parts, first_ns),
         error: made_badly.or(failure.map(|(_, error)| error)),
-        interrupted: shared.halt.0.load(Ordering::Relaxed) & STOPPED != 0,
+        interrupted,
         ..RunRecord::default()
     }
 }

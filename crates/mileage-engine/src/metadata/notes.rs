@@ -37,6 +37,11 @@ pub(super) fn add(record: &mut RunRecord, shared: &Shared, parts: &[Part], left_
             path.display()
         ));
     }
+    add_unsteady(record);
+}
+
+/// Say so if the rate was not steady.
+pub(super) fn add_unsteady(record: &mut RunRecord) {
     if let Some((slow, fast)) = unsteady(&record.series) {
         record.notes.push(format!(
             "the rate was not steady: {slow:.0} to {fast:.0} operations per second in the quarters of the run"

@@ -13,6 +13,7 @@ use mileage_measure::{RunError, Series, ThreadRecord};
 use mileage_workload::{MetadataOp, MetadataPaths, MetadataVisits, SetUp};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
@@ -22,24 +23,35 @@ const INTERVAL_NS: u64 = 10_000_000;
 const TELL_NS: u64 = 10_000_000;
 
 /// What a worker leaves behind. Times are in nanoseconds since the gate opened.
-#[derive(Debug)]
-pub(super) struct Part {
-    pub(super) record: ThreadRecord,
-    pub(super) series: Series,
-    pub(super) first_ns: Option<u64>,
-    pub(super) last_ns: u64,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Part {
+    pub(crate) record: ThreadRecord,
+    pub(crate) series: Series,
+    pub(crate) first_ns: Option<u64>,
+    pub(crate) last_ns: u64,
     /// Operations and bytes when the first worker was done.
-    pub(super) when_first_done: Option<(u64, u64)>,
-    pub(super) was_first_done: bool,
+    pub(crate) when_first_done: Option<(u64, u64)>,
+    pub(crate) was_first_done: bool,
     /// What the worker cost while the run was timed.
-    pub(super) spent: Spent,
-    pub(super) interrupted: bool,
-    pub(super) failure: Option<(u64, RunError)>,
+    pub(crate) spent: Spent,
+    pub(crate) interrupted: bool,
+    pub(crate) failure: Option<(u64, RunError)>,
     /// Names found by readdir.
-    pub(super) entries: u64,
+    pub(crate) entries: u64,
     /// Files that could not be removed or were not, and the first reason.
-    pub(super) left: u64,
-    pub(super) left_because: Option<String>,
+    pub(crate) left: u64,
+    pub(crate) left_because: Option<String>,
+}
+
+impl Part {
+    /// The same on a clock that was zero so much earlier; the series counts from its own start.
+    pub(super) fn shift(&mut self, by_ns: u64) {
+        self.last_ns += if self.first_ns.is_some() { by_ns } else { 0 };
+        self.first_ns = self.first_ns.map(|first_ns| first_ns + by_ns);
+        if let Some((at_ns, _)) = &mut self.failure {
+            *at_ns += by_ns;
+        }
+    }
 }
 
 /// Everything a worker touches; nothing in it grows while operations are timed.

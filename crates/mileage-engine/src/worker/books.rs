@@ -49,6 +49,8 @@ pub(crate) struct Part {
     pub(crate) durable_ns: Option<u64>,
     /// What the thread cost while the run was timed.
     pub(crate) spent: Spent,
+    /// From letting go of the target to having closed it, once all operations are done.
+    pub(crate) closing_ns: Option<(u64, u64)>,
     pub(crate) interrupted: bool,
     pub(crate) failure: Option<(u64, RunError)>,
     pub(crate) io: Option<ThreadIo>,
@@ -108,6 +110,18 @@ pub(crate) struct Books<'a> {
 }
 
 impl Part {
+    /// The same on a clock that was zero so much earlier. The series stays: its intervals are counted from this share's
+    /// own start.
+    pub(crate) fn shift(&mut self, by_ns: u64) {
+        self.first_ns = self.first_ns.map(|first_ns| first_ns + by_ns);
+        self.last_ns += if self.first_ns.is_some() { by_ns } else { 0 };
+        self.durable_ns = self.durable_ns.map(|durable_ns| durable_ns + by_ns);
+        self.closing_ns = self.closing_ns.map(|(start_ns, end_ns)| (start_ns + by_ns, end_ns + by_ns));
+        if let Some((at_ns, _)) = &mut self.failure {
+            *at_ns += by_ns;
+        }
+    }
+
     pub(super) fn new(interval_ns: u64) -> Self {
         let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
         Self {
@@ -128,6 +142,7 @@ impl Part {
             last_ns: 0,
             durable_ns: None,
             spent: Spent::default(),
+            closing_ns: None,
             interrupted: false,
             failure: None,
             io: None,

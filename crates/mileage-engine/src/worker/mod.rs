@@ -63,6 +63,8 @@ pub(crate) struct Shared {
     /// The threads of the run that are in this process.
     pub(crate) seats: Seats,
     pub(crate) around: Around,
+    /// From reaching for the target to having opened it for every thread, on the engine's clock.
+    pub(crate) opening_ns: (u64, u64),
     /// Where every operation is written down, if anywhere.
     pub(crate) log: Option<Log>,
     /// Of a run that has all its threads in this process; [`Shared::signals`] chooses.
@@ -87,6 +89,7 @@ impl Shared {
             tests: None,
             log: None,
             around,
+            opening_ns: (0, 0),
             seats,
             workload,
             options,
@@ -114,7 +117,7 @@ impl Shared {
         }
         match self.workload.files {
             Files::Shared => self.options.path.clone(),
-            Files::PerThread => target::path_of(&self.options.path, thread),
+            Files::PerThread => target::path_of(&self.options.path, self.workload.file_of(thread)),
         }
     }
 }
@@ -227,6 +230,10 @@ fn work_loop<'a, L: Loop<'a>>(
         part.under_way = Some(UnderWay::Closing);
     }
     // Closing the target may take as long as any other call.
+    let clock = RunClock::since(origin_ns);
+    let start_ns = clock.now_ns();
     part.outside(|| drop(turner));
+    let end_ns = clock.now_ns();
+    part.closing_ns = Some((start_ns, end_ns));
     Ok(part.into_inner())
 }

@@ -1,0 +1,109 @@
+"""Those who do a run together: processes of this machine, or the ranks of an MPI run.
+
+What it models: steps. In a step each member does one order (a share of a workload, or of an operation on names), all
+begin at one instant, and their shares come back with what makes their clocks one.
+What it refuses: nothing of its own. A refusal of one member counts more than a member that died, and that more than
+what both made of the others.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from mileage.errors import Refused, RunFailed
+from mileage.execute.record import Poll
+from mileage.worker import Answer, Order
+
+
+class Member(NamedTuple):
+    """One of those who do a run together."""
+
+    number: int
+    """From 0."""
+    host: str
+    pid: int
+
+
+class Step(NamedTuple):
+    """What came back of a step."""
+
+    shares: tuple[str, ...]
+    """As the core's merging functions take them, one for each member."""
+    shifts_ns: tuple[int, ...]
+    """What is added to the times of each share, so that they all count from one instant, on one clock."""
+    bounds_ns: tuple[int, ...]
+    """By how much each of these may be wrong, in nanoseconds; 0 for members with the same clock."""
+
+
+class Crew(ABC):
+    """The members of a run."""
+
+    size: int
+
+    @property
+    @abstractmethod
+    def members(self) -> list[Member]:
+        """Who they are, in order."""
+
+    @abstractmethod
+    def do(self, orders: Sequence[Order], threads: int, poll: Poll) -> Step:
+        """Have each member do its order, `threads` threads in all, that begin at one instant.
+
+        Raises Refused and RunFailed; the crew does nothing more then.
+        """
+
+
+class Ranks(Protocol):
+    """The ranks of an MPI run, of which this process is the first."""
+
+    size: int
+
+    def crew(self, size: int) -> Crew:
+        """The first so many ranks. Raises Refused when there are fewer."""
+
+
+_HERE: list[Ranks] = []
+
+
+def ranks_here() -> Ranks | None:
+    """The MPI run that this process leads; None when it leads none."""
+    return _HERE[-1] if _HERE else None
+
+
+def lead(ranks: Ranks | None) -> None:
+    """From here on runs in several processes are done by these ranks; by processes of this machine for None."""
+    _HERE[:] = [ranks] if ranks is not None else []
+
+
+def byte_order(path: str, workload: str, options: str, first: int, count: int) -> Order:
+    """An order for `count` threads of a workload (JSON), from thread `first` on, on the file at `path`."""
+    share = {"first_thread": first, "threads": count}
+    return {"kind": "bytes", "path": path, "workload": workload, "options": options, "share": share}
+
+
+def metadata_order(directory: str, metadata: str, options: str) -> Order:
+    """An order for a share of an operation on names (JSON) in a directory."""
+    return {"kind": "metadata", "path": directory, "metadata": metadata, "options": options}
+
+
+def at_meeting(order: Order, meeting: str, at_ns: int) -> Order:
+    """The order as it is sent: with the file of its meeting and the instant at which it is begun."""
+    if order["kind"] == "metadata":
+        return {**order, "meeting": meeting, "at_ns": at_ns}
+    return {**order, "share": json.dumps({**order["share"], "meeting": meeting}), "at_ns": at_ns}
+
+
+def raise_for(answers: Sequence[Answer]) -> list[str]:
+    """The shares that the members of a step answered. Raises Refused and RunFailed when one of them has none."""
+    for kind, error in (
+        ("refused", Refused),
+        ("lost", lambda text: RunFailed(text, cause="process")),
+        ("failed", RunFailed),
+    ):
+        for answer in answers:
+            if kind in answer:
+                raise error(str(answer[kind]))
+    return [str(answer["share"]) for answer in answers]

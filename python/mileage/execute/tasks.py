@@ -1,0 +1,293 @@
+"""One run of IOR, mdtest or metarates: phases that several tasks do together.
+
+What it models: each phase is a step of a crew; its time is from the earliest start of any task to the latest end of
+any, on one clock. Of IOR that is two spans, opening, and moving the data and closing, since the load generator sets up
+its buffers between them (`phases` of a record); what each task did stands beside them (`tasks`).
+What it refuses: nothing; what a task cannot do, the core refuses. Files lie in a directory made for the run, which is
+removed with all that is in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mileage.errors import Interrupted, RunFailed
+from mileage.execute.crew import Crew, Member, Step, byte_order, metadata_order
+from mileage.execute.processes import crew_of
+from mileage.execute.record import Poll, empty_record, failure_of
+from mileage.plan.tasks import (
+    MDTEST,
+    METARATES,
+    Ior,
+    Mdtest,
+    Metarates,
+    mdtest_share,
+    metarates_share,
+    tree_levels,
+)
+
+Record = dict[str, Any]
+Result = dict[str, Any]
+"""`name` of the test ("ior.write") and its `record`."""
+
+_VALUES: dict[str, type[Ior | Mdtest | Metarates]] = {"ior": Ior, "mdtest": Mdtest, "metarates": Metarates}
+
+
+def perform_tasks(place: Path, family: str, value: dict[str, Any], what: str, poll: Poll) -> list[Result]:
+    """Do one run of a family in a new directory at `place`. `what` names it in messages.
+
+    Raises Refused, RunFailed and Interrupted. The directory is removed, whatever happens.
+    """
+    wanted = msgspec.convert(value, _VALUES[family])
+    with own_directory(place), crew_of(wanted.tasks) as crew:
+        conductor = Conductor(crew, place, what, poll)
+        if isinstance(wanted, Ior):
+            return conductor.ior(place / "ior", wanted)
+        return conductor.metarates(wanted) if isinstance(wanted, Metarates) else conductor.mdtest(wanted)
+
+
+@contextmanager
+def own_directory(place: Path) -> Iterator[None]:
+    """A new directory, in place of one that a run which was killed has left, and removed on the way out."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(mode=0o755)
+    try:
+        yield
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+class Conductor:
+    """Has a crew do the phases of one run, one after the other."""
+
+    def __init__(self, crew: Crew, directory: Path, what: str, poll: Poll) -> None:
+        self._crew = crew
+        self._directory = directory
+        self._what = what
+        self._ask = poll
+        self._moved = (0, 0)
+        """Bytes and operations of the phases that are over."""
+
+    def ior(self, path: Path, ior: Ior) -> list[Result]:
+        """The phases of IOR on the file at `path` (a file for each task: `path` with .0, .1 and so on)."""
+        results = []
+        for phase in ior.phases:
+            record = self._ior_phase(path, ior, phase)
+            results.append({"name": f"ior.{phase}", "record": record})
+            if phase == "write":
+                _check_sizes(path, ior, f"{self._what}: ior.write")
+        return results
+
+    def _ior_phase(self, path: Path, ior: Ior, phase: str) -> Record:
+        from mileage import _core
+
+        engine = {**msgspec.to_builtins(ior.options(phase)), "create": phase == "write"}
+        options = json.dumps(engine)
+        orders = [
+            byte_order(str(path), ior.workload(phase, distance).to_json(), options, task, 1)
+            for task, distance in enumerate(ior.distances(phase))
+        ]
+        step = self._crew.do(orders, ior.tasks, self._poll)
+        workload = ior.workload(phase).to_json()
+        record: Record = json.loads(_core.merge_shares(workload, list(step.shares), list(step.shifts_ns)))
+        record["tasks"] = ior_tasks(step, self._crew.members)
+        record["phases"] = spans_of(record["tasks"])
+        record["elapsed_ns"] = record["phases"]["total_ns"]
+        return self._checked(record, f"ior.{phase}")
+
+    def metarates(self, value: Metarates) -> list[Result]:
+        """The tests that are wanted, in metarates' order; files are made and removed outside of the time."""
+        if value.own_directories:
+            for task in range(value.tasks):
+                (self._directory / str(task)).mkdir()
+        results = []
+        tests = [test for test in METARATES if test in value.tests]
+        for test in tests:
+            if test != "create":
+                # The first task makes everybody's, those of the last task first.
+                for task in reversed(range(value.tasks)):
+                    self._alone(*metarates_share(value, "create", task))
+            shares = [metarates_share(value, test, task) for task in range(value.tasks)]
+            if test == "create":
+                shares = [(where, {**share, "fsync": value.fsync}) for where, share in shares]
+            results.append(
+                {"name": f"metarates.{test}", "record": self._names(shares, test, value.timeout_ns)}
+            )
+            if test != "unlink" and not (value.keep and test == tests[-1]):
+                for task in range(value.tasks):
+                    self._alone(*metarates_share(value, "unlink", task))
+        return results
+
+    def mdtest(self, value: Mdtest) -> list[Result]:
+        """The tests that are wanted, in mdtest's order, and what each of them needs."""
+        levels = list(tree_levels(value))
+        results: list[Result] = [{"name": "mdtest.tree_create", "record": self._trees(levels, made=True)}]
+        for kind in ("dir", "file"):
+            tests = [test for test in MDTEST if test in value.tests and test.startswith(f"{kind}_")]
+            if not tests:
+                continue
+            done = [
+                test
+                for test in (f"{kind}_create", f"{kind}_stat", "file_read", f"{kind}_remove")
+                if test in tests or test == f"{kind}_create"
+            ]
+            results += [self._mdtest(value, test) for test in done]
+            if f"{kind}_remove" not in tests and not value.keep:
+                self._clear(value, f"{kind}_remove")
+            if "dir_rename" in tests and kind == "dir":
+                # On directories of its own, since it leaves them under other names.
+                self._mdtest(value, "dir_create")
+                results.append(self._mdtest(value, "dir_rename"))
+                for left in (left for level in levels for path in level for left in self._items(path)):
+                    left.rmdir()
+        if not value.keep:
+            results.append({"name": "mdtest.tree_remove", "record": self._trees(levels, made=False)})
+        return [result for result in results if str(result["name"]).partition(".")[2] in value.tests]
+
+    def _items(self, path: str) -> list[Path]:
+        return list((self._directory / path).glob("dir.mdtest.*"))
+
+    def _mdtest(self, value: Mdtest, test: str) -> Result:
+        shares = [mdtest_share(value, test, task) for task in range(value.tasks)]
+        return {"name": f"mdtest.{test}", "record": self._names(shares, test, value.timeout_ns)}
+
+    def _clear(self, value: Mdtest, test: str) -> None:
+        plain = msgspec.structs.replace(value, stride=0)
+        for task in range(value.tasks):
+            self._alone(*mdtest_share(plain, test, task))
+
+    def _trees(self, levels: Sequence[tuple[str, ...]], *, made: bool) -> Record:
+        """Make or remove all trees, which the first task alone does."""
+        ordered = levels if made else list(reversed(levels))
+        paths = [str(self._directory / path) for level in ordered for path in level]
+        call = os.mkdir if made else os.rmdir
+        started_ns = time.perf_counter_ns()
+        for path in paths:
+            call(path)
+        record = empty_record(max(time.perf_counter_ns() - started_ns, 1))
+        record["ops_metadata"] = len(paths)
+        return record
+
+    def _names(self, shares: Sequence[tuple[str, Record]], test: str, timeout_ns: int) -> Record:
+        """A step of operations on names, of which each task has a share."""
+        from mileage import _core
+
+        options = json.dumps({"timeout_ns": timeout_ns})
+        orders = [
+            metadata_order(str(self._directory / where), json.dumps(share), options)
+            for where, share in shares
+        ]
+        step = self._crew.do(orders, len(orders), self._poll)
+        record: Record = json.loads(_core.merge_metadata_shares(list(step.shares), list(step.shifts_ns)))
+        record["tasks"] = metadata_tasks(step, self._crew.members)
+        # Directories of several tasks have the same to tell.
+        record["notes"] = list({note.partition(" ")[2]: note for note in record["notes"]}.values())
+        return self._checked(record, test)
+
+    def _alone(self, where: str, share: Record) -> None:
+        """Do a share here, untimed."""
+        from mileage import _core
+
+        path = str(self._directory / where)
+        record = json.loads(
+            _core.run_metadata(path, json.dumps(share), lambda *_: self._ask(*self._moved), "{}")
+        )
+        if record["interrupted"]:
+            raise Interrupted()
+        if failure := failure_of(record, self._what):
+            raise failure
+
+    def _poll(self, byte_count: int, operations: int) -> bool:
+        return self._ask(self._moved[0] + byte_count, self._moved[1] + operations)
+
+    def _checked(self, record: Record, test: str) -> Record:
+        """The record of a phase that came to its end. Raises RunFailed and Interrupted."""
+        if record["interrupted"]:
+            raise Interrupted()
+        if failure := failure_of(record, f"{self._what}: {test}"):
+            raise failure
+        moved = record["bytes_read"] + record["bytes_written"]
+        done = record["ops_read"] + record["ops_written"] + record["ops_metadata"]
+        self._moved = (self._moved[0] + moved, self._moved[1] + done)
+        return record
+
+
+def ior_tasks(step: Step, members: Sequence[Member]) -> list[Record]:
+    """What each task did and when, in nanoseconds since the common start; opening lies before it."""
+    tasks = []
+    for share_text, shift_ns, bound_ns, member in zip(
+        step.shares, step.shifts_ns, step.bounds_ns, members, strict=False
+    ):
+        share = json.loads(share_text)
+        (part,) = share["parts"]
+        opening = [at_ns - share["origin_ns"] + shift_ns for at_ns in share["opening_ns"]]
+        start_ns = (part["first_ns"] or 0) + shift_ns
+        end_ns = max(part["last_ns"], part["durable_ns"] or 0) + shift_ns
+        closing = [at_ns + shift_ns for at_ns in part["closing_ns"] or (end_ns, end_ns)]
+        tasks.append(
+            {
+                **_who(member, bound_ns),
+                "bytes": part["record"]["bytes_read"] + part["record"]["bytes_written"],
+                "operations": part["record"]["ops_read"] + part["record"]["ops_written"],
+                "open_ns": opening,
+                "transfer_ns": [start_ns, end_ns],
+                "close_ns": closing,
+            }
+        )
+    return tasks
+
+
+def metadata_tasks(step: Step, members: Sequence[Member]) -> list[Record]:
+    """What each task did and when, in nanoseconds since the common start."""
+    tasks = []
+    for share_text, shift_ns, bound_ns, member in zip(
+        step.shares, step.shifts_ns, step.bounds_ns, members, strict=False
+    ):
+        (part,) = json.loads(share_text)["parts"]
+        start_ns = (part["first_ns"] or 0) + shift_ns
+        tasks.append(
+            {
+                **_who(member, bound_ns),
+                "bytes": part["record"]["bytes_read"] + part["record"]["bytes_written"],
+                "operations": part["record"]["ops_metadata"],
+                "operate_ns": [start_ns, part["last_ns"] + shift_ns],
+            }
+        )
+    return tasks
+
+
+def _who(member: Member, bound_ns: int) -> Record:
+    return {"task": member.number, "host": member.host, "pid": member.pid, "clock_bound_ns": bound_ns}
+
+
+def spans_of(tasks: Sequence[Record]) -> Record:
+    """Each phase from the earliest start to the latest end of any task, in nanoseconds.
+
+    `total_ns` is opening, and from the first transfer to the last close: what the load generator sets up in between is
+    not in it.
+    """
+    spans = {}
+    for key in ("open_ns", "transfer_ns", "close_ns"):
+        spans[key] = max(task[key][1] for task in tasks) - min(task[key][0] for task in tasks)
+    moved_ns = max(task["close_ns"][1] for task in tasks) - min(task["transfer_ns"][0] for task in tasks)
+    return {**spans, "total_ns": spans["open_ns"] + moved_ns}
+
+
+def _check_sizes(path: Path, ior: Ior, what: str) -> None:
+    """Raise RunFailed when a file is not as long as what was written into it."""
+    shared = ior.files == "shared"
+    paths = [path] if shared else [Path(f"{path}.{task}") for task in range(ior.tasks)]
+    expected = ior.aggregate_bytes if shared else ior.aggregate_bytes // ior.tasks
+    for file in paths:
+        found = file.stat().st_size
+        if found != expected:
+            raise RunFailed(f"{what}: {file} has {found} bytes, expected {expected}", cause="verification")

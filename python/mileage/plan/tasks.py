@@ -1,0 +1,358 @@
+"""Work that several tasks do together, as IOR, mdtest and metarates define it.
+
+What it models: the values of the jobs `ior`, `mdtest` and `metarates`, what each of their phases asks of each task, and
+where every byte lies. IOR: a file is segments, a segment one block of each task, a block transfers; transfer j of
+segment i of task k lies at (i P + k) b + j t in a shared file of P tasks, at i b + j t in a file of its own (Shan and
+Shalf, "Using IOR to analyze the I/O performance for HPC platforms", 2007, figure 1).
+What it refuses: sizes and counts that do not divide, and keys that say what these tests say themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final, Literal
+
+import msgspec
+
+from mileage.plan.api import EngineOptions
+from mileage.plan.content import Content, Verify
+from mileage.plan.pattern import Ior as IorPattern
+from mileage.plan.pattern import IorOrder, IorOrderName, PatternTable, Reordered
+from mileage.plan.workload import Files, Stop, Sync, Workload
+
+TaskFamily = Literal["ior", "mdtest", "metarates"]
+
+IOR: Final = {
+    "write": "tasks write their blocks, segment by segment",
+    "read": "tasks read the blocks back",
+}
+METARATES: Final = {
+    "create": "tasks create and close files",
+    "stat": "tasks stat files that the first task created",
+    "utime": "tasks set the times of files that the first task created",
+    "unlink": "tasks remove files that the first task created (metarates does not time that)",
+}
+MDTEST: Final = {
+    "tree_create": "the first task makes the tree of directories",
+    "dir_create": "tasks make directories",
+    "dir_stat": "tasks stat directories",
+    "dir_rename": "tasks rename directories",
+    "dir_remove": "tasks remove directories",
+    "file_create": "tasks create and close files",
+    "file_stat": "tasks stat files",
+    "file_read": "tasks open, read and close files",
+    "file_remove": "tasks remove files",
+    "tree_remove": "the first task removes the tree",
+}
+"""The tests of each family, in the order in which they are done, and what each does."""
+
+TASK_TESTS: Final[dict[TaskFamily, dict[str, str]]] = {"ior": IOR, "mdtest": MDTEST, "metarates": METARATES}
+TASKS_MAX: Final = 1024
+IOR_BLOCK: Final = "1MiB"
+IOR_TRANSFER: Final = "256KiB"
+"""IOR's own defaults; its segments are 1."""
+
+
+class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One repetition of IOR: the tasks write, then read back. Valid when `ior_problem` is None."""
+
+    tasks: int
+    """P, 1..1024."""
+    transfer_bytes: int
+    """t: size of every operation, 512 bytes to 1 GiB, a multiple of 512."""
+    block_bytes: int
+    """b: what a task has of a segment, a multiple of t."""
+    segments: int
+    """s, 1 or more."""
+    files: Files = "shared"
+    """One file for all tasks, or one each (-F)."""
+    phases: tuple[str, ...] = ("write", "read")
+    """"write", "read", or both in this order."""
+    keep: bool = False
+    """Whether the files stay (-k), and are there for a run that only reads."""
+    reorder: int = 0
+    """The read phase visits what the task so many further on wrote (-C -Q)."""
+    reorder_random: bool = False
+    """The same, each task a distance of its own, drawn by seed (-Z)."""
+    shuffled: bool = False
+    """Transfers in random order, the same in every segment (-z)."""
+    sync: Sync = "none"
+    """At the end of writing, inside its time (-e is fsync)."""
+    sync_every: int = 0
+    """With `sync`: also after so many transfers of a task (-Y is 1)."""
+    direct: bool = False
+    """Past the page cache."""
+    dsync: bool = False
+    """Every write is durable when it completes."""
+    seek: bool = False
+    """lseek and read or write, as IOR does, instead of pread and pwrite."""
+    content: Content = "incompressible"
+    verify: Verify = "off"
+    """Which reads are compared with what was written (all: -R)."""
+    generation: int = 0
+    timeout_ns: int = 0
+    seed: int = 0
+
+    @property
+    def aggregate_bytes(self) -> int:
+        """What a phase moves: P s b."""
+        return self.tasks * self.segments * self.block_bytes
+
+    @property
+    def transfers(self) -> int:
+        """Operations of a phase."""
+        return self.aggregate_bytes // self.transfer_bytes
+
+    def distances(self, phase: str) -> list[int]:
+        """Of each task how much further on the task is whose part it visits, 0..P-1."""
+        if phase == "write":
+            return [0] * self.tasks
+        if self.reorder_random:
+            return [_drawn(self.seed, task) % self.tasks for task in range(self.tasks)]
+        return [self.reorder % self.tasks] * self.tasks
+
+    def workload(self, phase: str, distance: int = 0) -> Workload:
+        """What all tasks do in a phase; with `distance`, as a task does it that visits another's part."""
+        order: IorOrderName | IorOrder = "random" if self.shuffled else "in_order"
+        if distance:
+            order = IorOrder(Reordered(distance))
+        reads = phase == "read"
+        shared = self.tasks if self.files == "shared" else 1
+        return Workload(
+            pattern=PatternTable(ior=IorPattern(self.block_bytes, order)),
+            read_percent=100 if reads else 0,
+            record_bytes=self.transfer_bytes,
+            span_start_bytes=0,
+            span_bytes=self.segments * self.block_bytes * shared,
+            depth=1,
+            threads=self.tasks,
+            stop=Stop(bytes=self.aggregate_bytes),
+            seed=self.seed,
+            content=self.content,
+            sync="none" if reads else self.sync,
+            sync_timed=not reads and self.sync != "none",
+            sync_every=0 if reads else self.sync_every,
+            files=self.files,
+            verify=self.verify if reads else "off",
+            generation=self.generation,
+        )
+
+    def options(self, phase: str) -> EngineOptions:
+        """How the file is reached in a phase."""
+        return EngineOptions(
+            direct=self.direct,
+            api="seek" if self.seek else "positioned",
+            dsync=self.dsync and phase == "write",
+            timeout_ns=self.timeout_ns,
+        )
+
+
+def _drawn(seed: int, task: int) -> int:
+    """A whole number below 2^64 that the two decide."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {task}".encode()).digest()[:8], "little")
+
+
+def place_of(ior: Ior, task: int, segment: int, transfer: int) -> tuple[int, int]:
+    """Number of the file (0 when all share one) and offset in bytes of a task's transfer, in order."""
+    within = transfer * ior.transfer_bytes
+    if ior.files == "per_thread":
+        return task, segment * ior.block_bytes + within
+    return 0, (segment * ior.tasks + task) * ior.block_bytes + within
+
+
+def ior_problem(ior: Ior) -> tuple[str, str] | None:
+    """The first rule that it breaks, as (key, what is wrong); None when it is valid."""
+    if not 1 <= ior.tasks <= TASKS_MAX:
+        return "threads", f"found {ior.tasks}, expected 1 to {TASKS_MAX} tasks"
+    if ior.segments < 1:
+        return "segments", f"found {ior.segments}, expected 1 or more"
+    if ior.block_bytes < 1 or ior.block_bytes % ior.transfer_bytes:
+        text = (
+            f"found {ior.block_bytes} bytes, expected a multiple of the record of {ior.transfer_bytes} bytes"
+        )
+        return "block", text
+    if not 0 <= ior.reorder < max(ior.tasks, 1):
+        return "reorder", f"found {ior.reorder}, expected 0 to {ior.tasks - 1} tasks, or random"
+    if ior.shuffled and (ior.reorder or ior.reorder_random):
+        return "reorder", "has no effect on transfers that are dealt at random; give one of the two"
+    if ior.sync == "none" and ior.sync_every:
+        return (
+            "sync_every",
+            f"found {ior.sync_every}: without a sync there is none between writes; choose one",
+        )
+    for phase in ior.phases:
+        if problem := ior.workload(phase).problem():
+            field = {"record_bytes": "record", "span_bytes": "segments", "stop.bytes": "segments"}
+            return field.get(problem[0], problem[0]), f"found {problem[1]}"
+    return None
+
+
+class Metarates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One repetition of metarates. Files are made before each test and removed after it, outside its time."""
+
+    tasks: int
+    files: int
+    """n: of all tasks together, a multiple of P."""
+    tests: tuple[str, ...] = ("create", "stat", "utime")
+    own_directories: bool = False
+    """A directory for each task (-u)."""
+    fsync: bool = False
+    """Each file is synced before it is closed, in the create test (-s)."""
+    keep: bool = False
+    """Whether the files of the last test stay (-k)."""
+    timeout_ns: int = 0
+    seed: int = 0
+
+
+class Mdtest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One iteration of mdtest: a tree of directories, and directories and files of every task in it."""
+
+    tasks: int
+    files: int
+    """Items of all tasks together, a multiple of P (mdtest's -n is for each)."""
+    tests: tuple[str, ...] = tuple(test for test in MDTEST if test != "dir_rename")
+    own_directories: bool = False
+    """A tree for each task (-u)."""
+    depth: int = 0
+    """Levels of the tree below its root (-z)."""
+    branch: int = 1
+    """Directories in each directory above the last level (-b)."""
+    leaves_only: bool = False
+    """Items in the last level only (-L)."""
+    stride: int = 0
+    """Stat acts on the items of the task so many further on, read of that twice, removal of that three times (-N)."""
+    write_bytes: int = 0
+    """Size of every file (-w)."""
+    read_bytes: int = 0
+    """What is read of it (-e): all, or nothing."""
+    fsync: bool = False
+    """Each file is synced before it is closed (-y)."""
+    shuffled: bool = False
+    """Stat in random order (-R)."""
+    keep: bool = False
+    timeout_ns: int = 0
+    seed: int = 0
+
+
+def metadata_problem(value: Metarates | Mdtest) -> tuple[str, str] | None:
+    """The first rule that it breaks, as (key, what is wrong); None when it is valid."""
+    if not 1 <= value.tasks <= TASKS_MAX:
+        return "threads", f"found {value.tasks}, expected 1 to {TASKS_MAX} tasks"
+    if value.files < 1 or value.files % value.tasks:
+        text = f"found {value.files}, expected a multiple of the {value.tasks} tasks, who share them equally"
+        return "stop.operations", text
+    if isinstance(value, Mdtest):
+        if not 0 <= value.stride < value.tasks:
+            return "stride", f"found {value.stride}, expected 0 to {value.tasks - 1} tasks"
+        if value.read_bytes not in (0, value.write_bytes):
+            return "record", f"found {value.read_bytes} to read of {value.write_bytes}, expected all or 0"
+        if not (0 <= value.depth <= 32 and 1 <= value.branch <= 65536):
+            return "tree", f"found {value.depth}x{value.branch}, expected DEPTHxBRANCH: 0 to 32, 1 to 65536"
+    return None
+
+
+def _common(value: Metarates | Mdtest, operation: str) -> dict[str, Any]:
+    """What every share of an operation is told: this task's files lie in the given directory, and stay."""
+    made = operation in ("create", "mkdir")
+    return {
+        "operation": operation,
+        "files": value.files // value.tasks,
+        "threads": 1,
+        "paths": "full",
+        "place": "given",
+        "keep": True,
+        "seed": value.seed,
+        "set_up": "owner" if made else "existing",
+    }
+
+
+def metarates_share(value: Metarates, operation: str, task: int) -> tuple[str, dict[str, Any]]:
+    """The directory below the run's own and the operation, of one task."""
+    share = _common(value, operation) | {"names": {"item": f"n{task}f{{item}}"}}
+    if operation == "create":
+        share |= {"create_with": "truncating"}
+    return (str(task) if value.own_directories else ""), share
+
+
+_MDTEST_CALLS: Final = {
+    "dir_create": ("mkdir", 0),
+    "dir_stat": ("stat", 1),
+    "dir_rename": ("rename", 0),
+    "dir_remove": ("rmdir", 3),
+    "file_create": ("create", 0),
+    "file_stat": ("stat", 1),
+    "file_read": ("read", 2),
+    "file_remove": ("unlink", 3),
+}
+"""What a test does, and how many strides further on the task is whose items it is done to."""
+
+
+def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, dict[str, Any]]:
+    """The directory below the run's own and the operation, of one task."""
+    call, strides = _MDTEST_CALLS[test]
+    owner = (task + strides * value.stride) % value.tasks
+    kind = "dir" if test.startswith("dir_") else "file"
+    if call == "read" and value.read_bytes == 0:
+        call = "open"
+    share = _common(value, call) | {
+        "names": {"item": f"{kind}.mdtest.{owner}.{{item}}", "node": "mdtest_tree.{node}"},
+        "tree": {"depth": value.depth, "fan_out": value.branch, "leaves_only": value.leaves_only},
+    }
+    if kind == "file" and call in ("create", "read"):
+        share |= {"file_bytes": value.write_bytes}
+    if call == "create":
+        share |= {"create_with": "read_write", "fsync": value.fsync}
+    if call in ("stat", "rename") and kind == "dir":
+        share |= {"on": "directories"}
+    if call == "stat" and value.shuffled:
+        share |= {"order": "shuffled"}
+    return tree_of(value, owner), share
+
+
+def tree_of(value: Mdtest, task: int) -> str:
+    """The root of the tree that a task uses, below the run's own directory."""
+    return f"mdtest_tree.{task}.0" if value.own_directories else "mdtest_tree.0"
+
+
+def tree_levels(value: Mdtest) -> Iterator[tuple[str, ...]]:
+    """The directories of all trees, level by level, below the run's own directory; nodes numbered by level."""
+    roots = [tree_of(value, task) for task in range(value.tasks if value.own_directories else 1)]
+    level = [(root, 0) for root in roots]
+    yield tuple(path for path, _ in level)
+    for _ in range(value.depth):
+        level = [
+            (f"{path}/mdtest_tree.{node * value.branch + child + 1}", node * value.branch + child + 1)
+            for path, node in level
+            for child in range(value.branch)
+        ]
+        yield tuple(path for path, _ in level)
+
+
+IOR_KEYS: Final = (
+    *("block", "segments", "reorder", "files", "cache", "content", "verify", "generation"),
+    *("sync", "sync_every", "dsync", "timeout"),
+)
+METARATES_KEYS: Final = ("files", "sync", "timeout")
+MDTEST_KEYS: Final = ("files", "sync", "timeout", "tree", "stride")
+"""The keys that each family knows, beside workload, record, threads and stop."""
+OWN_KEYS: Final = ("block", "segments", "reorder", "tree", "stride")
+"""Keys that only these families know."""
+
+
+def read_reorder(text: str | int) -> tuple[int, bool]:
+    """A distance in tasks, or a random one. Raises ValueError."""
+    if text == "random":
+        return 0, True
+    if isinstance(text, int) or (text.isascii() and text.isdecimal() and len(text) < 6):
+        return int(text), False
+    raise ValueError(f"found {text!r}, expected a number of tasks or random")
+
+
+def read_tree(text: str) -> tuple[int, int, bool]:
+    """Depth, branches and whether items lie in the leaves only. Raises ValueError."""
+    shape, _, rest = text.partition(",")
+    depth, times, branch = shape.partition("x")
+    if not times or not (depth.isdecimal() and branch.isdecimal()) or rest.strip() not in ("", "leaves"):
+        raise ValueError(f"found {text!r}, expected DEPTHxBRANCH such as 2x3, or 2x3,leaves")
+    return int(depth), int(branch), bool(rest)
