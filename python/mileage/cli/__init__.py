@@ -29,6 +29,8 @@ _COMMANDS = {
     "drive": ("mileage.cli.drive", "Virtual drives: data sheets, a run on one, theory against simulation."),
     "doctor": ("mileage.cli.doctor", "What on this machine would spoil a measurement."),
     "iozone": ("mileage.cli.iozone", "IOzone's command line: its tests, its calls, its tables."),
+    "hdparm": ("mileage.cli.hdparm", "hdparm's timings of a drive, -t and -T."),
+    "dd": ("mileage.cli.dd", "dd's command line: a sequential write or read."),
 }
 
 

@@ -14,6 +14,6 @@ def complete(tool: Tool, begun: str) -> list[tuple[str, str]]:
             continue
         for spelling in flag.spellings:
             word = spelling if spelling.startswith("-") else spelling + end
-            values = [f"{word}{choice}" for choice in flag.choices] if word.endswith("=") else [word]
+            values = [f"{word}{choice}" for choice in flag.choices if word.endswith("=")] or [word]
             found += [(value, flag.summary) for value in values if value.startswith(begun)]
     return found

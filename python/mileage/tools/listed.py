@@ -9,6 +9,8 @@ from mileage.tools.flags import Tool
 
 TOOLS: Final = {
     "iozone": "mileage.tools.iozone_flags",
+    "hdparm": "mileage.tools.hdparm_flags",
+    "dd": "mileage.tools.dd_flags",
 }
 """Each face and the module that holds its tool, under the same name in capitals."""
 

@@ -1,0 +1,94 @@
+"""`mileage hdparm -tT [--direct] DEVICE`: two timings of a drive, as hdparm does and prints them.
+
+What it models: reads of 2 MiB, again and again from the start (-T) or on and on (-t), each a run of a study.
+What it refuses: anything but a block device or a virtual drive; flags that change a drive.
+"""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from mileage.errors import Refused
+from mileage.formats.hdparm_print import timing_line
+from mileage.plan import Study
+from mileage.plan.study import Measure, Stage, State, StopRule
+from mileage.tools.flags import Given
+from mileage.tools.keeping import do_study, tell
+
+_RECORD: Final = "2MiB"
+_SECONDS: Final = {"cached": "2 s", "buffered": "3 s"}
+_GIB: Final = 1 << 30
+
+
+def run(given: Given) -> None:
+    """Time every device that is named. Raises Refused and RunFailed."""
+    wanted = [what for what, flag in (("cached", "-T"), ("buffered", "-t")) if given.has(flag)]
+    if not wanted:
+        raise Refused("hdparm: give -t, -T or -tT; nothing else of hdparm is done here")
+    if not given.operands:
+        raise Refused("hdparm: no device is named, such as /dev/sdb or virtual:intel-x25e-64gb")
+    if given.has("--offset") and not given.has("-t"):
+        raise Refused("hdparm: --offset has no effect without -t")
+    for device in given.operands:
+        done = do_study(given, study_of(given, device, wanted))
+        tables = {cell.label: cell.table for cell in done.plan.cells}
+        records = {tables[run.cell]: record for run, record in done.runs()}
+        direct = given.has("--direct")
+        sys.stdout.write(f"\n{device}:\n")
+        for what in wanted:
+            record = records[what]
+            sys.stdout.write(timing_line(what, direct, record["bytes_read"], _seconds(record)))
+    tell(given.traps)
+
+
+def _seconds(record: dict[str, Any]) -> float:
+    """The time of the reads alone, in seconds; of a virtual drive, all of it is."""
+    alone = record["latency"]["read"]["sum_ns"]
+    return float(min(alone, record["elapsed_ns"]) or record["elapsed_ns"]) / 1e9
+
+
+def study_of(given: Given, device: str, wanted: list[str]) -> Study:
+    """The study of one device. Raises Refused."""
+    virtual = device.startswith("virtual:")
+    tables = {what: _table(given, what, virtual) for what in wanted}
+    return Study(
+        name="hdparm",
+        question="How fast is this drive read?",
+        target=device if virtual else f"block:{_block_device(device)}",
+        state=State(start="purged" if virtual else "kept"),
+        stage=(Stage(name="hdparm", measure=tuple(tables)),),
+        measure=tables,
+    )
+
+
+def _table(given: Given, what: str, virtual: bool) -> Measure:
+    start = _offset(given) if what == "buffered" else 0
+    if virtual:
+        workload = "pattern.fixed_read" if what == "cached" else "throughput.read"
+        stop = StopRule(time=_SECONDS[what])
+        return Measure(workload=workload, record=_RECORD, stop=stop, span_start=start, repeat=1)
+    name = f"hdparm.{what}{'_direct' if given.has('--direct') else ''}"
+    return Measure(workload=name, span_start=start, repeat=1)
+
+
+def _offset(given: Given) -> int:
+    text = given.last("--offset") or "0"
+    if not (text.isascii() and text.isdecimal() and len(text) < 7):
+        raise Refused(f"hdparm: --offset {text}: expected whole GiB from 0")
+    return int(text) * _GIB
+
+
+def _block_device(device: str) -> Path:
+    path = Path(device)
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise Refused(f"hdparm: {device}: {error.strerror}; name a block device, or virtual:NAME") from error
+    if not stat.S_ISBLK(mode):
+        raise Refused(
+            f"hdparm: {device} is no block device; of a file use `mileage measure -t file:{device} -w hdparm.buffered`"
+        )
+    return path.absolute()

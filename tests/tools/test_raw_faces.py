@@ -1,0 +1,191 @@
+"""`mileage hdparm` and `mileage dd`: their own lines, the guards of devices, and the figures behind what is printed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mileage.formats.dd_print import amount, summary
+from mileage.formats.hdparm_print import timing_line
+from mileage.record import StudyFolder
+
+DRIVE = "virtual:plain-64gib"
+
+
+def face(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mileage", *words, "--save", "study"]
+    return subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Iterator[str]:
+    """A loop device of 8 MiB of ones; skipped by name where none can be made."""
+    image = tmp_path / "image"
+    image.write_bytes(b"1" * (8 << 20))
+    made = subprocess.run(
+        ["losetup", "-f", "--show", str(image)], capture_output=True, text=True, check=False
+    )
+    if made.returncode:
+        pytest.skip(f"needs a loop device: {made.stderr.strip()}")
+    yield made.stdout.strip()
+    subprocess.run(["losetup", "-d", made.stdout.strip()], check=True)
+
+
+def record_of(place: Path) -> dict[str, int]:
+    (entry,) = [run for run in StudyFolder.open(place / "study").content().runs() if run["role"] == "measure"]
+    record: dict[str, int] = entry["record"]
+    return record
+
+
+def test_hdparm_prints_cached_first_whatever_the_order_of_flags(tmp_path: Path, loop: str) -> None:
+    done = face(tmp_path, "hdparm", "-tT", loop)
+    assert done.returncode == 0, done.stderr
+    figures = r" +(\d+) MB in +([0-9.]+) seconds = +([0-9.]+) MB/sec\n"
+    found = re.fullmatch(
+        f"\n{loop}:\n Timing cached reads:  {figures} Timing buffered disk reads:{figures}", done.stdout
+    )
+    assert found is not None, done.stdout
+    assert int(found[4]) == 8
+    assert float(found[2]) == pytest.approx(2.0, abs=0.5)
+
+
+def test_hdparm_direct_says_so_and_reads_past_the_cache(tmp_path: Path, loop: str) -> None:
+    trace = tmp_path / "trace"
+    watch = ["strace", "-f", "-e", "trace=openat", "-o", str(trace)]
+    try:
+        command = [
+            *watch,
+            sys.executable,
+            "-m",
+            "mileage",
+            "hdparm",
+            "-t",
+            "--direct",
+            loop,
+            "--save",
+            "study",
+        ]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    except FileNotFoundError:
+        pytest.skip("needs strace")
+    assert " Timing O_DIRECT disk reads:   8 MB in" in done.stdout, done.stderr
+    opened = [line for line in trace.read_text().splitlines() if f'"{loop}"' in line and "O_DIRECT" in line]
+    assert opened
+    assert all("O_RDONLY" in line for line in opened)
+
+
+@pytest.mark.parametrize("words", [("-T",), ("-tT",), ("-t", "--direct")])
+def test_hdparm_times_a_virtual_drive(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = face(tmp_path, "hdparm", *words, DRIVE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(" Timing ") == len(words[0]) - 1
+
+
+def test_dd_writes_what_was_given_up_and_flushes_in_the_time(tmp_path: Path, loop: str) -> None:
+    line = ("dd", "if=/dev/zero", f"of={loop}", "bs=1M", "count=4", "conv=fdatasync")
+    refused = face(tmp_path, *line)
+    assert refused.returncode == 2
+    assert f"--destroy {loop}" in refused.stderr
+    assert (tmp_path / "image").read_bytes() == b"1" * (8 << 20)
+    done = face(tmp_path, *line, "--destroy", loop)
+    assert done.returncode == 0, done.stderr
+    assert "4+0 records in\n4+0 records out\n4194304 bytes (4.2 MB, 4.0 MiB) copied, " in done.stderr
+    with open(loop, "rb") as device:
+        assert device.read(8 << 20) == bytes(4 << 20) + b"1" * (4 << 20)
+    record = record_of(tmp_path)
+    assert record["durable_ns"] > record["submit_ns"]
+    assert record["elapsed_ns"] == record["durable_ns"]
+
+
+def test_dd_never_writes_a_device_in_use(tmp_path: Path) -> None:
+    with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+        sources = [line.split(" - ")[1].split()[1] for line in mounts]
+    device = next(
+        (found for found in sources if found.startswith("/dev/") and Path(found).is_block_device()), None
+    )
+    if device is None:
+        pytest.skip("needs a mounted block device")
+    done = face(tmp_path, "dd", "if=/dev/zero", f"of={device}", "bs=1M", "count=1", "--destroy", device)
+    assert done.returncode == 2
+    assert "in use" in done.stderr or "cannot" in done.stderr
+
+
+def test_dd_reads_a_file_in_place_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"x" * 10_000)
+    done = face(tmp_path, "dd", "if=data", "of=/dev/null", "bs=4k", "skip=1")
+    assert done.returncode == 0, done.stderr
+    assert "1+0 records in\n" in done.stderr
+    assert (tmp_path / "data").read_bytes() == b"x" * 10_000
+
+
+def test_dd_reads_a_virtual_drive(tmp_path: Path) -> None:
+    done = face(tmp_path, "dd", f"if={DRIVE}", "of=/dev/null", "bs=1M", "count=10240")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "10240+0 records in\n10240+0 records out\n10737418240 bytes (11 GB, 10 GiB) copied, " in done.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("dd if=a of=b", "for a copy use dd itself"),
+        ("dd if=/dev/zero of=/dev/null", "one side must be a target"),
+        ("dd if=/dev/zero of=new bs=1M", "count= is missing"),
+        ("dd if=/dev/zero of=new bs=1q count=1", "expected a number"),
+        ("dd if=/dev/zero of=new bs=1M count=0", "moves nothing"),
+        ("dd if=/dev/zero of=new bs=1M count=1 conv=swab", "conv=swab"),
+        ("dd if=/dev/zero of=new bs=1M count=1 skip=1", "no effect on that side"),
+        ("dd if=missing of=/dev/null", "no such file"),
+        ("dd of=x", "if=FILE is missing"),
+        ("dd if=/dev/zero of=new ibs=1M", "bs="),
+        ("dd if=/dev/zero of=new speed=1", "there is no flag"),
+        ("hdparm -t", "no device"),
+        ("hdparm /dev/null", "give -t"),
+        ("hdparm -t /dev/null", "no block device"),
+        ("hdparm -W /dev/null", "write_cache"),
+        ("hdparm -Z /dev/null", "there is no flag"),
+    ],
+)
+def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, line: str, told: str) -> None:
+    done = face(tmp_path, *line.split())
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert told in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("bytes_moved", "base", "shown"),
+    [
+        (999, 1000, "999 B"),
+        (1000, 1000, "1.0 kB"),
+        (10_737_418_240, 1000, "11 GB"),
+        (10_737_418_240, 1024, "10 GiB"),
+        (999_999, 1000, "1.0 MB"),
+        (9_960_000, 1000, "10 MB"),
+        (9_940_000, 1000, "9.9 MB"),
+    ],
+)
+def test_amounts_are_rounded_as_dd_rounds_them(bytes_moved: int, base: int, shown: str) -> None:
+    assert amount(bytes_moved, base) == shown
+
+
+def test_the_lines_are_those_of_the_tools() -> None:
+    line = " Timing buffered disk reads: 256 MB in  1.20 seconds = 213.33 MB/sec\n"
+    assert timing_line("buffered", False, 256 << 20, 1.2) == line
+    assert timing_line("cached", True, 10370 << 20, 2.0).startswith(
+        " Timing O_DIRECT cached reads:   10370 MB in "
+    )
+    text = "100+0 records in\n100+0 records out\n104857600 bytes (105 MB, 100 MiB) copied, 0.120576 s, 870 MB/s\n"
+    assert summary(104857600, 1 << 20, 0.120576) == text
+    assert summary(500, 512, 0.5).splitlines() == [
+        "0+1 records in",
+        "0+1 records out",
+        "500 bytes copied, 0.5 s, 1.0 kB/s",
+    ]
