@@ -28,7 +28,7 @@ PEERS ?=
 DEVICES ?=
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale packages \
+.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -77,6 +77,9 @@ bench-judge: $(STAMPS)/installed ## a million samples judged: processor time and
 
 bench-scale: $(STAMPS)/dev ## A study of 36,000 runs: planned, killed twice, finished, asked; 8 minutes
 	$(BIN)/python -m benchmarks.scale
+
+bench-import: $(STAMPS)/dev ## a gigabyte of fio's logs imported: time and memory, beside the goal; a minute
+	$(BIN)/python -m benchmarks.importing
 
 bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here, in turn; 5 minutes
 	@$(MAKE) --no-print-directory packages TEST_PACKAGES="$(PEER_PACKAGES)"

@@ -46,6 +46,7 @@ _TOLD: Final = (
     ),
     *("buffer_compress_percentage", "dedupe_percentage", "refill_buffers", "zero_buffers", "norandommap"),
     *("invalidate", "thread", "ramp_time", "startdelay", "thinktime", "kb_base", "random_distribution"),
+    *("write_lat_log", "write_bw_log", "write_iops_log"),
 )
 """Options that are kept as settings of the run."""
 

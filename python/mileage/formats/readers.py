@@ -7,11 +7,12 @@ What it refuses: a file that no reader knows, and one that is not what the user 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Final, Protocol, cast
 
 from mileage.errors import Refused
-from mileage.formats.result import Result
+from mileage.formats.result import Result, ToolRun
 from mileage.formats.sound import sound
 from mileage.formats.source import Source
 
@@ -28,6 +29,10 @@ class Reader(Protocol):
 
 LAYOUTS: Final = {
     "fio-json": ("mileage.formats.fio_json", "fio 3: --output-format=json or json+, also of clients"),
+    "fio-logs": (
+        "mileage.formats.fio_logs",
+        "fio 3: PREFIX_lat.N.log, _clat, _slat, _bw, _iops; of single operations or averages",
+    ),
     "iozone-sheet": (
         "mileage.formats.iozone_sheet",
         "IOzone's spreadsheet, -b FILE: BIFF2 whatever its name",
@@ -60,3 +65,42 @@ def read_source(source: Source, layout: str | None = None) -> Result:
     raise Refused(
         f"{source.path}: no reader knows this file; name its layout with --layout: {', '.join(LAYOUTS)}"
     )
+
+
+def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[tuple[Source, Result]]:
+    """What several files hold, in their order; logs of fio that belong together are one run.
+
+    A run of fio's JSON that names the prefix of its logs takes them up. Raises Refused as :func:`read_source`.
+    """
+    from mileage.formats import fio_logs
+
+    logs = [
+        source
+        for source in sources
+        if layout == fio_logs.LAYOUT or (layout is None and fio_logs.knows(source))
+    ]
+    found = {id(source): read_source(source, layout) for source in sources if source not in logs}
+    groups: dict[str, list[Source]] = {}
+    for source in logs:
+        groups.setdefault(fio_logs.identity(source)[0], []).append(source)
+    runs = [run for result in found.values() for run in result.runs]
+    for prefix, group in groups.items():
+        owners = [run for run in runs if prefix in _prefixes(run)]
+        if len(owners) == 1:
+            result = sound(fio_logs.read_group(group))
+            fio_logs.attach(owners[0], result.runs.pop())
+            found[id(group[0])] = result
+            continue
+        numbers: dict[str, list[Source]] = {}
+        for source in group:
+            numbers.setdefault(fio_logs.identity(source)[1], []).append(source)
+        for own in numbers.values():
+            found[id(own[0])] = sound(fio_logs.read_group(own))
+    nothing = Result(tool="fio", version=None, layout=fio_logs.LAYOUT, runs=[])
+    return [(source, found.get(id(source), nothing)) for source in sources]
+
+
+def _prefixes(run: ToolRun) -> set[str]:
+    """Prefixes of the logs that a run of fio's JSON names."""
+    names = (run.levels.get(f"write_{kind}_log", "") for kind in ("lat", "bw", "iops"))
+    return {name.rpartition("/")[2] for name in names if name}

@@ -39,6 +39,8 @@ class Source(msgspec.Struct, frozen=True):
     size: int
     head: bytes
     sha256: str
+    lines_with_text: int = 0
+    """Lines, an unended last one among them; empty ones are not told apart."""
 
     @property
     def text_head(self) -> str:
@@ -89,8 +91,10 @@ def open_source(path: Path) -> Source:
         if not head:
             raise Refused(f"{path}: an empty file; the tool wrote nothing")
         digest = hashlib.sha256(head)
-        size = len(head)
+        size, lines, last = len(head), head.count(b"\n"), head[-1:]
         while part := file.read(1 << 20):
             digest.update(part)
             size += len(part)
-    return Source(path, size, head, digest.hexdigest())
+            lines += part.count(b"\n")
+            last = part[-1:]
+    return Source(path, size, head, digest.hexdigest(), lines + (last != b"\n"))

@@ -24,7 +24,10 @@ ROUNDS_MIN: Final = 20
 """Intervals of a series that can tell steady from drifting."""
 REPEATS_MIN: Final = 5
 _NOTES_MAX: Final = 20
-_INCIDENTAL: Final = ("job", "filename", "directory", "host", "runtime", "beside", "began")
+_INCIDENTAL: Final = (
+    *("write_lat_log", "write_bw_log", "write_iops_log", "log"),
+    *("job", "filename", "directory", "host", "runtime", "beside", "began"),
+)
 """Settings in which two studies may differ and still have measured the same."""
 Run = dict[str, Any]
 
@@ -225,7 +228,8 @@ def _steady(runs: Sequence[Run]) -> TrustLamp:
     found = []
     for run in runs:
         series = run["record"]["series"]
-        moved = [sum(pair) for pair in zip(series["bytes_read"], series["bytes_written"], strict=True)][:-1]
+        both = list(zip(series["bytes_read"], series["bytes_written"], strict=True))
+        moved = [sum(pair) for pair in both if None not in pair][:-1]
         if len(moved) >= ROUNDS_MIN and any(moved):
             found.append((drift([float(count) for count in moved]), run["cell"]))
     if not found:

@@ -19,7 +19,8 @@ from typing import Any, Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.readers import read_source
+from mileage.formats import fio_logs
+from mileage.formats.readers import read_sources
 from mileage.formats.result import Kind, Result, ToolRun
 from mileage.formats.source import Source, open_source
 from mileage.plan import Plan, Study, TargetFacts
@@ -45,20 +46,27 @@ _DATES: Final = ("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%Y-%m-%dT%H
 
 def read_files(paths: Sequence[Path], layout: str | None = None) -> list[tuple[Source, Result]]:
     """Read files of one tool. Raises Refused; nothing is written."""
-    found: list[tuple[Source, Result]] = []
+    sources: list[Source] = []
     for path in paths:
+        if fio_logs.is_empty(path):
+            continue
         source = open_source(path)
-        for other, _ in found:
+        for other in sources:
             if other.sha256 == source.sha256:
                 raise Refused(f"{path} and {other.path} have the same content; name one of them")
-        found.append((source, read_source(source, layout)))
+        sources.append(source)
+    if not sources:
+        raise Refused(f"{paths[0]}: an empty file; the tool wrote nothing")
+    found = read_sources(sources, layout)
     for source, result in found:
-        if not any(run.measured for run in result.runs):
-            raise Refused(f"{source.path}: not one figure was understood{_first_unread(result)}")
         if result.tool != found[0][1].tool:
             raise Refused(
                 f"{source.path} is of {result.tool}, {found[0][0].path} of {found[0][1].tool}; import them one by one"
             )
+        if result.layout != fio_logs.LAYOUT and not any(run.measured for run in result.runs):
+            raise Refused(f"{source.path}: not one figure was understood{_first_unread(result)}")
+    if not any(run.measured for _, result in found for run in result.runs):
+        raise Refused(f"{sources[0].path}: not one figure was understood")
     _check_twins(found)
     return found
 
@@ -77,7 +85,7 @@ def _check_twins(found: list[tuple[Source, Result]]) -> None:
         figures = frozenset(
             (run.cell, run.rate_bytes_per_s, run.ops_per_s) for run in result.runs if run.measured
         )
-        if figures in seen:
+        if figures and figures in seen:
             raise Refused(f"{source.path} and {seen[figures].path} have the same figures; name one of them")
         seen[figures] = source
 

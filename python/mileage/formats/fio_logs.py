@@ -1,0 +1,355 @@
+"""fio's logs over time: PREFIX_lat.N.log, _clat, _slat, _bw, _iops, of fio 3.
+
+What it models: all logs of one prefix and number are one run. A log of single operations (a block size in every line)
+gives operations, bytes, a histogram and the series per interval exactly; one of averages (log_avg_msec, block size 0)
+gives rates per interval, and of latencies only their mean. Bandwidth is in KiB/s, latency in nanoseconds, time in
+milliseconds since the job began. Files are read by DuckDB in bounded memory, whatever their size.
+What it refuses: files whose name does not say what they hold, and files without one line that is understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.formats.histogram import LINEAR, SUB_BITS, bounds_of, quantile_ns
+from mileage.formats.json_documents import shown
+from mileage.formats.numbers import whole
+from mileage.formats.result import Result, ToolRun, Unread
+from mileage.formats.source import Source
+
+LAYOUT: Final = "fio-logs"
+INTERVALS_MAX: Final = 512
+INTERVAL_MS: Final = 100
+"""The shortest interval of a series; it doubles until the run has at most `INTERVALS_MAX`."""
+LATENCY_MAX_NS: Final = 1 << 45
+"""Nine hours: a line with more is no latency."""
+UNREAD_MAX: Final = 1000
+MEMORY: Final = "512MiB"
+_NAME: Final = re.compile(
+    r"(?P<prefix>.+)_(?P<kind>clat|slat|lat|bw|iops)(?:\.(?P<number>[0-9]{1,6}))?\.log(?:\.\S+)?"
+)
+_LINE: Final = re.compile(r"\s*[0-9]+\s*,\s*[0-9]+\s*,\s*[0-9]\s*,\s*[0-9]+\s*(?:,\s*[0-9a-fxA-F]+\s*){0,3}")
+_LATENCIES: Final = ("clat", "lat", "slat")
+_DIRECTIONS: Final = ("read", "write", "discard")
+
+
+class Part(msgspec.Struct):
+    """What one log holds, summed per interval and direction."""
+
+    kind: str
+    single: bool
+    """Whether every line is one operation."""
+    last_ms: int
+    rows: list[tuple[int, ...]]
+    """Interval, direction, bucket, lines, sum, least and greatest of the values, sum of the block sizes."""
+    window_ms: float | None = None
+    """Of averages, the time from one to the next."""
+
+
+def knows(source: Source) -> bool:
+    """Whether a file's name and first line are those of such a log."""
+    return bool(_NAME.fullmatch(source.path.name) and _LINE.fullmatch(source.text_head.split("\n")[0]))
+
+
+def is_empty(path: Path) -> bool:
+    """Whether this is a log into which fio logged nothing, as that of submission latencies often is."""
+    return bool(_NAME.fullmatch(path.name)) and path.is_file() and path.stat().st_size == 0
+
+
+def identity(source: Source) -> tuple[str, str]:
+    """Prefix and number of a log; of a name that does not say what it holds, Refused."""
+    found = _NAME.fullmatch(source.path.name)
+    if found is None:
+        raise Refused(f"{source.path}: a log of fio is called PREFIX_lat.N.log, _clat, _slat, _bw or _iops")
+    return found["prefix"], found["number"] or ""
+
+
+def read(source: Source) -> Result:
+    """The run of one log alone. Raises Refused when no line is understood."""
+    return read_group([source])
+
+
+def read_group(sources: Sequence[Source]) -> Result:
+    """The one run of logs of one prefix, of one number or of several together.
+
+    Raises Refused when a log has no line that is understood.
+    """
+    prefix, number = identity(sources[0])
+    number = number if len({identity(source) for source in sources}) == 1 else ""
+    result = Result(tool="fio", version=None, layout=LAYOUT, runs=[])
+    last_ms = max(_last_ms(source) for source in sources)
+    interval_ms = INTERVAL_MS
+    while last_ms // interval_ms >= INTERVALS_MAX:
+        interval_ms *= 2
+    kinds: dict[str, list[Source]] = {}
+    for source in sources:
+        kinds.setdefault(_kind(source), []).append(source)
+    parts = {kind: _part(kind, logs, interval_ms, result) for kind, logs in kinds.items()}
+    run = ToolRun(
+        cell=f"fio.log {prefix}{', ' + number if number else ''}", kind="iops", levels={"log": prefix}
+    )
+    _figures(run, parts, interval_ms)
+    result.runs.append(run)
+    return result
+
+
+def _last_ms(source: Source) -> int:
+    """The time of the last whole line; 0 where none is understood. Out of order lines go to the last interval."""
+    with open(source.path, "rb") as file:
+        file.seek(max(0, source.size - 65536))
+        lines = file.read(65536).decode("utf-8", "replace").split("\n")
+    times = [
+        time
+        for line in lines
+        if _LINE.fullmatch(line) and (time := whole(line.split(",")[0].strip())) is not None
+    ]
+    return max(times, default=0)
+
+
+def _kind(source: Source) -> str:
+    found = _NAME.fullmatch(source.path.name)
+    return found["kind"] if found else ""
+
+
+def _part(kind: str, sources: Sequence[Source], interval_ms: int, result: Result) -> Part:
+    """Sums of the logs of one kind, in bounded memory."""
+    head: list[str] = []
+    for source in sources:
+        lines = [line for line in source.text_head.split("\n") if _LINE.fullmatch(line)]
+        if not lines:
+            raise Refused(
+                f"{source.path}: no line is 'time, value, direction, block size, ...'; it begins with "
+                f"{shown(source.text_head.split(chr(10))[0])!r}"
+            )
+        head += lines[:1000]
+    single = any(line.split(",")[3].strip() != "0" for line in head)
+    rows, rejected = _summed(kind, sources, interval_ms, max(line.count(",") + 1 for line in head))
+    _account(sources, result, sum(row[3] for row in rows), rejected)
+    if not rows:
+        raise Refused(f"{sources[0].path}: no line holds sound numbers")
+    part = Part(kind, single, max(row[8] for row in rows), [row[:8] for row in rows])
+    if not single:
+        most = max(sum(row[3] for row in rows if row[1] == d) for d in range(3))
+        part.window_ms = part.last_ms * len(sources) / most
+    return part
+
+
+def _summed(
+    kind: str, sources: Sequence[Source], interval_ms: int, fields: int
+) -> tuple[list[tuple[int, ...]], list[tuple[str, int, str]]]:
+    """The sums per interval, direction and bucket; and the lines that are none."""
+    import duckdb
+
+    names = ["t", "v", "d", "bs", *(f"o{at}" for at in range(fields - 4))]
+    columns = ", ".join(f"'{name}': '{'VARCHAR' if name[0] == 'o' else 'BIGINT'}'" for name in names)
+    shift = f"(CAST(floor(log2(v)) AS BIGINT) - {SUB_BITS})"
+    bucket = f"CASE WHEN v < {LINEAR} THEN v ELSE ({shift} << {SUB_BITS}) + (v >> {shift}) END"
+    latency = kind in _LATENCIES
+    paths = ", ".join(_literal(source) for source in sources)
+    table = (
+        f"read_csv([{paths}], header=false, delim=',', quote='', escape='', comment='', auto_detect=false, "
+        f"columns={{{columns}}}, ignore_errors=true, store_rejects=true, rejects_limit={UNREAD_MAX}, strict_mode=true)"
+    )
+    sound = (
+        f"t BETWEEN 0 AND {1 << 45} AND v BETWEEN 0 AND {LATENCY_MAX_NS if latency else 1 << 50} "
+        f"AND d BETWEEN 0 AND 2 AND bs BETWEEN 0 AND {1 << 40}"
+    )
+    query = (
+        f"SELECT least(t // {interval_ms}, {INTERVALS_MAX - 1}), d, {bucket if latency else '0'}, count(*), "
+        f"sum(v)::HUGEINT, min(v), max(v), sum(bs)::HUGEINT, max(t) FROM {table} WHERE {sound} "
+        "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    )
+    told = (
+        "SELECT DISTINCT s.file_path, e.line, e.csv_line FROM reject_errors e JOIN reject_scans s "
+        "USING (scan_id, file_id) ORDER BY ALL"
+    )
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "threads": 2,
+        "memory_limit": MEMORY,
+        "preserve_insertion_order": False,
+    }
+    with duckdb.connect(config=settings) as connection:
+        try:
+            return connection.execute(query).fetchall(), connection.execute(told).fetchall()
+        except duckdb.Error as cause:
+            raise Refused(f"{sources[0].path}: {' '.join(str(cause).split())[:200]}") from cause
+
+
+def _literal(source: Source) -> str:
+    """A path as SQL has it, in which * and ? are letters."""
+    return "'" + re.sub(r"([*?\[])", r"[\1]", str(source.path)).replace("'", "''") + "'"
+
+
+def _account(
+    sources: Sequence[Source], result: Result, understood: int, rejected: list[tuple[str, int, str]]
+) -> None:
+    """Names every line that was not counted, or how many there are."""
+    for path, line, text in rejected:
+        name = path.rpartition("/")[2]
+        why = f"{name}: expected 'time, value, direction, block size, ...'"
+        result.unread.append(Unread(int(line), shown(str(text or "")), why))
+    missing = sum(source.lines_with_text for source in sources) - understood - len(rejected)
+    if missing > 0:
+        names = ", ".join(source.path.name for source in sources)
+        result.lost.append(
+            f"{names}: {missing:,} further lines were not understood, or hold numbers that cannot be"
+        )
+
+
+def _figures(run: ToolRun, parts: dict[str, Part], interval_ms: int) -> None:
+    """The run's figures from its logs: the most exact one says how much was done."""
+    counted = next(
+        (
+            parts[kind]
+            for kind in ("clat", "lat", "bw", "iops", "slat")
+            if kind in parts and parts[kind].single
+        ),
+        None,
+    )
+    last_ms = max(part.last_ms for part in parts.values())
+    run.elapsed_s = last_ms / 1000 if last_ms else None
+    count = last_ms // interval_ms + 1
+    series = _empty(interval_ms, min(count, INTERVALS_MAX))
+    if counted is not None:
+        _count(run, counted, series)
+    else:
+        _averages(run, parts, series)
+    latency = next((parts[kind] for kind in ("clat", "lat") if kind in parts), None)
+    if latency is not None and latency.single:
+        _latency(run, latency, series)
+    for kind in _LATENCIES:
+        if kind in parts:
+            lines, total = (sum(row[at] for row in parts[kind].rows) for at in (3, 4))
+            run.printed.append(
+                (f"{kind} mean ns" if parts[kind].single else f"{kind} mean of averages ns", total / lines)
+            )
+    unknown = (
+        []
+        if latency is not None and latency.single
+        else [name for name in series if name.startswith("latency")]
+    )
+    if counted is None:
+        unknown += [] if "iops" in parts else ["ops"]
+        unknown += [] if "bw" in parts else ["bytes_read", "bytes_written"]
+    run.series = series | {name: [None] * len(series[name]) for name in unknown}
+    if run.ops_read and run.ops_written:
+        run.title = f"{100 * run.ops_read / (run.ops_read + run.ops_written):.0f} % reads"
+
+
+def _empty(interval_ms: int, count: int) -> dict[str, Any]:
+    names = (
+        "bytes_read",
+        "bytes_written",
+        "ops",
+        "latency_sum_ns",
+        "latency_p50_ns",
+        "latency_p99_ns",
+        "latency_max_ns",
+    )
+    return {"interval_ns": interval_ms * 1_000_000, **{name: [0] * count for name in names}}
+
+
+def _count(run: ToolRun, part: Part, series: dict[str, Any]) -> None:
+    """Operations and bytes, from lines that are one operation each."""
+    moved, done = [0, 0, 0], [0, 0, 0]
+    for interval, direction, _, lines, _, _, _, size in part.rows:
+        at = min(interval, len(series["ops"]) - 1)
+        moved[direction] += size
+        done[direction] += lines
+        series["ops"][at] += lines
+        if direction < 2:
+            series["bytes_read" if direction == 0 else "bytes_written"][at] += size
+    run.bytes_read, run.bytes_written = moved[0], moved[1]
+    run.ops_read, run.ops_written = done[0], done[1]
+    if run.elapsed_s:
+        run.rate_bytes_per_s = (moved[0] + moved[1]) / run.elapsed_s
+        run.ops_per_s = sum(done) / run.elapsed_s
+
+
+def _averages(run: ToolRun, parts: dict[str, Part], series: dict[str, Any]) -> None:
+    """Rates from averages over windows of equal length."""
+    for kind, scale in (("bw", 1024.0), ("iops", 1.0)):
+        part = parts.get(kind)
+        if part is None or part.window_ms is None:
+            continue
+        window_s = part.window_ms / 1000
+        total = 0.0
+        for interval, direction, _, _, value, _, _, _ in part.rows:
+            at = min(interval, len(series["ops"]) - 1)
+            amount = value * scale * window_s
+            total += amount
+            if kind == "iops":
+                series["ops"][at] += round(amount)
+            elif direction < 2:
+                series["bytes_read" if direction == 0 else "bytes_written"][at] += round(amount)
+        if run.elapsed_s and kind == "bw":
+            run.rate_bytes_per_s = total / run.elapsed_s
+        elif run.elapsed_s:
+            run.ops_per_s = total / run.elapsed_s
+    run.notes.append(
+        "the logs hold averages over windows: percentiles and the single operations are not in them"
+    )
+
+
+def _latency(run: ToolRun, part: Part, series: dict[str, Any]) -> None:
+    """Histograms per direction, and quantiles per interval."""
+    by_direction: dict[int, dict[int, int]] = {}
+    by_interval: dict[int, dict[int, int]] = {}
+    sums, least, most = [0, 0, 0], [1 << 62] * 3, [0, 0, 0]
+    for interval, direction, bucket, lines, total, low, high, _ in part.rows:
+        at = min(interval, len(series["ops"]) - 1)
+        own = by_direction.setdefault(direction, {})
+        own[bucket] = own.get(bucket, 0) + lines
+        here = by_interval.setdefault(at, {})
+        here[bucket] = here.get(bucket, 0) + lines
+        sums[direction] += total
+        least[direction], most[direction] = min(least[direction], low), max(most[direction], high)
+        series["latency_sum_ns"][at] += total
+        series["latency_max_ns"][at] = max(series["latency_max_ns"][at], high)
+    for at, counts in by_interval.items():
+        found = _stored(counts, 0, 0, 1 << 62)
+        series["latency_p50_ns"][at] = round(quantile_ns(found, 0.5))
+        series["latency_p99_ns"][at] = min(round(quantile_ns(found, 0.99)), series["latency_max_ns"][at])
+    for direction, counts in by_direction.items():
+        found = _stored(counts, sums[direction], least[direction], most[direction])
+        run.latency[_DIRECTIONS[direction]] = found
+    run.latency_sum_ns = float(sum(sums))
+    main = run.latency[
+        _DIRECTIONS[max(by_direction, key=lambda direction: sum(by_direction[direction].values()))]
+    ]
+    wanted = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
+    run.quantiles_ns = {name: quantile_ns(main, q) for name, q in wanted.items()}
+    run.quantiles_ns |= {"min": float(main["min_ns"]), "max": float(main["max_ns"])}
+    run.quantiles_ns["mean"] = main["sum_ns"] / main["count"]
+    run.latency_p99_ns = run.quantiles_ns["p99"]
+
+
+def _stored(counts: dict[int, int], total: int, low: int, high: int) -> dict[str, Any]:
+    """A stored histogram of buckets; the quantiles of it lie between `low` and `high`."""
+    buckets = sorted(counts.items())
+    least, most = bounds_of(buckets[0][0])[0], bounds_of(buckets[-1][0])[1]
+    return {
+        "count": sum(counts.values()),
+        "sum_ns": min(total, (1 << 64) - 1),
+        "min_ns": max(low, least),
+        "max_ns": min(high, most),
+        "buckets": [list(entry) for entry in buckets],
+    }
+
+
+def attach(run: ToolRun, log: ToolRun) -> None:
+    """Give a run of fio's JSON what its logs hold: the series, and the latencies where JSON has only percentiles."""
+    run.series = log.series
+    run.printed += [(f"log {name}", value) for name, value in log.printed]
+    run.notes += log.notes
+    if not run.latency:
+        run.latency = log.latency
+    if run.latency_p99_ns is None and log.latency_p99_ns is not None:
+        run.latency_p99_ns = log.latency_p99_ns
+        run.quantiles_ns = log.quantiles_ns

@@ -1,0 +1,135 @@
+"""fio's logs: every operation is counted once, latencies are as exact as our own, and averages stay averages."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from statistics import quantiles
+
+import pytest
+
+from mileage import _core, lab
+from mileage.errors import Refused
+from mileage.formats.fio_logs import read_group
+from mileage.formats.histogram import bounds_of, bucket_of, histogram_of
+from mileage.formats.result import ToolRun
+from mileage.formats.source import open_source
+from mileage.lab.importing import make_study, read_files
+from tests.formats.reading import SAMPLES
+
+
+def log(folder: Path, name: str, lines: list[tuple[int, ...]]) -> Path:
+    path = folder / name
+    path.write_text("".join(", ".join(map(str, line)) + "\n" for line in lines))
+    return path
+
+
+def run_of(*paths: Path) -> ToolRun:
+    (run,) = read_group([open_source(path) for path in paths]).runs
+    return run
+
+
+def operations(seed: int, count: int) -> list[tuple[int, ...]]:
+    draw = random.Random(seed)
+    at = 0
+    found = []
+    for _ in range(count):
+        at += draw.randrange(3)
+        found.append(
+            (at, round(draw.lognormvariate(11, 2)), draw.randrange(2), draw.choice((4096, 65536)), 0)
+        )
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_line_counts_once(tmp_path: Path, seed: int) -> None:
+    lines = operations(seed, 4000 + 1000 * seed)
+    run = run_of(log(tmp_path, "x_clat.1.log", lines))
+    series = run.series or {}
+    for direction, kind in ((0, "read"), (1, "write")):
+        own = [line for line in lines if line[2] == direction]
+        assert run.latency[kind] == histogram_of(
+            {value: sum(line[1] == value for line in own) for value in {line[1] for line in own}}
+        ), f"seed {seed}"
+        moved = sum(line[3] for line in own)
+        assert (run.bytes_read if direction == 0 else run.bytes_written) == moved
+        assert sum(series["bytes_read" if direction == 0 else "bytes_written"]) == moved
+    assert sum(series["ops"]) == len(lines)
+    assert sum(series["latency_sum_ns"]) == sum(line[1] for line in lines) == run.latency_sum_ns
+    assert max(series["latency_max_ns"]) == max(line[1] for line in lines)
+    assert run.elapsed_s == lines[-1][0] / 1000
+    assert len(series["ops"]) <= 512
+
+
+def test_quantiles_are_those_of_the_operations(tmp_path: Path) -> None:
+    lines = [(at // 50, value, 0, 4096, 0) for at, (_, value, *_) in enumerate(operations(7, 20_000))]
+    run = run_of(log(tmp_path, "x_lat.1.log", lines))
+    exact = quantiles([line[1] for line in lines], n=100)[98]
+    assert run.latency_p99_ns == pytest.approx(exact, rel=0.01)
+    assert _core.latency_quantile_ns(json.dumps(run.latency["read"]), 0.99) == pytest.approx(exact, rel=0.01)
+
+
+def test_buckets_are_those_of_the_engine() -> None:
+    draw = random.Random(3)
+    for value in [0, 1, 255, 256, 257, *(draw.randrange(1 << draw.randrange(1, 46)) for _ in range(3000))]:
+        low, high = bounds_of(bucket_of(value))
+        assert low <= value <= high
+        stored = json.dumps(histogram_of({value: 1}))
+        assert _core.latency_quantile_ns(stored, 0.5) == value
+
+
+def test_logs_of_one_job_are_one_run_and_of_averages_rates(tmp_path: Path) -> None:
+    bw = log(tmp_path, "a_bw.1.log", [(100 * at, 1000 + at, 0, 0, 0) for at in range(1, 31)])
+    iops = log(tmp_path, "a_iops.1.log", [(100 * at, 250, 0, 0, 0) for at in range(1, 31)])
+    lat = log(tmp_path, "a_lat.1.log", [(100 * at, 5000, 0, 0, 0) for at in range(1, 31)])
+    run = run_of(bw, iops, lat)
+    assert run.rate_bytes_per_s == pytest.approx(1024 * 1015.5)
+    assert run.ops_per_s == pytest.approx(250)
+    assert (run.latency, run.latency_p99_ns, run.quantiles_ns) == ({}, None, {})
+    assert dict(run.printed) == {"lat mean of averages ns": 5000}
+    assert set((run.series or {})["latency_sum_ns"]) == {None}
+
+
+def test_a_line_that_is_none_is_named_and_one_that_cannot_be_is_counted(tmp_path: Path) -> None:
+    path = log(tmp_path, "x_clat.1.log", operations(1, 500))
+    lines = path.read_text().splitlines()
+    lines[10:10] = ["fio: io_u error", "1, 2, 3", "5, -7, 0, 4096, 0", "6, 99999999999999999999, 0, 4096, 0"]
+    path.write_bytes("\n".join(lines).encode() + b"\n\xff\xfe\x00, 1, 2\n7, 8, 0")
+    result = read_group([open_source(path)])
+    assert {entry.line for entry in result.unread} >= {11, 12, 14}
+    lost = sum(int(text.split(": ")[1].split(" ")[0]) for text in result.lost)
+    assert sum((result.runs[0].series or {})["ops"]) == 500
+    assert len(result.unread) + lost == 6
+
+
+def test_names_and_contents_that_are_no_logs(tmp_path: Path) -> None:
+    path = log(tmp_path, "x_clat.1.log", operations(1, 5))
+    other = path.rename(tmp_path / "x.log")
+    with pytest.raises(Refused, match="a log of fio is called PREFIX_lat"):
+        read_files([other], "fio-logs")
+    (tmp_path / "y_lat.1.log").write_text("hello\n")
+    with pytest.raises(Refused, match="no line is 'time, value"):
+        read_files([tmp_path / "y_lat.1.log"], "fio-logs")
+    star = log(tmp_path, "*_lat.1.log", operations(2, 9))
+    log(tmp_path, "z_lat.1.log", operations(3, 900))
+    assert sum((run_of(star).series or {})["ops"]) == 9
+
+
+def test_logs_go_to_the_run_of_the_json_that_names_them(tmp_path: Path) -> None:
+    told = json.loads((SAMPLES / "fio-one-job.json").read_text())
+    told["jobs"][0]["job options"]["write_lat_log"] = "/data/x"
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(told))
+    logs = [log(tmp_path, f"x_{kind}.1.log", operations(4, 3000)) for kind in ("clat", "lat")]
+    (tmp_path / "x_slat.1.log").touch()
+    found = read_files([path, *logs, tmp_path / "x_slat.1.log"])
+    assert [len(result.runs) for _, result in found] == [1, 0, 0]
+    folder = make_study(found, tmp_path / "study")
+    assert folder.plan()["imported"]["version"] == "3.33"
+    result = lab.load(folder.path)
+    assert result.table("series").aggregate("sum(ops)").fetchall() == [(3000,)]
+    assert result.table("latency").aggregate("sum(count)").fetchall() == [(3000,)]
+    assert result.samples()[0].value == told["jobs"][0]["read"]["iops"]
+    alone = read_files(logs)
+    assert [run.cell for _, result in alone for run in result.runs] == ["fio.log x, 1"]
