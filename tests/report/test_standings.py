@@ -31,6 +31,7 @@ def test_a_terminal_shows_ranks_ties_and_shares() -> None:
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "\x1b" not in text
     block = text[text.index("All levels of content") :].split("\n\n")[1].splitlines()
+    assert block.pop(0).split() == ["rank", "content", "mean", "of", "best"]
     assert block[0] == "throughput.write 1 MiB"
     assert [line.split()[0] for line in block[1:6]] == ["1-2", "1-2", "3", "4", "5"]
     assert block[5].split() == ["5", "2", "%", "67.2", "MiB/s", "28.5", "%"]

@@ -27,9 +27,10 @@ def load_plan(folder: StudyFolder) -> Plan:
     """
     try:
         return msgspec.json.decode(folder.plan_json.read_bytes(), type=Plan)
-    except (msgspec.DecodeError, OSError) as cause:
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as cause:
         raise Refused(
-            f"{folder.plan_json} is damaged ({cause}); start the study anew in another folder"
+            f"{folder.plan_json} is damaged ({cause}); `mileage save-as csv {folder.path}` still gives what was "
+            "measured; start the study anew in another folder"
         ) from cause
 
 
@@ -134,6 +135,7 @@ class StudyResult:
             return render_text(self.view(), width)
         page = measured_page(self.plan, self.folder, self.vetoes())
         told = "".join("\n".join(wrapped(line, width)) + "\n" for line in page.unfinished)
+        told += "\n" if told else ""
         if not page.cells:
             return told + "No run was measured.\n"
         labels = labels_of([cell.label for cell in self.plan.cells])
@@ -143,6 +145,13 @@ class StudyResult:
             + "\n"
             + measured_text(page.cells, [labels[c.cell] for c in page.cells])
         )
+
+    def method(self, width: int = 80) -> str:
+        """How it was measured and judged, in lines of at most `width` columns."""
+        from mileage.lab.view import method_of
+        from mileage.report.text import paragraphs
+
+        return paragraphs(method_of(self.plan, self.content()), width)
 
     def write_report(self) -> None:
         """Write the tables, the figures and the page into the study folder."""

@@ -22,9 +22,9 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
     """
     from mileage.lab.comparing import tortured_between
-    from mileage.lab.imported import differing_settings, vetoes
+    from mileage.lab.imported import differing_settings
 
-    (first, first_stage), (second, second_stage) = _stage_of(a, stage), _stage_of(b, stage)
+    (first, first_stage), (second, second_stage) = stage_of(a, stage), stage_of(b, stage)
     relevance = msgspec.structs.asdict(first.plan.study.compare.relevance)
     if first.folder.path.resolve() == second.folder.path.resolve():
         if first_stage == second_stage:
@@ -37,13 +37,14 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
             candidate=second_stage,
             relevance=relevance,
             tortured=tortured_between(first.plan, first_stage, second_stage),
+            vetoes=first.vetoes(),
         )
     left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
     right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]
     common = {s.cell for s in left} & {s.cell for s in right}
     if not common:
         raise Refused(f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common")
-    told = [*vetoes(first.plan, first.folder), *vetoes(second.plan, second.folder)]
+    told = [*_vetoes(first), *_vetoes(second)]
     if first.plan.imported is not None or second.plan.imported is not None:
         told += differing_settings(first.folder, second.folder)
     return compare_arms(
@@ -54,6 +55,15 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         labels=_labels((first.folder.path, first_stage), (second.folder.path, second_stage)),
         vetoes=told,
     )
+
+
+def _vetoes(result: StudyResult) -> list[str]:
+    """What speaks against a verdict with this study, each with the folder's name."""
+    from mileage.lab import imported
+
+    if result.plan.imported is not None:
+        return imported.vetoes(result.plan, result.folder)
+    return [f"{veto} (in {result.folder.path.name})" for veto in result.vetoes()]
 
 
 def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
@@ -103,7 +113,7 @@ def _measured(studies: Sequence[str], stage: str | None) -> list[tuple[str, dict
         raise Refused("a study is named twice; name each once")
     found = []
     for text in studies:
-        result, name = _stage_of(text, stage)
+        result, name = stage_of(text, stage)
         values: dict[str, list[float]] = {}
         for sample in result.samples():
             wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"
@@ -113,7 +123,8 @@ def _measured(studies: Sequence[str], stage: str | None) -> list[tuple[str, dict
     return found
 
 
-def _stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:
+def stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:
+    """The study and the measured stage that FOLDER or FOLDER:STAGE names; the last one where none is named."""
     path, named = text, stage
     if not Path(text).exists() and ":" in text:
         path, named = text.rsplit(":", 1)

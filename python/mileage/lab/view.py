@@ -21,7 +21,7 @@ from mileage.lab.why import why
 from mileage.plan import Plan, describe
 from mileage.record import StudyFolder, left_out, measured_cells
 from mileage.record.environment import diff
-from mileage.record.journal import Entries
+from mileage.record.journal import Entries, JournalContent
 from mileage.report import StudyView, TortureTrace
 from mileage.report.measured_page import MeasuredPage
 from mileage.report.setting import setting_lines
@@ -38,6 +38,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     weak = [f"Not conclusive because {listed(vetoes)}."] if vetoes else []
     if cells and max(cell.runs for cell in cells) == 1:
         weak.append("One run of each cell: how much a repetition would differ is not known.")
+    weak += lost_lines(folder)
     return MeasuredPage(
         name=plan.study.name,
         question=plan.study.question,
@@ -46,11 +47,29 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         cells=cells,
         runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(content.of_kind("failed")),
-        method=describe(plan),
+        method=method_of(plan, content),
         command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
         identity=_identity(plan, head[0] if head else {}, environments),
         unfinished=tuple(weak),
     )
+
+
+def lost_lines(folder: StudyFolder) -> list[str]:
+    """A sentence on the snapshots of the machine that cannot be read, and so are not compared; none where all can."""
+    lost = folder.damaged_environments()
+    what = "The snapshot" if len(lost) == 1 else "The snapshots"
+    return (
+        [
+            f"{what} of the machine at {listed(lost)} cannot be read and {'is' if len(lost) == 1 else 'are'} left out."
+        ]
+        if lost
+        else []
+    )
+
+
+def method_of(plan: Plan, content: JournalContent) -> str:
+    """How a study was measured and judged, in paragraphs parted by an empty line."""
+    return describe(plan)
 
 
 def study_view(
@@ -81,12 +100,12 @@ def study_view(
         environment_changes=list(dict.fromkeys(f"{name}: {line}" for name, line, *_ in changes)),
         trust=lamps_of(plan, content, changes, comparison, aa),
         shapes=_shapes(_tortures(runs)),
-        notes=[*why(comparison, records_by_arm(plan, runs)), *_notes(runs)],
+        notes=[*lost_lines(folder), *why(comparison, records_by_arm(plan, runs)), *_notes(runs)],
         factor=plan.study.compare.arms if standings else "",
         standings=standings,
         runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(failed),
-        method=describe(plan),
+        method=method_of(plan, content),
         capacity_bytes=plan.facts.capacity_bytes if plan.facts.virtual else None,
     )
 

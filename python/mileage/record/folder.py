@@ -158,7 +158,7 @@ class StudyFolder:
         for path in sorted(self.environment.glob("*.json")):
             try:
                 yield path, msgspec.json.decode(path.read_bytes(), type=dict[str, str])
-            except (msgspec.DecodeError, OSError):
+            except (msgspec.DecodeError, UnicodeDecodeError, OSError):
                 yield path, None
 
     def save_state(self, owner: str, state: bytes, keep: bool) -> str:

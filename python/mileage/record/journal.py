@@ -34,6 +34,50 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     cell: str = ""
 
 
+class _Series(msgspec.Struct):
+    interval_ns: int
+    bytes_read: list[int]
+    bytes_written: list[int]
+    ops: list[int]
+    latency_sum_ns: list[int]
+    counters: dict[str, list[int]]
+
+
+class _Histogram(msgspec.Struct):
+    count: int
+    sum_ns: int
+    min_ns: int
+    max_ns: int
+    buckets: list[tuple[int, int]]
+
+
+class _Record(msgspec.Struct):
+    bytes_read: int
+    bytes_written: int
+    ops_read: int
+    ops_written: int
+    submit_ns: int
+    durable_ns: int
+    elapsed_ns: int
+    latency: dict[str, _Histogram]
+    series: _Series
+    counters: dict[str, int]
+
+
+class _Run(msgspec.Struct):
+    """What every entry of a run has; one that lacks it was damaged into other valid JSON."""
+
+    run: int
+    cycle: int
+    block: int
+    stage: str
+    role: str
+    measure: str
+    cell: str
+    metrics: list[str]
+    record: _Record
+
+
 class Entries(Sequence[dict[str, Any]]):
     """Entries of a journal on the disk, decoded one at a time, so that a long study needs little memory.
 
@@ -136,16 +180,24 @@ def read_journal(path: Path, *, around_damage: bool = False) -> JournalContent:
     heads: list[Head] = []
     places: list[tuple[int, int]] = []
     damaged: list[int] = []
+    imported = False
     start = 0
     size = path.stat().st_size if path.exists() else 0
     decoder = msgspec.json.Decoder(Head)
+    shape = msgspec.json.Decoder(_Run)
     with open(path if size else os.devnull, "rb") as file:
         for line in file:
             if not line.endswith(b"\n"):
                 break
             try:
-                heads.append(decoder.decode(line))
-            except msgspec.DecodeError as cause:
+                # Texts that nobody asks for are not looked at by the decoder.
+                line.decode("utf-8")
+                head = decoder.decode(line)
+                imported = imported or (head.kind == "study" and b'"imported_at"' in line)
+                if around_damage and head.kind == "run" and not imported:
+                    shape.decode(line)
+                heads.append(head)
+            except (msgspec.DecodeError, UnicodeDecodeError) as cause:
                 if start + len(line) >= size:
                     break
                 if around_damage:

@@ -9,7 +9,14 @@ from typing import Final
 from mileage.judge import Comparison, verdict_sentence
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_lines
-from mileage.report.view import StudyView, beyond_headline_of, cleaned, cleaned_comparison, headline_of
+from mileage.report.view import (
+    StudyView,
+    beyond_headline_of,
+    cleaned,
+    cleaned_comparison,
+    cleaned_text,
+    headline_of,
+)
 from mileage.report.wording import (
     LAMP_GLYPHS,
     by_effect,
@@ -26,6 +33,8 @@ NARROWEST: Final = 60
 _CHANGE: Final = 9
 _INTERVAL: Final = 18
 _VERDICT: Final = 21
+_FIRST: Final = ("bad", "warn", "unknown", "ok")
+"""The lamps in the order in which they are read: what speaks against a verdict comes first."""
 
 
 def render_text(view: StudyView, width: int = 80) -> str:
@@ -36,10 +45,10 @@ def render_text(view: StudyView, width: int = 80) -> str:
     failed = f"{view.runs_failed:,}" if view.runs_failed else "none"
     runs = f"{view.runs_total:,} run{'' if view.runs_total == 1 else 's'}, {failed} failed"
     parts = [
+        wrapped(verdict_sentence(comparison), width),
+        [],
         wrapped(f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width),
         wrapped(f"{view.question} {comparison.design[:1].upper()}{comparison.design[1:]}; {runs}.", width),
-        [],
-        wrapped(verdict_sentence(comparison), width),
         [],
         *([[*_lamps(view, width), ""]] if view.trust else []),
         _table(comparison, width),
@@ -62,6 +71,12 @@ def render_text(view: StudyView, width: int = 80) -> str:
     return told.rstrip("\n") + "\n"
 
 
+def paragraphs(text: str, width: int = 80) -> str:
+    """Paragraphs, parted by empty lines, in lines of at most `width` columns."""
+    told = ["\n".join(wrapped(part, width)) for part in cleaned_text(text).split("\n\n") if part.strip()]
+    return "\n\n".join(told) + "\n"
+
+
 def comparison_table(comparison: Comparison, width: int = 80) -> str:
     """The table of a comparison's cells, worst first, as in the summary. ValueError under 60 columns."""
     _check_width(width)
@@ -71,7 +86,7 @@ def comparison_table(comparison: Comparison, width: int = 80) -> str:
 def _lamps(view: StudyView, width: int) -> list[str]:
     name_width = min(20, max(columns_of(lamp.name) for lamp in view.trust))
     lines: list[str] = []
-    for lamp in view.trust:
+    for lamp in sorted(view.trust, key=lambda lamp: _FIRST.index(lamp.state)):
         head = f"[{plain(LAMP_GLYPHS[lamp.state])}] {padded(lamp.name, name_width)}  "
         lines += wrapped(lamp.text, width, first=head, indent=" " * columns_of(head))
     return lines
