@@ -1,7 +1,7 @@
 """`python -m benchmarks.importing [GB]`: fio's logs of single operations, imported as a study.
 
-Writes GB (1) gigabytes of logs with a known number of operations, imports them with `mileage import` in a process of its
-own, and prints its time, its processor time and its largest memory, beside the goal (60 s and 1 GiB for a gigabyte).
+Writes GB (1) gigabytes of logs with a known number of operations, imports them with `mileage import` in a process of
+its own, and prints its time, its processor time and its largest memory, beside the goal (60 s and 1 GiB for a gigabyte).
 Fails when an operation is missing from the study, or the goal.
 """
 
@@ -61,11 +61,11 @@ def main() -> None:
     kept = int(told.stdout.split()[-1])
     memory = usage.ru_maxrss * 1024
     limit_s = SECONDS_PER_GB * max(gigabytes, 0.1)
-    print(
-        f"{size / 1e9:.2f} GB, {sum(counts):,} lines of logs; {counts[0]:,} operations, {kept:,} in the study"
+    sys.stdout.write(
+        f"{size / 1e9:.2f} GB, {sum(counts):,} lines of logs; {counts[0]:,} operations, {kept:,} in the study\n"
+        f"{took_s:.1f} s (at most {limit_s:.0f}), {usage.ru_utime + usage.ru_stime:.1f} s of processors\n"
+        f"{memory / 2**20:.0f} MiB of memory at most (at most {MEMORY_BYTES >> 20})\n"
     )
-    print(f"{took_s:.1f} s (at most {limit_s:.0f}), {usage.ru_utime + usage.ru_stime:.1f} s of processors")
-    print(f"{memory / 2**20:.0f} MiB of memory at most (at most {MEMORY_BYTES >> 20})")
     if status != 0 or kept != counts[0] or took_s > limit_s or memory > MEMORY_BYTES:
         sys.exit("the goal was missed")
 

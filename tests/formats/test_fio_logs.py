@@ -121,7 +121,9 @@ def test_logs_go_to_the_run_of_the_json_that_names_them(tmp_path: Path) -> None:
     told["jobs"][0]["job options"]["write_lat_log"] = "/data/x"
     path = tmp_path / "result.json"
     path.write_text(json.dumps(told))
-    logs = [log(tmp_path, f"x_{kind}.1.log", operations(4, 3000)) for kind in ("clat", "lat")]
+    logs = [
+        log(tmp_path, f"x_{kind}.1.log", operations(seed, 3000)) for seed, kind in ((4, "clat"), (5, "lat"))
+    ]
     (tmp_path / "x_slat.1.log").touch()
     found = read_files([path, *logs, tmp_path / "x_slat.1.log"])
     assert [len(result.runs) for _, result in found] == [1, 0, 0]
