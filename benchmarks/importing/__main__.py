@@ -1,7 +1,7 @@
 """`python -m benchmarks.importing [GB]`: fio's logs of single operations, imported as a study.
 
 Writes GB (1) gigabytes of logs with a known number of operations, imports them with `mileage import` in a process of
-its own, and prints its time, its processor time and its largest memory, beside the goal (60 s and 1 GiB for a gigabyte).
+its own, and prints its time, its processor time and its largest memory, beside the goal: 60 s and 1 GiB a gigabyte.
 Fails when an operation is missing from the study, or the goal.
 """
 
