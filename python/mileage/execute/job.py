@@ -85,7 +85,7 @@ def _together(results: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str
         whole[field] = sum(record[field] for record in records)
     wanted = [result for result in results if result["name"] in names and result["reported"]]
     whole["results"] = [
-        {"name": result["name"], "record": result["record"], "workers": result["workers"]}
+        {"name": result["name"], "record": result["record"], "workers": result.get("workers")}
         for result in wanted
     ]
     return whole
