@@ -5,7 +5,9 @@ Exit status: 0 done, 1 a judged failure the user asked to be told of, 2 wrong us
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 
 import click
@@ -94,22 +96,36 @@ def _complain(message: str) -> None:
 
 def main() -> None:
     """Run the command line and end the process with the command's exit status."""
-    from mileage.errors import MileageError
+    from mileage.cli.launcher import by_ranks, launched
     from mileage.terminal import guard_streams
 
     guard_streams()
+    variable = launched(os.environ)
+    if variable is None:
+        sys.exit(_status_of(_command))
+    sys.exit(_status_of(lambda: by_ranks(variable, sys.argv[1:], lambda: _status_of(_command))))
+
+
+def _command() -> int:
+    status = _root.main(complete_var="_MILEAGE_COMPLETE", standalone_mode=False)
+    return status if isinstance(status, int) else 0
+
+
+def _status_of(command: Callable[[], int]) -> int:
+    """The exit status of a command; what it raises is told in a line."""
+    from mileage.errors import MileageError
+
     try:
-        status = _root.main(complete_var="_MILEAGE_COMPLETE", standalone_mode=False)
+        return command()
     except MileageError as error:
         _complain(str(error))
-        status = error.exit_status
+        return error.exit_status
     except click.ClickException as error:
         _complain(error.format_message())
-        status = 2
+        return 2
     except (KeyboardInterrupt, click.Abort):
         click.echo("mileage: interrupted", err=True)
-        status = 3
+        return 3
     except BrokenPipeError:
         sys.stderr.close()
-        status = 0
-    sys.exit(status if isinstance(status, int) else 0)
+        return 0

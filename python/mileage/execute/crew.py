@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 from mileage.errors import Refused, RunFailed
 from mileage.execute.record import Poll
 from mileage.worker import Answer, Order
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 class Member(NamedTuple):
@@ -36,6 +39,8 @@ class Step(NamedTuple):
     """What is added to the times of each share, so that they all count from one instant, on one clock."""
     bounds_ns: tuple[int, ...]
     """By how much each of these may be wrong, in nanoseconds; 0 for members with the same clock."""
+    offsets_ns: tuple[int, ...] = ()
+    """What each member's clock shows more than the first one's; empty where all have one clock."""
 
 
 class Crew(ABC):
@@ -56,13 +61,40 @@ class Crew(ABC):
         """
 
 
+class Identity(Protocol):
+    """Who a rank is."""
+
+    @property
+    def rank(self) -> int:
+        """Its number."""
+
+    @property
+    def host(self) -> str:
+        """Its machine, by name."""
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+
+
 class Ranks(Protocol):
     """The ranks of an MPI run, of which this process is the first."""
 
     size: int
 
+    @property
+    def identities(self) -> Sequence[Identity]:
+        """Who they are, in order."""
+
+    @property
+    def machines(self) -> int:
+        """On how many machines they are."""
+
     def crew(self, size: int) -> Crew:
         """The first so many ranks. Raises Refused when there are fewer."""
+
+    def spread(self, function: Callable[[A], B], values: Sequence[A]) -> list[B]:
+        """`function` of every value, in their order, by all ranks."""
 
 
 _HERE: list[Ranks] = []
@@ -76,6 +108,16 @@ def ranks_here() -> Ranks | None:
 def lead(ranks: Ranks | None) -> None:
     """From here on runs in several processes are done by these ranks; by processes of this machine for None."""
     _HERE[:] = [ranks] if ranks is not None else []
+
+
+def refuse_elsewhere(mode: str, what: str) -> None:
+    """Refuse a state of the page cache that is set on this machine alone, while others take part."""
+    ranks = ranks_here()
+    if ranks is not None and ranks.machines > 1 and mode not in ("direct", "warm"):
+        raise Refused(
+            f"{what}: found cache {mode} on {ranks.machines} machines, and only this one's is emptied or limited; "
+            "expected direct or warm"
+        )
 
 
 def byte_order(path: str, workload: str, options: str, first: int, count: int) -> Order:

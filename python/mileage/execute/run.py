@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from mileage.errors import Interrupted, Refused, RunFailed
+from mileage.execute.crew import refuse_elsewhere
 from mileage.execute.job import perform_job
 from mileage.execute.processes import run_in_processes
 from mileage.execute.record import Poll, empty_record, failure_of
@@ -60,6 +61,7 @@ def perform(
             options = _options(run, reach, kept).to_json()
             with surrounded(target, reach.caching):
                 if reach.processes > 1:
+                    refuse_elsewhere(reach.caching.mode, run.cell)
                     text = run_in_processes(str(target.path), workload, options, reach.processes, poll)
                 else:
                     text = _core.run_file(str(target.path), workload, options, poll)
@@ -92,7 +94,9 @@ def _perform_job(target: Target, run: PlannedRun, job: Job, poll: Poll) -> dict[
     _still_there(target, run)
     what = f"{run.cell} on {target.spec}"
     try:
-        with surrounded(target, Caching("limited", job.limit_bytes) if job.limit_bytes else Caching("warm")):
+        caching = Caching("limited", job.limit_bytes) if job.limit_bytes else Caching("warm")
+        refuse_elsewhere(caching.mode, run.cell)
+        with surrounded(target, caching):
             return perform_job(target, job, what, poll)
     except OSError as cause:
         raise RunFailed.from_os_error(what, cause) from cause

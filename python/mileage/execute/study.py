@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 import mileage
-from mileage.errors import Interrupted
+from mileage.errors import Interrupted, RunFailed
 from mileage.execute.calibration import Calibration, calibrates
+from mileage.execute.crew import ranks_here
 from mileage.execute.cycle import Cycle, Shared
 from mileage.execute.progress import Progress
 from mileage.execute.stopping import Rules, Stopping
@@ -78,6 +79,9 @@ def execute_study(
                     "command": command,
                 }
                 journal.append({**head, "started": started})
+            if ranks := ranks_here():
+                told = [{"rank": one.rank, "host": one.host, "process": one.pid} for one in ranks.identities]
+                journal.append({"kind": "ranks", "ranks": told, "at": _now()})
             done = {head.run for head in content.heads if head.kind == "run"}
             mine = [run for run in plan.runs if run.session == session]
             moved = [(planned_bytes(run), run.index in done) for run in mine]
@@ -156,11 +160,18 @@ def _run_cycles(shared: Shared, mine: list[PlannedRun], open_target: OpenTarget)
                         shared.stop.set()
             except KeyboardInterrupt:
                 shared.stop.set()
-                raise Interrupted() from None
+                wait(futures)
+                if not any(_is_cause(future.exception()) for future in futures):
+                    raise Interrupted() from None
     errors = [error for future in futures if (error := future.exception()) is not None]
     # The cause first: cycles that were told to stop because another failed say only that they were interrupted.
     for error in sorted(errors, key=lambda error: isinstance(error, Interrupted)):
         raise error
+
+
+def _is_cause(error: BaseException | None) -> bool:
+    """Whether a cycle failed by itself: an MPI launcher that lost a rank ends the others with SIGTERM."""
+    return isinstance(error, RunFailed) and not isinstance(error, Interrupted)
 
 
 @contextmanager

@@ -235,7 +235,7 @@ def ior_tasks(step: Step, members: Sequence[Member]) -> list[Record]:
         closing = [at_ns + shift_ns for at_ns in part["closing_ns"] or (end_ns, end_ns)]
         tasks.append(
             {
-                **_who(member, bound_ns),
+                **_who(step, member, bound_ns),
                 "bytes": part["record"]["bytes_read"] + part["record"]["bytes_written"],
                 "operations": part["record"]["ops_read"] + part["record"]["ops_written"],
                 "open_ns": opening,
@@ -256,7 +256,7 @@ def metadata_tasks(step: Step, members: Sequence[Member]) -> list[Record]:
         start_ns = (part["first_ns"] or 0) + shift_ns
         tasks.append(
             {
-                **_who(member, bound_ns),
+                **_who(step, member, bound_ns),
                 "bytes": part["record"]["bytes_read"] + part["record"]["bytes_written"],
                 "operations": part["record"]["ops_metadata"],
                 "operate_ns": [start_ns, part["last_ns"] + shift_ns],
@@ -265,8 +265,11 @@ def metadata_tasks(step: Step, members: Sequence[Member]) -> list[Record]:
     return tasks
 
 
-def _who(member: Member, bound_ns: int) -> Record:
-    return {"task": member.number, "host": member.host, "pid": member.pid, "clock_bound_ns": bound_ns}
+def _who(step: Step, member: Member, bound_ns: int) -> Record:
+    who = {"task": member.number, "host": member.host, "pid": member.pid}
+    if not step.offsets_ns:
+        return who
+    return {**who, "clock_offset_ns": step.offsets_ns[member.number], "clock_bound_ns": bound_ns}
 
 
 def spans_of(tasks: Sequence[Record]) -> Record:

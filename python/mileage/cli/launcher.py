@@ -1,0 +1,57 @@
+"""Whether this process was started by an MPI launcher, as its environment tells.
+
+What it models: what mpiexec, mpirun and srun leave in the environment. Nothing is imported and nothing is asked.
+What it refuses: commands that several ranks do not do together. Slurm's own variables are passed over, since a batch
+script has them too; with PMI or PMIx, srun sets one of those below.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from mileage.errors import Refused
+
+_SIZES: Final = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
+_RANKS: Final = (*("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MPI_WORLD_RANK", "MV2_COMM_WORLD_RANK"),)
+
+
+def launched(environment: Mapping[str, str]) -> str | None:
+    """The variable by which an MPI run of several ranks is known; None where there is none, or one rank alone."""
+    for name in _SIZES:
+        if name in environment:
+            return name if environment[name] != "1" else None
+    return next((name for name in _RANKS if name in environment), None)
+
+
+def is_first(environment: Mapping[str, str]) -> bool:
+    """Whether this is rank 0, as far as the environment tells."""
+    return next((environment[name] for name in _RANKS if name in environment), "0") == "0"
+
+
+_TOGETHER: Final = ("run", "measure", "ior", "mdtest", "metarates")
+"""Commands that the ranks of an MPI run do together."""
+
+
+def by_ranks(variable: str, arguments: Sequence[str], command: Callable[[], int]) -> int:
+    """Do a command as one rank of several; its exit status. Raises Refused, on the first rank alone."""
+    name = next((word for word in arguments if not word.startswith("-")), None)
+    helps = name is None or any(word in ("-h", "--help") for word in arguments)
+    try:
+        if name in _TOGETHER and not helps:
+            from mileage.execute.mpi.joining import run_as_rank
+
+            return run_as_rank(variable, command)
+        if not is_first(os.environ):
+            return 0
+        if helps:
+            return command()
+        raise Refused(
+            f"{name} is not done by several ranks ({variable} is set); start it without the launcher. "
+            f"Under it: {', '.join(_TOGETHER)}"
+        )
+    except Refused:
+        if is_first(os.environ):
+            raise
+        return 2

@@ -1,0 +1,51 @@
+"""Independent work spread over the ranks of an MPI run by mpi4py.futures, or over processes of this machine.
+
+What it models: a function of one value, done for many; the results come in the order of the values, whoever made them.
+What it refuses: nothing. The function and the values must be known by name to every process (they are pickled).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+from mileage.execute.crew import ranks_here
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def spread(function: Callable[[A], B], values: Sequence[A], *, processes: int | None = None) -> list[B]:
+    """`function` of every value, in their order.
+
+    Under an MPI launcher the ranks do it (the first one hands out the work); else so many processes, by default one
+    for each processor; one value or one process is done here.
+    """
+    ranks = ranks_here()
+    if ranks is not None and len(values) > 1:
+        return ranks.spread(function, values)
+    count = min(processes or os.cpu_count() or 1, len(values))
+    if count < 2:
+        return [function(value) for value in values]
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(function, values))
+
+
+def lead_spread(comm: Any, function: Callable[[A], B], values: Sequence[A]) -> list[B]:
+    """As the first rank: have the others do the work. All ranks are in here or in `serve_spread` meanwhile."""
+    from mpi4py.futures import MPICommExecutor
+
+    pool: Any
+    with MPICommExecutor(comm, root=0) as pool:
+        return list(pool.map(function, values))
+
+
+def serve_spread(comm: Any) -> None:
+    """As another rank: do what the first one hands out, until it has no more."""
+    from mpi4py.futures import MPICommExecutor
+
+    with MPICommExecutor(comm, root=0):
+        pass

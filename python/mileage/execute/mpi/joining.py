@@ -1,0 +1,160 @@
+"""Makes this process a rank of an MPI run: the leader, or one that serves it.
+
+What it models: ranks other than the first do what they are told and say nothing. Whoever hears nothing of the leader
+for long ends itself.
+What it refuses: a launcher without mpi4py, by name.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from mileage import _core
+from mileage.errors import Refused
+from mileage.execute.crew import lead
+from mileage.execute.mpi.leader import Leader
+from mileage.execute.mpi.letters import SILENCE_S, Identity, Letters, Message
+from mileage.execute.mpi.under_way import UnderWay
+
+_JOIN_S: Final = 60.0
+_LOST: Final = 3
+"""Exit status of a rank whose leader is gone."""
+
+
+def world(variable: str) -> Any:
+    """The communicator of this MPI run. Raises Refused when mpi4py is not here."""
+    try:
+        import mpi4py
+
+        mpi4py.rc.thread_level = "serialized"
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as cause:
+        told = "" if isinstance(cause, ModuleNotFoundError) else f" ({cause})"
+        raise Refused(
+            f"started by an MPI launcher ({variable} is set), and mpi4py cannot be used{told}: "
+            "pip install 'mileage[mpi]', or start without the launcher"
+        ) from None
+    return MPI.COMM_WORLD
+
+
+def run_as_rank(variable: str, command: Callable[[], int]) -> int:
+    """Do a command as the leader of this MPI run, or serve it; the exit status. Raises Refused."""
+    comm = world(variable)
+    letters = Letters(comm)
+    if letters.size == 1:
+        return command()
+    _core.clock_ns()
+    if letters.rank != 0:
+        return _Server(letters, comm).serve()
+    _meet(letters)
+    leader = Leader(letters, comm)
+    lead(leader)
+    status = _LOST
+    try:
+        status = command()
+    finally:
+        lead(None)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if leader.broken is None:
+            leader.end()
+        else:
+            # A rank that is gone would be waited for at the end of MPI.
+            comm.Abort(status or _LOST)
+    return status
+
+
+def _meet(letters: Letters) -> None:
+    """Hear from every rank who it is. Raises Refused when one does not come."""
+    end_s = time.monotonic() + _JOIN_S
+    while len(letters.identities) < letters.size:
+        for source, message in letters.receive():
+            letters.identities[source] = Identity(*message["identity"])
+        if time.monotonic() > end_s:
+            missing = [rank for rank in range(letters.size) if rank not in letters.identities]
+            raise Refused(f"rank {missing[0]} of {letters.size} did not say who it is in {_JOIN_S:g} s")
+        time.sleep(0.001)
+
+
+class _Server:
+    """A rank that does what the leader says."""
+
+    def __init__(self, letters: Letters, comm: Any) -> None:
+        self._letters = letters
+        self._comm = comm
+        self._work: UnderWay | None = None
+        self._said_ready = False
+        self._told = (0, 0)
+        self._over = False
+
+    def serve(self) -> int:
+        """Until the leader says that there is nothing more to do."""
+        # Ctrl-C reaches every process of a terminal at once; the leader alone decides.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        letters = self._letters
+        letters.send(0, {"identity": tuple(letters.identities[letters.rank])})
+        while not self._over:
+            for _, message in letters.receive():
+                self._obey(message)
+            letters.beat(0)
+            self._look()
+            if time.monotonic() - letters.heard_s[0] > 2 * SILENCE_S:
+                # MPI would wait for the leader at its end.
+                os._exit(_LOST)
+            time.sleep(0.002)
+        letters.flush(1.0)
+        return 0
+
+    def _obey(self, message: Message) -> None:
+        if "order" in message:
+            self._work = UnderWay(message["order"], int(message["threads"]), int(message["at_ns"]))
+            self._said_ready = False
+            self._told = (0, 0)
+        elif "begin" in message and self._work is not None:
+            self._work.begin(int(message["begin"]))
+        elif "stop" in message and self._work is not None:
+            self._work.stop()
+        elif "clock" in message:
+            self._tell_clock(int(message["clock"]))
+        elif "see" in message:
+            path = str(message["see"])
+            self._letters.send(0, {"seen": Path(path).is_file(), "path": path})
+        elif "spread" in message:
+            from mileage.execute.mpi.futures import serve_spread
+
+            serve_spread(self._comm)
+            self._letters.heard_s[0] = time.monotonic()
+        elif "end" in message:
+            self._over = True
+
+    def _tell_clock(self, count: int) -> None:
+        """Answer so many questions at once, without sleeping in between."""
+        end_s = time.monotonic() + 1.0
+        while count and time.monotonic() < end_s:
+            for _, message in self._letters.receive():
+                if "now" in message:
+                    self._letters.send(0, {"now": time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)})
+                    count -= 1
+                else:
+                    self._obey(message)
+
+    def _look(self) -> None:
+        work = self._work
+        if work is None:
+            return
+        if work.is_ready and not self._said_ready:
+            self._said_ready = True
+            self._letters.send(0, {"ready": True})
+        if work.told != self._told:
+            self._told = work.told
+            self._letters.send(0, {"told": self._told})
+        if work.answer is not None:
+            work.end()
+            self._letters.send(0, {"answer": work.answer})
+            self._work = None

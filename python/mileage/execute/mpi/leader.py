@@ -1,0 +1,334 @@
+"""Rank 0: has the ranks do a step together, and says which of them was lost.
+
+What it models: a step in four letters: the order, "ready" from each when its threads wait, the instant at which all
+begin (a barrier without the way of its last message), and the answer. Clocks are compared before and after; ranks that
+read one clock are not. A thread of its own sends and receives all letters, so that a rank is known to live between
+steps too.
+What it refuses: more members than there are ranks; files that another host does not see.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import secrets
+import stat
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from mileage.errors import Refused, RunFailed
+from mileage.execute.crew import Crew, Member, Step, raise_for
+from mileage.execute.mpi.clocks import SAME_CLOCK, Exchange, Offset, between, offset_of, shifts_of
+from mileage.execute.mpi.futures import lead_spread
+from mileage.execute.mpi.letters import Identity, Letters, Message
+from mileage.execute.mpi.under_way import UnderWay
+from mileage.execute.record import Poll
+from mileage.worker import Answer, Order
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+_LOOK_S: Final = 0.01
+_EXCHANGES: Final = 40
+_EXCHANGE_S: Final = 1.0
+_OPEN_NOTICE_NS: Final = 10_000_000
+_BEGIN_NOTICE_NS: Final = 20_000_000
+"""From the letters to the instants that they name."""
+_ANSWER_S: Final = 10.0
+"""How long an answer may take when the others have theirs and all are told to stop."""
+
+
+def _now_ns() -> int:
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+
+class Leader:
+    """The ranks of this MPI run, as their first one sees them."""
+
+    def __init__(self, letters: Letters, comm: Any) -> None:
+        self._letters = letters
+        self._comm = comm
+        self.size = letters.size
+        self._inbox: queue.Queue[tuple[int, Message]] = queue.Queue()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self.broken: str | None = None
+        """Which rank was lost; nothing more is done by any then."""
+        self._seen: set[str] = set()
+        self._courier = threading.Thread(target=self._carry, name="mileage-letters", daemon=True)
+        self._courier.start()
+
+    @property
+    def identities(self) -> list[Identity]:
+        """Of all ranks, in order."""
+        return [self._letters.identities[rank] for rank in range(self.size)]
+
+    @property
+    def machines(self) -> int:
+        """On how many machines they are."""
+        return len({found.boot for found in self.identities})
+
+    def crew(self, size: int) -> Crew:
+        """The first so many ranks."""
+        if size > self.size:
+            raise Refused(
+                f"{size} tasks are needed and this MPI run has {self.size} ranks; start it with mpiexec -n {size} "
+                "or more"
+            )
+        return RankCrew(self, size)
+
+    def spread(self, function: Callable[[A], B], values: Sequence[A]) -> list[B]:
+        """`function` of every value, in their order, by all ranks; letters rest meanwhile."""
+        with self._lock:
+            for rank in range(1, self.size):
+                self._letters.send(rank, {"spread": True})
+            results = lead_spread(self._comm, function, values)
+            now_s = time.monotonic()
+            self._letters.heard_s.update(dict.fromkeys(range(self.size), now_s))
+        return results
+
+    def end(self) -> None:
+        """Tell all ranks that there is nothing more to do."""
+        self._ended.set()
+        self._courier.join(timeout=2.0)
+        for rank in range(1, self.size):
+            self._letters.send(rank, {"end": True})
+        self._letters.flush(2.0)
+
+    def send(self, rank: int, message: Message) -> None:
+        """Send a letter."""
+        with self._lock:
+            self._letters.send(rank, message)
+
+    def next(self) -> tuple[int, Message] | None:
+        """The next letter that came; None when there is none for a moment."""
+        try:
+            return self._inbox.get(timeout=_LOOK_S)
+        except queue.Empty:
+            return None
+
+    def check(self, size: int) -> None:
+        """Raise RunFailed, with its name, when one of the first so many ranks is lost."""
+        for rank in range(1, size):
+            if self.broken is None:
+                self.broken = self._letters.loss(rank)
+        if self.broken is not None:
+            raise RunFailed(f"{self.broken}; resume the study with as many ranks", cause="rank")
+
+    def _carry(self) -> None:
+        others = range(1, self.size)
+        while not self._ended.is_set():
+            try:
+                with self._lock:
+                    found = list(self._letters.receive())
+                    self._letters.beat(*others)
+            except Exception as cause:
+                self.broken = self.broken or f"MPI no longer reaches all ranks ({cause})"
+                return
+            for letter in found:
+                self._inbox.put(letter)
+            time.sleep(0.001 if found else 0.003)
+
+    def offset(self, rank: int) -> Offset:
+        """How far a rank's clock is from this one's."""
+        own, other = self._letters.identities[0], self._letters.identities[rank]
+        if (own.boot, own.clock) == (other.boot, other.clock):
+            return SAME_CLOCK
+        with self._lock:
+            exchanges = self._exchange(rank)
+        if not exchanges:
+            self.check(self.size)
+            raise RunFailed(f"{other.words} did not tell its clock in {_EXCHANGE_S:g} s", cause="rank")
+        return offset_of(exchanges)
+
+    def _exchange(self, rank: int) -> list[Exchange]:
+        """Readings of both clocks; the other rank answers without sleeping meanwhile."""
+        found: list[Exchange] = []
+        end_s = time.monotonic() + _EXCHANGE_S
+        self._letters.send(rank, {"clock": _EXCHANGES})
+        for _ in range(_EXCHANGES):
+            sent_ns = _now_ns()
+            self._letters.send(rank, {"now": True})
+            answered = False
+            while not answered and time.monotonic() < end_s:
+                for source, message in self._letters.receive():
+                    if source == rank and "now" in message:
+                        found.append((sent_ns, int(message["now"]), _now_ns()))
+                        answered = True
+                    else:
+                        self._inbox.put((source, message))
+        return found
+
+    def see_to_it(self, size: int, path: Path) -> None:
+        """Refuse a place that is not the same file system for all ranks. A file of a random name shows it."""
+        place = path.parent
+        if str(place) in self._seen or size == 1:
+            return
+        if path.exists() and stat.S_ISBLK(os.stat(path).st_mode):
+            if self.machines > 1:
+                raise Refused(
+                    f"{path}: a device of one host; several hosts need a directory that all of them see"
+                )
+            return
+        token = place / f".mileage-seen-{secrets.token_hex(8)}"
+        token.touch()
+        try:
+            self._ask_all(size, {"see": str(token)}, self._refuse_unseen)
+        finally:
+            token.unlink(missing_ok=True)
+        self._seen.add(str(place))
+
+    def _refuse_unseen(self, rank: int, message: Message) -> None:
+        if not message["seen"]:
+            place = Path(message["path"]).parent
+            raise Refused(
+                f"{self._letters.identities[rank].words} does not see {place}, or has another there; "
+                "all hosts need one file system"
+            )
+
+    def _ask_all(self, size: int, message: Message, each: Callable[[int, Message], None]) -> None:
+        for rank in range(1, size):
+            self.send(rank, message)
+        missing = set(range(1, size))
+        while missing:
+            self.check(size)
+            letter = self.next()
+            if letter is not None and "seen" in letter[1]:
+                missing.discard(letter[0])
+                each(*letter)
+
+
+class RankCrew(Crew):
+    """The first ranks of an MPI run."""
+
+    def __init__(self, leader: Leader, size: int) -> None:
+        self._leader = leader
+        self.size = size
+
+    @property
+    def members(self) -> list[Member]:
+        found = self._leader.identities[: self.size]
+        return [Member(one.rank, one.host, one.pid) for one in found]
+
+    def do(self, orders: Sequence[Order], threads: int, poll: Poll) -> Step:
+        leader = self._leader
+        leader.check(self.size)
+        leader.see_to_it(self.size, Path(orders[0]["path"]))
+        before = self._offsets()
+        step = _StepUnderWay(leader, self.size)
+        try:
+            step.order(orders, threads, before)
+            shares = step.finish(poll, before)
+        finally:
+            step.end()
+        offsets = [between(*pair) for pair in zip(before, self._offsets(), strict=True)]
+        shifts = shifts_of([_origin_of(share) for share in shares], offsets)
+        bounds = tuple(offset.bound_ns for offset in offsets)
+        differ = tuple(offset.offset_ns for offset in offsets) if any(bounds) else ()
+        return Step(tuple(shares), tuple(shifts), bounds, differ)
+
+    def _offsets(self) -> list[Offset]:
+        return [SAME_CLOCK, *(self._leader.offset(rank) for rank in range(1, self.size))]
+
+
+class _StepUnderWay:
+    """One step, from its orders to its answers."""
+
+    def __init__(self, leader: Leader, size: int) -> None:
+        self._leader = leader
+        self._size = size
+        self._own: UnderWay | None = None
+        self._ready: set[int] = set()
+        self._told = dict.fromkeys(range(size), (0, 0))
+        self._answers: dict[int, Answer] = {}
+
+    def order(self, orders: Sequence[Order], threads: int, offsets: Sequence[Offset]) -> None:
+        """Send each rank its order, to be begun at one instant."""
+        at_ns = _now_ns() + _OPEN_NOTICE_NS
+        for rank in range(1, self._size):
+            letter = {"order": orders[rank], "threads": threads, "at_ns": at_ns + offsets[rank].offset_ns}
+            self._leader.send(rank, letter)
+        self._own = UnderWay(orders[0], threads, at_ns)
+
+    def finish(self, poll: Poll, offsets: Sequence[Offset]) -> list[str]:
+        """Let all begin when all are ready, and wait for their shares. Raises Refused and RunFailed."""
+        begun, stopped_s = False, None
+        while len(self._answers) < self._size:
+            self._look()
+            if not begun and len(self._ready) == self._size:
+                begun = True
+                self._begin(offsets)
+            if poll(*(sum(found) for found in zip(*self._told.values(), strict=True))) and stopped_s is None:
+                # A launcher that ends a run because a rank died tells the others to stop.
+                self._check()
+                stopped_s = self._stop()
+            if stopped_s is None and any("share" not in answer for answer in self._answers.values()):
+                stopped_s = self._stop()
+            if stopped_s is not None and time.monotonic() - stopped_s > _ANSWER_S:
+                break
+            self._check()
+        missing = [rank for rank in range(self._size) if rank not in self._answers]
+        answers = [self._answers[rank] for rank in sorted(self._answers)]
+        if missing:
+            names = ", ".join(self._leader.identities[rank].words for rank in missing)
+            answers.append({"lost": f"{names} did not end in {_ANSWER_S:g} s when told to"})
+        return raise_for(answers)
+
+    def _check(self) -> None:
+        """Raise RunFailed when a rank is lost whose answer has not come."""
+        if any(rank not in self._answers for rank in range(1, self._size)):
+            self._leader.check(self._size)
+
+    def _look(self) -> None:
+        own = self._own
+        assert own is not None
+        if own.is_ready:
+            self._ready.add(0)
+        self._told[0] = own.told
+        if own.answer is not None:
+            self._answers[0] = own.answer
+        letter = self._leader.next()
+        while letter is not None:
+            rank, message = letter
+            if "ready" in message:
+                self._ready.add(rank)
+            if "told" in message:
+                self._told[rank] = tuple(message["told"])
+            if "answer" in message:
+                self._answers[rank] = message["answer"]
+                self._ready.add(rank)
+            letter = self._leader.next() if len(self._answers) < self._size else None
+
+    def _begin(self, offsets: Sequence[Offset]) -> None:
+        at_ns = _now_ns() + _BEGIN_NOTICE_NS
+        for rank in range(1, self._size):
+            self._leader.send(rank, {"begin": at_ns + offsets[rank].offset_ns})
+        assert self._own is not None
+        self._own.begin(at_ns)
+
+    def _stop(self) -> float:
+        for rank in range(1, self._size):
+            if rank not in self._answers:
+                self._leader.send(rank, {"stop": True})
+        assert self._own is not None
+        self._own.stop()
+        return time.monotonic()
+
+    def end(self) -> None:
+        """Leave nothing at work here."""
+        if self._own is None:
+            return
+        if self._own.answer is None or len(self._answers) < self._size:
+            self._stop()
+        self._own.end()
+
+
+def _origin_of(share: str) -> int:
+    """When the threads of a share began, on their own clock."""
+    import json
+
+    found: Any = json.loads(share)
+    return int(found["origin_ns"])

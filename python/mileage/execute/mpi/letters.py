@@ -1,0 +1,129 @@
+"""Messages between the ranks, and what is known of each: who it is, where, and when it was last heard of.
+
+What it models: small messages, sent at once and taken in as they come; nobody waits inside MPI for anybody, so that a
+rank that is gone holds nobody up. Of ranks that this process can see among the processes of its machine, death is seen
+there; of all others, silence is.
+What it refuses: nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+Message = dict[str, Any]
+
+SILENCE_S: Final = 8.0
+"""A rank that was not heard of for so long is given up."""
+BEAT_S: Final = 0.5
+"""How often a rank says that it is there."""
+_TAG: Final = 7
+
+
+class Identity(NamedTuple):
+    """Who a rank is, and what it shares with others."""
+
+    rank: int
+    host: str
+    pid: int
+    started: str
+    """The process's start, by which its number is known to be its own still."""
+    boot: str
+    """The machine since it was started."""
+    clock: str
+    """Ranks with the same boot and clock read one CLOCK_MONOTONIC_RAW."""
+    processes: str
+    """Ranks with the same boot and processes see each other among them."""
+
+    @property
+    def words(self) -> str:
+        """For people: "rank 2 (host a, process 4711)"."""
+        return f"rank {self.rank} (host {self.host}, process {self.pid})"
+
+
+def identity(rank: int) -> Identity:
+    """Of this process."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    spaces = [_namespace("time"), _namespace("pid")]
+    pid = os.getpid()
+    return Identity(rank, socket.gethostname(), pid, _start_of(pid) or "", boot, *spaces)
+
+
+def _namespace(name: str) -> str:
+    try:
+        return os.readlink(f"/proc/self/ns/{name}")
+    except OSError:
+        return ""
+
+
+def _start_of(pid: int) -> str | None:
+    """When a process was started, in the kernel's ticks; None when it is gone, or dead and not yet waited for."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else fields[19]
+
+
+class Letters:
+    """The messages of this rank. For one thread at a time."""
+
+    def __init__(self, comm: Any) -> None:
+        self._comm = comm
+        self.rank: int = comm.Get_rank()
+        self.size: int = comm.Get_size()
+        self._sent: list[Any] = []
+        self.heard_s = dict.fromkeys(range(self.size), time.monotonic())
+        self.identities: dict[int, Identity] = {self.rank: identity(self.rank)}
+        self._beat_s = 0.0
+
+    def send(self, to: int, message: Message) -> None:
+        """Send a message; it is on its way when this returns."""
+        self._sent = [request for request in self._sent if not request.Test()]
+        self._sent.append(self._comm.isend(message, dest=to, tag=_TAG))
+
+    def receive(self) -> Iterator[tuple[int, Message]]:
+        """What has come, in order, with its sender; signs of life are noted and kept back."""
+        from mpi4py import MPI
+
+        status = MPI.Status()
+        while self._comm.Iprobe(source=MPI.ANY_SOURCE, tag=_TAG, status=status):
+            source = status.Get_source()
+            message = self._comm.recv(source=source, tag=_TAG)
+            self.heard_s[source] = time.monotonic()
+            if "beat" not in message:
+                yield source, message
+
+    def beat(self, *others: int) -> None:
+        """Say that this rank is there, now and then."""
+        now_s = time.monotonic()
+        if now_s - self._beat_s >= BEAT_S:
+            self._beat_s = now_s
+            for other in others:
+                self.send(other, {"beat": True})
+
+    def loss(self, rank: int) -> str | None:
+        """Why a rank is given up, in words; None as long as it is not."""
+        found, own = self.identities[rank], self.identities[self.rank]
+        if (found.boot, found.processes) == (own.boot, own.processes) and _start_of(
+            found.pid
+        ) != found.started:
+            return f"{found.words} died"
+        silent_s = time.monotonic() - self.heard_s[rank]
+        if silent_s > SILENCE_S:
+            return f"{found.words} has not been heard of for {silent_s:.0f} s"
+        return None
+
+    def flush(self, limit_s: float) -> None:
+        """Wait until what was sent has been taken, or for so long."""
+        end_s = time.monotonic() + limit_s
+        while self._sent and time.monotonic() < end_s:
+            with suppress(Exception):
+                self._sent = [request for request in self._sent if not request.Test()]
+            time.sleep(0.001)
