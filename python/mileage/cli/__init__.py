@@ -31,6 +31,10 @@ _COMMANDS = {
     "drive": ("mileage.cli.drive", "Virtual drives: data sheets, a run on one, theory against simulation."),
     "doctor": ("mileage.cli.doctor", "What on this machine would spoil a measurement."),
     "iozone": ("mileage.cli.iozone", "IOzone's command line: its tests, its calls, its tables."),
+    "ior": ("mileage.cli.ior", "IOR's command line: tasks write blocks and read them back."),
+    "mdtest": ("mileage.cli.mdtest", "mdtest's command line: names and inodes of several tasks."),
+    "metarates": ("mileage.cli.metarates", "metarates' command line: create, stat and utime."),
+    "mpirun": ("mileage.cli.mpirun", "mpirun in front of ior, mdtest or metarates, on this machine."),
     "hdparm": ("mileage.cli.hdparm", "hdparm's timings of a drive, -t and -T."),
     "dd": ("mileage.cli.dd", "dd's command line: a sequential write or read."),
 }

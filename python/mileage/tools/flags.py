@@ -17,13 +17,15 @@ from mileage.errors import Refused
 
 Style = Literal["getopt", "operands"]
 
-_DASHES: Final = {
+LONG_DASHES: Final = {
     "–": "an en dash",
     "—": "an em dash",
     "−": "a minus sign",
     "\u2012": "a figure dash",
     "\u2010": "a hyphen",
 }
+
+DASHES: Final = ("-", *LONG_DASHES)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ class Tool:
     notes: tuple[str, ...] = ()
     """What a user must know beside the flags, a paragraph each."""
     examples: tuple[str, ...] = ()
+    starts: bool = False
+    """Whether the first word that is no flag is a program, whose own words follow."""
 
     @property
     def all_flags(self) -> tuple[Flag, ...]:
@@ -123,7 +127,13 @@ class Given:
 def read(tool: Tool, words: Sequence[str]) -> Given:
     """A command line by the flags of its tool. Raises Refused with the word that cannot be."""
     given = Given(tool, words=tuple(words))
-    reader = _Words(tool, list(words), given)
+    own = len(words)
+    if tool.starts:
+        from mileage.tools.crew import begins_program
+
+        own = begins_program(words)
+        given.operands = list(words[own:])
+    reader = _Words(tool, list(words[:own]), given)
     while reader.left:
         reader.step()
     return given
@@ -139,8 +149,8 @@ class _Words:
 
     def step(self) -> None:
         word = self.left.pop(0)
-        if word[:1] in _DASHES:
-            name = _DASHES[word[0]]
+        if word[:1] in LONG_DASHES:
+            name = LONG_DASHES[word[0]]
             raise Refused(
                 f'{self._tool.name}: {word} begins with {name} (U+{ord(word[0]):04X}), not with "-"; texts print it '
                 f"so, the original takes it for no flag: type -{word[1:]}"

@@ -9,6 +9,10 @@ from mileage.tools.flags import Tool
 
 TOOLS: Final = {
     "iozone": "mileage.tools.iozone_flags",
+    "ior": "mileage.tools.crew_flags",
+    "mdtest": "mileage.tools.crew_flags",
+    "metarates": "mileage.tools.crew_flags",
+    "mpirun": "mileage.tools.crew_flags",
     "hdparm": "mileage.tools.hdparm_flags",
     "dd": "mileage.tools.dd_flags",
 }

@@ -1,0 +1,5 @@
+"""`mileage mdtest`: see `tools.mdtest`."""
+
+from mileage.cli.face import face
+
+command = face("mdtest")

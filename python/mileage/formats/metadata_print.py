@@ -1,0 +1,96 @@
+"""mdtest's table and metarates' lines, with the formulas of each.
+
+What it models: mdtest's rates over the iterations, with the deviation that divides by their number less one; metarates'
+rates of the fastest, the slowest and the mean task, and of all.
+What it refuses: nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+MDTEST_VERSION: Final = "4.0.0"
+ROWS: Final = {
+    "dir_create": "Directory creation",
+    "dir_stat": "Directory stat",
+    "dir_rename": "Directory rename",
+    "dir_remove": "Directory removal",
+    "file_create": "File creation",
+    "file_stat": "File stat",
+    "file_read": "File read",
+    "file_remove": "File removal",
+    "tree_create": "Tree creation",
+    "tree_remove": "Tree removal",
+}
+"""The rows of mdtest's table in their order, by test."""
+
+
+def mdtest_table(rates: dict[str, list[float]]) -> str:
+    """The summary: `rates` are operations per second of each iteration, by test."""
+    count = max((len(values) for values in rates.values()), default=0)
+    lines = [
+        f"SUMMARY rate (in ops/sec): (of {count} iterations)",
+        "   Operation                     Max            Min           Mean        Std Dev",
+        "   ---------                     ---            ---           ----        -------",
+    ]
+    for test, name in ROWS.items():
+        if values := rates.get(test):
+            mean = math.fsum(values) / len(values)
+            squares = math.fsum((value - mean) ** 2 for value in values)
+            deviation = math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else 0.0
+            figures = (max(values), min(values), mean, deviation)
+            lines.append(f"   {name:<22s}" + "".join(f" {value:14.3f}" for value in figures))
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Rates:
+    """One test of metarates: the seconds of each task, and the files of each."""
+
+    test: str
+    files: int
+    seconds: tuple[float, ...]
+
+
+_WORDS: Final = {
+    "create": ("Starting Create...", "creates per second"),
+    "stat": ("Preparing Stat...\nStarting Stat...", "stats per second"),
+    "utime": ("Preparing Utime...\nStarting Utime...", "utimes per second"),
+}
+
+
+def metarates_lines(rates: Sequence[Rates]) -> str:
+    """What metarates prints of its tests."""
+    lines = []
+    for one in rates:
+        begin, unit = _WORDS[one.test]
+        most, least = one.files / min(one.seconds), one.files / max(one.seconds)
+        mean = one.files * len(one.seconds) / math.fsum(one.seconds)
+        total = least * len(one.seconds)
+        shown = (("max", most), ("min", least), ("avg", mean), ("total", total))
+        lines += [begin, ", ".join(f"{name} rate = {value:.6f} {unit}" for name, value in shown)]
+    return "\n".join(lines) + "\n"
+
+
+def metarates_head(
+    directory: str, files: int, tasks: int, tests: Sequence[str], *, own: bool, fsync: bool
+) -> str:
+    """The parameters of a run, as metarates prints them."""
+    where = "unique subdirectories will be used by each process" if own else "a common directory will be used"
+    lines = [
+        "run parameters:",
+        f"dirname = {directory}",
+        f"total number of files used in tests = {files}",
+        f"number of files used per process in tests = {files // tasks}",
+        f"processes = {tasks}",
+        where,
+        "test files will be removed between tests and at the end",
+    ]
+    if "create" in tests:
+        lines.append("file creation rates will be measured")
+        lines.append(f"\tfsync will {'' if fsync else 'not '}be called prior to close call")
+    lines += [f"file {test} rates will be measured" for test in ("stat", "utime") if test in tests]
+    return "\n".join(lines) + "\n"

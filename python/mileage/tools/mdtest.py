@@ -1,0 +1,124 @@
+"""`mileage mdtest`: mdtest's command line as a study of the workloads `mdtest.*`, and mdtest's own table.
+
+What it models: phases on directories and files of several tasks; an iteration is a run.
+What it refuses: counts that do not divide, and files that would be read in part.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from mileage.errors import Refused
+from mileage.formats.metadata_print import MDTEST_VERSION, mdtest_table
+from mileage.plan.study import Measure, StopRule
+from mileage.tools.crew import number, size_of, study_of, tasks_of
+from mileage.tools.flags import Given
+from mileage.tools.ior import file_system_text
+from mileage.tools.keeping import Done, do_study
+
+_S: Final = 1e9
+_PHASES: Final = {"-C": ("create",), "-T": ("stat",), "-E": ("read",), "-r": ("remove",), "-U": ("rename",)}
+
+
+def run(given: Given) -> None:
+    """Do what the command line asks and print it as mdtest does. Raises Refused and RunFailed."""
+    tasks = tasks_of(given)
+    directory = Path(given.last("-d") or ".")
+    items = _items(given)
+    tests = _tests(given)
+    started = time.strftime("%m/%d/%Y %H:%M:%S")
+    done = do_study(given, study_of(given, directory, _table(given, tasks, items, tests)))
+    kinds = "files/directories"
+    if given.has("-F") or given.has("-D"):
+        kinds = "files" if given.has("-F") else "directories"
+    sys.stdout.write(
+        f"-- started at {started} --\n\n"
+        f"mdtest-{MDTEST_VERSION} was launched with {tasks} total task(s) on 1 node(s)\n"
+        f"Command line used: {shlex.join(['mdtest', *given.words])}\n"
+        f"Nodemap: {'1' * tasks}\n"
+        f"{'Path':<20}: {directory}\n"
+        f"{'FS':<20}: {file_system_text(directory)}\n"
+        f"{tasks} tasks, {tasks * items} {kinds}\n\n"
+        f"{mdtest_table(_rates(done))}"
+        f"-- finished at {time.strftime('%m/%d/%Y %H:%M:%S')} --\n"
+    )
+
+
+def _items(given: Given) -> int:
+    """Items of each task."""
+    depth, branch = number(given, "-z", 0, 0, 32), number(given, "-b", 1, 1, 65536)
+    if given.has("-L") and not given.has("-z"):
+        raise Refused("mdtest: -L has no effect without -z; leave it out")
+    if given.has("-n") == given.has("-I"):
+        raise Refused("mdtest: give -n, the items of each task, or -I, those in each directory of the tree")
+    if given.has("-n"):
+        return number(given, "-n", 1, 1, 1 << 40)
+    leaves = int(branch**depth)
+    nodes = leaves if given.has("-L") else sum(branch**level for level in range(depth + 1))
+    return number(given, "-I", 1, 1, 1 << 30) * nodes
+
+
+def _tests(given: Given) -> tuple[str, ...]:
+    """The tests by name, with the trees."""
+    if given.has("-F") and given.has("-D"):
+        raise Refused("mdtest: -F and -D: give one of them, or neither")
+    wanted = [phase for flag, phases in _PHASES.items() if given.has(flag) for phase in phases]
+    wanted = wanted or [phase for phases in _PHASES.values() for phase in phases]
+    of_directories = [
+        one for one in ("create", "stat", "rename", "remove") if one in wanted and not given.has("-F")
+    ]
+    of_files = [one for one in ("create", "stat", "read", "remove") if one in wanted and not given.has("-D")]
+    if not of_directories and not of_files:
+        raise Refused("mdtest: nothing is left to do: directories are not read, files are not renamed")
+    return (
+        "tree_create",
+        *(f"dir_{one}" for one in of_directories),
+        *(f"file_{one}" for one in of_files),
+        "tree_remove",
+    )
+
+
+def _table(given: Given, tasks: int, items: int, tests: tuple[str, ...]) -> Measure:
+    written, read = size_of(given, "-w", 0), size_of(given, "-e", 0)
+    if written != read and "file_read" in tests:
+        raise Refused(
+            f"mdtest: -w {written} and -e {read}: files are read whole or not written; give both the same size"
+        )
+    shape = None
+    if given.has("-z") or given.has("-b"):
+        shape = f"{number(given, '-z', 0, 0, 32)}x{number(given, '-b', 1, 1, 65536)}"
+        shape += ",leaves" if given.has("-L") else ""
+    return Measure(
+        workload=tuple(f"mdtest.{test}" for test in tests),
+        record=written or None,
+        threads=tasks,
+        repeat=number(given, "-i", 1, 1, 10_000),
+        stop=StopRule(operations=items * tasks),
+        files="per_thread" if given.has("-u") else "shared",
+        tree=shape,
+        stride=number(given, "-N", 0, 0, 1024) if given.has("-N") else None,
+        sync="fsync" if given.has("-y") else "none",
+    )
+
+
+def _rates(done: Done) -> dict[str, list[float]]:
+    """Operations per second of each iteration, by test."""
+    found: dict[str, list[float]] = {}
+    for _, record in done.runs():
+        for result in record["results"]:
+            found.setdefault(result["name"].partition(".")[2], []).append(_rate(result["record"]))
+    return found
+
+
+def _rate(record: dict[str, Any]) -> float:
+    """The smallest of the tasks' rates times their number; a task waits for the last one inside its time."""
+    tasks = record.get("tasks")
+    if not tasks:
+        return float(record["ops_metadata"] * _S / record["elapsed_ns"])
+    end = max(task["operate_ns"][1] for task in tasks)
+    slowest = min(task["operations"] * _S / max(end - task["operate_ns"][0], 1) for task in tasks)
+    return float(slowest * len(tasks))

@@ -1,0 +1,78 @@
+"""`mileage metarates`: metarates' command line as a study of the workloads `metarates.*`, and its own lines.
+
+What it models: create, stat and utime of the files of several tasks, in this order.
+What it refuses: a number of files that the tasks do not divide.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from mileage.errors import Refused
+from mileage.formats.metadata_print import Rates, metarates_head, metarates_lines
+from mileage.plan.study import Measure, StopRule
+from mileage.tools.crew import number, study_of, tasks_of
+from mileage.tools.flags import Given
+from mileage.tools.keeping import do_study, tell
+
+_TESTS: Final = {"create": "-C", "stat": "-S", "utime": "-U"}
+
+
+def run(given: Given) -> None:
+    """Do what the command line asks and print it as metarates does. Raises Refused and RunFailed."""
+    tasks = tasks_of(given)
+    tests = [test for test, flag in _TESTS.items() if given.has(flag)]
+    if not tests:
+        raise Refused("metarates: nothing is measured; give -C, -S or -U")
+    if given.last("-d") is None or given.last("-n") is None:
+        raise Refused("metarates: give -d DIR, where files are made, and -n, how many of all tasks together")
+    if given.has("-s") and "create" not in tests:
+        raise Refused("metarates: -s has no effect without -C; leave it out")
+    files = number(given, "-n", 1, 1, 1 << 40)
+    if files % tasks:
+        raise Refused(
+            f"metarates: -n {files}: expected a multiple of the {tasks} tasks, who share them equally"
+        )
+    directory = Path(str(given.last("-d")))
+    made = not directory.exists()
+    if made:
+        _make(directory)
+    try:
+        done = do_study(given, study_of(given, directory, _table(given, tasks, files, tests)))
+    finally:
+        if made and not any(directory.iterdir()):
+            directory.rmdir()
+    own = given.has("-u")
+    sys.stdout.write(metarates_head(str(directory), files, tasks, tests, own=own, fsync=given.has("-s")))
+    if own:
+        sys.stdout.write("Creating Unique Subdirs...\n")
+    ((_, record),) = done.runs()
+    found = [_rates(result, files // tasks) for result in record["results"]]
+    sys.stdout.write(metarates_lines(found))
+    tell(given.traps)
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir()
+    except OSError as error:
+        raise Refused(f"metarates: -d {directory}: cannot be made: {error.strerror}") from error
+
+
+def _table(given: Given, tasks: int, files: int, tests: list[str]) -> Measure:
+    return Measure(
+        workload=tuple(f"metarates.{test}" for test in tests),
+        threads=tasks,
+        repeat=1,
+        stop=StopRule(operations=files),
+        files="per_thread" if given.has("-u") else "shared",
+        sync="fsync" if given.has("-s") else "none",
+    )
+
+
+def _rates(result: dict[str, Any], files: int) -> Rates:
+    spans = [task["operate_ns"] for task in result["record"]["tasks"]]
+    seconds = tuple(max(end - start, 1) / 1e9 for start, end in spans)
+    return Rates(result["name"].partition(".")[2], files, seconds)
