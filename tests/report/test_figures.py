@@ -14,11 +14,10 @@ from tests.report.conftest import example
 
 def test_every_figure_is_written_as_svg_and_png(study: StudyView, tmp_path: Path) -> None:
     written = write_figures(study, tmp_path / "figures")
-    assert {p.name for p in written} == {
-        f"{name}.{kind}"
-        for name in ("forest", "latency", "before_after", "torture")
-        for kind in ("svg", "png")
-    }
+    tests = ("throughput_write", "throughput_rewrite", "throughput_read", "throughput_random_write",
+             "iops_random_write", "iops_random_read")  # fmt: skip
+    names = {"forest", "latency", "before_after", "torture", *(f"before_after_{test}" for test in tests)}
+    assert {p.name for p in written} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
     for path in written:
         content = path.read_bytes()
         assert len(content) > 3000

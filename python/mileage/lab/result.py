@@ -98,7 +98,7 @@ class StudyResult:
         if self._view is None:
             samples = self.samples()
             aa, places = aa_audit(self.plan, samples), standings_of(self.plan, samples)
-            self._view = study_view(self.plan, self.folder, self.comparison(), aa, places)
+            self._view = study_view(self.plan, self.folder, self.comparison(), aa, places, samples)
         return self._view
 
     def table(self, name: str) -> Any:
@@ -158,9 +158,11 @@ class StudyResult:
         from mileage.lab.inside import inside
         from mileage.lab.view import measured_page
         from mileage.report import render_html, write_figures
+        from mileage.report.gallery import gallery
         from mileage.report.measured_page import write_measured
         from mileage.report.tables import rows_csv
         from mileage.report.tables import write_tables as write_csv
+        from mileage.report.view import cleaned
 
         if self.plan.imported is not None:
             from mileage.lab.imported import imported_page
@@ -178,13 +180,14 @@ class StudyResult:
             return
         view = self.view()
         self.folder.figures.mkdir(exist_ok=True)
-        write_figures(view, self.folder.figures)
+        pictures = gallery(cleaned(view), files=True)
+        write_figures(view, self.folder.figures, pictures)
         self.folder.tables.mkdir(exist_ok=True)
         write_csv(view.comparison, self.folder.tables, view.standings)
         within = inside(self.plan, self.content().runs())
         if within:
             (self.folder.tables / "within.csv").write_text(rows_csv(within), encoding="utf-8")
-        self.folder.report.write_text(render_html(view), encoding="utf-8")
+        self.folder.report.write_text(render_html(view, pictures), encoding="utf-8")
 
 
 def load(folder: Path | str) -> StudyResult:

@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 
 from mileage.execute import stage_name, start_name
-from mileage.judge import Comparison
+from mileage.judge import Comparison, Sample
 from mileage.judge.audit import Audit
 from mileage.judge.overload import omission
 from mileage.judge.regimes import regimes
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
+from mileage.lab.evidence import evidence_of
 from mileage.lab.inside import records_by_arm
 from mileage.lab.lamps import Environment, lamps_of
 from mileage.lab.why import why
@@ -78,6 +79,7 @@ def study_view(
     comparison: Comparison,
     aa: Audit | None = None,
     standings: tuple[CellStandings, ...] = (),
+    samples: Sequence[Sample] = (),
 ) -> StudyView:
     """Collect what the report shows of a study folder. `aa` is the audit of the baseline measured twice."""
     content = folder.content(around_damage=True)
@@ -103,6 +105,7 @@ def study_view(
         notes=[*lost_lines(folder), *why(comparison, records_by_arm(plan, runs)), *_notes(runs)],
         factor=plan.study.compare.arms if standings else "",
         standings=standings,
+        evidence=evidence_of(plan, folder, comparison, samples),
         runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(failed),
         method=method_of(plan, content),

@@ -9,7 +9,7 @@ from typing import Final
 
 from mileage.judge import CellVerdict
 from mileage.report.drawing import to_svg
-from mileage.report.forest import forest_chart
+from mileage.report.forest import forest_chart, narrow_forest_chart
 from mileage.report.stages import before_after_chart
 from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
@@ -30,10 +30,20 @@ def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> s
     return to_svg(chart, name=name, title=f"Change from {low} to {high}, per cell", description=plain(rows))
 
 
-def before_after_svg(view: StudyView, *, name: str) -> str | None:
-    """Bars of the headline cells that changed most."""
+def narrow_forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> str | None:
+    """The forest plot for a phone: each cell's name and figures stand above its row."""
     low, high = view.comparison.baseline, view.comparison.candidate
-    cells = most_telling(view.headline, MOST_PANELS)
+    chart = narrow_forest_chart(cells, baseline=low, candidate=high)
+    if chart is None:
+        return None
+    about = "The same figures as in the table of all cells."
+    return to_svg(chart, name=name, title=f"Change from {low} to {high}, per cell", description=about)
+
+
+def before_after_svg(view: StudyView, *, name: str, cells: Sequence[CellVerdict] | None = None) -> str | None:
+    """Bars of some cells; of the headline cells that changed most unless told which."""
+    low, high = view.comparison.baseline, view.comparison.candidate
+    cells = most_telling(view.headline, MOST_PANELS) if cells is None else cells
     short_low, short_high = told_apart(low, high)
     chart = before_after_chart(cells, baseline=short_low, candidate=short_high)
     if chart is None:

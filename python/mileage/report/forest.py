@@ -39,6 +39,8 @@ _COLUMNS_WIDTH: Final = 400
 _ROW_HEIGHT: Final = 25
 _TALL_ROW_HEIGHT: Final = 32
 _FEW_ROWS: Final = 7
+_NARROW_WIDTH: Final = 330
+_NARROW_ROW_HEIGHT: Final = 44
 _HEADING_ROW: Final = -1.0
 _DOTS_BELOW: Final = 0.27
 _TICK_GAP: Final = 62
@@ -103,6 +105,64 @@ def forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str)
     return alt.vconcat(*panels, spacing=26) if panels else None
 
 
+def narrow_forest_chart(
+    cells: Sequence[CellVerdict], *, baseline: str, candidate: str
+) -> "alt.VConcatChart | None":
+    """The same for a narrow screen: name, change and verdict stand above each row, nothing beside it."""
+    import altair as alt
+
+    title = f"change from {baseline} to {candidate}"
+    groups = (
+        (by_effect([c for c in cells if c.higher_is_better]), shortened(title, 48), False),
+        (
+            by_effect([c for c in cells if not c.higher_is_better]),
+            "change; less is better, so turned round",
+            True,
+        ),
+    )
+    panels = [
+        _narrow(_panel(group, words, _NARROW_WIDTH, reverse=reverse))
+        for group, words, reverse in groups
+        if group
+    ]
+    return alt.vconcat(*panels, spacing=26) if panels else None
+
+
+def _narrow(panel: _Panel) -> "alt.LayerChart":
+    import altair as alt
+
+    rows = [_row(i, cell, panel) for i, cell in enumerate(panel.cells)]
+    told = [
+        {
+            **row,
+            "row": row["row"] - 0.28,
+            "name": shortened(row["name"], 30),
+            "words": f"{row['change']}  {row['verdict']}",
+        }
+        for row in rows
+    ]
+    y = panel.y()
+    colour = alt.Color("colour:N", scale=None)
+    names = texts(told, align="left", color=INK, fontSize=12).encode(y=y, x=alt.value(0), text="name:N")
+    words = texts(told, align="right", fontWeight="bold", fontSize=12).encode(
+        y=y, x=alt.value(panel.width), text="words:N", color=colour
+    )
+    lowered = [{**row, "row": row["row"] + 0.12} for row in rows]
+    short = [{**row, "top": row["row"] - 0.1} for row in rows]
+    layers = [
+        *_ground(short, panel, rule_from="top"),
+        *_evidence(lowered, panel),
+        names,
+        words,
+        *_headings(panel)[:2],
+    ]
+    return alt.LayerChart(layer=layers, width=panel.width, height=(len(rows) + 1) * _NARROW_ROW_HEIGHT)
+
+
+def _above(row: dict[str, Any]) -> str:
+    return f"{row['change']}  {row['verdict']}"
+
+
 def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool) -> _Panel:
     low, high = _range(cells)
     ticks = _ticks(low, high, width)
@@ -144,9 +204,14 @@ def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
     }
 
 
-def _ground(rows: list[dict[str, Any]], panel: _Panel) -> "list[alt.Chart]":
+def _ground(rows: list[dict[str, Any]], panel: _Panel, rule_from: str = "") -> "list[alt.Chart]":
+    """The band of relevance, and the line of no change: one, or one for each row from its `rule_from` down."""
     band = marks(rows).mark_rect(color=FAINT, aria=False)
-    no_change = marks([{"ratio": 1.0, "row": -0.5, "bottom": len(rows) - 0.5}])
+    whole = [{"ratio": 1.0, "row": -0.5, "bottom": len(rows) - 0.5}]
+    each = (
+        [{"ratio": 1.0, "row": row[rule_from], "bottom": row["bottom"]} for row in rows] if rule_from else []
+    )
+    no_change = marks(each or whole)
     return [
         band.encode(x=panel.x("band_low"), x2="band_high:Q", y=panel.y("top"), y2="bottom:Q"),
         no_change.mark_rule(color=INK, aria=False).encode(x=panel.x("ratio"), y=panel.y(), y2="bottom:Q"),
@@ -204,8 +269,8 @@ def _headings(panel: _Panel) -> "list[alt.Chart]":
     import altair as alt
 
     headings = (
-        ("◀ slower", 2, "left"),
-        ("faster ▶", panel.width - 2, "right"),
+        ("◄ slower", 2, "left"),
+        ("faster ►", panel.width - 2, "right"),
         ("change", panel.width + _CHANGE_RIGHT, "right"),
         ("95 % interval", panel.width + _INTERVAL_RIGHT, "right"),
         ("verdict", panel.width + _VERDICT_LEFT, "left"),

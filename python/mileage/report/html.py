@@ -8,14 +8,19 @@ only script is the one whose hash the policy names. Two renderings of one view a
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 from mileage.judge import CellVerdict, verdict_sentence
 from mileage.report import standings, wording
-from mileage.report.charts import MOST_PANELS, before_after_svg, forest_svg, torture_svg, torture_words
+from mileage.report.charts import MOST_PANELS, torture_words
+from mileage.report.details import downloads, favours, highlight_rows, value_rows, wear_rows
+from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery
+from mileage.report.night import night_style
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_rows
 from mileage.report.view import StudyView, cleaned
@@ -23,65 +28,93 @@ from mileage.report.view import StudyView, cleaned
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-FIRST_SCREEN_ROWS: Final = 11
 _EMPHASIS: Final = "\x01"
 _SENTENCE_END: Final = re.compile(r"\. (?=[A-Z])")
 _CORRECTIONS: Final = (
     "Headline: p adjusted by Holm for the cells of the headline",
     "Beyond the headline: p adjusted by Benjamini-Hochberg for all cells",
 )
-_COPY_SCRIPT: Final = """
-document.getElementById("copy").addEventListener("click", function () {
-  var command = document.getElementById("command"), button = this;
-  var range = document.createRange(), selection = window.getSelection();
-  range.selectNodeContents(command);
-  selection.removeAllRanges();
-  selection.addRange(range);
-  var done = document.execCommand("copy");
-  button.textContent = done ? "Copied" : "Selected: press Ctrl+C";
-  setTimeout(function () { button.textContent = "Copy the command"; }, 3000);
-});
-"""
+_ATTENTION: Final = ("bad", "warn", "unknown")
 
 
-def render_html(view: StudyView) -> str:
-    """The whole page as text, to be stored as UTF-8. Takes about a second, most of it drawing."""
+def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None) -> str:
+    """The whole page as text, to be stored as UTF-8. Takes about two seconds, most of it drawing.
+
+    `pictures` are those of `gallery` of the cleaned view, where they are drawn already.
+    """
     from markupsafe import Markup
 
     view = cleaned(view)
-    lead = wording.most_telling(view.headline, FIRST_SCREEN_ROWS)
-    shortened = len(lead) < len(view.headline)
-    pictures = {
-        "forest": forest_svg(view, lead, name="forest"),
-        "whole_forest": forest_svg(view, view.headline, name="whole-forest") if shortened else None,
-        "latency": forest_svg(view, view.beyond_headline, name="latency"),
-        "before_after": before_after_svg(view, name="before-after"),
-        "torture": torture_svg(view, name="torture"),
-    }
+    drawn = gallery(view) if pictures is None else pictures
+    shown = min(FIRST_SCREEN_ROWS, len(view.headline))
+    lead = wording.most_telling(view.headline, shown)
+    script = _script()
     template = templates().get_template("report.html.j2")
     return template.render(
         view=view,
         comparison=view.comparison,
         sentence=_sentence(verdict_sentence(view.comparison, _EMPHASIS)),
-        pictures={name: Markup(svg) if svg else None for name, svg in pictures.items()},
-        shown=len(lead),
+        shown=shown,
         panels=min(MOST_PANELS, len(view.headline)),
         corrections=_CORRECTIONS if view.comparison.headline else _CORRECTIONS[::-1],
         corrected=any(_decided_by_correction(c) for c in lead),
         bands=_bands(view.headline),
         overall=wording.overall(view.comparison),
-        rows=[_table_row(c) for c in wording.by_effect(view.headline)],
-        other_rows=[_table_row(c) for c in wording.by_effect(view.beyond_headline)],
-        environment=_environment(view.environments),
-        torture_words=wording.plain(torture_words(view)),
-        shapes=shape_lines(view.shapes),
+        rows=[_table_row(view, c) for c in wording.by_effect(view.headline)],
+        other_rows=[_table_row(view, c) for c in wording.by_effect(view.beyond_headline)],
+        axes=list(dict.fromkeys(name for place in view.evidence.places.values() for name in place)),
         standings=standing_rows(view.standings, view.factor),
         standings_rule=standings.RULE,
         paragraphs=[p for p in re.split(r"\n\s*\n", view.method) if p.strip()],
+        **_below(view),
+        **_pictures(drawn),
+        lamps=[[lamp for lamp in view.trust if (lamp.state in _ATTENTION) == loud] for loud in (True, False)],
         lamp_glyphs=wording.LAMP_GLYPHS,
         lamp_words=wording.LAMP_WORDS,
-        script=Markup(_COPY_SCRIPT),
-        script_hash=base64.b64encode(hashlib.sha256(_COPY_SCRIPT.encode()).digest()).decode(),
+        night=Markup(night_style()),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def _below(view: StudyView) -> dict[str, Any]:
+    """What stands below the pictures."""
+    environment = _environment(view.environments)
+    classes = view.evidence.device_classes
+    return {
+        "environment": [row for row in environment if row[2]],
+        "unchanging": [row for row in environment if not row[2]],
+        "torture_words": wording.plain(torture_words(view)),
+        "shapes": shape_lines(view.shapes),
+        "highlights": highlight_rows(view),
+        "favours": favours(view),
+        "values": value_rows(view),
+        "wear": wear_rows(view),
+        "downloads": downloads(view),
+        "device_class": "; ".join(f"{name}: {words}" if name else words for name, words in classes.items()),
+        "device_classes": classes,
+        "classed": bool(classes) and "" not in classes,
+    }
+
+
+def _pictures(drawn: Mapping[str, Picture]) -> dict[str, Any]:
+    """The drawings, let into the page as they are, and their captions, which are escaped like all text."""
+    from markupsafe import Markup
+
+    return {
+        "pictures": dict.fromkeys(NAMES) | {name: Markup(picture.svg) for name, picture in drawn.items()},
+        "captions": dict.fromkeys(NAMES, "") | {name: picture.caption for name, picture in drawn.items()},
+        "layouts": [name for name in drawn if name.startswith("layout_")],
+    }
+
+
+@cache
+def _script() -> Any:
+    """The page's only script, which names nothing of a study."""
+    from markupsafe import Markup
+
+    return Markup(
+        resources.files("mileage.report").joinpath("templates/report.js").read_text(encoding="utf-8")
     )
 
 
@@ -118,12 +151,16 @@ def _bands(cells: Sequence[CellVerdict]) -> str:
     )
 
 
-def _table_row(cell: CellVerdict) -> dict[str, Any]:
+def _table_row(view: StudyView, cell: CellVerdict) -> dict[str, Any]:
     def both(value: float | None) -> tuple[str, str]:
         return wording.quantity(cell.metric, value), wording.second_quantity(cell.metric, value)
 
     return {
         "name": wording.row_name(cell),
+        "places": json.dumps(
+            {**view.evidence.places.get(cell.cell, {}), "cell": cell.cell}, ensure_ascii=False
+        ),
+        "sorting": ["" if key is None else repr(key) for key in _sorting(cell)],
         "note": cell.note,
         "verdict": cell.verdict,
         "glyph": wording.VERDICT_GLYPHS[cell.verdict],
@@ -138,6 +175,13 @@ def _table_row(cell: CellVerdict) -> dict[str, Any]:
         "mde": wording.NOT_AVAILABLE if cell.mde is None else f"{cell.mde * 100:.1f}\N{NO-BREAK SPACE}%",
         "runs": f"{cell.n_baseline} / {cell.n_candidate}",
     }
+
+
+def _sorting(cell: CellVerdict) -> tuple[float | None, ...]:
+    """What the columns of numbers are sorted by."""
+    low = cell.ci95[0] if cell.ci95 else None
+    means = (cell.mean_baseline, cell.mean_candidate, cell.sham_ratio, cell.mde)
+    return (cell.ratio, low, cell.p_adjusted, *means, min(cell.n_baseline, cell.n_candidate))
 
 
 def _environment(snapshots: Sequence[tuple[str, Mapping[str, str]]]) -> list[tuple[str, list[str], bool]]:

@@ -12,12 +12,18 @@ if TYPE_CHECKING:
     import altair as alt
 
 INK: Final = "#1b2430"
+INK_ON_PALE: Final = "#1b2431"
+"""Letters on a ground that stays pale on a dark page; a shade off `INK`, so that the page can tell the two."""
 MUTED: Final = "#4b5563"
 GRID: Final = "#e6e9ee"
 FAINT: Final = "#e3e8f0"
 BASELINE: Final = "#9aa5b4"
 CANDIDATE: Final = "#3f74b5"
 MEDIAN: Final = "#8fb6e3"
+ARM_COLOURS: Final = ("#5b6675", "#1f5fae", "#a34700", "#116b5a", "#7a3a8c", "#7a5c00")
+"""Arms and levels in their order: apart in lightness and hue, also for eyes that miss red or green; 4.5:1 on white."""
+PALE_COLOURS: Final = ("#cfd5dd", "#b7cfec", "#f0cdb2", "#b5ded4", "#dcc4e4", "#e5d9a8")
+"""The same, as grounds for lines in them."""
 FONT: Final = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 FONT_SIZE: Final = 13
 SMALL_FONT_SIZE: Final = 12

@@ -11,6 +11,7 @@ import msgspec
 
 from mileage.judge import CellVerdict, Comparison
 from mileage.judge.standings import CellStandings
+from mileage.report.evidence import Evidence
 from mileage.terminal import harmless
 
 LampState = Literal["ok", "warn", "bad", "unknown"]
@@ -63,7 +64,8 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     per snapshot, `environment_changes` a line for each change that matters. `method` is plain text; an empty
     line separates paragraphs. `capacity_bytes`, where known, adds drive writes to the torture's axis. `shapes` has one
     entry per torture run, `notes` a sentence for each thing that the figures cannot show by themselves.
-    `factor` is what the arms are levels of, `standings` all of its levels where there are more than two.
+    `factor` is what the arms are levels of, `standings` all of its levels where there are more than two. `evidence` is
+    what the pictures are drawn from beside the verdicts.
     """
 
     name: str
@@ -84,6 +86,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     factor: str = ""
     standings: tuple[CellStandings, ...] = ()
+    evidence: Evidence = Evidence()
 
     @property
     def headline(self) -> tuple[CellVerdict, ...]:

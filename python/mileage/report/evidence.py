@@ -1,0 +1,102 @@
+"""What pictures are drawn from beside the verdicts: rates, latencies and counters of some runs, and the cells' places.
+
+Models plain figures with their units, thinned to what a picture can show. Refuses nothing; whatever a study has not
+recorded is empty, and no picture of it is drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+AMPLIFICATION: Final = "write amplification"
+FREE_BLOCKS: Final = "free blocks"
+CACHE_FREE: Final = "free pages of the write cache"
+
+
+class RunTrace(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, or the torture of one cycle, over its intervals; all lists have one entry for each that is shown.
+
+    `end_s` and `moved_bytes` are counted from the start to the end of an interval. Latencies are those of operations
+    that ended in it, the largest of the intervals that were joined for the 99th percentile and the maximum; empty where
+    not recorded. `cuts` are the entries at which another level of the rate begins.
+    """
+
+    arm: str
+    cycle: int
+    block: int
+    end_s: list[float]
+    moved_bytes: list[float]
+    rate_bytes_per_s: list[float]
+    p50_ns: list[float] = []
+    p99_ns: list[float] = []
+    max_ns: list[float] = []
+    counters: dict[str, list[float]] = {}
+    cuts: list[int] = []
+
+
+class Tail(msgspec.Struct, frozen=True, kw_only=True):
+    """How many operations took longer: `above[i]` is the share of `operations` that took more than `latency_ns[i]`.
+
+    `kind` is "service" (from the submission) or "response" (from when an operation was due). `runs` of 1 is one run by
+    itself; more are all runs of the arm together.
+    """
+
+    arm: str
+    kind: str
+    runs: int
+    operations: int
+    latency_ns: list[float]
+    above: list[float]
+
+
+class LevelRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """Every run of one cell at every level of the compared factor, in the metric's unit."""
+
+    cell: str
+    metric: str
+    levels: dict[str, list[float]]
+
+
+class Wear(msgspec.Struct, frozen=True):
+    """One figure of a drive's age, as it stood before and after a cycle's torture."""
+
+    name: str
+    cycle: int
+    before: float
+    after: float
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """How IOR lays out a file: segments of one block for each task, cut into transfers."""
+
+    name: str
+    tasks: int
+    segments: int
+    block_bytes: int
+    transfer_bytes: int
+    shared: bool
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it. `cell` is the one that the verdict sentence speaks of, whose runs and latencies are here.
+
+    `places` has for each cell what tells it from the others, by the name of the property: {"test": "throughput.write",
+    "record": "1 MiB", "threads": "4"}. `device_classes` has the class of the device, by the level of the compared
+    factor where its levels are devices, else under an empty name. `plan_toml` is the plan as text.
+    """
+
+    cell: str = ""
+    runs: list[RunTrace] = []
+    torture: list[RunTrace] = []
+    tails: list[Tail] = []
+    levels: list[LevelRuns] = []
+    baseline_level: str = ""
+    places: dict[str, dict[str, str]] = {}
+    wear: list[Wear] = []
+    layouts: list[Layout] = []
+    device_classes: dict[str, str] = {}
+    plan_toml: str = ""
+    files: list[tuple[str, int]] = []
+    """Files that stand beside the page, with their sizes in bytes."""

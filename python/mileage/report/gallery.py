@@ -1,0 +1,283 @@
+"""Every picture of a study, drawn once: for the page, and as files.
+
+Models a picture with the words that make it complete: what is shown, how many runs it rests on, and what its interval
+is. Refuses empty pictures: what a study has not recorded has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from mileage.report.charts import before_after_svg, forest_svg, narrow_forest_svg, torture_svg, torture_words
+from mileage.report.drawing import to_svg
+from mileage.report.grid import fields_of, heat_chart, level_fields, multiples_chart
+from mileage.report.layout import layout_chart, layout_words
+from mileage.report.levels import levels_chart
+from mileage.report.tails import tail_chart
+from mileage.report.timeline import cut_words, timeline_chart
+from mileage.report.view import StudyView
+from mileage.report.wording import most_telling, plain
+
+if TYPE_CHECKING:
+    import altair as alt
+
+FIRST_SCREEN_ROWS: Final = 11
+WHOLE_FOREST_ROWS: Final = 120
+"""A forest plot of more rows would be no picture; the table has them all."""
+NARROW: Final = "forest_narrow"
+"""The forest plot again, for a phone: on the page only."""
+HALF: Final = 470
+WHOLE: Final = 1040
+_MOST_TESTS: Final = 30
+_MOST_BARS: Final = 24
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """One drawing. `name` names its files and, with hyphens, everything in it; `caption` says what one must know."""
+
+    name: str
+    svg: str
+    caption: str = ""
+
+
+def gallery(view: StudyView, *, files: bool = False) -> dict[str, Picture]:
+    """The pictures by their names, in the order of the page; `files` adds those that are only files.
+
+    `view` is cleaned. Takes about a second, nearly all of it drawing.
+    """
+    found: dict[str, Picture] = {}
+    for name, draw in _DRAWN.items():
+        picture = draw(view)
+        if picture is not None:
+            found[name] = msgspec.structs.replace(picture, name=name)
+    for at, layout in enumerate(view.evidence.layouts):
+        name = f"layout_{file_name(layout.name) or at}"
+        words = layout_words(layout)
+        svg = _svg(layout_chart(layout), name, f"File layout of {layout.name}", words)
+        found[name] = Picture(name, svg, words)
+    if files:
+        found |= _per_test(view)
+    return found
+
+
+def file_name(words: str) -> str:
+    """Words as part of a file's name: small letters, digits and underscores."""
+    return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")[:60]
+
+
+def _svg(chart: alt.TopLevelMixin, name: str, title: str, about: str) -> str:
+    return to_svg(chart, name=name.replace("_", "-"), title=title, description=plain(about))
+
+
+def _forest(view: StudyView) -> Picture | None:
+    svg = forest_svg(view, most_telling(view.headline, FIRST_SCREEN_ROWS), name="forest")
+    return Picture("", svg) if svg else None
+
+
+def _narrow_forest(view: StudyView) -> Picture | None:
+    svg = narrow_forest_svg(view, most_telling(view.headline, FIRST_SCREEN_ROWS), name="forest-narrow")
+    return Picture("", svg) if svg else None
+
+
+def _whole_forest(view: StudyView) -> Picture | None:
+    if not FIRST_SCREEN_ROWS < len(view.headline) <= WHOLE_FOREST_ROWS:
+        return None
+    svg = forest_svg(view, view.headline, name="forest-all-cells")
+    return Picture("", svg, "Every cell of the headline.") if svg else None
+
+
+def _latency(view: StudyView) -> Picture | None:
+    cells = view.beyond_headline
+    if len(cells) > WHOLE_FOREST_ROWS:
+        cells = tuple(most_telling(cells, FIRST_SCREEN_ROWS))
+    svg = forest_svg(view, cells, name="latency")
+    left = len(view.beyond_headline) - len(cells)
+    words = f" The {len(cells)} that changed most of {len(view.beyond_headline)}." if left else ""
+    caption = (
+        "The cells beyond the headline. Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval. Left is "
+        f"always worse and right always better, whichever way the axis runs.{words}"
+    )
+    return Picture("", svg, caption) if svg else None
+
+
+def _before_after(view: StudyView) -> Picture | None:
+    svg = before_after_svg(view, name="before-after")
+    return Picture("", svg) if svg else None
+
+
+def _runs(view: StudyView) -> Picture | None:
+    found = view.evidence
+    chart = timeline_chart(found.runs, axis="bytes", width=HALF, latency=False, counters=False)
+    if chart is None:
+        return None
+    counted = {arm: sum(t.arm == arm for t in found.runs) for arm in dict.fromkeys(t.arm for t in found.runs)}
+    n = ", ".join(f"{count} of {arm}" for arm, count in counted.items())
+    cuts = cut_words(found.runs)
+    words = (
+        f"{found.cell}: rate of each run over the bytes it moved. Thin: one run (n = {n}); thick: their median; no "
+        f"interval. {cuts[:1].upper()}{cuts[1:]}{'; ' if cuts else 'N'}"
+        f"{'shaded in turn.' if cuts else 'o change of level inside the runs.'}"
+    )
+    return Picture("", _svg(chart, "headline_runs", "Rate over bytes moved", words), words)
+
+
+def _tails(view: StudyView) -> Picture | None:
+    found = view.evidence
+    chart = tail_chart(found.tails, width=HALF)
+    if chart is None:
+        return None
+    whole = {tail.arm: tail for tail in found.tails if tail.runs > 1} or {
+        tail.arm: tail for tail in found.tails
+    }
+    n = ", ".join(
+        f"{tail.operations:,} operations in {tail.runs} run{'' if tail.runs == 1 else 's'} of {arm}"
+        for arm, tail in whole.items()
+    )
+    opened = any(tail.kind == "response" for tail in found.tails)
+    both = " Solid: response, from when it was due; dashed: service, from the submission." if opened else ""
+    words = (
+        f"{found.cell}: the share of operations that took longer than a latency (n = {n}). Thick: all runs together; "
+        f"thin: single runs, whose band is the spread between runs, not an interval.{both}"
+    )
+    return Picture("", _svg(chart, "headline_latency", "Latency of the slowest operations", words), words)
+
+
+def _torture(view: StudyView) -> Picture | None:
+    svg = torture_svg(view, name="torture")
+    if svg is None:
+        return None
+    many = len(view.torture) > 1
+    told = plain(torture_words(view))
+    cycles = f"Thin and dark: each of {len(view.torture)} cycles. Thick and pale: their median. "
+    caption = (
+        (cycles if many else "One cycle. ")
+        + (f"{told[:1].upper()}{told[1:]}. " if told else "")
+        + "Write amplification: flash pages programmed for each page the host wrote"
+    )
+    if not any(trace.write_amplification for trace in view.torture):
+        caption += "; this target does not count it"
+    return Picture("", svg, f"{caption}.")
+
+
+def _over_time(view: StudyView) -> Picture | None:
+    traces = view.evidence.torture
+    measured = not traces
+    traces = traces or view.evidence.runs
+    if not any(trace.p99_ns or trace.counters for trace in traces):
+        return None
+    chart = timeline_chart(traces, axis="time", width=WHOLE - 60, latency=True, counters=True)
+    if chart is None:
+        return None
+    cuts = cut_words(traces, "time")
+    what = f"the runs of {view.evidence.cell}" if measured else "the torture"
+    words = (
+        f"Rate, latency and counters over time in {what} (n = {len(traces)} {'run' if measured else 'cycle'}"
+        f"{'' if len(traces) == 1 else 's'}). Lines of latency: median over them of each interval's median (p50), 99th "
+        f"percentile and maximum; no interval is drawn.{f' Rate: {cuts}.' if cuts else ''}"
+    )
+    return Picture("", _svg(chart, "over_time", "Rate, latency and counters over time", words), words)
+
+
+def _levels(view: StudyView) -> Picture | None:
+    found = view.evidence
+    factor = view.factor or "level"
+    chart = levels_chart(found.levels, baseline=found.baseline_level, factor=factor)
+    if chart is None:
+        return None
+    runs = [len(values) for cell in found.levels for values in cell.levels.values()]
+    words = (
+        f"Each level of {factor}: bar, geometric mean; dot, one run (n = {_span(runs)} each); figure, times that of "
+        f"{found.baseline_level}. No interval: which levels can be told apart is in the table of all levels."
+    )
+    return Picture("", _svg(chart, "levels", f"All levels of {factor}", words), words)
+
+
+def _grid(view: StudyView, draw: Callable[..., Any], name: str, title: str) -> Picture | None:
+    low, high = view.comparison.baseline, view.comparison.candidate
+    found = view.evidence
+    fields, row, column = fields_of(view.headline, found.places)
+    n = _span([min(cell.n_baseline, cell.n_candidate) for cell in view.headline])
+    words = f"Change from {low} to {high}, n = {n} runs in each arm"
+    if view.standings and len({place.level for cell in view.standings for place in cell.places}) > 2:
+        fields = level_fields(found.levels, found.places, found.baseline_level, _apart(view))
+        row, column = "record", view.factor
+        n = _span([len(values) for cell in found.levels for values in cell.levels.values()])
+        words = f"Change against {view.factor} {found.baseline_level}, n = {n} runs of each level"
+    chart = draw(fields, row=row, column=column)
+    if chart is None:
+        return None
+    glyphs = (
+        "▲ and ▼: told apart from it (Welch on logs, Holm over all pairs of the cell); ?: not told apart"
+        if view.standings
+        else "▲ faster, ▼ slower, ≈ real but irrelevant, = same, ? undecided"
+    )
+    if name == "changes_map":
+        words = f"{words}. Orange: worse; blue: better. {glyphs}. Intervals are in the table."
+    elif view.standings:
+        words = f"{words}. Bars of geometric means; runs and intervals are in the table of all levels."
+    else:
+        words = f"{words}. Bar: change; whisker: its 95\N{NO-BREAK SPACE}% interval."
+    return Picture("", _svg(chart, name, title, words), words)
+
+
+def _map(view: StudyView) -> Picture | None:
+    return _grid(view, heat_chart, "changes_map", "Changes as a map")
+
+
+def _multiples(view: StudyView) -> Picture | None:
+    return _grid(view, multiples_chart, "changes", "Changes in percent, one panel per test")
+
+
+def _apart(view: StudyView) -> dict[tuple[str, str], bool]:
+    """Whether a level's ranks share none with the baseline's, by cell and level."""
+    base = view.evidence.baseline_level
+    found = {}
+    for cell in view.standings:
+        own = next((place for place in cell.places if place.level == base), None)
+        for place in cell.places:
+            if own and None not in (own.first, own.last, place.first, place.last):
+                ends = (place.first or 0, place.last or 0, own.first or 0, own.last or 0)
+                found[cell.cell, place.level] = ends[1] < ends[2] or ends[3] < ends[0]
+    return found
+
+
+def _per_test(view: StudyView) -> dict[str, Picture]:
+    """Before and after for every cell of each test, a file for each test."""
+    tests: dict[str, list[Any]] = {}
+    for cell in view.headline:
+        place = view.evidence.places.get(cell.cell, {})
+        tests.setdefault(place.get("test", cell.cell.partition(" ")[0]), []).append(cell)
+    found = {}
+    for test, cells in list(tests.items())[:_MOST_TESTS]:
+        name = f"before_after_{file_name(test)}"
+        svg = before_after_svg(view, name=name.replace("_", "-"), cells=cells[:_MOST_BARS])
+        if svg and len(tests) > 1:
+            found[name] = Picture(name, svg)
+    return found
+
+
+def _span(counts: Sequence[int]) -> str:
+    low, high = min(counts, default=0), max(counts, default=0)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+_DRAWN: Final[dict[str, Callable[[StudyView], Picture | None]]] = {
+    "forest": _forest,
+    NARROW: _narrow_forest,
+    "headline_runs": _runs,
+    "headline_latency": _tails,
+    "before_after": _before_after,
+    "levels": _levels,
+    "changes_map": _map,
+    "changes": _multiples,
+    "torture": _torture,
+    "over_time": _over_time,
+    "forest_all_cells": _whole_forest,
+    "latency": _latency,
+}
+NAMES: Final = tuple(_DRAWN)
+"""The pictures that a study can have, beside layouts of files, in the order of the page."""

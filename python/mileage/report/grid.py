@@ -1,0 +1,273 @@
+"""Changes over two properties of the cells: small multiples with intervals, and a heat map with the verdicts' glyphs.
+
+Models one panel per test: the record size on one axis, another property (threads, compressibility, depth) beside it.
+Colour runs from orange (worse) over white to blue (better), which eyes that miss red or green tell apart, and every
+field says its change and its verdict. Refuses to draw where fewer than two sizes or values were measured.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from mileage.judge import CellVerdict
+from mileage.report.evidence import LevelRuns
+from mileage.report.ink import ARM_COLOURS, INK, INK_ON_PALE, SMALL_FONT_SIZE, marks, texts
+from mileage.report.wording import VERDICT_GLYPHS, interval, percent, shortened
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_FIELD: Final = (88, 24)
+_PANEL_HEIGHT: Final = 130
+_COLUMNS: Final = 3
+_MOST_TESTS: Final = 18
+_MOST_FIELDS: Final = 700
+_BRIGHT: Final = 0.55
+"""Share of the range at which letters turn white."""
+_WORST: Final = (0x8A, 0x34, 0x00)
+_NONE: Final = (0xF4, 0xF1, 0xEC)
+_BEST: Final = (0x0B, 0x4A, 0x8F)
+_UNITS: Final = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_SIZE: Final = re.compile(r"([\d.]+) ?([KMGT]?i?B)?")
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One field of the grid: its test, its place on both axes, and its change as a ratio above 1 for better."""
+
+    test: str
+    row: str
+    column: str
+    better: float
+    ratio: float
+    low: float | None
+    high: float | None
+    glyph: str
+    told: str
+
+
+def fields_of(
+    cells: Sequence[CellVerdict], places: Mapping[str, Mapping[str, str]]
+) -> tuple[list[Field], str, str]:
+    """The judged cells as fields, and what rows and columns are; no field where the cells span no grid."""
+    known = [cell for cell in cells if cell.cell in places and cell.ratio]
+    names = list(dict.fromkeys(name for cell in known for name in places[cell.cell]))
+    tests: dict[str, list[Mapping[str, str]]] = {}
+    for cell in known:
+        tests.setdefault(places[cell.cell].get("test", ""), []).append(places[cell.cell])
+    counts = {
+        name: max(len({place.get(name, "") for place in own}) for own in tests.values()) for name in names
+    }
+    row = "record" if counts.get("record", 0) > 1 else ""
+    others = [name for name in names if name not in ("test", "record") and counts[name] > 1]
+    others.sort(key=lambda name: -counts[name])
+    column = others[0] if others else ""
+    if not row and len(others) > 1:
+        row, column = others[0], others[1]
+    rest = [name for name in others if name not in (row, column)]
+    fields = []
+    for cell in known:
+        place = places[cell.cell]
+        test = ", ".join(
+            [place.get("test", cell.cell), *(f"{name} {place[name]}" for name in rest if name in place)]
+        )
+        low, high = cell.ci95 or (None, None)
+        told = f"{cell.cell}: {percent(cell.ratio)}, 95 % interval {interval(cell.ci95)}, {cell.verdict}"
+        ratio = cell.ratio or 1.0
+        better = ratio if cell.higher_is_better else 1 / ratio
+        fields.append(
+            Field(
+                test, place.get(row, ""), place.get(column, ""), better, ratio, low, high,
+                VERDICT_GLYPHS[cell.verdict], told,
+            )
+        )  # fmt: skip
+    return (fields, row, column) if row or column else ([], "", "")
+
+
+def level_fields(
+    levels: Sequence[LevelRuns],
+    places: Mapping[str, Mapping[str, str]],
+    baseline: str,
+    told_apart: Mapping[tuple[str, str], bool],
+) -> list[Field]:
+    """Every level against the baseline in every cell. `told_apart` by cell and level: whether its ranks differ."""
+    fields = []
+    for found in levels:
+        base = _mean(found.levels.get(baseline, []))
+        place = places.get(found.cell, {})
+        for level, values in found.levels.items():
+            mean = _mean(values)
+            if level == baseline or base is None or mean is None:
+                continue
+            ratio = mean / base
+            apart = told_apart.get((found.cell, level), False)
+            glyph = ("▲" if ratio > 1 else "▼") if apart else "?"
+            words = "told apart from" if apart else "not told apart from"
+            told = f"{found.cell}, {level}: {percent(ratio)}, {words} {baseline}"
+            fields.append(
+                Field(
+                    place.get("test", found.cell), place.get("record", "") or found.cell, level,
+                    ratio, ratio, None, None, glyph, told,
+                )
+            )  # fmt: skip
+    return fields
+
+
+def heat_chart(fields: Sequence[Field], *, row: str, column: str) -> alt.ConcatChart | None:
+    """One panel of coloured fields per test; None where there is no grid, or one too large to be read."""
+    import altair as alt
+
+    tests = list(dict.fromkeys(field.test for field in fields))
+    if len(fields) < 2 or len(fields) > _MOST_FIELDS or len(tests) > _MOST_TESTS:
+        return None
+    reach = max(abs(math.log(field.better)) for field in fields) or 1.0
+    columns = _ordered({field.column for field in fields}) if column else [""]
+    panels = []
+    for test in tests:
+        own = [field for field in fields if field.test == test]
+        rows = _ordered({field.row for field in own})
+        data = [
+            {
+                "row": shortened(field.row, 24) or "all",
+                "column": field.column or "change",
+                "shade": _shade(math.log(field.better) / reach),
+                "words": f"{field.glyph} {percent(field.ratio)}",
+                "ink": "#ffffff" if abs(math.log(field.better)) / reach > _BRIGHT else INK_ON_PALE,
+                "told": field.told,
+            }
+            for field in own
+        ]
+        above = alt.Axis(title=column or None, orient="top", labelAngle=0)
+        x = alt.X("column:N", sort=[c or "change" for c in columns], axis=above)
+        y = alt.Y("row:N", sort=[shortened(r, 24) or "all" for r in rows], axis=alt.Axis(title=row or None))
+        shade = alt.Color("shade:N", scale=None)
+        fill = (
+            marks(data)
+            .mark_rect(stroke="white", strokeWidth=1)
+            .encode(x=x, y=y, color=shade, description="told:N")
+        )
+        words = texts(data, fontSize=SMALL_FONT_SIZE).encode(
+            x=x, y=y, text="words:N", color=alt.Color("ink:N", scale=None)
+        )
+        title = alt.TitleParams(shortened(test, 40))
+        panels.append(
+            alt.LayerChart(
+                layer=[fill, words], width=_FIELD[0] * len(columns), height=_FIELD[1] * len(rows), title=title
+            )
+        )
+    across = max(1, 1040 // (_FIELD[0] * len(columns) + 90))
+    drawn: alt.ConcatChart = alt.concat(*panels, columns=across).resolve_scale(
+        x="independent", y="independent"
+    )
+    return drawn
+
+
+def multiples_chart(fields: Sequence[Field], *, row: str, column: str) -> alt.ConcatChart | None:
+    """One panel per test: the change in percent by `row`, one mark per value of `column`, with its interval."""
+    import altair as alt
+
+    tests = list(dict.fromkeys(field.test for field in fields))
+    if len(fields) < 2 or len(tests) > _MOST_TESTS or len(fields) > _MOST_FIELDS:
+        return None
+    kinds = _ordered({field.column for field in fields})
+    panels = [
+        _panel([field for field in fields if field.test == test], shortened(test, 40), kinds, row, column)
+        for test in tests
+    ]
+    across = min(_COLUMNS, len(panels))
+    drawn: alt.ConcatChart = alt.concat(*panels, columns=across).resolve_scale(
+        x="independent", y="independent"
+    )
+    return drawn
+
+
+def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, column: str) -> alt.LayerChart:
+    import altair as alt
+
+    rows = _ordered({field.row for field in fields}) or [""]
+    width = max(200, min(300, 46 * len(rows) * max(1, len(kinds) // 3)))
+    step = 0.7 / max(len(kinds), 1)
+    data: list[dict[str, Any]] = []
+    for field in fields:
+        at = rows.index(field.row) + (kinds.index(field.column) - (len(kinds) - 1) / 2) * step
+        kind = kinds.index(field.column)
+        data.append(
+            {
+                "x": at,
+                "left": at - 0.42 * step,
+                "right": at + 0.42 * step,
+                "zero": 0,
+                "change": 100 * (field.ratio - 1),
+                "low": None if field.low is None else 100 * (field.low - 1),
+                "high": None if field.high is None else 100 * (field.high - 1),
+                "colour": ARM_COLOURS[kind % len(ARM_COLOURS)],
+                "told": field.told,
+                "name": field.column,
+            }
+        )
+    ends = [v for d in data for v in (d["change"], d["low"], d["high"], 0.0) if v is not None]
+    pad = 0.08 * ((max(ends) - min(ends)) or 1.0)
+    x_scale = alt.Scale(domain=[-0.6, len(rows) - 0.4], nice=False, zero=False)
+    expression = " : ".join(
+        [*(f"datum.value == {at} ? {_quoted(name)}" for at, name in enumerate(rows)), "''"]
+    )
+    x = alt.X(
+        "x:Q", scale=x_scale,
+        axis=alt.Axis(values=list(range(len(rows))), labelExpr=expression, title=row or None, grid=False),
+    )  # fmt: skip
+    y = alt.Y(
+        "change:Q", scale=alt.Scale(domain=[min(ends) - pad, max(ends) + pad], nice=False, zero=False),
+        axis=alt.Axis(title="change, %", tickCount=5, format="+.4~r"),
+    )  # fmt: skip
+    bars = marks(data).mark_rect(opacity=0.85).encode(
+        x=alt.X("left:Q", scale=x_scale), x2="right:Q", y=y, y2="zero:Q",
+        color=alt.Color("colour:N", scale=None), description="told:N",
+    )  # fmt: skip
+    sure = [d for d in data if d["low"] is not None]
+    whiskers = marks(sure).mark_rule(color=INK, strokeWidth=1.6, aria=False)
+    zero = marks([{"change": 0}]).mark_rule(color=INK, strokeWidth=1, aria=False)
+    layers = [bars, zero.encode(y=y), whiskers.encode(x=x, y=alt.Y("low:Q"), y2="high:Q")]
+    if any(kinds):
+        for place, name in enumerate(kinds):
+            colour = ARM_COLOURS[place % len(ARM_COLOURS)]
+            words = [{"words": f"\N{BLACK SQUARE} {name}"}]
+            legend = texts(words, align="left", color=colour, fontSize=11, limit=width / len(kinds))
+            layers.append(
+                legend.encode(x=alt.value(place * width / len(kinds)), y=alt.value(-8), text="words:N")
+            )
+    title = alt.TitleParams(f"{test}" + (f", by {column}" if column else ""), offset=18 if any(kinds) else 6)
+    return alt.LayerChart(layer=layers, width=width, height=_PANEL_HEIGHT, title=title)
+
+
+def _shade(share: float) -> str:
+    """The colour of a share of the range: -1 orange (worst), 0 nearly white, 1 blue (best)."""
+    ends = _WORST if share < 0 else _BEST
+    parts = [round(pale + (full - pale) * abs(share)) for pale, full in zip(_NONE, ends, strict=True)]
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def _quoted(name: str) -> str:
+    """A name inside an expression: letters, digits and harmless signs only."""
+    kept = "".join(letter if letter.isalnum() or letter in " .,%+-/=:()" else "_" for letter in name)
+    return f"'{shortened(kept, 14)}'"
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    usable = [value for value in values if value > 0]
+    return math.exp(math.fsum(map(math.log, usable)) / len(usable)) if usable else None
+
+
+def _ordered(names: set[str]) -> list[str]:
+    """Sizes and numbers by their size, other names by the alphabet after them."""
+
+    def key(name: str) -> tuple[int, float, str]:
+        found = _SIZE.match(name)
+        if found is None:
+            return (1, 0.0, name)
+        return (0, float(found[1].rstrip(".") or 0) * _UNITS.get(found[2] or "B", 1), name)
+
+    return sorted(names, key=key)

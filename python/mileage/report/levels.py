@@ -1,0 +1,102 @@
+"""All levels of a factor beside each other: one panel per cell, a bar per level with every run as a dot.
+
+Models drives, kernels, thread counts: whatever is compared. Each bar says its mean and how many times the baseline's it
+is; numbers among the levels stand in their order. Refuses a scale that does not start at zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from mileage.report.evidence import LevelRuns
+from mileage.report.ink import ARM_COLOURS, INK, SMALL_FONT_SIZE, marks, texts
+from mileage.report.wording import digits, scale_of, shortened
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_BAR_HEIGHT: Final = 24
+_WIDTH: Final = 300
+_MOST_CELLS: Final = 12
+_MOST_LEVELS: Final = 24
+_COLUMNS: Final = 2
+
+
+def levels_chart(levels: Sequence[LevelRuns], *, baseline: str, factor: str) -> alt.ConcatChart | None:
+    """The panels of up to twelve cells; None where no cell has two levels."""
+    import altair as alt
+
+    shown = [found for found in levels if 1 < len(found.levels) <= _MOST_LEVELS][:_MOST_CELLS]
+    if not shown:
+        return None
+    panels = [_panel(found, baseline, factor) for found in shown]
+    return alt.concat(*panels, columns=min(_COLUMNS, len(panels)), spacing={"row": 26, "column": 150})
+
+
+def _panel(found: LevelRuns, baseline: str, factor: str) -> alt.LayerChart:
+    import altair as alt
+
+    scale = scale_of(found.metric, [value for values in found.levels.values() for value in values])
+    means = {name: _mean(values) / scale.per_unit for name, values in found.levels.items() if any(values)}
+    base = means.get(baseline)
+    highest = max(max(values) / scale.per_unit for values in found.levels.values() if values)
+    rows = [
+        {
+            "row": at,
+            "top": at - 0.36,
+            "bottom": at + 0.36,
+            "zero": 0,
+            "value": mean,
+            "name": shortened(name, 22),
+            "colour": ARM_COLOURS[0] if name == baseline else ARM_COLOURS[1],
+            "words": f"{digits(mean)} {scale.unit}"
+            + ("" if base is None or name == baseline else f", {digits(mean / base)} times"),
+            "told": f"{name}: {digits(mean)} {scale.unit}, {len(found.levels[name])} runs",
+        }
+        for at, (name, mean) in enumerate(means.items())
+    ]
+    dots = [
+        {"row": row["row"], "value": value / scale.per_unit}
+        for row, name in zip(rows, means, strict=True)
+        for value in found.levels[name][:60]
+    ]
+    y_scale = alt.Scale(domain=[len(rows) - 0.5, -0.5], nice=False, zero=False)
+    y = alt.Y("row:Q", scale=y_scale, axis=None)
+    x = alt.X(
+        "value:Q",
+        scale=alt.Scale(domain=[0, 1.04 * highest or 1.0], nice=False),
+        axis=alt.Axis(title=scale.unit, tickCount=5, format=",.4~r"),
+    )
+    bars = (
+        marks(rows)
+        .mark_rect()
+        .encode(
+            x=alt.X("zero:Q"),
+            x2="value:Q",
+            y=alt.Y("top:Q", scale=y_scale, axis=None),
+            y2="bottom:Q",
+            color=alt.Color("colour:N", scale=None),
+            description="told:N",
+        )
+    )
+    points = marks(dots).mark_point(size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False)
+    names = texts(rows, align="right", color=INK, fontSize=SMALL_FONT_SIZE)
+    words = texts(rows, align="left", color=INK, fontSize=SMALL_FONT_SIZE)
+    return alt.LayerChart(
+        layer=[
+            bars.encode(x=alt.X("zero:Q", scale=alt.Scale(domain=[0, 1.04 * highest or 1.0], nice=False))),
+            points.encode(x=x, y=y),
+            names.encode(x=alt.value(-8), y=y, text="name:N"),
+            words.encode(x=alt.value(_WIDTH + 8), y=y, text="words:N"),
+        ],
+        width=_WIDTH,
+        height=_BAR_HEIGHT * len(rows),
+        title=alt.TitleParams(f"{shortened(found.cell, 46)}, by {shortened(factor, 16)}"),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    usable = [value for value in values if value > 0]
+    return math.exp(math.fsum(map(math.log, usable)) / len(usable)) if usable else 0.0

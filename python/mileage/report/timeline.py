@@ -1,0 +1,250 @@
+"""Runs over their course: rate, latency and counters above each other on one axis of bytes or of time.
+
+Models each run as a thin line in its arm's colour, and the median of an arm's runs as a thick pale one behind them.
+Where the level of a rate changes a dashed line stands, and the regimes are shaded in turn. Refuses two scales in one
+panel, which would invite crossings that mean nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from mileage.report.evidence import AMPLIFICATION, CACHE_FREE, FREE_BLOCKS, RunTrace
+from mileage.report.ink import ARM_COLOURS, FAINT, INK, MUTED, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
+from mileage.report.wording import digits
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Axis = Literal["bytes", "time"]
+
+_HEIGHT: Final = 120
+_GRID: Final = 120
+_ALIKE: Final = 0.15
+_BYTE_UNITS: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+_TIME_UNITS: Final = (
+    (3600.0, "hours"),
+    (60.0, "minutes"),
+    (1.0, "seconds"),
+    (1e-3, "milliseconds"),
+    (1e-6, "µs"),
+)
+_LATENCIES: Final = (("p50", "p50_ns"), ("p99", "p99_ns"), ("maximum", "max_ns"))
+_DASHES: Final = {"p50": [1, 0], "p99": [6, 3], "maximum": [2, 2]}
+
+_Points = list[tuple[float, float]]
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """One panel: its title, its lines as (arm, kind, points), and whether its axis is logarithmic or starts at zero."""
+
+    title: str
+    lines: list[tuple[str, str, _Points]]
+    log: bool = False
+    zero: bool = True
+
+
+def timeline_chart(
+    traces: Sequence[RunTrace], *, axis: Axis, width: int, latency: bool, counters: bool, moved: str = "moved"
+) -> alt.VConcatChart | None:
+    """The panels for which there are figures; None where no run has two intervals.
+
+    `moved` is how bytes are called on their axis: "written".
+    """
+    import altair as alt
+
+    shown = [trace for trace in traces if len(trace.rate_bytes_per_s) > 1]
+    if not shown:
+        return None
+    per_unit, unit = _unit(shown, axis)
+    end = max(_along(trace, axis)[-1] for trace in shown) / per_unit
+    rows = [
+        _Row("rate, MiB/s", _lines(shown, axis, per_unit, lambda t: _scaled(t.rate_bytes_per_s, 1 << 20)))
+    ]
+    if latency and any(trace.p99_ns for trace in shown):
+        kinds = [
+            (arm, kind, points)
+            for kind, field in _LATENCIES
+            for arm, _, points in _medians(_lines(shown, axis, per_unit, _latency_of(field)))
+        ]
+        rows.append(_Row("latency, ms", kinds, log=True))
+    if counters:
+        for name in (AMPLIFICATION, FREE_BLOCKS, CACHE_FREE):
+            lines = _lines(shown, axis, per_unit, _counter_of(name))
+            if lines:
+                rows.append(_Row(name, lines, zero=name != AMPLIFICATION))
+    title = f"{moved}, {unit}" if axis == "bytes" else f"time, {unit}"
+    arms = list(dict.fromkeys(trace.arm for trace in shown))
+    cuts = _cuts(shown, axis, per_unit)
+    panels = [
+        _panel(row, arms, end, width, cuts if at == 0 else [], f"{title}" if at == len(rows) - 1 else None)
+        for at, row in enumerate(rows)
+    ]
+    return alt.vconcat(*panels, spacing=12)
+
+
+def cut_words(traces: Sequence[RunTrace], axis: Axis = "bytes") -> str:
+    """Where the level changes, in words: "level changes at 2.9 GiB"; nothing where it does not."""
+    shown = [trace for trace in traces if len(trace.rate_bytes_per_s) > 1]
+    if not shown:
+        return ""
+    per_unit, unit = _unit(shown, axis)
+    cuts = _cuts(shown, axis, per_unit)
+    return "" if not cuts else f"level changes at {', '.join(digits(cut) for cut in cuts)} {unit}"
+
+
+def _unit(traces: Sequence[RunTrace], axis: Axis) -> tuple[float, str]:
+    longest = max(_along(trace, axis)[-1] for trace in traces)
+    units: Sequence[tuple[float, str]] = _BYTE_UNITS if axis == "bytes" else _TIME_UNITS
+    return next(((per, unit) for per, unit in units if longest >= 1.5 * per), units[-1])
+
+
+def _along(trace: RunTrace, axis: Axis) -> list[float]:
+    return trace.moved_bytes if axis == "bytes" else trace.end_s
+
+
+def _scaled(values: Sequence[float], per_unit: float) -> list[float]:
+    return [value / per_unit for value in values]
+
+
+def _latency_of(field: str) -> Callable[[RunTrace], list[float]]:
+    return lambda trace: [value / 1e6 for value in getattr(trace, field)]
+
+
+def _counter_of(name: str) -> Callable[[RunTrace], list[float]]:
+    return lambda trace: trace.counters.get(name, [])
+
+
+def _lines(
+    traces: Sequence[RunTrace], axis: Axis, per_unit: float, values: Callable[[RunTrace], list[float]]
+) -> list[tuple[str, str, _Points]]:
+    found = []
+    for trace in traces:
+        along = _along(trace, axis)
+        points = [(at / per_unit, value) for at, value in zip(along, values(trace), strict=False)]
+        if points:
+            found.append((trace.arm, "", points))
+    return found
+
+
+def _medians(lines: Sequence[tuple[str, str, _Points]]) -> list[tuple[str, str, _Points]]:
+    """The median of each arm's lines at equal places, as far as the shortest goes; a single line is its own."""
+    import numpy as np
+
+    found = []
+    for arm in dict.fromkeys(arm for arm, _, _ in lines):
+        own = [points for name, _, points in lines if name == arm]
+        if len(own) == 1:
+            found.append((arm, "", own[0]))
+            continue
+        start, end = max(points[0][0] for points in own), min(points[-1][0] for points in own)
+        grid = np.linspace(start, max(start, end), min(_GRID, max(len(points) for points in own)))
+        across = [np.interp(grid, [x for x, _ in points], [y for _, y in points]) for points in own]
+        found.append((arm, "", list(zip(grid.tolist(), np.median(across, axis=0).tolist(), strict=True))))
+    return found
+
+
+def _cuts(traces: Sequence[RunTrace], axis: Axis, per_unit: float) -> list[float]:
+    """Where the level changes, the changes of several runs that lie close together as one; at most six."""
+    longest = max(_along(trace, axis)[-1] for trace in traces) / per_unit
+    places = sorted(
+        _along(trace, axis)[cut - 1] / per_unit for trace in traces for cut in trace.cuts if cut > 0
+    )
+    groups: list[list[float]] = []
+    for place in places:
+        if groups and place - groups[-1][0] < _ALIKE * longest:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    most = max((len(group) for group in groups), default=0)
+    return [statistics.median(group) for group in groups if 2 * len(group) >= most][:6]
+
+
+def _panel(
+    row: _Row, arms: Sequence[str], end: float, width: int, cuts: Sequence[float], title: str | None
+) -> alt.LayerChart:
+    import altair as alt
+
+    values = [value for _, _, points in row.lines for _, value in points]
+    positive = [value for value in values if value > 0] or [1.0]
+    low = min(positive) / 1.3 if row.log else (0.0 if row.zero else min(1.0, *values))
+    high = max(positive) * (1.3 if row.log else 1.08)
+    low, high = (low, high) if high > low else (low, low + 1.0)
+    x = alt.X(
+        "x:Q",
+        scale=alt.Scale(domain=[0, end], nice=False),
+        axis=alt.Axis(
+            title=title, labels=title is not None, ticks=title is not None, tickCount=6, format=",.4~r"
+        ),
+    )
+    y = alt.Y(
+        "y:Q",
+        scale=alt.Scale(domain=[low, high], nice=False, zero=False, type="log" if row.log else "linear"),
+        axis=alt.Axis(title=row.title, tickCount=4, format=",.4~r", minExtent=44),
+    )
+    layers: list[alt.Chart] = _shades(cuts, end, low, high, x, y)
+    drawn = [(arm, kind, [(a, max(b, low)) for a, b in points]) for arm, kind, points in row.lines]
+    colour = {arm: ARM_COLOURS[at % len(ARM_COLOURS)] for at, arm in enumerate(arms)}
+    pale = {arm: PALE_COLOURS[at % len(PALE_COLOURS)] for at, arm in enumerate(arms)}
+    if not any(kind for _, kind, _ in drawn):
+        several = {arm for arm in arms if sum(name == arm for name, _, _ in drawn) > 1}
+        for arm, _, points in _medians([line for line in drawn if line[0] in several]):
+            layers.append(_line(points, pale[arm], 5.0).encode(x=x, y=y))
+    for arm, kind, points in drawn:
+        line = _line(points, colour[arm], 1.0 if not kind else 1.6, _DASHES.get(kind))
+        layers.append(line.encode(x=x, y=y))
+    layers += _names(drawn, colour, width)
+    return alt.LayerChart(layer=layers, width=width, height=_HEIGHT)
+
+
+def _line(points: _Points, colour: str, thickness: float, dash: Sequence[float] | None = None) -> alt.Chart:
+    rows = [{"x": x, "y": y} for x, y in points]
+    style: dict[str, Any] = {"strokeDash": list(dash)} if dash and dash != [1, 0] else {}
+    drawn: alt.Chart = marks(rows).mark_line(color=colour, strokeWidth=thickness, aria=False, **style)
+    return drawn
+
+
+def _shades(
+    cuts: Sequence[float], end: float, low: float, high: float, x: alt.X, y: alt.Y
+) -> list[alt.Chart]:
+    """Every second regime shaded, a dashed line where one begins, and the place in figures."""
+    import altair as alt
+
+    if not cuts:
+        return []
+    edges = [0.0, *cuts, end]
+    bands = [{"x": a, "right": b, "y": low, "top": high} for a, b in list(itertools.pairwise(edges))[1::2]]
+    rules = [{"x": cut, "y": low, "top": high, "words": digits(cut)} for cut in cuts]
+    return [
+        marks(bands).mark_rect(color=FAINT, aria=False).encode(x=x, x2="right:Q", y=y, y2="top:Q"),
+        marks(rules).mark_rule(color=INK, strokeDash=[4, 3], aria=False).encode(x=x, y=y, y2="top:Q"),
+        texts(rules, align="left", dx=4, color=INK, fontSize=SMALL_FONT_SIZE).encode(
+            x=x, y=alt.value(8), text="words:N"
+        ),
+    ]
+
+
+def _names(lines: Sequence[tuple[str, str, _Points]], colour: dict[str, str], width: int) -> list[alt.Chart]:
+    """Who is who, above the panel: the arms in their colours, or what each dash means."""
+    import altair as alt
+
+    kinds = list(dict.fromkeys(kind for _, kind, _ in lines if kind))
+    if not kinds and len(colour) == 1:
+        return []
+    if kinds:
+        dashes = {"p50": "line", "p99": "dashes", "maximum": "dots"}
+        words = [{"words": ", ".join(f"{dashes[kind]}: {kind}" for kind in kinds), "colour": MUTED}]
+    else:
+        words = [{"words": f"\N{BLACK SQUARE} {arm}", "colour": shade} for arm, shade in colour.items()]
+    step = width / max(len(words), 1)
+    return [
+        texts([word], align="left", color=word["colour"], fontSize=SMALL_FONT_SIZE, limit=step).encode(
+            x=alt.value(at * step), y=alt.value(-9), text="words:N"
+        )
+        for at, word in enumerate(words)
+    ]
