@@ -53,7 +53,7 @@ def command(
     mileage run mileage-degradation-1        go on after a crash
     """
     from mileage import lab
-    from mileage.execute.progress import Terminal
+    from mileage.execute.live import Terminal
 
     with Terminal() as progress:
         result = lab.run(

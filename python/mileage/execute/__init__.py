@@ -3,7 +3,8 @@
 `study` walks the cycles; `cycle` walks one cycle's arms and stages and knows how to replay a virtual drive; `run` does
 one run, `job` one of work on files, `reset` what is between blocks; `monitor` watches what goes on beside a run,
 `stopping` says when enough was measured, `surroundings` whether the machine is still the same, `unfinished` when a
-device gave up; `progress` tells the user how far it is, and `watch` does so for a short study.
+device gave up; `progress` is what the user is told meanwhile, `live` shows it on a terminal from what `standing` keeps,
+and `watch` does so for a short study.
 """
 
 from mileage.execute.cycle import stage_name

@@ -297,6 +297,7 @@ class Cycle:
             entry["watch"] = watch.found
         shared.journal.append(entry)
         self._done.add(run, entry)
+        shared.progress.finished(run, record)
         shared.stopping.note(run, entry)
 
     def _maybe_save(self, run: PlannedRun, stage: tuple[PlannedRun, ...]) -> None:

@@ -21,21 +21,12 @@ from mileage.execute.surroundings import Surroundings, changed_by
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.record import FORMAT, Journal, StudyFolder
 from mileage.record.journal import JournalContent
+from mileage.record.spent import spent_s
 from mileage.target import Target
 
 #: Opens the target of a setting for one cycle; real targets are opened once and shared, since their cycles follow each
 #: other.
 OpenTarget = Callable[[Setting], Target]
-
-
-def planned_bytes(run: PlannedRun) -> int:
-    """Bytes that a run moves, as planned; 0 for an idle run or one limited by time alone."""
-    if run.workload is None:
-        return run.job.bytes if run.job is not None else 0
-    stop = run.workload.stop
-    if stop.bytes is not None:
-        return stop.bytes
-    return int((run.workload.operations or 0) * run.workload.mean_bytes)
 
 
 def execute_study(
@@ -82,10 +73,8 @@ def execute_study(
             if ranks := ranks_here():
                 told = [{"rank": one.rank, "host": one.host, "process": one.pid} for one in ranks.identities]
                 journal.append({"kind": "ranks", "ranks": told, "at": _now()})
-            done = {head.run for head in content.heads if head.kind == "run"}
             mine = [run for run in plan.runs if run.session == session]
-            moved = [(planned_bytes(run), run.index in done) for run in mine]
-            progress.start(sum(size for size, _ in moved), sum(size for size, known in moved if known))
+            progress.start(plan, spent_s(content), cycles_at_once(plan))
             shared = _shared(plan, folder, journal, content, progress, rules, accept_change)
             _run_cycles(shared, mine, open_target)
             if session:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mileage.plan import PlannedRun
+from mileage.plan import Plan, PlannedRun
 from mileage.plan.sizes import format_bytes
 from mileage.terminal import beneath, harmless
 
@@ -62,7 +62,7 @@ class Watch:
         if self._bar is not None:
             self._bar.stop()
 
-    def start(self, bytes_total: int, bytes_done: int) -> None:
+    def start(self, plan: Plan, spent_s: Mapping[int, float], lanes: int) -> None:
         """Nothing: the runs themselves say how long they take."""
 
     def stage(self, text: str) -> None:
@@ -92,6 +92,9 @@ class Watch:
             told += f"  {left_s:.0f} s left"
             self._bar.update(self._task, completed=min(elapsed_s / max(whole_s, 1e-9), 1.0))
         self._bar.update(self._task, told=told)
+
+    def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
+        """Nothing: the figures are printed at the end."""
 
     def print(self, text: str) -> None:
         """Print to standard output, above the line."""

@@ -146,6 +146,7 @@ def run(
             accept_change=accept_change,
         )
         result = StudyResult(folder, resolved)
+        tell.stage("writing the report")
         result.write_report()
     except (MileageError, OSError) as error:
         tell.note(f"to go on: mileage run {here}{_label_options(session)}")

@@ -1,0 +1,189 @@
+"""What is known of a study under way: how far it is, at which rate, what the last run showed, how long it will take.
+
+Models sums that the runs' threads add to and a view reads now and then. Nothing is worked out before it is asked for,
+so that a run pays for an addition only. Refuses to guess: what is not known yet is left out.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from mileage.plan import Plan, PlannedRun
+from mileage.plan.describe import duration
+from mileage.plan.estimate import remaining_s
+from mileage.plan.sizes import format_bytes
+from mileage.record.measured import quantile_ns
+
+RATES_KEPT: Final = 24
+_BARS: Final = "▁▂▃▄▅▆▇█"
+_COUNTED: Final = (
+    ("gc_pages_moved", "pages moved"),
+    ("blocks_erased", "blocks erased"),
+    ("idle_collections", "collections while idle"),
+)
+_SHARE_OF_TIME: Final = 200.0
+"""The time left is worked out again when this many times what it cost has gone by."""
+
+
+class Standing:
+    """A study under way; safe to use from several threads. `clock` gives seconds that never go back."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nothing is known yet."""
+        self._clock = clock
+        self._lock = threading.Lock()
+        self.plan: Plan | None = None
+        self.stage = ""
+        self.cell = ""
+        self.runs_done = 0
+        self._lanes = 1
+        self._spent_s: dict[int, float] = {}
+        self._began_s: dict[int, float] = {}
+        self._bytes = 0
+        self._looked = (clock(), 0)
+        self._rates: deque[float] = deque(maxlen=RATES_KEPT)
+        self._last: tuple[str, dict[str, Any]] | None = None
+        self._told: tuple[object, list[tuple[str, str]]] = (None, [])
+        self._left: tuple[float, float, float] | None = None
+
+    def start(self, plan: Plan, spent_s: Mapping[int, float], lanes: int) -> None:
+        """The study begins or goes on; `spent_s` has the seconds of the runs that are done."""
+        with self._lock:
+            self.plan, self._lanes = plan, lanes
+            self._spent_s = dict(spent_s)
+            self.runs_done = len(spent_s)
+
+    def run(self, run: PlannedRun) -> None:
+        """A run begins."""
+        with self._lock:
+            self.cell = run.cell or run.role
+            self._began_s[run.index] = self._clock()
+
+    def advance(self, byte_count: int) -> None:
+        """So many bytes more are done."""
+        with self._lock:
+            self._bytes += byte_count
+
+    def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
+        """A run is done and journalled."""
+        with self._lock:
+            began_s = self._began_s.pop(run.index, None)
+            if began_s is not None:
+                self._spent_s[run.index] = self._clock() - began_s
+            self.runs_done += 1
+            if record.get("elapsed_ns") and (run.role != "idle"):
+                self._last = (run.cell or run.role, record)
+
+    def look(self) -> None:
+        """Take the rate since the last look, if that was long enough ago to have one."""
+        now_s = self._clock()
+        with self._lock:
+            before_s, before = self._looked
+            if now_s - before_s < 0.1:
+                return
+            self._rates.append((self._bytes - before) / (now_s - before_s))
+            self._looked = (now_s, self._bytes)
+
+    @property
+    def rate(self) -> str:
+        """The rates of the last looks as a line of bars from 0 to the largest, and the last one in words."""
+        rates = list(self._rates)
+        if not any(rates):
+            return ""
+        most = max(rates)
+        bars = "".join(_BARS[min(int(rate / most * len(_BARS)), len(_BARS) - 1)] for rate in rates)
+        return f"{bars} {format_bytes(int(rates[-1]))}/s"
+
+    def left_s(self) -> float | None:
+        """Seconds until the report is written, as far as can be told; worked out anew only now and then."""
+        if self.plan is None:
+            return None
+        now_s = self._clock()
+        if self._left is None or now_s - self._left[0] > max(2.0, _SHARE_OF_TIME * self._left[2]):
+            with self._lock:
+                spent_s = dict(self._spent_s)
+                under_way_s = max((now_s - began_s for began_s in self._began_s.values()), default=0.0)
+            cost_s = time.process_time()
+            left_s = remaining_s(self.plan, spent_s, lanes=self._lanes)
+            self._left = (now_s, max(left_s - under_way_s, 0.0), time.process_time() - cost_s)
+        return max(self._left[1] - (now_s - self._left[0]), 0.0)
+
+    def share(self) -> float | None:
+        """How much of the time is over, 0 to 1."""
+        left_s = self.left_s()
+        if left_s is None:
+            return None
+        now_s = self._clock()
+        with self._lock:
+            over_s = (
+                sum(self._spent_s.values()) + sum(now_s - at for at in self._began_s.values())
+            ) / self._lanes
+        return over_s / (over_s + left_s) if over_s + left_s > 0 else 0.0
+
+    def left(self) -> str:
+        """The time left in words: "about 4 min left"; empty where it is not known."""
+        left_s = self.left_s()
+        return "" if left_s is None else f"about {duration(left_s)} left"
+
+    def last(self) -> list[tuple[str, str]]:
+        """What the last finished run showed, as names and texts: its latency, and what its drive counted."""
+        if self._last is None:
+            return []
+        if self._told[0] is not self._last:
+            cell, record = self._last
+            self._told = (self._last, _shown(cell, record))
+        return self._told[1]
+
+
+def _shown(cell: str, record: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [("last run", f"{cell}: {_speed(record)}")]
+    if latency := _latency(record):
+        rows.append(("latency", latency))
+    if counted := _counted(record):
+        rows.append(("drive", counted))
+    return rows
+
+
+def _speed(record: dict[str, Any]) -> str:
+    elapsed_s = record["elapsed_ns"] / 1e9
+    moved = record["bytes_read"] + record["bytes_written"]
+    kinds = ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
+    operations = sum(int(record.get(kind, 0)) for kind in kinds)
+    rate = f"{format_bytes(int(moved / elapsed_s))}/s, " if moved else ""
+    return f"{rate}{operations / elapsed_s:,.0f} operations/s"
+
+
+def _latency(record: dict[str, Any]) -> str:
+    kinds = [kind for kind in ("read", "write", "discard", "metadata") if kind in record["latency"]]
+    if not kinds:
+        return ""
+    histogram = max((record["latency"][kind] for kind in kinds), key=lambda found: found["count"])
+    if not histogram["count"]:
+        return ""
+    parts = [(name, quantile_ns(histogram, q)) for name, q in (("p50", 0.5), ("p99", 0.99))]
+    told = "  ".join(f"{name} {_time(value)}" for name, value in parts if value is not None)
+    return f"{told}  max {_time(histogram['max_ns'])}"
+
+
+def _time(time_ns: int) -> str:
+    for unit, per_unit in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if time_ns >= per_unit:
+            return f"{time_ns / per_unit:.3g} {unit}"
+    return f"{time_ns} ns"
+
+
+def _counted(record: dict[str, Any]) -> str:
+    counters = record["counters"]
+    told = []
+    written = counters.get("host_pages_written")
+    if written and "flash_pages_programmed" in counters:
+        told.append(f"write amplification {counters['flash_pages_programmed'] / written:.2f}")
+    told += [f"{counters[name]:,} {words}" for name, words in _COUNTED if counters.get(name)]
+    device = (record.get("usage") or {}).get("device") or {}
+    if device.get("busy_ms") and record["elapsed_ns"]:
+        told.append(f"{min(100.0, device['busy_ms'] * 1e8 / record['elapsed_ns']):.0f} % busy")
+    return ", ".join(told)
