@@ -57,6 +57,8 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and (face := _face_of(args[0])) is not None:
+            args = [face, *args[1:]]
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
             from difflib import get_close_matches
 
@@ -64,6 +66,14 @@ class _Commands(click.Group):
             hint = f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(_COMMANDS)}"
             raise click.UsageError(f"{args[0]} is not a command of this version{hint}")
         return super().resolve_command(ctx, args)
+
+
+def _face_of(word: str) -> str | None:
+    """The face of a program as scripts type it: "./IOzone" is iozone."""
+    from mileage.tools.listed import TOOLS
+
+    name = word.rpartition("/")[2].lower()
+    return name if name in TOOLS else None
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
