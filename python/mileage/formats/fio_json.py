@@ -96,6 +96,9 @@ def _add(document: Document, result: Result, source: Source) -> None:
         if len(groups) == 1:
             run.device_bytes = _moved(disks)
         run.notes += _beside(jobs, groups, run)
+        if missing := _not_numbers(jobs):
+            told = f"job {_word(jobs[0].get('jobname'))!r}: {', '.join(missing)}"
+            result.unread.append(Unread(document.line, told, "expected finite numbers that are not negative"))
         result.runs.append(run)
 
 
@@ -163,6 +166,20 @@ def _sum(values: Any) -> int | None:
 
 def _io_bytes(part: dict[str, Any]) -> int | None:
     return whole(part.get("io_bytes"))
+
+
+def _not_numbers(jobs: list[dict[str, Any]]) -> list[str]:
+    """Figures of reading and writing that are no numbers."""
+    found = []
+    for direction in _DIRECTIONS:
+        for part in (_dict(job.get(direction)) for job in jobs):
+            wanted = ("total_ios", "io_bytes", "bw_bytes", "iops", "runtime")
+            found += [
+                f"{direction}.{name}"
+                for name in wanted
+                if direction != "trim" and number(part.get(name)) is None
+            ]
+    return list(dict.fromkeys(found))
 
 
 def _rates(run: ToolRun, done: dict[str, list[dict[str, Any]]], active: list[str]) -> None:

@@ -23,6 +23,8 @@ UNREAD_MAX: Final = 1000
 """Lines that are named one by one."""
 TRIES_MAX: Final = 1000
 """Beginnings of documents that are tried."""
+REPAIRS_MAX: Final = 10
+"""Damaged documents that are looked into, each at the cost of the whole rest of the file."""
 _OPENING: Final = ("", "{", "}", "[", "]", '"', ",")
 """How a line of a document begins, unless it is a lone value."""
 _VALUE: Final = re.compile(
@@ -56,7 +58,7 @@ def documents(text: str) -> tuple[list[Document], list[Unread]]:
     """The documents of a text, and the lines that are none."""
     found: list[Document] = []
     unread: list[Unread] = []
-    at, tries = 0, 0
+    at, tries, repairs = 0, 0, 0
     while at < len(text):
         start = _beginning(text, at)
         _outside(text, at, len(text) if start is None else start, unread)
@@ -68,7 +70,19 @@ def documents(text: str) -> tuple[list[Document], list[Unread]]:
                 Unread(_line(text, start), "", f"more than {TRIES_MAX} documents; the rest is left out")
             )
             break
-        at = _document(text, start, found, unread)
+        line = _line(text, start)
+        value, end, why = _decode(text, start)
+        if why is None:
+            found.append(Document(line, value))
+            at = end
+            continue
+        repairs += 1
+        if repairs > REPAIRS_MAX:
+            unread.append(
+                Unread(line, "", f"more than {REPAIRS_MAX} damaged documents; the rest is left out")
+            )
+            break
+        at = _damaged(text, start, line, found, unread)
     return found, unread
 
 
@@ -90,13 +104,8 @@ def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def _document(text: str, start: int, found: list[Document], unread: list[Unread]) -> int:
-    """Decodes the document at `start`. Returns where to go on."""
-    line = _line(text, start)
-    value, end, why = _decode(text, start)
-    if why is None:
-        found.append(Document(line, value))
-        return end
+def _damaged(text: str, start: int, line: int, found: list[Document], unread: list[Unread]) -> int:
+    """What is whole of the document that begins in `line`, at `start`. Returns where to go on."""
     rest = text[start:]
     cleaned, taken = _without_foreign_lines(rest, line)
     value, end, why = _decode(cleaned, 0)
