@@ -142,7 +142,7 @@ def _sound(result: Result) -> None:
         assert run.cell == one_line(run.cell)
         for name in (*SAMPLE_METRICS, "bytes_read", "bytes_written", "ops_read", "ops_written"):
             value = getattr(run, name)
-            assert value is None or (math.isfinite(value) and 0 <= value < 2**1000), (name, value)
+            assert value is None or 0 <= value <= 1e24, (name, value)
         for found in run.latency.values():
             assert found["count"] == sum(count for _, count in found["buckets"])
             assert found["min_ns"] <= found["max_ns"]

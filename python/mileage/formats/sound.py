@@ -2,7 +2,7 @@
 
 What it models: texts of one harmless line each, of bounded length; figures
 that are finite and fit the tables.
-What it refuses: nothing; a figure that is not sound becomes None, and the run says so.
+What it refuses: nothing; a figure that cannot be becomes None, and is named among what was not understood.
 """
 
 from __future__ import annotations
@@ -20,12 +20,19 @@ TEXT_MAX: Final = 300
 """Characters of a label or a setting."""
 LINE_MAX: Final = 4000
 """Characters of a command line or a note."""
+FIGURE_MAX: Final = 1e24
+"""Bytes or operations per second, seconds, nanoseconds: more than this is damage."""
 _FIGURES: Final = ("rate_bytes_per_s", "ops_per_s", "latency_p99_ns", "elapsed_s", "latency_sum_ns")
 _COUNTS: Final = ("bytes_read", "bytes_written", "ops_read", "ops_written", "outstanding", "device_bytes")
 
 
 def sound(result: Result) -> Result:
     """The same result, fit for tables and terminals."""
+    unsound = [
+        Unread(run.line, run.cell, f"figures that cannot be: {', '.join(_changes(run))}")
+        for run in result.runs
+    ]
+    unsound = [entry for entry, run in zip(unsound, result.runs, strict=True) if _changes(run)]
     return msgspec.structs.replace(
         result,
         version=_maybe(result.version),
@@ -33,7 +40,9 @@ def sound(result: Result) -> Result:
         command=None if result.command is None else tidy(result.command, LINE_MAX),
         machine=_texts(result.machine),
         facts=_texts(result.facts),
-        unread=[Unread(entry.line, tidy(entry.text), tidy(entry.why)) for entry in result.unread],
+        unread=[
+            Unread(entry.line, tidy(entry.text), tidy(entry.why)) for entry in [*result.unread, *unsound]
+        ],
         lost=[tidy(text, LINE_MAX) for text in result.lost],
         runs=[_run(run) for run in result.runs],
     )
@@ -53,19 +62,19 @@ def _texts(texts: dict[str, str]) -> dict[str, str]:
     return {tidy(key): tidy(value) for key, value in texts.items()}
 
 
+def _changes(run: ToolRun) -> dict[str, None]:
+    """The figures of a run that cannot be, each with what takes its place."""
+    found = {}
+    for name in (*_FIGURES, *_COUNTS):
+        value = getattr(run, name)
+        if value is not None and not 0 <= value <= (FIGURE_MAX if name in _FIGURES else WHOLE_MAX):
+            found[name] = None
+    return found
+
+
 def _run(run: ToolRun) -> ToolRun:
-    changes: dict[str, Any] = {}
-    for name in _FIGURES:
-        value = getattr(run, name)
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            changes[name] = None
-    for name in _COUNTS:
-        value = getattr(run, name)
-        if value is not None and not 0 <= value <= WHOLE_MAX:
-            changes[name] = None
+    changes: dict[str, Any] = dict(_changes(run))
     notes = [tidy(note, LINE_MAX) for note in run.notes]
-    if changes:
-        notes.append(f"not sound, and left out: {', '.join(changes)}")
     latency = {kind: found for kind, found in run.latency.items() if 0 < found["count"] <= WHOLE_MAX}
     if len(latency) < len([found for found in run.latency.values() if found["count"]]):
         notes.append("a histogram counts more operations than can be; it is left out")
