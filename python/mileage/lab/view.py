@@ -19,12 +19,13 @@ from mileage.lab.evidence import evidence_of
 from mileage.lab.inside import records_by_arm
 from mileage.lab.lamps import Environment, lamps_of
 from mileage.lab.why import why
-from mileage.plan import Plan, describe
+from mileage.plan import Plan
 from mileage.record import StudyFolder, left_out, measured_cells
 from mileage.record.environment import diff
 from mileage.record.journal import Entries, JournalContent
 from mileage.report import StudyView, TortureTrace
 from mileage.report.measured_page import MeasuredPage
+from mileage.report.method import method_text
 from mileage.report.setting import setting_lines
 from mileage.report.view import RunShape
 
@@ -70,7 +71,9 @@ def lost_lines(folder: StudyFolder) -> list[str]:
 
 def method_of(plan: Plan, content: JournalContent) -> str:
     """How a study was measured and judged, in paragraphs parted by an empty line."""
-    return describe(plan)
+    heads = content.of_kind("study")
+    head = heads[0] if heads else {}
+    return method_text(plan, version=str(head.get("mileage", "")), started=str(head.get("started", "")))
 
 
 def study_view(

@@ -50,8 +50,8 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
         else f"the whole {'drive' if facts.virtual else 'target'}, rounded down to whole records"
     )
     yield "work area", f"{area}: {format_bytes(plan.work_bytes)}"
-    if state_words := _state_words(plan.study):
-        yield "state", state_words
+    if words := state_words(plan.study):
+        yield "state", words
     if facts.alignment:
         yield "alignment", facts.alignment
     arms = "a torture arm, then a sham arm that idles for as long" if study.sham else "no sham arm"
@@ -65,7 +65,7 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "plan", plan.hash_short
 
 
-def _state_words(study: Study) -> str:
+def state_words(study: Study) -> str:
     """The file system that is made, and how used it is; "" for none."""
     state = study.state
     if state.filesystem is None:
@@ -78,14 +78,15 @@ def _state_words(study: Study) -> str:
 
 def _steps(plan: Plan) -> Iterator[tuple[str, str]]:
     for stage in plan.study.stage:
-        yield f"stage {stage.name}", _stage(plan, stage)
+        yield f"stage {stage.name}", stage_words(plan, stage)
     for cell in plan.cells[:CELLS_MAX]:
-        yield "cell", _cell(plan.study, cell)
+        yield "cell", cell_words(plan.study, cell)
     if len(plan.cells) > CELLS_MAX:
         yield "cell", f"and {len(plan.cells) - CELLS_MAX} more"
 
 
-def _stage(plan: Plan, stage: Stage) -> str:
+def stage_words(plan: Plan, stage: Stage) -> str:
+    """What is done in a stage."""
     if stage.measure is not None:
         tables = plan.study.measures_of(stage)
         cells = [cell for cell in plan.cells if cell.table in tables]
@@ -119,7 +120,8 @@ def _title(plan: Plan, torture: str) -> str:
     return plan.study.workload[word].title
 
 
-def _cell(study: Study, cell: Cell) -> str:
+def cell_words(study: Study, cell: Cell) -> str:
+    """What is measured in a cell, by which metrics, and how often."""
     processes = cell.reach.processes if cell.reach is not None else 1
     told = cell.title if cell.workload is None else _io(cell.workload, cell.title, processes)
     table = study.measure[cell.table]

@@ -1,0 +1,203 @@
+"""How a study was measured and judged, in plain sentences made from its plan: the method section of a paper.
+
+Models what the plan decides: target and state, stages, cells, order, repetition, what was compared by which rule, which
+audits stand beside it, seeds and versions. Every sentence holds for what the plan says, and none is there for what it
+does not. Refuses nothing; what came of it is the report's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mileage.plan import Plan
+from mileage.plan.describe import cell_words, stage_words, state_words
+from mileage.plan.factors import kind_of, named_levels
+from mileage.plan.planned import Cell
+from mileage.plan.sizes import format_bytes
+from mileage.plan.study import Repeat
+
+CELLS_MAX = 12
+"""Cells that are told one by one; of more the first ones, and how many there are."""
+
+_CACHES = {
+    "direct": "The page cache was bypassed (O_DIRECT).",
+    "cold": "Before each measured run the target was emptied out of the page cache.",
+    "dropped": "Before each measured run the whole machine's page cache was emptied.",
+    "hot": "Before each measured run the target was read into the page cache.",
+    "warm": "The page cache was used, and left as the runs before had left it.",
+}
+_CHANGED = {
+    "target": "each level is a target of its own",
+    "profile": "it changes one figure of the virtual drive",
+    "state": "it changes the state in which the target is measured",
+    "workload": "it changes how every cell is measured",
+    "label": "Mileage does not change it: each level was measured in a session of its own",
+}
+
+
+def method_text(plan: Plan, *, version: str = "", started: str = "") -> str:
+    """Paragraphs, parted by an empty line. `version` and `started` are the journal's, where it tells."""
+    parts = (_asked(plan), _began(plan), _done(plan), _order(plan), _judged(plan), _audited(plan))
+    told = [" ".join(sentences) for part in parts if (sentences := list(part))]
+    return "\n\n".join([*told, " ".join(_made(plan, version, started))])
+
+
+def _asked(plan: Plan) -> Iterator[str]:
+    study, facts = plan.study, plan.facts
+    if study.question:
+        yield f"The question: {study.question}"
+    targets = list(dict.fromkeys([study.target, *(setting.target for setting in plan.settings)]))
+    size = format_bytes(facts.capacity_bytes)
+    kind = "a simulated drive, in simulated time" if facts.virtual else "in real time"
+    if len(targets) > 1:
+        yield f"{len(targets)} targets were measured: {', '.join(targets)}."
+        yield f"The first has {size} ({kind}), its work area {format_bytes(plan.work_bytes)}."
+    else:
+        yield f"The target was {study.target}, {size}, {kind}; its work area has {format_bytes(plan.work_bytes)}."
+
+
+def _began(plan: Plan) -> Iterator[str]:
+    study = plan.study
+    each = f"Each of the {study.cycles} cycles" if study.cycles > 1 else "The one cycle"
+    if study.state.start != "purged":
+        yield f"{each} began with the target as it was."
+    elif plan.facts.virtual:
+        yield f"{each} began with a purge: everything is erased, wear stays."
+    elif study.target.startswith(("dir:", "file:")):
+        yield f"{each} began with a new work file; what lies below the file system was not purged."
+    else:
+        yield f'{each} began with a purge of the device ("{study.state.purge}").'
+    if words := state_words(study):
+        yield f"The file system: {words}."
+    if not plan.facts.virtual and any(cell.workload for cell in plan.cells):
+        limit = study.state.cache.partition(":")[2]
+        yield _CACHES.get(
+            study.state.cache, f"The page cache was emptied, and held within {limit} of memory."
+        )
+    if study.sham:
+        yield (
+            "Every cycle was done a second time as a sham: the same stages, and idling for as long in place of each "
+            "torture, so that what time alone does can be told from what the torture does."
+        )
+    elif any(stage.torture for stage in study.stage):
+        yield "There was no sham arm: what time alone does is not told from what the torture does."
+
+
+def _done(plan: Plan) -> Iterator[str]:
+    stages = [f"{stage.name} ({stage_words(plan, stage)})" for stage in plan.study.stage]
+    yield f"The stages, in order: {'; '.join(stages)}." if len(stages) > 1 else f"One stage: {stages[0]}."
+    stems = list(dict.fromkeys(_stem(plan, cell) for cell in plan.cells))
+    if not stems:
+        return
+    told = "; ".join(f"({number}) {stem}" for number, stem in enumerate(stems[:CELLS_MAX], 1))
+    rest = f"; and {len(stems) - CELLS_MAX} more, which the tables list" if len(stems) > CELLS_MAX else ""
+    each = ", each at every level of the factors" if plan.study.factor else ""
+    yield f"What was measured{each}: {told}{rest}."
+
+
+def _stem(plan: Plan, cell: Cell) -> str:
+    """What is measured in a cell, without the levels at which it is."""
+    told = cell_words(plan.study, cell)
+    words = plan.settings[cell.setting].words if plan.settings else ()
+    short = cell.label.removesuffix(", " + ", ".join(words)) if words else cell.label
+    return short + told.removeprefix(cell.label)
+
+
+def _order(plan: Plan) -> Iterator[str]:
+    study = plan.study
+    for name, factor in study.factor.items():
+        kind = kind_of(name, factor)
+        yield f"Factor {name}: {', '.join(named_levels(study, name))}; {_CHANGED.get(kind or '', '')}."
+    if not plan.cells:
+        return
+    if study.order == "blocked":
+        yield "The runs of one arm were all done before those of the next, so that any drift looks like a difference."
+    else:
+        mixed = [name for name, factor in study.factor.items() if kind_of(name, factor) != "label"]
+        whose = "Each block of a session" if len(mixed) < len(study.factor) else "Each block"
+        beside = f", the levels of {' and '.join(mixed)} next to each other" if mixed else ""
+        yield f"{whose} held every cell once, in an order drawn from the seed{beside}."
+        if any(run.arm == "sham" for run in plan.runs) or len(study.measuring_stages) > 1:
+            yield "Stages that measure the same cells visit the same places in the same order."
+    repeats = {repr(table.repeat): table.repeat for table in study.measure.values()}
+    for repeat in repeats.values():
+        if isinstance(repeat, Repeat) and repeat.precision is not None:
+            names = ", ".join(name for name, table in study.measure.items() if table.repeat == repeat)
+            yield (
+                f"{names}: repeated in {repeat.min} to {repeat.max} blocks, until the interval of every cell's mean "
+                f"was within {100 * repeat.precision:g} % of it."
+            )
+    if study.state.carryover != "none":
+        yield f"Before each block but the first: {study.state.carryover}."
+
+
+def _judged(plan: Plan) -> Iterator[str]:
+    study = plan.study
+    if study.baseline is None or study.candidate is None:
+        yield "Nothing is compared: rates are medians over the runs, latencies those of all runs together."
+        return
+    arms = study.compare.arms
+    by_level = arms in study.factor
+    label = f"{arms} " if by_level else ""
+    yield (
+        f"Compared: {label}{study.candidate} with {label}{study.baseline}, as the ratio of their geometric means, "
+        "on the logarithms of the runs' values."
+    )
+    yield _unit(plan, by_level)
+    relevance = study.compare.relevance
+    yield (
+        "Rates are the headline: their p values are corrected by Holm for the number of cells; those of every cell "
+        "and metric together by Benjamini and Hochberg. A difference has an adjusted p of at most 0.05. It is real but "
+        "irrelevant where the 90 % interval lies within the margin, and two are the same where there is no difference "
+        "and that interval lies within it; else the cell is undecided. The margins: "
+        f"{100 * relevance.throughput:g} % of throughput, {100 * relevance.iops:g} % of operations per second, "
+        f"{100 * relevance.p99:g} % of p99 latency."
+    )
+
+
+def _unit(plan: Plan, by_level: bool) -> str:
+    """What was repeated, and so bears the interval."""
+    study = plan.study
+    if not by_level and study.cycles > 1:
+        sham = ", each less the sham arm's in the same cycle" if study.sham else ""
+        ratios = f"Student's t on the {study.cycles} log ratios{sham}"
+        return f"The unit is the cycle: {ratios}; runs within a cycle are averaged."
+    if not by_level:
+        sham = ", less the sham arm's change," if study.sham else ""
+        return (
+            f"With one cycle the unit is the run: Welch's t on the logarithms{sham} describes this device in this "
+            "cycle and cannot say whether another cycle would agree."
+        )
+    if kind_of(study.compare.arms, study.factor[study.compare.arms]) == "label":
+        return (
+            "Each level was measured in one session of its own, so the runs are independent (Welch's t on the "
+            "logarithms), and what else differed between the sessions cannot be told from the level."
+        )
+    if study.order == "random":
+        return "The unit is the block: Student's t on the log ratios of the two levels in each block."
+    return "The runs are taken as independent: Welch's t on the logarithms."
+
+
+def _audited(plan: Plan) -> Iterator[str]:
+    yield (
+        "Audits that stand beside the verdict: rate and latency must agree by Little's law; what paced the runs, the "
+        "device or the client; what came from memory; how long the runs were."
+    )
+    if plan.virtual:
+        yield "In simulated time nothing on the machine can disturb a run."
+    else:
+        yield (
+            "The machine was looked at before and after every stage, and compared with how it was at the start; beside "
+            "each run its pressure, stolen time and the device's own counters were read."
+        )
+    if plan.study.aa:
+        yield f"{plan.study.baseline} was measured twice under two names: a difference between them is a false alarm."
+    if plan.study.on_failure == "dnf":
+        yield "A device that failed ended its arm as DNF (did not finish), which is a result."
+    yield "A failed audit, a DNF and missing runs are said before the verdict, and no run was dropped as an outlier."
+
+
+def _made(plan: Plan, version: str, started: str) -> Iterator[str]:
+    yield f"Every random choice comes from seed {plan.study.seed}; the plan has the hash {plan.hash[:16]}."
+    if version:
+        yield f"Measured with Mileage {version}{f', from {started} on' if started else ''}."
