@@ -64,7 +64,7 @@ def _texts(texts: dict[str, str]) -> dict[str, str]:
 
 def _changes(run: ToolRun) -> dict[str, None]:
     """The figures of a run that cannot be, each with what takes its place."""
-    found = {}
+    found: dict[str, None] = {}
     for name in (*_FIGURES, *_COUNTS):
         value = getattr(run, name)
         if value is not None and not 0 <= value <= (FIGURE_MAX if name in _FIGURES else WHOLE_MAX):

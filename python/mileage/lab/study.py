@@ -10,6 +10,7 @@ import msgspec
 
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute import Progress, Silent, cycles_at_once
+from mileage.formats import fio_job
 from mileage.lab.doing import check_built, check_commands, do, facts_of_all, traces_of
 from mileage.lab.imported import check_runnable
 from mileage.lab.result import StudyResult, load_plan
@@ -30,11 +31,13 @@ from mileage.record import StudyFolder, left_out
 DEFAULT_STUDY = "degradation"
 
 
-def _read_study(name: str) -> Study:
-    """A built-in study by name, or a study file by path."""
+def _read_study(name: str, target: str | None = None) -> Study:
+    """A built-in study by name, or a study file or a job file of fio by path; the latter on `target` if given."""
     if name in builtin_names():
         return parse_study(builtin_text(name), name)
     text = _study_text(name)
+    if fio_job.looks_like_job(Path(name), text):
+        return fio_job.read_job(text, name, Path(name).stem, target)
     try:
         return parse_study(text, name)
     except Refused as refusal:
@@ -67,7 +70,7 @@ def plan(
     Raises:
         Refused: the study, the target or the two together are not possible; one line says why and what to do.
     """
-    wanted = _read_study(study or DEFAULT_STUDY)
+    wanted = _read_study(study or DEFAULT_STUDY, target)
     if target is not None:
         wanted = _on_target(wanted, target)
     named = Path(study) if study is not None and study not in builtin_names() else None

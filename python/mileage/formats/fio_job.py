@@ -1,0 +1,499 @@
+"""fio's job files as studies: what a job does becomes a measure, what cannot be honoured is refused by its name.
+
+What it models: the options that say what is done, where, how long and by how many. Every job is measured in one stage,
+in randomised blocks, as often as studies do; files that are read are written before. An option of fio's own output
+(`KNOWN_SILENT`) has no effect on what is done and is passed over.
+What it refuses: every other option, by its name and line; jobs that would run side by side; values that fio would
+expand (variables, ranges, percentages).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.formats.numbers import fio_size, whole
+from mileage.plan.how import How
+from mileage.plan.pattern import PatternTable, Zipf
+from mileage.plan.reading import parse_study
+from mileage.plan.sizes import exact_bytes
+from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
+from mileage.plan.writing import to_toml
+
+KNOWN_SILENT: Final = (
+    *(
+        "name",
+        "description",
+        "group_reporting",
+        "eta",
+        "stonewall",
+        "wait_for_previous",
+        "unified_rw_reporting",
+    ),
+    *(
+        "write_bw_log",
+        "write_lat_log",
+        "write_iops_log",
+        "log_avg_msec",
+        "log_offset",
+        "per_job_logs",
+        "percentile_list",
+    ),
+    *(
+        "clat_percentiles",
+        "lat_percentiles",
+        "slat_percentiles",
+        "bwavgtime",
+        "iopsavgtime",
+        "status-interval",
+    ),
+    *(
+        "disable_lat",
+        "disable_clat",
+        "disable_slat",
+        "disable_bw",
+        "gtod_reduce",
+        "create_on_open",
+        "fallocate",
+    ),
+)
+"""Options of fio's output, order and layout: a study keeps every latency and series, and writes its files before."""
+_ALIASES: Final = {
+    "readwrite": "rw",
+    "blocksize": "bs",
+    "blockalign": "ba",
+    "iodepth_batch_submit": "iodepth_batch",
+    "io_limit": "io_size",
+    "wait_for_previous": "stonewall",
+    "randomseed": "randseed",
+    "o_direct": "direct",
+}
+_PATTERNS: Final = {
+    "read": ("pattern.sequential_read", 100),
+    "write": ("pattern.sequential_write", 0),
+    "rw": ("pattern.sequential_mix", 50),
+    "readwrite": ("pattern.sequential_mix", 50),
+    "randread": ("pattern.shuffled_read", 100),
+    "randwrite": ("pattern.shuffled_write", 0),
+    "randrw": ("pattern.mix", 50),
+    "randtrim": ("pattern.discard", 0),
+}
+_ANYWHERE: Final = {
+    "pattern.shuffled_read": "pattern.random_read",
+    "pattern.shuffled_write": "pattern.random_write",
+}
+"""With norandommap, and where a run lasts longer than one pass: places may come again before all were visited."""
+_ENGINES: Final = {
+    **dict.fromkeys(("psync", "sync", "pvsync", "pvsync2", "vsync"), "pread"),
+    **dict.fromkeys(("libaio", "io_uring"), "uring"),
+    "mmap": "mmap",
+}
+_FILL: Final = "layout"
+_STAGE: Final = "jobs"
+_SECTION: Final = re.compile(r"\[(.+)\]\s*$")
+_UNITS: Final = {
+    "": "s",
+    "s": "s",
+    "ms": "ms",
+    "us": "us",
+    "m": "min",
+    "h": "h",
+    "usec": "us",
+    "msec": "ms",
+    "sec": "s",
+}
+
+
+class Option(msgspec.Struct, frozen=True):
+    """An option of a job, with the line that it stands in."""
+
+    value: str
+    line: int
+
+
+Options = dict[str, Option]
+
+
+class _Job:
+    """One job; every option is asked for once, and what nobody asked for is refused."""
+
+    def __init__(self, source: str, name: str, options: Options) -> None:
+        self.source, self.name = source, name
+        self._options = {key: value for key, value in options.items() if key not in KNOWN_SILENT}
+
+    def refuse(self, key: str, why: str) -> Refused:
+        """A refusal of one option, with its line and value."""
+        option = self._options.get(key)
+        place = f"{self.source}, line {option.line}" if option else self.source
+        given = f"{key}={option.value}" if option and option.value else key
+        return Refused(f"{place}: [{self.name}] {given}: {why}")
+
+    def text(self, key: str, default: str = "") -> str:
+        """The value of an option, which is thereby honoured."""
+        option = self._options.get(key)
+        return default if option is None else option.value
+
+    def has(self, key: str) -> bool:
+        """Whether an option is given."""
+        return key in self._options
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """An option that is on or off; one without a value is on."""
+        if not self.has(key):
+            return default
+        value = self.text(key) or "1"
+        if value not in ("0", "1"):
+            raise self.refuse(key, "expected 0 or 1")
+        return value == "1"
+
+    def number(self, key: str, default: int) -> int:
+        """A whole number."""
+        value = whole(self.text(key, str(default)))
+        if value is None:
+            raise self.refuse(key, "expected a whole number")
+        return value
+
+    def size(self, key: str) -> int | None:
+        """A size in bytes, None where it is not given."""
+        if not self.has(key):
+            return None
+        found = fio_size(self.text(key), 1000 if self.text("kb_base") == "1000" else 1024)
+        if not found:
+            raise self.refuse(
+                key, "expected a size such as 4k or 1g; a study takes no percentages and ranges here"
+            )
+        return found
+
+    def time(self, key: str, unit: str = "s") -> str | None:
+        """A time as studies have it; a bare number is in `unit`."""
+        if not self.has(key):
+            return None
+        found = re.fullmatch(r"([0-9]{1,12})\s*([a-z]*)", self.text(key))
+        if found is None or (found[2] and found[2] not in _UNITS):
+            raise self.refuse(key, "expected a time such as 30, 30s or 5m")
+        return f"{found[1]} {_UNITS[found[2]] if found[2] else unit}"
+
+    def leftover(self) -> None:
+        """Refuse the first option that this reader does not honour."""
+        for key in self._options:
+            if key not in _HONOURED:
+                raise self.refuse(
+                    key, "a study has nothing that does this; leave it out or run this job with fio"
+                )
+
+
+_HONOURED: Final = (
+    *(
+        "rw",
+        "bs",
+        "bssplit",
+        "size",
+        "filesize",
+        "io_size",
+        "offset",
+        "filename",
+        "directory",
+        "ioengine",
+        "iodepth",
+    ),
+    *(
+        "direct",
+        "buffered",
+        "invalidate",
+        "numjobs",
+        "thread",
+        "runtime",
+        "timeout",
+        "time_based",
+        "ramp_time",
+        "loops",
+    ),
+    *("rwmixread", "rwmixwrite", "fsync", "fdatasync", "end_fsync", "sync", "rate", "rate_iops", "thinktime"),
+    *(
+        "thinktime_blocks",
+        "norandommap",
+        "random_distribution",
+        "randrepeat",
+        "randseed",
+        "allrandrepeat",
+        "kb_base",
+    ),
+    *(
+        "buffer_compress_percentage",
+        "dedupe_percentage",
+        "zero_buffers",
+        "refill_buffers",
+        "scramble_buffers",
+    ),
+    *("iodepth_batch", "overwrite", "nrfiles"),
+)
+
+
+def looks_like_job(path: Path, text: str) -> bool:
+    """Whether a file is a job of fio: by its name, or by a section that sets what jobs set and studies do not."""
+    return path.suffix == ".fio" or bool(re.search(r"^\[global\]\s*$", text, re.MULTILINE))
+
+
+def read_job(text: str, source: str, name: str, target: str | None = None) -> Study:
+    """The study of a job file; `target` in place of what the file names. Raises Refused."""
+    jobs = _jobs(text, source)
+    kinds = [_Job(source, title, options) for title, options in jobs]
+    for job, (_, options) in zip(kinds[1:], jobs[1:], strict=True):
+        if "stonewall" not in options:
+            raise Refused(
+                f"{source}: [{job.name}] has no stonewall: fio would run it beside [{kinds[0].name}], a study measures "
+                "one job after the other"
+            )
+    for job in kinds:
+        job.leftover()
+    place = target or _target(kinds)
+    sizes = [_span(job) for job in kinds]
+    reads = [_reads(job) > 0 for job in kinds]
+    start = "kept" if place.startswith("block:") and not any(_writes(job) for job in kinds) else "purged"
+    fill = any(reads) and start == "purged"
+    own: dict[str, OwnWorkload] = {}
+    tables = [_word(job.name) for job in kinds]
+    if len(set(tables)) < len(tables):
+        raise Refused(f"{source}: two jobs have one name; a study needs to tell them apart")
+    measures = {
+        table: _measure(job, own, table, span) for table, job, span in zip(tables, kinds, sizes, strict=True)
+    }
+    stages = (Stage(name=_FILL, prepare=(_FILL,)),) if fill else ()
+    study = Study(
+        name=_word(name),
+        question=_question(kinds, text),
+        target=place,
+        seed=kinds[0].number("randseed", 1),
+        state=State(start=start, **({} if start == "kept" else {"file": exact_bytes(max(sizes))})),
+        stage=(*stages, Stage(name=_STAGE, measure=tuple(measures))),
+        workload=own,
+        measure=measures,
+        torture={_FILL: Torture(workload="throughput.write", record="1MiB", amount="1x")} if fill else {},
+    )
+    return parse_study(to_toml(study), source)
+
+
+def _jobs(text: str, source: str) -> list[tuple[str, Options]]:
+    """The jobs with the options of [global] before them, by main names."""
+    found: list[tuple[str, Options]] = []
+    shared: Options = {}
+    current: Options | None = None
+    for at, line in enumerate(text.split("\n"), 1):
+        words = line.strip()
+        if not words or words[0] in "#;":
+            continue
+        if "${" in words or words.startswith("include "):
+            raise Refused(
+                f"{source}, line {at}: {words}: variables and includes are fio's to expand; write the value"
+            )
+        if section := _SECTION.match(words):
+            if section[1] == "global":
+                current = shared
+            else:
+                current = dict(shared)
+                found.append((section[1], current))
+            continue
+        if current is None:
+            raise Refused(f"{source}, line {at}: {words[:60]!r} stands before the first [job]")
+        key, _, value = words.partition("=")
+        key = key.strip().lower()
+        current[_ALIASES.get(key, key)] = Option(value.strip(), at)
+    if not found:
+        raise Refused(f"{source}: no job in it; expected a section such as [randread]")
+    return found
+
+
+def _word(text: str) -> str:
+    """A name as studies have them."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "job"
+
+
+def _question(jobs: list[_Job], text: str) -> str:
+    described = re.search(r"^\s*description\s*=\s*(\S.*)$", text, re.MULTILINE)
+    return described[1].strip() if described else f"How fast: {', '.join(job.name for job in jobs)}?"
+
+
+def _target(jobs: list[_Job]) -> str:
+    """The one place that all jobs name."""
+    places = {(job.text("filename"), job.text("directory")) for job in jobs}
+    if len(places) > 1:
+        job = next(job for job in jobs if (job.text("filename"), job.text("directory")) != next(iter(places)))
+        key = "filename" if job.has("filename") else "directory"
+        raise job.refuse(key, "the jobs name different places; a study has one target, write a file for each")
+    filename, directory = places.pop()
+    if ":" in filename or ":" in directory:
+        raise jobs[0].refuse("filename", "several places in one job; a study has one target")
+    if filename.startswith("/dev/"):
+        return f"block:{filename}"
+    path = f"{directory.rstrip('/')}/{filename}" if directory and filename else filename or directory
+    return f"file:{path}" if filename else f"dir:{path or '.'}"
+
+
+def _span(job: _Job) -> int:
+    """What one job visits, in bytes."""
+    size, file_size = job.size("size"), job.size("filesize")
+    if size is None and file_size is None:
+        raise job.refuse("size", "is not given; fio would take the whole device, a study needs a size")
+    if job.number("nrfiles", 1) != 1:
+        raise job.refuse("nrfiles", "a study has one file, or one for each job")
+    return (size or file_size or 0) + (job.size("offset") or 0)
+
+
+def _reads(job: _Job) -> int:
+    """Share of reads, in percent."""
+    pattern = job.text("rw", "read")
+    if pattern not in _PATTERNS:
+        raise job.refuse("rw", f"expected one of {', '.join(_PATTERNS)}")
+    reads = _PATTERNS[pattern][1]
+    if reads != 50:
+        return reads
+    if job.has("rwmixread"):
+        reads = job.number("rwmixread", 50)
+    elif job.has("rwmixwrite"):
+        reads = 100 - min(100, job.number("rwmixwrite", 50))
+    if reads > 100:
+        raise job.refuse("rwmixread", "expected 0 to 100")
+    return reads
+
+
+def _writes(job: _Job) -> bool:
+    return _reads(job) < 100
+
+
+def _measure(job: _Job, own: dict[str, OwnWorkload], table: str, span: int) -> Measure:
+    """The table of one job."""
+    threads = job.number("numjobs", 1)
+    time = job.time("runtime") or job.time("timeout")
+    workload, record = _workload(job, own, table, bool(time and job.flag("time_based")))
+    offset = job.size("offset") or 0
+    amount = (job.size("io_size") or span - offset) * threads * job.number("loops", 1)
+    stop = (
+        StopRule(time=time)
+        if time and job.flag("time_based")
+        else StopRule(bytes=exact_bytes(amount), time=time)
+    )
+    processes = threads if threads > 1 and not job.flag("thread") else None
+    how = msgspec.structs.asdict(_how(job, threads))
+    return Measure(
+        **{**how, "processes": processes},
+        workload=workload,
+        record=record,
+        stop=stop,
+        span=exact_bytes(span - offset),
+        span_start=exact_bytes(offset) if offset else 0,
+        threads=threads,
+        depth=_depth(job),
+    )
+
+
+def _workload(job: _Job, own: dict[str, OwnWorkload], table: str, timed: bool) -> tuple[str, str | None]:
+    """The name of the workload, and its record; a mix of sizes becomes a workload of the job's own."""
+    word = _PATTERNS[job.text("rw", "read")][0]
+    random = job.text("rw", "read").startswith("rand")
+    if job.has("bssplit"):
+        own[table] = OwnWorkload(access=_rows(job, 100 if random else 0), title=f"fio's job {job.name}")
+        return table, None
+    size = job.size("bs") or 4096
+    if job.has("random_distribution"):
+        kind, _, figure = job.text("random_distribution").partition(":")
+        if kind == "zipf" and random and _is_number(figure):
+            own[table] = OwnWorkload(like=word, pattern=PatternTable(zipf=Zipf(float(figure))))
+            return table, exact_bytes(size)
+        if kind != "random":
+            raise job.refuse("random_distribution", "a study has random and zipf:EXPONENT, with a random rw")
+    if job.flag("norandommap") or (timed and random):
+        word = _ANYWHERE.get(word, word)
+    return word, exact_bytes(size)
+
+
+def _is_number(text: str) -> bool:
+    return bool(re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]{1,6})?", text))
+
+
+def _rows(job: _Job, random: int) -> tuple[AccessRow, ...]:
+    """The lines of an access specification that do what a bssplit does."""
+    rows = []
+    for part in job.text("bssplit").split(":"):
+        text, _, share = part.partition("/")
+        size, percent = fio_size(text), whole(share)
+        if not size or not percent or "," in part:
+            raise job.refuse(
+                "bssplit", "expected SIZE/PERCENT:SIZE/PERCENT..., the same for reads and writes"
+            )
+        rows.append(AccessRow(size=exact_bytes(size), share=percent, reads=_reads(job), random=random))
+    return tuple(rows)
+
+
+def _depth(job: _Job) -> int:
+    depth = job.number("iodepth", 1)
+    if depth > 1 and _ENGINES.get(job.text("ioengine", "psync")) != "uring":
+        raise job.refuse(
+            "iodepth", f"has no effect with ioengine={job.text('ioengine', 'psync')}, which waits for each"
+        )
+    if job.number("iodepth_batch", 1) != 1:
+        raise job.refuse("iodepth_batch", "a study submits each operation when there is room for it")
+    return depth
+
+
+def _how(job: _Job, threads: int) -> How:
+    """The keys that say how it is done."""
+    engine = job.text("ioengine", "psync")
+    if engine not in _ENGINES:
+        raise job.refuse("ioengine", f"expected one of {', '.join(_ENGINES)}")
+    if job.flag("overwrite"):
+        raise job.refuse("overwrite", "a study's work file is written before it is read; leave it out")
+    direct = job.flag("direct") or (job.has("buffered") and not job.flag("buffered"))
+    cache = "direct" if direct else "cold" if job.flag("invalidate", True) else "warm"
+    if cache == "direct" and engine == "mmap":
+        raise job.refuse("direct", "has no effect with ioengine=mmap")
+    if job.has("randrepeat") and not job.flag("randrepeat"):
+        raise job.refuse(
+            "randrepeat", "the random choices of a study come from its seed, so that it can be repeated"
+        )
+    every = job.number("fsync", 0) or job.number("fdatasync", 0)
+    synced = "fsync" if job.number("fsync", 0) or job.flag("end_fsync") else "fdatasync" if every else None
+    known: dict[str, Any] = {
+        "api": _ENGINES[engine],
+        "cache": cache,
+        "reads": _reads(job)
+        if _PATTERNS[job.text("rw", "read")][1] == 50 and not job.has("bssplit")
+        else None,
+        "sync": synced,
+        "sync_every": every or None,
+        "dsync": True if job.text("sync") not in ("", "0", "none") else None,
+        "files": "per_thread" if threads > 1 and not job.has("filename") else None,
+        "cap": _cap(job, threads),
+        "think": job.time("thinktime", "us"),
+        "burst": job.number("thinktime_blocks", 1) if job.has("thinktime") else None,
+        "warm_up": job.time("ramp_time"),
+        "content": _content(job) if _writes(job) else None,
+    }
+    return How(**known)
+
+
+def _cap(job: _Job, threads: int) -> int | str | None:
+    """Fio's limits are each job's; a study's is that of all threads together."""
+    if job.has("rate_iops") and job.has("rate"):
+        raise job.refuse("rate", "is given beside rate_iops; a study has one cap")
+    if job.has("rate_iops"):
+        return job.number("rate_iops", 0) * threads
+    rate = job.size("rate")
+    return None if rate is None else f"{exact_bytes(rate * threads)}/s"
+
+
+def _content(job: _Job) -> str | None:
+    """What is written, where the job says it."""
+    if job.flag("zero_buffers"):
+        return "zeros"
+    shares: tuple[tuple[str, str], ...] = (
+        ("buffer_compress_percentage", "compressible"),
+        ("dedupe_percentage", "duplicate"),
+    )
+    parts = [f"{word}={job.number(key, 0)}" for key, word in shares if job.has(key)]
+    if parts:
+        return ",".join(parts)
+    return "incompressible" if job.flag("refill_buffers") else None
