@@ -111,10 +111,11 @@ class Letters:
     def loss(self, rank: int) -> str | None:
         """Why a rank is given up, in words; None as long as it is not."""
         found, own = self.identities[rank], self.identities[self.rank]
-        if (found.boot, found.processes) == (own.boot, own.processes) and _start_of(
-            found.pid
-        ) != found.started:
-            return f"{found.words} died"
+        if (found.boot, found.processes) == (own.boot, own.processes):
+            started = _start_of(found.pid)
+            # A process's start is told on the clock of whoever asks.
+            if started is None or (found.clock == own.clock and started != found.started):
+                return f"{found.words} died"
         silent_s = time.monotonic() - self.heard_s[rank]
         if silent_s > SILENCE_S:
             return f"{found.words} has not been heard of for {silent_s:.0f} s"
