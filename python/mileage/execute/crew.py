@@ -60,6 +60,10 @@ class Crew(ABC):
         Raises Refused and RunFailed; the crew does nothing more then.
         """
 
+    @abstractmethod
+    def check(self) -> None:
+        """Raise RunFailed, with its name, when a member is known to be lost."""
+
 
 class Identity(Protocol):
     """Who a rank is."""
@@ -92,6 +96,9 @@ class Ranks(Protocol):
 
     def crew(self, size: int) -> Crew:
         """The first so many ranks. Raises Refused when there are fewer."""
+
+    def check(self, size: int) -> None:
+        """Raise RunFailed, with its name, when one of the first so many ranks is lost."""
 
     def spread(self, function: Callable[[A], B], values: Sequence[A]) -> list[B]:
         """`function` of every value, in their order, by all ranks."""

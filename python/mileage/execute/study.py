@@ -151,6 +151,8 @@ def _run_cycles(shared: Shared, mine: list[PlannedRun], open_target: OpenTarget)
                 shared.stop.set()
                 wait(futures)
                 if not any(_is_cause(future.exception()) for future in futures):
+                    if ranks := ranks_here():
+                        ranks.check(ranks.size)
                     raise Interrupted() from None
     errors = [error for future in futures if (error := future.exception()) is not None]
     # The cause first: cycles that were told to stop because another failed say only that they were interrupted.

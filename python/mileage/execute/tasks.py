@@ -57,13 +57,21 @@ def perform_tasks(place: Path, family: str, value: dict[str, Any], what: str, po
 
 @contextmanager
 def own_directory(place: Path) -> Iterator[None]:
-    """A new directory, in place of one that a run which was killed has left, and removed on the way out."""
+    """A new directory, in place of one that a run which was killed has left, and removed on the way out.
+
+    It stays when a rank was lost: its launcher kills this process soon, and the journal is to hear of it before that.
+    """
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(mode=0o755)
+    stays = False
     try:
         yield
+    except RunFailed as failure:
+        stays = failure.cause == "rank"
+        raise
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        if not stays:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 class Conductor:
@@ -202,6 +210,8 @@ class Conductor:
             _core.run_metadata(path, json.dumps(share), lambda *_: self._ask(*self._moved), "{}")
         )
         if record["interrupted"]:
+            # An MPI launcher that lost a rank ends the others.
+            self._crew.check()
             raise Interrupted()
         if failure := failure_of(record, self._what):
             raise failure

@@ -7,6 +7,7 @@ What it refuses: a launcher without mpi4py, by name.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -23,6 +24,8 @@ from mileage.execute.mpi.letters import SILENCE_S, Identity, Letters, Message
 from mileage.execute.mpi.under_way import UnderWay
 
 _JOIN_S: Final = 60.0
+_GRACE_S: Final = 3.0
+"""From SIGTERM to the end of a rank that serves."""
 _LOST: Final = 3
 """Exit status of a rank whose leader is gone."""
 
@@ -92,11 +95,16 @@ class _Server:
         self._said_ready = False
         self._told = (0, 0)
         self._over = False
+        self._last_s = math.inf
+        """When this rank ends at the latest, once it was told to."""
 
     def serve(self) -> int:
         """Until the leader says that there is nothing more to do."""
         # Ctrl-C reaches every process of a terminal at once; the leader alone decides.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # A launcher that lost a rank tells the others to end. Whoever is dead then is the one that was lost: the leader
+        # gets the time to see which.
+        signal.signal(signal.SIGTERM, self._be_told)
         letters = self._letters
         letters.send(0, {"identity": tuple(letters.identities[letters.rank])})
         while not self._over:
@@ -104,12 +112,15 @@ class _Server:
                 self._obey(message)
             letters.beat(0)
             self._look()
-            if time.monotonic() - letters.heard_s[0] > 2 * SILENCE_S:
+            if time.monotonic() > self._last_s or time.monotonic() - letters.heard_s[0] > 2 * SILENCE_S:
                 # MPI would wait for the leader at its end.
                 os._exit(_LOST)
             time.sleep(0.002)
         letters.flush(1.0)
         return 0
+
+    def _be_told(self, _signal: int, _frame: object) -> None:
+        self._last_s = min(self._last_s, time.monotonic() + _GRACE_S)
 
     def _obey(self, message: Message) -> None:
         if "order" in message:

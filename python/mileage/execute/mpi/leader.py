@@ -37,6 +37,7 @@ _EXCHANGE_S: Final = 1.0
 _OPEN_NOTICE_NS: Final = 10_000_000
 _BEGIN_NOTICE_NS: Final = 20_000_000
 """From the letters to the instants that they name."""
+_LOSS_LOOK_S: Final = 0.05
 _ANSWER_S: Final = 10.0
 """How long an answer may take when the others have theirs and all are told to stop."""
 
@@ -58,6 +59,7 @@ class Leader:
         self.broken: str | None = None
         """Which rank was lost; nothing more is done by any then."""
         self._seen: set[str] = set()
+        self._looked_s = 0.0
         self._courier = threading.Thread(target=self._carry, name="mileage-letters", daemon=True)
         self._courier.start()
 
@@ -130,7 +132,17 @@ class Leader:
                 return
             for letter in found:
                 self._inbox.put(letter)
+            self._notice_losses()
             time.sleep(0.001 if found else 0.003)
+
+    def _notice_losses(self) -> None:
+        """Look now and then whether all ranks live: after one has died, the launcher may end others soon."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s < _LOSS_LOOK_S:
+            return
+        self._looked_s = now_s
+        for rank in range(1, self.size):
+            self.broken = self.broken or self._letters.loss(rank)
 
     def offset(self, rank: int) -> Offset:
         """How far a rank's clock is from this one's."""
@@ -229,6 +241,9 @@ class RankCrew(Crew):
         bounds = tuple(offset.bound_ns for offset in offsets)
         differ = tuple(offset.offset_ns for offset in offsets) if any(bounds) else ()
         return Step(tuple(shares), tuple(shifts), bounds, differ)
+
+    def check(self) -> None:
+        self._leader.check(self.size)
 
     def _offsets(self) -> list[Offset]:
         return [SAME_CLOCK, *(self._leader.offset(rank) for rank in range(1, self.size))]
