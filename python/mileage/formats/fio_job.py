@@ -401,7 +401,9 @@ def _workload(job: _Job, own: dict[str, OwnWorkload], table: str, timed: bool) -
     if job.has("random_distribution"):
         kind, _, figure = job.text("random_distribution").partition(":")
         if kind == "zipf" and random and _is_number(figure):
-            own[table] = OwnWorkload(like=word, pattern=PatternTable(zipf=Zipf(round(100 * float(figure)))))
+            own[table] = OwnWorkload(
+                reads=_reads(job), pattern=PatternTable(zipf=Zipf(round(100 * float(figure))))
+            )
             return table, exact_bytes(size)
         if kind != "random":
             raise job.refuse("random_distribution", "a study has random and zipf:EXPONENT, with a random rw")

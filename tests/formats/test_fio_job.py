@@ -1,0 +1,107 @@
+"""Jobs of the kinds that fio's examples show, written anew: each runs as a study or is refused by an option's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mileage import lab
+from mileage.errors import Refused
+from mileage.formats.fio_job import read_job
+from mileage.plan import Study
+
+JOBS = Path(__file__).parent / "jobs"
+RUN = ("random-read", "random-write", "sequential", "ssd", "file-server", "zipf", "threads", "paced")
+REFUSED = {
+    "profile": r"profile\.fio, line 5: \[device\] random_generator=lfsr: a study has nothing that does this",
+    "surface": r"surface\.fio, line 8: \[write-and-verify\] verify=crc32c: a study has nothing that does this",
+    "side-by-side": r"\[writer\] has no stonewall: fio would run it beside \[reader\]",
+    "nothing": r"nothing\.fio, line 3: \[null\] ioengine=null: expected one of psync",
+}
+
+
+def study_of(text: str) -> Study:
+    return read_job(text, "job.fio", "job", "dir:/tmp")
+
+
+def test_every_kind_is_tried() -> None:
+    assert {path.stem for path in JOBS.glob("*.fio")} == {*RUN, *REFUSED}
+    assert len(RUN) + len(REFUSED) >= 10
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_a_job_runs_as_a_study(tmp_path: Path, name: str) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    result = lab.run(str(JOBS / f"{name}.fio"), target=f"dir:{place}", quick=True, out=tmp_path / "study")
+    assert {sample.stage for sample in result.samples()} == {"jobs"}
+    assert len({sample.cell for sample in result.samples()}) == (JOBS / f"{name}.fio").read_text().count(
+        "\n["
+    ) - 1 or (len({sample.cell for sample in result.samples()}) == 1)
+    assert all(sample.value > 0 for sample in result.samples())
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_study_cannot_do_is_refused_by_its_name(name: str) -> None:
+    with pytest.raises(Refused, match=REFUSED[name]):
+        lab.plan(str(JOBS / f"{name}.fio"), target="dir:/tmp")
+
+
+def test_options_mean_what_they_mean_to_fio() -> None:
+    study = study_of(
+        "[global]\nsize=1g\nkb_base=1024\nnumjobs=3\n[a]\nrw=randrw\nrwmixread=70\nbs=8k\nrate_iops=100\nrate=\n"
+        "thinktime=500\nfdatasync=4\nioengine=io_uring\niodepth=16\nramp_time=2\noffset=64m\n".replace(
+            "rate=\n", ""
+        )
+    )
+    (measure,) = study.measure.values()
+    assert (measure.workload, measure.record, measure.reads) == ("pattern.mix", "8KiB", 70)
+    assert (measure.threads, measure.processes, measure.depth, measure.api) == (3, 3, 16, "uring")
+    assert (measure.cap, measure.think, measure.warm_up) == (300, "500 us", "2 s")
+    assert (measure.sync, measure.sync_every, measure.cache) == ("fdatasync", 4, "cold")
+    assert (measure.span, measure.span_start) == ("1GiB", "64MiB")
+    assert measure.stop is not None
+    assert measure.stop.bytes == "3GiB"
+    assert study.state.file == "1088MiB"
+
+
+def test_a_time_ends_a_run_and_time_based_goes_on() -> None:
+    text = "[a]\nsize=1g\nrw=read\nruntime=30\n"
+    (until,) = study_of(text).measure.values()
+    (on,) = study_of(text + "time_based\n").measure.values()
+    assert until.stop is not None
+    assert on.stop is not None
+    assert (until.stop.bytes, until.stop.time, on.stop.bytes, on.stop.time) == ("1GiB", "30 s", None, "30 s")
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("rw=randread", "size: is not given"),
+        ("size=10%", "line 2: .a. size=10%: expected a size"),
+        ("size=1g\nrw=zoned", "line 3: .a. rw=zoned: expected one of read"),
+        ("size=1g\niodepth=4", "line 3: .a. iodepth=4: has no effect with ioengine=psync"),
+        ("size=1g\nflow=8", "line 3: .a. flow=8: a study has nothing that does this"),
+        ("size=${SIZE}", "line 2: size=.{7}: variables and includes"),
+        ("size=1g\ndirect=yes", "line 3: .a. direct=yes: expected 0 or 1"),
+        (
+            "size=1g\nrw=randread\nrandom_distribution=pareto:0.2",
+            "line 4: .a. random_distribution=pareto:0.2: a study",
+        ),
+    ],
+)
+def test_a_refusal_names_the_option_and_the_line(lines: str, told: str) -> None:
+    with pytest.raises(Refused, match=told):
+        study_of(f"[a]\n{lines}\n")
+
+
+@given(st.text(alphabet="[]abcdefgilmnorstuwz=0123456789k%$:/\n ._-#;", max_size=400))
+def test_any_text_is_a_study_or_refused(text: str) -> None:
+    for whole in (text, f"[a]\nsize=1g\n{text}"):
+        try:
+            study_of(whole)
+        except Refused as refusal:
+            assert "\n" not in str(refusal)  # noqa: PT017
