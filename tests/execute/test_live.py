@@ -106,6 +106,12 @@ def test_on_a_terminal_only_our_own_escapes_arrive(
     own = ESCAPES.sub("", told).replace("\r", "")
     assert not set(own) & set("\x1b\x07\x9b\u202e")
     assert "\\u001b]0;owned" in own
+    for words in (["report", SHOUT], ["list", "studies", "."], ["query", "SELECT folder FROM studies"]):
+        again, status = on_terminal(words, tmp_path, **environment)
+        assert status == 0, again
+        assert not set(re.sub(r"\x1b\[[0-9]+m", "", again)) & set("\x1b\x07\x9b\u202e\r")
+        assert "\\u001b]0;owned" in again
+        assert bool(ESCAPES.search(again)) == (moves and words[0] == "report")
 
 
 def test_a_refused_study_shows_no_lines(tmp_path: Path) -> None:

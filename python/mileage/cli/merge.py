@@ -22,6 +22,7 @@ def command(folders: tuple[Path, ...], out: Path) -> None:
     """
     from mileage import lab
     from mileage.record.merge import merge_folders
+    from mileage.terminal import say
 
     merged = merge_folders(folders, out)
     result = lab.load(merged.path)
@@ -29,5 +30,5 @@ def command(folders: tuple[Path, ...], out: Path) -> None:
     click.echo(f"{merged.path}: {done} of {len(result.plan.runs)} runs")
     if done:
         result.write_report()
-        click.echo(result.text(width=80))
-        click.echo(f"\nReport: {merged.report}")
+        say(result.text(width=80))
+        click.echo(f"Report: {merged.report}")

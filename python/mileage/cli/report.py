@@ -65,5 +65,7 @@ def _pair(a: str, b: str, stage: str | None, out: Path | None, method: bool) -> 
 
 
 def _print(text: str, page: Path) -> None:
-    click.echo(text)
+    from mileage.terminal import say
+
+    say(text)
     click.echo(f"Report: {page}")

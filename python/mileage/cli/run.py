@@ -54,6 +54,7 @@ def command(
     """
     from mileage import lab
     from mileage.execute.live import Terminal
+    from mileage.terminal import say
 
     with Terminal() as progress:
         result = lab.run(
@@ -68,8 +69,8 @@ def command(
             accept_change=accept_change,
             allow_commands=allow_commands,
         )
-    click.echo(result.text(width=80))
-    click.echo(f"\nReport: {result.folder.report}")
+    say(result.text(width=80))
+    click.echo(f"Report: {result.folder.report}")
 
 
 def _labels(texts: tuple[str, ...]) -> dict[str, str]:

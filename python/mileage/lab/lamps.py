@@ -93,7 +93,8 @@ def _length_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
     if shortest_s >= RUN_MIN_S:
         return TrustLamp("run length", "ok", told)
     short = sum(time_s < RUN_MIN_S for time_s, _ in lasted)
-    rule = f"{short} of {len(lasted)} runs are shorter than {RUN_MIN_S:g} s"
+    which = f"all {short:,}" if short == len(lasted) else f"{short:,} of {len(lasted):,}"
+    rule = f"{which} runs are shorter than {RUN_MIN_S:g} s"
     return TrustLamp("run length", "warn", f'{told}; {rule}; stop.at_least = "60 s" makes them last')
 
 
@@ -195,8 +196,16 @@ def _steady_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
     steady = sum(entry.state == "steady" for entry in judged)
     worst = max((entry.per_20_rounds for entry in judged), key=abs)
     state: LampState = "ok" if steady == len(judged) else "warn"
-    told = f"end of torture steady in {steady} of {len(judged)}; drift {worst:+.1%} per 20 intervals at most"
+    told = (
+        f"end of torture steady in {steady} of {len(judged)}; drift {_signed(worst)} per 20 intervals at most"
+    )
     return TrustLamp("steady state", state, told)
+
+
+def _signed(share: float) -> str:
+    """A share in percent with its sign, and without one where it rounds to nothing."""
+    told = f"{share:+.1%}"
+    return told[1:] if float(told[:-1]) == 0 else told
 
 
 def _audit_lamps(plan: Plan, runs: Sequence[dict[str, Any]]) -> list[TrustLamp]:

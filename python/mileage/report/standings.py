@@ -41,7 +41,10 @@ def standing_lines(cells: Sequence[CellStandings], factor: str, width: int) -> l
     if not cells:
         return []
     lines = [*wrapped(f"All levels of {factor}, by geometric mean. {RULE}", width), ""]
-    name_width = min(max(columns_of(place.level) for cell in cells for place in cell.places), width - 34)
+    name_width = min(
+        max(columns_of(factor), *(columns_of(place.level) for cell in cells for place in cell.places)),
+        width - 34,
+    )
     lines.append(f"  {'rank':>5}  {padded(factor, name_width)} {'mean':>14} {'of best':>8}")
     for cell in cells:
         lines.append(cut(cell.cell, width))

@@ -2,13 +2,14 @@
 
 `harmless` is the one function that takes the power from text of strangers; `guard_streams` puts it behind standard
 output and standard error of the command line, so that no print can be forgotten. `columns_of`, `cut` and `wrapped`
-count what a terminal shows rather than letters. `Style` colours words that are ours, where colour is wanted.
+count what a terminal shows rather than letters. `say` writes a report, in colours where a terminal wants them.
 """
 
 from mileage.terminal.columns import columns_of, cut, padded, wrapped
 from mileage.terminal.harmless import harmless, one_line
 from mileage.terminal.plain import ascii_of
 from mileage.terminal.streams import beneath, guard_streams, is_coloured
+from mileage.terminal.style import painted, say
 
 __all__ = [
     "ascii_of",
@@ -20,5 +21,7 @@ __all__ = [
     "is_coloured",
     "one_line",
     "padded",
+    "painted",
+    "say",
     "wrapped",
 ]

@@ -1,0 +1,42 @@
+"""A report in colours, where a terminal wants them: the same text, with the first paragraph bold and signs coloured.
+
+Models colour as an addition: every coloured word has a sign of its own, and without the colours the text is the same.
+Refuses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Final
+
+from mileage.terminal.harmless import harmless
+from mileage.terminal.streams import beneath, is_coloured
+
+_COLOURS: Final = {
+    "▲ faster": "34",
+    "▼ slower": "31",
+    "? undecided": "35",
+    "[✕]": "31",
+    "[!]": "33",
+    "[✓]": "32",
+}
+"""Of our own signs alone, by the numbers of SGR: the terminal's own colours, so that they suit its background."""
+_SIGNS: Final = re.compile(r"(?m)^\[[✕!✓]\]|(?:▲ faster|▼ slower|\? undecided)$")
+
+
+def painted(text: str) -> str:
+    """A report, harmless already, with escape codes for its colours."""
+    first, parted, rest = text.partition("\n\n")
+    bold = "\n".join(f"\x1b[1m{line}\x1b[0m" for line in first.split("\n"))
+    return bold + parted + _SIGNS.sub(lambda found: f"\x1b[{_COLOURS[found[0]]}m{found[0]}\x1b[0m", rest)
+
+
+def say(text: str) -> None:
+    """Write a report and a line feed to standard output, painted where that is wanted."""
+    clean = harmless(text) + "\n"
+    if is_coloured(sys.stdout):
+        beneath(sys.stdout).write(painted(clean))
+    else:
+        sys.stdout.write(clean)
+    sys.stdout.flush()
