@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+DRIVE = "/dev/" + 3 * "X"
+"""The drive, as C prints it."""
+
 LINES = {
     "A 1M": "./IOzone -Rb spreadsheet_output_1M.wks -s 16G -r 1M > output_1M.txt",
     "A 4M": "./IOzone -Rb spreadsheet_output_4M.wks -s 16G -r 4M > output_4M.txt",
@@ -34,10 +37,10 @@ LINES = {
     "B 16M": "./IOzone -Rb spreadsheet_output_16M.wks -s 16G -+w 98 -+y 98 -+C 98 -r 16M > output_16M.txt",
     "B 4K": "./iozone -Rb spreadsheet_output_4K.wks -O -i 0 -i 1 -i 2 -e -+n -+w 98 -+y 98 -+C 98 -r 4K -s 16G "
     "> output_4K.txt",
-    "C cached": "hdparm -Tt /dev/XXX",
-    "C direct": "hdparm -Tt --direct /dev/XXX",
-    "C dd write": "dd if=/dev/zero of=/dev/XXX bs=1M count=10240 conv=fdatasync",
-    "C dd read": "dd if=/dev/XXX of=/dev/null bs=1M count=10240",
+    "C cached": f"hdparm -Tt {DRIVE}",
+    "C direct": f"hdparm -Tt --direct {DRIVE}",
+    "C dd write": f"dd if=/dev/zero of={DRIVE} bs=1M count=10240 conv=fdatasync",
+    "C dd read": f"dd if={DRIVE} of=/dev/null bs=1M count=10240",
     "C test1": "iozone -e -+u -t 10 -r 64k -s 10g -i0 -i1 -i 2 -i 3 -i 5 -i 8",
     "C test2": "iozone -e -+u -t 40 -r 1024k -s 2g -i0 -i1 -i 2 -i 3 -i 5 -i 8",
     "C Optane": "iozone -e -+u -t 6 -r 64k -s 2g -i0 -i1 -i 2 -i 3 -i 5 -i 8",
@@ -50,7 +53,7 @@ SCALED = {
     "-i 10 -s 200000": "-i 2 -s 20",
     "-i 10 -s 14000": "-i 2 -s 2",
     "count=10240": "count=8",
-    "/dev/XXX": "LOOP",
+    DRIVE: "LOOP",
 }
 """What stands in a line, and what stands there in the test."""
 SMALL_RECORDS = {"-r 4K": "-s 1M", "-r 8K": "-s 1M", "-r 32K": "-s 1M", "-r 64K": "-s 4M"}
@@ -60,9 +63,9 @@ REFUSED = {
         "time mpirun -machinefile ./machinefile -np 4 ./metarates -d junk -n 1000000 -C -U -S –u",
         r"–u begins with an en dash \(U\+2013\).*type -u",
     ),
-    "C hd-parm": ("hd-parm -Tt /dev/XXX", "hd-parm is not a command.*did you mean hdparm"),
-    "C hpdarm": ("hpdarm -Tt /dev/XXX", "hpdarm is not a command.*did you mean hdparm"),
-    "C long dash": ("hdparm -Tt —direct /dev/XXX", r"—direct begins with an em dash \(U\+2014\)"),
+    "C hd-parm": (f"hd-parm -Tt {DRIVE}", "hd-parm is not a command.*did you mean hdparm"),
+    "C hpdarm": (f"hpdarm -Tt {DRIVE}", "hpdarm is not a command.*did you mean hdparm"),
+    "C long dash": (f"hdparm -Tt —direct {DRIVE}", r"—direct begins with an em dash \(U\+2014\)"),
     "B random": ("./IOzone -+d -+w 98 -+y 98 -+C 98 -s 16G -r 64K", "can not do both"),
 }
 
@@ -101,7 +104,7 @@ def done(line: str, place: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("name", LINES)
 def test_a_printed_line_runs(name: str, loop: str, tmp_path: Path) -> None:
     line = scaled(LINES[name], loop)
-    if "/dev/XXX" in LINES[name] and not loop:
+    if DRIVE in LINES[name] and not loop:
         pytest.skip("needs a loop device")
     if "of=/dev/loop" in line:
         refused = done(line, tmp_path)

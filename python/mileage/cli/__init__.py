@@ -35,6 +35,7 @@ _COMMANDS = {
     "mdtest": ("mileage.cli.mdtest", "mdtest's command line: names and inodes of several tasks."),
     "metarates": ("mileage.cli.metarates", "metarates' command line: create, stat and utime."),
     "mpirun": ("mileage.cli.mpirun", "mpirun in front of ior, mdtest or metarates, on this machine."),
+    "iometer": ("mileage.cli.iometer", "IOMeter's configuration files (.icf)."),
     "hdparm": ("mileage.cli.hdparm", "hdparm's timings of a drive, -t and -T."),
     "dd": ("mileage.cli.dd", "dd's command line: a sequential write or read."),
 }

@@ -13,6 +13,7 @@ TOOLS: Final = {
     "mdtest": "mileage.tools.crew_flags",
     "metarates": "mileage.tools.crew_flags",
     "mpirun": "mileage.tools.crew_flags",
+    "iometer": "mileage.tools.iometer_flags",
     "hdparm": "mileage.tools.hdparm_flags",
     "dd": "mileage.tools.dd_flags",
 }

@@ -1,0 +1,188 @@
+"""`python -m benchmarks.faces`: the same command lines by IOzone, IOR and mdtest, and by Mileage; ratios in a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from mileage.formats.readers import read_source
+from mileage.formats.source import open_source
+
+BAR = 0.05
+"""How far the median of the ratios may be from one."""
+TASKS = 2
+LINES = {
+    "iozone": "-I -e -r {record} -s {size} -i 0 -i 1 -i 2 -i 3 -i 5",
+    "ior": "-a POSIX --posix.odirect -e -F -t {record} -b {size} -s 1",
+    "mdtest": "-F -n {files} -w 4096 -e 4096 -y -u",
+}
+MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+HELD = re.compile(r"iozone\.|ior\.|mdtest\.file_create")
+"""Rows that the device limits; the others are shown without a bar."""
+
+Figures = dict[str, float]
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.faces",
+        description="IOzone, IOR and mdtest beside their faces, in turn; a tool that is not given by path is left out.",
+    )
+    for tool in LINES:
+        parser.add_argument(f"--{tool}", type=Path, help=f"the program {tool}")
+    parser.add_argument("--mpirun", default="mpirun", help="starts IOR and mdtest with two tasks (mpirun)")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("target"), help="where the files are made (target)"
+    )
+    parser.add_argument("--record", default="1m", help="size of a record (1m)")
+    parser.add_argument("--size", default="64m", help="size of a file (64m)")
+    parser.add_argument("--files", type=int, default=200, help="files of each task of mdtest (200)")
+    parser.add_argument("--rounds", type=int, default=5, help="pairs of runs (5)")
+    parser.add_argument("--limit", type=int, help="MiB/s that the device gives either (cgroup, needs root)")
+    parser.add_argument("--json", type=Path, help="also write every figure to this file")
+    return parser.parse_args()
+
+
+def commands(asked: argparse.Namespace, tool: str) -> tuple[list[str], list[str]]:
+    """The tool's own command and that of its face."""
+    words = LINES[tool].format(record=asked.record, size=asked.size, files=asked.files).split()
+    program = str(getattr(asked, tool).resolve())
+    own = [program, *words]
+    tasks: list[str] = []
+    if tool != "iozone":
+        own = [asked.mpirun, "-np", str(TASKS), program, *words]
+        own += ["-o", "file"] if tool == "ior" else ["-d", "own"]
+        tasks = ["--tasks", str(TASKS)]
+    return own, [sys.executable, "-m", "mileage", tool, *tasks, *words]
+
+
+def figures(command: list[str], place: Path) -> tuple[Figures, str]:
+    """What a command printed, by test: bytes or operations per second, as the readers have them."""
+    done = subprocess.run(
+        [*WITHIN, *command], cwd=place, env={**os.environ, **MPI}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+    path = place / "printed"
+    path.write_text(done.stdout)
+    result = read_source(open_source(path))
+    path.unlink()
+    for folder in place.glob("mileage-*"):
+        shutil.rmtree(folder)
+    rates = {
+        run.cell.split()[0].rstrip(","): run.rate_bytes_per_s or run.ops_per_s or 0.0 for run in result.runs
+    }
+    return rates, done.stdout
+
+
+WITHIN: list[str] = []
+"""What runs a command within the limit of the device; nothing without one."""
+
+
+@contextmanager
+def limited(folder: Path, mib_per_s: int | None) -> Iterator[None]:
+    """Give everything that `WITHIN` runs so many MiB/s of the folder's device, reading and writing."""
+    if mib_per_s is None:
+        yield
+        return
+    number = os.stat(folder).st_dev
+    device, rate = f"{os.major(number)}:{os.minor(number)}", mib_per_s << 20
+    old, new = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup")
+    group = (old if old.is_dir() else new) / f"mileage-faces-{os.getpid()}"
+    group.mkdir()
+    try:
+        if old.is_dir():
+            for way in ("read", "write"):
+                (group / f"blkio.throttle.{way}_bps_device").write_text(f"{device} {rate}")
+        else:
+            (group / "io.max").write_text(f"{device} rbps={rate} wbps={rate}")
+        WITHIN[:] = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(group)]
+        yield
+    finally:
+        WITHIN.clear()
+        group.rmdir()
+
+
+def shapes(text: str) -> list[list[int]]:
+    """Where the figures of each line of a table end."""
+    lines = [
+        line for line in text.splitlines() if re.match(r"(?:\s+\d+){3,}|write |read |   (?:File|Dir)", line)
+    ]
+    return [[found.end() for found in re.finditer(r"\S+", line)][:8] for line in lines]
+
+
+def compare(asked: argparse.Namespace, tool: str) -> tuple[list[str], dict[str, list[Figures]], bool]:
+    """The lines of the table for one tool, every figure, and whether the bars hold."""
+    own, face = commands(asked, tool)
+    taken: dict[str, list[Figures]] = {"tool": [], "face": []}
+    texts: dict[str, str] = {}
+    with TemporaryDirectory(dir=asked.folder, prefix="faces-") as name:
+        place = Path(name)
+        (place / "own").mkdir()
+        for number in range(asked.rounds):
+            turns = [("tool", own), ("face", face)]
+            for who, command in turns if number % 2 == 0 else reversed(turns):
+                found, texts[who] = figures(command, place)
+                taken[who].append(found)
+    same = shapes(texts["tool"]) == shapes(texts["face"])
+    lines, held = [f"{tool}: columns {'equal' if same else 'DIFFER'}"], same
+    for test in taken["tool"][0]:
+        pairs = [
+            (one[test], two[test])
+            for one, two in zip(taken["tool"], taken["face"], strict=True)
+            if test in two
+        ]
+        ratios = [two / one for one, two in pairs if one]
+        if not ratios:
+            continue
+        middle, barred = median(ratios), bool(HELD.match(test))
+        ok = abs(middle - 1) <= BAR
+        held = held and (ok or not barred)
+        mark = "" if not barred else "ok" if ok else f"beyond {BAR:.0%}"
+        rates = " ".join(
+            f"{median(side) / (1 << 20 if tool != 'mdtest' else 1):10,.1f}"
+            for side in zip(*pairs, strict=True)
+        )
+        lines.append(f"  {test:<24}{rates}  {middle:6.3f} ({min(ratios):.3f} to {max(ratios):.3f}) {mark}")
+    return lines, taken, held
+
+
+def main() -> None:
+    """Compare every tool that is given; ends with 1 when a bar does not hold."""
+    asked = arguments()
+    tools = [tool for tool in LINES if getattr(asked, tool) is not None]
+    if not tools:
+        raise SystemExit("give at least one of --iozone, --ior and --mdtest")
+    sys.stdout.write(
+        "MiB/s (mdtest: operations per second) of the tool and of its face, ratio (range over pairs)\n"
+    )
+    every, held = {}, True
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    with limited(asked.folder, asked.limit):
+        for tool in tools:
+            lines, every[tool], ok = compare(asked, tool)
+            held = held and ok
+            sys.stdout.write("\n".join(lines) + "\n")
+            sys.stdout.flush()
+    if asked.json is not None:
+        asked.json.write_text(json.dumps(every, indent=2))
+    raise SystemExit(0 if held else 1)
+
+
+if __name__ == "__main__":
+    main()

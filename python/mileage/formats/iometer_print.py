@@ -1,0 +1,70 @@
+"""IOMeter's result file: its header and the rows that it makes of a run.
+
+What it models: the columns from the kind of row to the queue depth, in IOMeter's order; a response time is in
+milliseconds, a MiB 2^20 bytes and a MB 10^6.
+What it refuses: nothing. Columns of networks and of raw ticks are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+COLUMNS: Final = (
+    *("'Target Type", "Target Name", "Access Specification Name", "# Managers", "# Workers", "# Disks"),
+    *("IOps", "Read IOps", "Write IOps", "MiBps (Binary)", "Read MiBps (Binary)", "Write MiBps (Binary)"),
+    *("MBps (Decimal)", "Read MBps (Decimal)", "Write MBps (Decimal)", "Average Response Time"),
+    *("Average Read Response Time", "Average Write Response Time", "Maximum Response Time"),
+    *("Maximum Read Response Time", "Maximum Write Response Time", "Errors", "Bytes Read", "Bytes Written"),
+    *("Read I/Os", "Write I/Os", "Queue Depth"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One specification's figures; times in nanoseconds, `seconds` the length of the run."""
+
+    specification: str
+    workers: int
+    depth: int
+    seconds: float
+    reads: int
+    writes: int
+    bytes_read: int
+    bytes_written: int
+    mean_ns: tuple[float, float, float]
+    """Of all, of reads, of writes; 0 where there are none."""
+    max_ns: tuple[float, float, float]
+
+
+def result_text(description: str, began: str, target: str, rows: Sequence[Row]) -> str:
+    """The whole file."""
+    lines = [
+        "'Test Type,Test Description",
+        f"0,{description}",
+        "'Version",
+        "Mileage",
+        "'Time Stamp",
+        began,
+        "'Results",
+        ",".join(COLUMNS),
+    ]
+    lines += [_line("ALL", "All", row) for row in rows]
+    lines += [_line("DISK", target, row) for row in rows]
+    return "\n".join([*lines, "'Time Stamp", began]) + "\n"
+
+
+def _line(kind: str, name: str, row: Row) -> str:
+    def per_s(value: float) -> float:
+        return value / row.seconds if row.seconds else 0.0
+
+    moved = (row.bytes_read + row.bytes_written, row.bytes_read, row.bytes_written)
+    rates = [per_s(value) for value in (row.reads + row.writes, row.reads, row.writes)]
+    rates += [per_s(value) / (1 << 20) for value in moved]
+    rates += [per_s(value) / 1e6 for value in moved]
+    rates += [value / 1e6 for value in (*row.mean_ns, *row.max_ns)]
+    shown = [f"{value:.6f}" for value in rates]
+    counts = [0, row.bytes_read, row.bytes_written, row.reads, row.writes, row.depth]
+    head = [kind, name.replace(",", ";"), row.specification.replace(",", ";"), "1", str(row.workers), "1"]
+    return ",".join([*head, *shown, *map(str, counts)])
