@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 from mileage.errors import Refused
-from mileage.execute import unfinished_lines
+from mileage.execute import cycles_at_once, unfinished_lines
 from mileage.judge import Comparison, Sample
-from mileage.plan import (
-    Plan,
-)
+from mileage.plan import Plan
+from mileage.plan.describe import duration
+from mileage.plan.estimate import remaining_s
 from mileage.record import Outcome, StudyFolder, outcome_of, sample_rows, write_tables
 from mileage.record.journal import JournalContent
+from mileage.record.spent import closed_s, spent_s
 from mileage.report import StudyView
 from mileage.terminal import wrapped
 
@@ -59,7 +60,14 @@ class StudyResult:
 
     def outcome(self) -> Outcome:
         """How far the study came, and why no further."""
-        return outcome_of(self.folder, self.content(), len(self.plan.runs), self.plan.sessions)
+        content = self.content()
+
+        def left() -> str:
+            spent, closed = spent_s(content), closed_s(content)
+            time_s = remaining_s(self.plan, spent, closed, lanes=cycles_at_once(self.plan))
+            return f"about {duration(time_s)} left"
+
+        return outcome_of(self.folder, content, len(self.plan.runs), self.plan.sessions, left=left)
 
     def samples(self) -> list[Sample]:
         """Every measured value, ordered by run."""

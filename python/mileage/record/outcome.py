@@ -6,7 +6,7 @@ What it refuses: nothing; a journal with damaged lines tells of its other lines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -25,7 +25,7 @@ class Outcome(msgspec.Struct, frozen=True):
     missing: int
     damaged: int
     reason: str = ""
-    """Of a failed study the failure; of one that waits the sessions that are left."""
+    """Of a failed study the failure; of one that waits the sessions left; of a running one how long it needs."""
 
     @property
     def vetoes(self) -> list[str]:
@@ -45,7 +45,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 _STATES: dict[State, str] = {
-    "running": "the study is still running",
+    "running": "the study is still running ({reason})",
     "failed": "the study stopped at a failure ({reason})",
     "waiting": "the runs at {reason} are still to be done",
     "interrupted": "the study was interrupted",
@@ -53,9 +53,17 @@ _STATES: dict[State, str] = {
 
 
 def outcome_of(
-    folder: StudyFolder, content: JournalContent, runs_planned: int, sessions: Sequence[str] = ()
+    folder: StudyFolder,
+    content: JournalContent,
+    runs_planned: int,
+    sessions: Sequence[str] = (),
+    *,
+    left: Callable[[], str] = lambda: "now",
 ) -> Outcome:
-    """The outcome of a study folder as its journal stands; `sessions` are all of its plan."""
+    """The outcome of a study folder as its journal stands; `sessions` are all of its plan.
+
+    `left` says how long a running study will take, in words; it is asked of a running one only.
+    """
     needed = runs_planned - left_out(content)
     done = len({head.run for head in content.heads if head.kind == "run"})
     state: State = "finished"
@@ -66,7 +74,7 @@ def outcome_of(
         waiting = [name for name in sessions if name and name not in finished]
         last = _last_word(content)
         if folder.is_locked():
-            state = "running"
+            state, reason = "running", left()
         elif last is not None:
             state, reason = "failed", last
         elif finished and waiting:
