@@ -149,3 +149,16 @@ def test_the_command_says_where_and_what_was_not_understood(tmp_path: Path) -> N
     assert json.loads(strict.stdout)["unread"][0]["line"] == 1
     same = runner.invoke(compare_command, [str(tmp_path / "a"), str(tmp_path / "b")])
     assert same.exit_code == 0, same.output
+
+
+def test_runs_of_other_settings_are_no_repetitions(tmp_path: Path) -> None:
+    text = (SAMPLES / "ior-plain.out").read_text()
+    four = tmp_path / "four.out"
+    four.write_text(
+        text.replace("tasks               : 2", "tasks               : 4").replace("0.006953", "0.006954")
+    )
+    result = imported([SAMPLES / "ior-plain.out", four], tmp_path / "study")
+    assert [cell.label for cell in result.plan.cells] == [
+        f"ior.{access} 64 KiB, tasks {tasks}" for tasks in (2, 4) for access in ("write", "read")
+    ]
+    assert {cell.blocks for cell in result.plan.cells} == {3}

@@ -52,11 +52,14 @@ def iteration(
     size = f" {format_bytes(transfer_bytes)}" if transfer_bytes else ""
     writes = access == "write"
     return ToolRun(
-        cell=f"ior.{access}{size}{', ' + counted_tasks(tasks) if tasks else ''}",
+        cell=f"ior.{access}{size}",
         kind="throughput",
         title=f"{access}, {options.get('api', '')} {options.get('access', '')}".strip(),
         line=line,
-        levels={key: value for key, value in options.items() if key in SETTINGS},
+        levels={
+            **{key: value for key, value in options.items() if key in SETTINGS},
+            **({"tasks": str(tasks)} if tasks else {}),
+        },
         rate_bytes_per_s=rate * MIB,
         ops_per_s=number(figures.get("IOPS")),
         elapsed_s=total_s or None,
@@ -66,11 +69,6 @@ def iteration(
         ops_written=ops if writes else 0,
         printed=[(name, value) for name, text in figures.items() if (value := number(text)) is not None],
     )
-
-
-def counted_tasks(tasks: int) -> str:
-    """Such as "1 task" and "4 tasks"."""
-    return f"{tasks} task{'' if tasks == 1 else 's'}"
 
 
 def tasks_of(options: Mapping[str, str]) -> int | None:

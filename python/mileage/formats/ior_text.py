@@ -39,8 +39,8 @@ _RANK: Final = re.compile(
     r"\s*(?:\[RANK [0-9]+\]|task [0-9]+ on |Commencing |Using |Summary|Options:|Results:|Participating)"
 )
 _DATE: Final = re.compile(r"\s*\w{3} \w{3}\s+[0-9]{1,2} [0-9:]{8} [0-9]{4}\s*")
-_SAME: Final = 0.006
-"""MiB/s by which a maximum may differ from the one that the lines have: both have two digits after the point."""
+_WHOLE: Final = 3600.0
+"""MiB/s from which IOR prints the lines without digits after the point."""
 
 
 def knows(source: Source) -> bool:
@@ -164,7 +164,7 @@ class _Reader:
             rates = [(run.rate_bytes_per_s or 0) / MIB for run in own]
             if not own:
                 self._from_summary(access, at, mean, repetitions)
-            elif repetitions == len(own) and abs(max(rates) - most) > _SAME:
+            elif repetitions == len(own) and abs(max(rates) - most) > (0.006 if most < _WHOLE else 0.51):
                 told = f"the summary's maximum is {most} MiB/s, that of the lines {max(rates):.2f}"
                 self.result.unread.append(Unread(at, access, told))
         repetitions = whole(state.options.get("repetitions", ""))

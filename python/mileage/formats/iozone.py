@@ -127,7 +127,7 @@ def children(
     record = None if record_kb is None else record_kb * KB
     size = "" if record is None else f" {format_bytes(record)}"
     return ToolRun(
-        cell=f"iozone.{test}{size}, {processes} process{'' if processes == 1 else 'es'}",
+        cell=f"iozone.{test}{size}",
         kind="throughput" if unit == "kB/s" else "iops",
         line=line,
         levels={"processes": str(processes), **({} if record is None else {"record": format_bytes(record)})},

@@ -86,7 +86,7 @@ def _row(
     values = {1: [mean], 2: [most, least]}.get(iterations, [mean])
     for value in values:
         run = ToolRun(
-            cell=f"mdtest.{name.lower().replace(' ', '_')}, {tasks} task{'' if tasks == '1' else 's'}",
+            cell=f"mdtest.{name.lower().replace(' ', '_')}",
             kind="iops",
             line=at,
             levels={"tasks": tasks, **({"items": state["items"]} if "items" in state else {})},

@@ -77,18 +77,17 @@ def _rates(
         return
     files = settings.get("total number of files used in tests", "")
     each = settings.get("number of files used per process in tests", "")
-    processes = ""
+    levels = dict(settings)
     if files.isdecimal() and each.isdecimal() and int(each[:18]):
-        count = int(files[:18]) // int(each[:18])
-        processes = f", {count} process{'' if count == 1 else 'es'}"
+        levels["processes"] = str(int(files[:18]) // int(each[:18]))
     node = _NODE.match(text)
     group = f", from rank {node[1]}" if node and node[1] != "0" else ""
     result.runs.append(
         ToolRun(
-            cell=f"metarates.{found[0][2]}{processes}{group}",
+            cell=f"metarates.{found[0][2]}{group}",
             kind="iops",
             line=at,
-            levels=settings,
+            levels=levels,
             ops_per_s=rates["total"],
             printed=[(f"{name} rate", value) for name, value in rates.items()],
         )

@@ -24,9 +24,10 @@ ROUNDS_MIN: Final = 20
 """Intervals of a series that can tell steady from drifting."""
 REPEATS_MIN: Final = 5
 _NOTES_MAX: Final = 20
-_INCIDENTAL: Final = (
+INCIDENTAL: Final = (
     *("write_lat_log", "write_bw_log", "write_iops_log", "log"),
     *("job", "filename", "directory", "host", "runtime", "beside", "began"),
+    *("test filename", "dirname", "label", "repetitions"),
 )
 """Settings in which two studies may differ and still have measured the same."""
 Run = dict[str, Any]
@@ -156,7 +157,7 @@ def differing_settings(a: StudyFolder, b: StudyFolder) -> list[str]:
     for cell, levels in mine.items():
         for name, level in levels.items():
             other = others.get(cell, {}).get(name, level)
-            if name not in _INCIDENTAL and other != level:
+            if name not in INCIDENTAL and other != level:
                 found.setdefault(
                     name, f"{name} is {level} in {a.path.name} and {other} in {b.path.name} ({cell})"
                 )

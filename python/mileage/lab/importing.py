@@ -22,7 +22,9 @@ from mileage.errors import Refused
 from mileage.formats import fio_logs
 from mileage.formats.readers import read_sources
 from mileage.formats.result import Kind, Result, ToolRun
+from mileage.formats.sound import TEXT_MAX
 from mileage.formats.source import Source, open_source
+from mileage.lab.imported import INCIDENTAL
 from mileage.plan import Plan, Study, TargetFacts
 from mileage.plan.factors import Setting
 from mileage.plan.imported import Imported, ImportedFile
@@ -103,6 +105,7 @@ def make_study(
         if word is not None and not word.replace("-", "").replace("_", "").replace(".", "").isalnum():
             raise Refused(f"--{what} {word!r}: expected letters, digits, '-', '_' and '.'")
     runs = [(source, result, run) for source, result in found for run in result.runs if run.measured]
+    tell_apart([run for _, _, run in runs])
     if len(runs) > RUNS_MAX:
         raise Refused(f"{len(runs):,} runs; a study has at most {RUNS_MAX:,}")
     plan = _plan(found, [run for _, _, run in runs], name or found[0][1].tool, stage)
@@ -120,6 +123,19 @@ def make_study(
     finally:
         journal.close()
     return folder
+
+
+def tell_apart(runs: Sequence[ToolRun]) -> None:
+    """Put into the labels of runs with equal labels the settings in which they differ: they are no repetitions."""
+    by_cell: dict[str, list[ToolRun]] = {}
+    for run in runs:
+        by_cell.setdefault(run.cell, []).append(run)
+    for same in by_cell.values():
+        names = dict.fromkeys(name for run in same for name in run.levels if name not in INCIDENTAL)
+        differing = [name for name in names if len({run.levels.get(name) for run in same}) > 1]
+        for run in same:
+            words = [f"{name} {run.levels[name]}" for name in differing if name in run.levels]
+            run.cell = ", ".join([run.cell, *words])[:TEXT_MAX]
 
 
 def _fresh_path(name: str) -> Path:
