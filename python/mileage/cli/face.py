@@ -38,6 +38,12 @@ def face(name: str) -> Face:
 
             click.echo(help_text(tool), nl=False)
             return
+        if "--manual" in words:
+            from mileage import __version__
+            from mileage.tools.pages import manual
+
+            click.echo(manual(tool, __version__), nl=False)
+            return
         import_module(f"mileage.tools.{name}").run(read(tool, words))
 
     return Face(name, callback=done, add_help_option=False)

@@ -13,9 +13,21 @@ import click
 @click.option("--quick", is_flag=True, help="One cycle, small and short.")
 @click.option("--seed", type=int, metavar="N", help="Another seed than the study's.")
 @click.option("--destroy", metavar="PATH", help="As for run.")
+@click.option(
+    "--as",
+    "other",
+    metavar="TOOL",
+    help="Print it for fio, iozone, ior or elbencho: the same without Mileage.",
+)
 @click.option("--schema", is_flag=True, help="Print the JSON schema of study files instead, for editors.")
 def command(
-    study: str | None, target: str | None, quick: bool, seed: int | None, destroy: str | None, schema: bool
+    study: str | None,
+    target: str | None,
+    quick: bool,
+    seed: int | None,
+    destroy: str | None,
+    other: str | None,
+    schema: bool,
 ) -> None:
     """Cells, runs, time, bytes to be written and drive writes of STUDY.
 
@@ -44,4 +56,9 @@ def command(
         )
         return
     resolved = lab.plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
+    if other is not None:
+        from mileage.tools.without import in_words_of
+
+        click.echo(in_words_of(resolved, other), nl=False)
+        return
     click.echo(describe(resolved, lanes=cycles_at_once(resolved)))

@@ -59,7 +59,8 @@ class Flag:
 SAVE: Final = Flag("--save", "Where the study folder is kept (of Mileage).", "DIR")
 DESTROY: Final = Flag("--destroy", "The file or device whose content may be lost (of Mileage).", "PATH")
 HELP: Final = Flag("--help", "Show the flags (of Mileage).")
-OWN: Final = (SAVE, DESTROY, HELP)
+MANUAL: Final = Flag("--manual", "Print the manual page, for `man -l -` (of Mileage).")
+OWN: Final = (SAVE, DESTROY, HELP, MANUAL)
 """What every face knows beside the flags of its tool."""
 
 

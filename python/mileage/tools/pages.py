@@ -74,7 +74,17 @@ PAGE_HEAD = """# The command lines of other tools
 
 `mileage TOOL FLAGS` takes the flags of a tool as they are, does what the tool does, prints its table to standard output
 and keeps a study folder, which `mileage report` and `mileage compare` read. What Mileage itself has to say goes to
-standard error. Every face also knows these:
+standard error. A program in any directory is taken by its name: `mileage ./IOzone -a` is `mileage iozone -a`.
+
+```console
+mileage iozone --manual | man -l -
+eval "$(_MILEAGE_COMPLETE=bash_source mileage)"
+mileage plan STUDY --as fio
+```
+
+The first shows a manual page, the second completes flags in bash (`zsh_source` and `fish_source` likewise). The third
+is the way back: a study in the words of fio, iozone, ior or elbencho, to be run without Mileage; what a tool cannot do
+is named in comments. Every face also knows these:
 
 | flag | what it does |
 |---|---|
