@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.sizes import format_bytes
-from mileage.terminal import beneath, harmless
+from mileage.terminal import beneath, harmless, is_coloured, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,15 +36,15 @@ class Watch:
         self._began = time.monotonic()
         self._bar: Bar | None = None
         self._console: Console | None = None
-        if sys.stderr.isatty():
+        if is_coloured(sys.stderr):
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 
             self._console = Console(file=beneath(sys.stderr), highlight=False)
             columns = (
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=None),
-                TextColumn("{task.fields[told]}"),
+                TextColumn("{task.fields[told]}", markup=False),
             )
             self._bar = Progress(*columns, console=self._console, transient=True)
             self._task = self._bar.add_task("starting", total=None, told="")
@@ -71,7 +71,7 @@ class Watch:
     def run(self, run: PlannedRun) -> None:
         """A run begins."""
         self._now, self._bytes, self._began = run.index, 0, time.monotonic()
-        text = f"{run.index + 1}/{len(self._runs)} {self._labels[run.index]}"
+        text = one_line(f"{run.index + 1}/{len(self._runs)} {self._labels[run.index]}")
         if self._bar is not None:
             self._bar.reset(self._task, total=1.0, description=text, told="")
         else:
