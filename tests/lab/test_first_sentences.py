@@ -63,6 +63,20 @@ def test_a_drive_that_did_not_finish(small: Small, tmp_path: Path) -> None:
     check(tmp_path / "s", "Not conclusive because", "DNF", "did not finish", "dropped off")
 
 
+def test_a_study_that_stopped_at_a_failure(small: Small, tmp_path: Path) -> None:
+    path = Path(faulty(small, DROPS))
+    path.write_text(path.read_text().replace('on_failure = "dnf"', 'on_failure = "stop"'))
+    done = run_mileage("run", str(path), "--out", str(tmp_path / "s"))
+    assert done.returncode == 3
+    check(
+        tmp_path / "s",
+        "Not conclusive because",
+        "the study stopped at a failure",
+        "dropped off",
+        "are missing",
+    )
+
+
 def test_one_run_only(small: Small, tmp_path: Path) -> None:
     path = Path(small.virtual(cycles=1)[0])
     path.write_text(path.read_text().replace("repeat = 2", "repeat = 1"))
