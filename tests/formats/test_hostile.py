@@ -25,12 +25,18 @@ from mileage.formats.result import SAMPLE_METRICS, Result
 from mileage.formats.source import open_source
 from mileage.terminal import one_line
 from tests.formats.reading import SAMPLES
+from tests.formats.test_second_tier import DISKSPD, IO500, IOMETER
 
 CORPUS: Final = {
     path.name: path.read_bytes() for path in sorted(SAMPLES.iterdir()) if path.name != "README.md"
 }
 LOG: Final = b"".join(b"%d, %d, %d, 4096, 0\n" % (at // 3, 90_000 + 7 * at, at % 2) for at in range(300))
 CORPUS["x_clat.1.log"] = LOG
+CORPUS |= {
+    "diskspd.txt": DISKSPD.encode(),
+    "iometer.csv": IOMETER.encode(),
+    "result_summary.txt": IO500.encode(),
+}
 WORDS: Final = (
     *(
         b"nan",

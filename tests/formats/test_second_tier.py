@@ -1,0 +1,186 @@
+"""hdparm and dd as they print; DiskSpd, IOMeter and IO500 by their documented formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from mileage.formats.iometer_print import Row, result_text
+from tests.formats.reading import SAMPLES, by_cell, of, of_text
+
+MIB: Final = 1 << 20
+
+DISKSPD: Final = """\
+
+Command Line: diskspd.exe -b8K -d10 -o4 -t2 -r -w25 -L -c1G test.dat
+
+Input parameters:
+
+\ttimespan:   1
+\t-------------
+\tduration: 10s
+\twarm up time: 5s
+\tcool down time: 0s
+\tmeasuring latency
+\trandom seed: 0
+\tpath: 'test.dat'
+\t\tthink time: 0ms
+\t\tburst size: 0
+\t\tusing software cache
+\t\tperforming mix test (read/write ratio: 75/25)
+\t\tblock size: 8192
+\t\tusing random I/O (alignment: 8192)
+\t\tnumber of outstanding I/O operations: 4
+\t\tthreads per file: 2
+
+System information:
+
+\tcomputer name: HOST
+\tstart time: 2026/11/22 02:00:00 UTC
+
+Results for timespan 1:
+*******************************************************************************
+
+actual test time:\t10.00s
+thread count:\t\t2
+proc count:\t\t4
+
+CPU |  Usage |  User  |  Kernel |  Idle
+-------------------------------------------
+   0|  99.58%|   2.19%|   97.40%|   0.42%
+-------------------------------------------
+avg.|  99.58%|   2.19%|   97.40%|   0.42%
+
+Total IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+-----------------------------------------------------------------------------------------------------
+     0 |       409600000 |        50000 |      39.06 |    5000.00 |    0.800 |     0.100 | test.dat (1024MiB)
+     1 |       409600000 |        50000 |      39.06 |    5000.00 |    0.800 |     0.100 | test.dat (1024MiB)
+-----------------------------------------------------------------------------------------------------
+total:         819200000 |       100000 |      78.12 |   10000.00 |    0.800 |     0.100
+
+Read IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+-----------------------------------------------------------------------------------------------------
+total:         614400000 |        75000 |      58.59 |    7500.00 |    0.700 |     0.100
+
+Write IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+-----------------------------------------------------------------------------------------------------
+total:         204800000 |        25000 |      19.53 |    2500.00 |    1.100 |     0.100
+
+  %-ile |  Read (ms) | Write (ms) | Total (ms)
+----------------------------------------------
+    min |      0.010 |      0.020 |      0.010
+   50th |      0.600 |      0.900 |      0.700
+   99th |      2.000 |      3.000 |      2.500
+3-nines |      4.000 |      5.000 |      4.500
+    max |      9.000 |     10.000 |     10.000
+"""
+
+IO500: Final = """\
+IO500 version io500-sc23_v1-0 (standard)
+[RESULT]       ior-easy-write        2.066023 GiB/s : time 310.934 seconds
+[RESULT]    mdtest-easy-write       12.500000 kIOPS : time 301.100 seconds
+[RESULT]       ior-hard-write        0.100000 GiB/s : time 299.000 seconds [INVALID]
+[SCORE ] Bandwidth 1.234 GiB/s : IOPS 5.678 kiops : TOTAL 2.647
+"""
+
+IOMETER: Final = result_text(
+    "a mix",
+    "2026-11-22 02:00:00",
+    "/data",
+    [
+        Row(
+            "4 KiB; 67% Read",
+            2,
+            8,
+            10.0,
+            6700,
+            3300,
+            6700 * 4096,
+            3300 * 4096,
+            (2e6, 1e6, 3e6),
+            (9e6, 8e6, 9e6),
+        )
+    ],
+)
+
+
+def test_hdparm_has_megabytes_of_two_to_the_twentieth() -> None:
+    result = of(SAMPLES / "hdparm.out")
+    assert (result.tool, result.unread) == ("hdparm", [])
+    assert {cell: (run.rate_bytes_per_s or 0) / MIB for cell, run in by_cell(result).items()} == {
+        "hdparm.cached": 7289.40,
+        "hdparm.buffered": 166.82,
+        "hdparm.cached_direct": 3249.57,
+        "hdparm.buffered_direct": 5199.87,
+    }
+
+
+def test_dd_is_bytes_over_seconds() -> None:
+    result = of(SAMPLES / "dd.out")
+    assert (result.tool, result.unread) == ("dd", [])
+    assert [run.rate_bytes_per_s for run in result.runs] == [67108864 / 0.115462, 67108864 / 0.00811327]
+    assert [run.levels["bs"] for run in result.runs] == ["1048576"] * 2
+
+
+def test_two_tools_in_one_file_are_told_apart(tmp_path: Path) -> None:
+    both = (SAMPLES / "hdparm.out").read_text() + (SAMPLES / "dd.out").read_text()
+    result = of_text(tmp_path, both)
+    assert (result.tool, len(result.runs)) == ("hdparm", 4)
+    assert [entry.why for entry in result.unread] == ["of dd, in a file of hdparm; keep them apart"] * 2
+
+
+def test_diskspd(tmp_path: Path) -> None:
+    result = of_text(tmp_path, DISKSPD)
+    (run,) = result.runs
+    assert result.unread == []
+    assert (run.cell, run.kind) == ("diskspd.random_mix 8 KiB", "iops")
+    assert (run.rate_bytes_per_s, run.ops_per_s, run.elapsed_s) == (81_920_000, 10_000, 10)
+    assert (run.bytes_read, run.ops_read, run.bytes_written, run.ops_written) == (
+        614400000,
+        75000,
+        204800000,
+        25000,
+    )
+    assert run.quantiles_ns == pytest.approx(
+        {
+            "mean": 800_000,
+            "min": 10_000,
+            "p50": 700_000,
+            "p99": 2_500_000,
+            "p99_9": 4_500_000,
+            "max": 10_000_000,
+        }
+    )
+    assert (run.latency_p99_ns, run.outstanding) == (2_500_000, 8)
+    assert run.latency_sum_ns == pytest.approx(10e9 * 8), "Little's law holds in the sample"
+
+
+def test_iometer_reads_what_its_face_prints(tmp_path: Path) -> None:
+    result = of_text(tmp_path, IOMETER)
+    (run,) = result.runs
+    assert (result.unread, result.facts) == ([], {"rows DISK": "1"})
+    assert (run.cell, run.ops_per_s, run.levels["Queue Depth"]) == ("iometer.4 KiB; 67% Read", 1000, "8")
+    assert run.rate_bytes_per_s == pytest.approx(10_000 * 4096 / 10, rel=1e-6)
+    assert (run.bytes_read, run.ops_written) == (6700 * 4096, 3300)
+    assert run.quantiles_ns == {"mean": 2e6, "max": 9e6}
+    older = (
+        IOMETER.replace("MiBps (Binary)", "MBps")
+        .replace("Read MBps,", "Read x,")
+        .replace("Write MBps,", "Write x,")
+    )
+    assert "2^20" in of_text(tmp_path, older).runs[0].notes[0]
+
+
+def test_io500(tmp_path: Path) -> None:
+    result = of_text(tmp_path, IO500)
+    found = by_cell(result)
+    assert result.unread == []
+    assert found["io500.ior_easy_write"].rate_bytes_per_s == 2.066023 * 2**30
+    assert found["io500.mdtest_easy_write"].ops_per_s == 12_500
+    assert found["io500.ior_hard_write"].notes == ["IO500 says of ior-hard-write: [INVALID]"]
+    assert result.facts["score"].endswith("TOTAL 2.647")
