@@ -18,6 +18,7 @@ from mileage.judge.sentence import listed
 from mileage.lab.result import StudyResult
 from mileage.lab.several import compare, stage_of
 from mileage.record.environment import diff
+from mileage.record.folder import write_durably
 from mileage.report import StudyView, TrustLamp
 from mileage.report.view import LampState
 
@@ -77,7 +78,7 @@ def write_pair(view: StudyView, out: Path) -> Path:
         raise Refused(f"cannot make the folder {out}: {cause.strerror}; name another with --out") from cause
     write_figures(view, out / "figures")
     write_tables(view.comparison, out / "tables")
-    (out / "report.html").write_text(render_html(view), encoding="utf-8")
+    write_durably(out / "report.html", render_html(view).encode())
     return out / "report.html"
 
 

@@ -14,6 +14,7 @@ from mileage.plan import Plan
 from mileage.plan.describe import duration
 from mileage.plan.estimate import remaining_s
 from mileage.record import Outcome, StudyFolder, outcome_of, sample_rows, write_tables
+from mileage.record.folder import write_durably
 from mileage.record.journal import JournalContent
 from mileage.record.spent import closed_s, spent_s
 from mileage.report import StudyView
@@ -195,7 +196,7 @@ class StudyResult:
         within = inside(self.plan, self.content().runs())
         if within:
             (self.folder.tables / "within.csv").write_text(rows_csv(within), encoding="utf-8")
-        self.folder.report.write_text(render_html(view, pictures), encoding="utf-8")
+        write_durably(self.folder.report, render_html(view, pictures).encode())
 
 
 def load(folder: Path | str) -> StudyResult:

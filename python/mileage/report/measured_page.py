@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from mileage.record import MeasuredCell
+from mileage.record.folder import write_durably
 from mileage.report.html import templates
 from mileage.report.measured import columns_of
 from mileage.report.view import cleaned_text
@@ -38,6 +39,7 @@ class MeasuredPage(msgspec.Struct, frozen=True):
 
 def render_measured(page: MeasuredPage) -> str:
     """The whole page as text, to be stored as UTF-8."""
+    page = _cleaned(page)
     columns = columns_of(page.cells)
     return (
         templates()
@@ -47,6 +49,21 @@ def render_measured(page: MeasuredPage) -> str:
             heads=[head for head, _, _ in columns],
             rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
         )
+    )
+
+
+def _cleaned(page: MeasuredPage) -> MeasuredPage:
+    """The same page with what could steer shown as escapes, in every text that is shown."""
+    return msgspec.structs.replace(
+        page,
+        name=cleaned_text(page.name),
+        question=cleaned_text(page.question),
+        target=cleaned_text(page.target),
+        setting=tuple(map(cleaned_text, page.setting)),
+        method=cleaned_text(page.method),
+        command=cleaned_text(page.command),
+        identity={cleaned_text(key): cleaned_text(value) for key, value in page.identity.items()},
+        unfinished=tuple(map(cleaned_text, page.unfinished)),
     )
 
 
@@ -81,4 +98,4 @@ def write_measured(page: MeasuredPage, report: Path, tables: Path) -> None:
     """Write the page, and `measured.csv` into the folder of tables."""
     tables.mkdir(exist_ok=True)
     (tables / "measured.csv").write_text(measured_csv(page.cells), encoding="utf-8")
-    report.write_text(render_measured(page), encoding="utf-8")
+    write_durably(report, render_measured(page).encode())
