@@ -81,6 +81,12 @@ bench-scale: $(STAMPS)/dev ## A study of 36,000 runs: planned, killed twice, fin
 bench-import: $(STAMPS)/dev ## a gigabyte of fio's logs imported: time and memory, beside the goal; a minute
 	$(BIN)/python -m benchmarks.importing
 
+bench-page: $(STAMPS)/dev packages ## The page of 414 cells x 10 runs and of 36,000 runs: size, time to make it, scrolling; 20 minutes, 4 GB
+	$(BIN)/python -m benchmarks.page
+
+pictures: $(STAMPS)/dev packages ## docs/pictures again, from runs of the built-in studies; some minutes
+	$(BIN)/python docs/make_pictures.py
+
 bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here, in turn; 5 minutes
 	@$(MAKE) --no-print-directory packages TEST_PACKAGES="$(PEER_PACKAGES)"
 	cargo build --quiet --locked --release -p mileage-engine --examples

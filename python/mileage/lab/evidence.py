@@ -41,6 +41,9 @@ from mileage.target.profiles import load_profile
 _RUNS_MAX: Final = 10
 """Runs of each arm that are drawn one by one."""
 _POINTS_MAX: Final = 240
+_POINTS_MIN: Final = 4
+_OPERATIONS_MIN: Final = 20
+"""Operations that a point of a rate rests on, on average."""
 _TAIL_POINTS_MAX: Final = 90
 _CELLS: Final = {
     "slc": "single-level cells",
@@ -178,8 +181,12 @@ def _trace(arm: str, cycle: int, block: int, parts: Sequence[Record]) -> RunTrac
     whole = {name: values for name, values in rows.items() if len(values) == len(widths)}
     ends = list(accumulate(widths))
     moved_bytes = list(accumulate(rate * width for rate, width in zip(rows["rate"], widths, strict=True)))
-    group = -(-len(widths) // _POINTS_MAX)
+    done = sum(sum(series["ops"]) for series in parts)
+    # Points with few operations would show how they fall into the intervals, not a rate.
+    group = max(-(-len(widths) // _POINTS_MAX), math.ceil(_OPERATIONS_MIN * len(widths) / max(done, 1)))
     edges = [(start, min(start + group, len(widths))) for start in range(0, len(widths), group)]
+    if len(edges) < _POINTS_MIN:
+        return None
     thin = {
         name: [(max if name in ("p99", "max") else fmean)(values[a:b]) for a, b in edges]
         for name, values in whole.items()
@@ -280,9 +287,10 @@ def _levels(plan: Plan, samples: Iterable[Sample]) -> list[LevelRuns]:
         if headline and sample.stage == stage and sample.arm == "torture" and level != control:
             found.setdefault((cell, sample.metric), {}).setdefault(level, []).append(sample.value)
     order = list(dict.fromkeys(level for level, _ in place_of.values()))
+    cells = list(dict.fromkeys(cell for _, cell in place_of.values()))
     return [
         LevelRuns(cell=cell, metric=metric, levels={name: levels[name] for name in order if name in levels})
-        for (cell, metric), levels in found.items()
+        for (cell, metric), levels in sorted(found.items(), key=lambda item: cells.index(item[0][0]))
     ]
 
 

@@ -1,0 +1,54 @@
+"""`python docs/make_pictures.py [FOLDER]`: the pictures of docs/pictures, from runs of the built-in studies.
+
+Every study runs as shipped, on its virtual drive; that of two kernels needs a reboot and is left out. Of each, some of
+its figures are kept and, where Chromium is installed, the report's first screen. FOLDER holds the studies (a new
+temporary one); a study that is there already is not run again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parent.parent
+KEPT: Final = {
+    "degradation": ("forest", "before_after", "over_time"),
+    "compressibility": ("forest", "changes_map"),
+    "drives": ("forest", "levels"),
+    "sustained": ("forest", "torture"),
+}
+SCREENS: Final = {"screen": (1280, 1010), "phone": (390, 844)}
+
+
+def main() -> None:
+    """Run what is missing, and keep the pictures."""
+    sys.path.insert(0, str(ROOT))
+    from tests.report import chromium
+
+    place = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="mileage-pictures-"))
+    pictures = ROOT / "docs" / "pictures"
+    pictures.mkdir(exist_ok=True)
+    for study, names in KEPT.items():
+        folder = place / study
+        if not (folder / "report.html").exists():
+            subprocess.run([sys.executable, "-m", "mileage", "run", study, "--out", str(folder)], check=True)
+        for name in names:
+            shutil.copyfile(folder / "figures" / f"{name}.png", pictures / f"{study}_{name}.png")
+        if chromium.PROGRAM is None:
+            sys.stderr.write("chromium is not installed: the first screens are left as they are\n")
+            continue
+        with (
+            tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+            chromium.Chromium(Path(profile)) as browser,
+        ):
+            for name, size in SCREENS.items():
+                browser.open(folder / "report.html", *size)
+                browser.picture(pictures / f"{study}_{name}.png")
+
+
+if __name__ == "__main__":
+    main()
