@@ -41,6 +41,7 @@ class StudyFolder:
     def __init__(self, path: Path) -> None:
         """Name the parts; touches nothing."""
         self.path = path
+        self._seen: tuple[object, JournalContent] | None = None
         self.plan_toml = path / "plan.toml"
         self.plan_json = path / "plan.json"
         self.journal = path / "journal.jsonl"
@@ -126,8 +127,15 @@ class StudyFolder:
         return False
 
     def content(self, *, around_damage: bool = False) -> JournalContent:
-        """What the journal holds now; `around_damage` as in :func:`read_journal`."""
-        return read_journal(self.journal, around_damage=around_damage)
+        """What the journal holds now; `around_damage` as in :func:`read_journal`. Read again only when it has changed."""
+        try:
+            found = self.journal.stat()
+            state = (found.st_ino, found.st_size, found.st_mtime_ns, around_damage)
+        except FileNotFoundError:
+            state = None
+        if state is None or self._seen is None or self._seen[0] != state:
+            self._seen = (state, read_journal(self.journal, around_damage=around_damage))
+        return self._seen[1]
 
     def save_environment(self, name: str, snapshot: dict[str, str]) -> None:
         """Keep one environment snapshot under a stage's name."""

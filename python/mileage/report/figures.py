@@ -15,8 +15,8 @@ from mileage.report.view import StudyView, cleaned
 def write_figures(view: StudyView, folder: Path, pictures: Mapping[str, Picture] | None = None) -> list[Path]:
     """Write every picture (NAME.svg, NAME.png) for which there is something to draw.
 
-    `forest` has the headline cells that changed most, `latency` those beyond the headline, `before_after_TEST` every
-    cell of a test. Makes the folder if it is missing, replaces older pictures of the same names, and returns what it
+    `forest` has the headline cells that changed most, `latency` those beyond the headline, `before_after_TEST` those
+    cells of a test that changed most. Makes the folder if it is missing, replaces older pictures of the same names, and returns what it
     wrote. `pictures`: those of `gallery` where drawn already. OSError where the folder cannot be written.
     """
     drawn = gallery(cleaned(view), files=True) if pictures is None else pictures

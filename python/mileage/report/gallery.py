@@ -33,7 +33,7 @@ NARROW: Final = "forest_narrow"
 HALF: Final = 470
 WHOLE: Final = 1040
 _MOST_TESTS: Final = 30
-_MOST_BARS: Final = 24
+_MOST_BARS: Final = 10
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -246,7 +246,7 @@ def _apart(view: StudyView) -> dict[tuple[str, str], bool]:
 
 
 def _per_test(view: StudyView) -> dict[str, Picture]:
-    """Before and after for every cell of each test, a file for each test."""
+    """Before and after for the cells of each test that changed most, a file for each test."""
     tests: dict[str, list[Any]] = {}
     for cell in view.headline:
         place = view.evidence.places.get(cell.cell, {})
@@ -254,7 +254,7 @@ def _per_test(view: StudyView) -> dict[str, Picture]:
     found = {}
     for test, cells in list(tests.items())[:_MOST_TESTS]:
         name = f"before_after_{file_name(test)}"
-        svg = before_after_svg(view, name=name.replace("_", "-"), cells=cells[:_MOST_BARS])
+        svg = before_after_svg(view, name=name.replace("_", "-"), cells=most_telling(cells, _MOST_BARS))
         if svg and len(tests) > 1:
             found[name] = Picture(name, svg)
     return found
