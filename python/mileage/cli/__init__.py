@@ -16,6 +16,7 @@ import click
 _COMMANDS = {
     "measure": ("mileage.cli.measure", "Measure one workload, or scan a setting, without a study file."),
     "run": ("mileage.cli.run", "Run a study, or go on with an unfinished one."),
+    "sweep": ("mileage.cli.sweep", "A study for each combination of its factors, on virtual drives."),
     "plan": ("mileage.cli.plan", "Show what a study would do, before anything is touched."),
     "list": ("mileage.cli.listing", "List studies, workloads or drives."),
     "report": ("mileage.cli.report", "Write the report of a study folder again."),

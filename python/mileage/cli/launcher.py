@@ -30,7 +30,7 @@ def is_first(environment: Mapping[str, str]) -> bool:
     return next((environment[name] for name in _RANKS if name in environment), "0") == "0"
 
 
-_TOGETHER: Final = ("run", "measure", "ior", "mdtest", "metarates")
+_TOGETHER: Final = ("run", "measure", "sweep", "ior", "mdtest", "metarates")
 """Commands that the ranks of an MPI run do together."""
 
 

@@ -57,6 +57,12 @@ def _study_text(name: str) -> str:
         raise Refused(f"{name} cannot be read as a study file: {cause}") from cause
 
 
+def study_of(name: str, target: str | None = None) -> Study:
+    """A built-in study by name or a study file, on another target if one is given. Raises Refused."""
+    wanted = _read_study(name, target)
+    return wanted if target is None else _on_target(wanted, target)
+
+
 def plan(
     study: str | None = None,
     *,
@@ -70,9 +76,7 @@ def plan(
     Raises:
         Refused: the study, the target or the two together are not possible; one line says why and what to do.
     """
-    wanted = _read_study(study or DEFAULT_STUDY, target)
-    if target is not None:
-        wanted = _on_target(wanted, target)
+    wanted = study_of(study or DEFAULT_STUDY, target)
     named = Path(study) if study is not None and study not in builtin_names() else None
     traces = traces_of(wanted, named.parent if named else None)
     try:

@@ -1,0 +1,52 @@
+"""`mileage sweep`: a grid of virtual drives, spread over processes or MPI ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("sweep")
+@click.argument("study")
+@click.option("--target", "-t", metavar="T", help="virtual:NAME; default: the study's own.")
+@click.option("--processes", type=click.IntRange(1), metavar="N", help="Default: one for each processor.")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the CSV there.",
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(study: str, target: str | None, processes: int | None, out: Path | None, as_json: bool) -> None:
+    """Do STUDY once for every combination of its factors, each from a
+    virtual drive of its own, and print every measured value as CSV.
+
+    \b
+    mileage sweep spare.toml --processes 4
+    mpiexec -n 8 mileage sweep spare.toml --out spare.csv
+    """
+    import csv
+    import io
+
+    import msgspec
+
+    from mileage.errors import Refused
+    from mileage.lab.sweep import columns_of, sweep
+
+    if out is not None and out.exists():
+        raise Refused(f"--out {out}: exists; name a new file")
+    rows = sweep(study, target=target, processes=processes)
+    if as_json:
+        text = msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n"
+    else:
+        sheet = io.StringIO()
+        writer = csv.DictWriter(sheet, columns_of(rows), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        text = sheet.getvalue()
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")

@@ -1,0 +1,88 @@
+"""A grid of virtual drives gives one table, whoever does which part of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from mileage.errors import Refused
+from mileage.lab.sweep import sweep
+from tests.execute import mpi_runs
+
+STUDY = """
+name = "grid"
+target = "virtual:{drive}"
+seed = 5
+[[stage]]
+name = "now"
+measure = ["w"]
+[measure.w]
+workload = ["iops.random_write", "iops.random_read"]
+record = "4KiB"
+depth = 4
+stop = {{ operations = 60 }}
+repeat = 1
+[factor.program]
+kind = "profile"
+key = "program_us"
+levels = {programs}
+[factor.read]
+kind = "profile"
+key = "read_us"
+levels = {reads}
+"""
+
+
+def grid(place: Path, programs: int, reads: int) -> Path:
+    """A study of so many times so many drives, each the small one of the page on drives with other figures."""
+    text = Path(__file__).parents[2].joinpath("docs", "drives.md").read_text(encoding="utf-8")
+    drive = place / "small.toml"
+    found = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert found is not None
+    drive.write_text(found[1], encoding="utf-8")
+    path = place / "grid.toml"
+    levels = {
+        "programs": [200 + 10 * n for n in range(programs)],
+        "reads": [40 + 5 * n for n in range(reads)],
+    }
+    path.write_text(STUDY.format(drive=drive, **levels), encoding="utf-8")
+    return path
+
+
+def test_processes_give_the_table_of_one(tmp_path: Path) -> None:
+    study = str(grid(tmp_path, 3, 2))
+    alone = sweep(study, processes=1)
+    assert len(alone) == 6 * 2 * 2
+    assert [(row["program"], row["read"]) for row in alone[::4]] == [
+        (str(program), str(read)) for program in (200, 210, 220) for read in (40, 45)
+    ]
+    assert len({row["value"] for row in alone if row["cell"].startswith("iops.random_write")}) > 2
+    assert sweep(study, processes=2) == alone
+
+
+@pytest.mark.skipif(bool(mpi_runs.MISSING), reason=f"not here: {mpi_runs.MISSING}")
+def test_two_hundred_drives_give_one_table_with_one_two_and_four_ranks(tmp_path: Path) -> None:
+    study = str(grid(tmp_path, 20, 10))
+    tables = []
+    for ranks in (1, 2, 4):
+        out = tmp_path / f"table-{ranks}.csv"
+        mpi_runs.run(ranks, "sweep", study, "--out", str(out))
+        tables.append(out.read_text(encoding="utf-8"))
+    assert tables[0] == tables[1] == tables[2]
+    rows = list(csv.DictReader(io.StringIO(tables[0])))
+    assert len({(row["program"], row["read"]) for row in rows}) == 200
+    assert len(rows) == 200 * 2 * 2
+
+
+def test_what_cannot_be_swept_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=r"has no \[factor.NAME\] to sweep over"):
+        sweep("degradation")
+    path = grid(tmp_path, 1, 1)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r'target = ".*"', f'target = "dir:{tmp_path}"', text), encoding="utf-8")
+    with pytest.raises(Refused, match=r"only virtual drives are swept|profile"):
+        sweep(str(path))
