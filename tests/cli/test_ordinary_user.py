@@ -35,7 +35,7 @@ ROWS: list[tuple[str, int, str]] = [
     ("report done", 0, ""),
     ("compare done:first done:second", 0, ""),
     ("merge --help", 0, "Join study folders"),
-    ("sweep --help", 0, "Join study folders"),
+    ("sweep --help", 0, "Do STUDY once"),
     ("query --help", 0, "SQL"),
     ("save-as csv done", 0, "runs.csv"),
     ("measure -t null: --operations 1000", 0, "operations"),
