@@ -146,6 +146,14 @@ def test_a_run_keeps_a_study_folder_and_no_file(tmp_path: Path) -> None:
     assert (tmp_path / "study-0" / "report.html").is_file()
 
 
+def test_a_worksheet_replaces_worksheets_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("of three weeks")
+    done = iozone(tmp_path, *SMALL, "-i", "0", "-b", "notes.txt")
+    assert done.returncode == 2
+    assert "no worksheet" in done.stderr
+    assert (tmp_path / "notes.txt").read_text() == "of three weeks"
+
+
 def test_a_file_is_kept_read_and_not_written_over(tmp_path: Path) -> None:
     printed(tmp_path, *SMALL, "-i", "0", "-w", "-f", "one.tmp")
     assert (tmp_path / "one.tmp").stat().st_size == 512 << 10
@@ -195,6 +203,8 @@ def test_a_trap_does_what_the_tool_does_and_says_what_that_is(tmp_path: Path, wo
         ("-t 0", "expected a whole number"),
         ("-B", "not built"),
         ("what", "is no flag"),
+        ("-Rb -s 16G", "found a flag where the name"),
+        ("-b missing/x.wks", "is no directory"),
     ],
 )
 def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, words: str, told: str) -> None:

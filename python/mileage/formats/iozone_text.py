@@ -319,10 +319,9 @@ def _processes(runs: list[ToolRun]) -> list[int]:
     return [int(run.levels["processes"]) for run in runs]
 
 
-def _identity(run: ToolRun) -> tuple[str, str]:
-    return run.cell, run.levels.get("file", "") if run.levels.get(
-        "processes"
-    ) == "1" and run.elapsed_s else ""
+def _identity(run: ToolRun) -> tuple[str, str, str]:
+    processes = run.levels.get("processes", "")
+    return run.cell, processes, run.levels.get("file", "") if processes == "1" and run.elapsed_s else ""
 
 
 def _figure(run: ToolRun) -> float:

@@ -36,6 +36,23 @@ def _record(row: int, column: int, value: str | float) -> bytes:
     return struct.pack("<HH", 0x0003, 15) + place + struct.pack("<d", value)
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a worksheet that could not be written in the end, or that would replace something else. Raises Refused."""
+    if path.name.startswith("-"):
+        raise Refused(f"-b {path}: found a flag where the name of the worksheet is expected")
+    if not path.absolute().parent.is_dir():
+        raise Refused(f"-b {path}: {path.parent} is no directory; make it first")
+    if not path.exists():
+        return
+    try:
+        with open(path, "rb") as file:
+            head = file.read(4)
+    except OSError as error:
+        raise Refused(f"-b {path}: {error.strerror}") from error
+    if head and head not in (_BOF[:4], b"PK\x03\x04"):
+        raise Refused(f"-b {path}: this file is no worksheet, and would be replaced; name another")
+
+
 def write_sheet(path: Path, cells: Iterable[Cell]) -> None:
     """Write the cells: as .xlsx when the file is so named, else as BIFF2. Raises Refused."""
     try:

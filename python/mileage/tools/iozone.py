@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mileage.errors import Refused
+from mileage.formats.sheet import refuse_unwritable
 from mileage.plan import Study
 from mileage.plan.job import IOZONE as TESTS
 from mileage.plan.job import RETESTS
@@ -56,6 +57,8 @@ def run(given: Given) -> None:
         sys.stdout.write(version_text())
         return
     asked = asked_of(given)
+    for sheet in given.every("-b"):
+        refuse_unwritable(Path(sheet))
     study = study_of(given, asked)
     makes = asked.tests[0] in ("write", "fwrite")
     lost = give_up(given, _writes_to(asked)) if makes else []
