@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mileage.lab import plan
+from mileage.lab import load, plan
 from mileage.plan import Plan, builtin_names
 from mileage.report.method import method_text
 from mileage.report.text import paragraphs
+from tests.execute.conftest import run_mileage
 
 AGREED = Path(__file__).with_name("methods")
 
@@ -66,3 +67,13 @@ def test_a_plan_of_levels_speaks_of_blocks_and_a_label_of_sessions(tmp_path: Pat
     assert "what else differed between the sessions" in label
     assert "Each block of a session held every cell once" in label
     assert "next to each other" not in label
+
+
+def test_an_imported_study_claims_nothing_that_mileage_did(tmp_path: Path) -> None:
+    sample = Path(__file__).parents[1] / "formats" / "samples" / "fio-client.json"
+    done = run_mileage("import", str(sample), "--out", str(tmp_path / "s"))
+    assert done.returncode == 0, done.stderr
+    text = load(tmp_path / "s").method()
+    assert "fio-client.json" in text.replace("\n", "")
+    assert "Mileage measured nothing here" in " ".join(text.split())
+    assert not [word for word in ("randomised", "purge", "drawn from the seed", "Audits") if word in text]

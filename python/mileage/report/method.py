@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from mileage.plan import Plan
 from mileage.plan.describe import cell_words, stage_words, state_words
 from mileage.plan.factors import kind_of, named_levels
+from mileage.plan.imported import Imported
 from mileage.plan.planned import Cell
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import Repeat
@@ -37,9 +38,20 @@ _CHANGED = {
 
 def method_text(plan: Plan, *, version: str = "", started: str = "") -> str:
     """Paragraphs, parted by an empty line. `version` and `started` are the journal's, where it tells."""
+    if plan.imported is not None:
+        return "\n\n".join([_imported(plan.imported), " ".join(_made(plan, version, started))])
     parts = (_asked(plan), _began(plan), _done(plan), _order(plan), _judged(plan), _audited(plan))
     told = [" ".join(sentences) for part in parts if (sentences := list(part))]
     return "\n\n".join([*told, " ".join(_made(plan, version, started))])
+
+
+def _imported(source: Imported) -> str:
+    """Of a study that another tool did nothing is known but what its files say."""
+    files = ", ".join(file.path for file in source.files)
+    return (
+        f"These figures are what {source.words} reported ({files}); Mileage measured nothing here. In which state the "
+        "target was, in which order the runs were done, and what else went on is known only where these files say so."
+    )
 
 
 def _asked(plan: Plan) -> Iterator[str]:
@@ -198,6 +210,9 @@ def _audited(plan: Plan) -> Iterator[str]:
 
 
 def _made(plan: Plan, version: str, started: str) -> Iterator[str]:
+    if plan.imported is not None:
+        yield f"The import has the hash {plan.hash[:16]}{f', made by Mileage {version}' if version else ''}."
+        return
     yield f"Every random choice comes from seed {plan.study.seed}; the plan has the hash {plan.hash[:16]}."
     if version:
         yield f"Measured with Mileage {version}{f', from {started} on' if started else ''}."
