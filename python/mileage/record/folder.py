@@ -127,7 +127,7 @@ class StudyFolder:
         return False
 
     def content(self, *, around_damage: bool = False) -> JournalContent:
-        """What the journal holds now; `around_damage` as in :func:`read_journal`. Read again only when it has changed."""
+        """What the journal holds, read again only when it has changed; `around_damage` as in :func:`read_journal`."""
         try:
             found = self.journal.stat()
             state = (found.st_ino, found.st_size, found.st_mtime_ns, around_damage)

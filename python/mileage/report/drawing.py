@@ -6,10 +6,11 @@ Refuses any network access: charts carry their data, and the renderer is allowed
 """
 
 import re
+import textwrap
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
-from mileage.report.ink import STYLE
+from mileage.report.ink import FONT, FONT_SIZE, INK, STYLE
 
 if TYPE_CHECKING:
     import altair as alt
@@ -18,6 +19,10 @@ _SVG: Final = "http://www.w3.org/2000/svg"
 _REFERENCE: Final = re.compile(r"url\(#([^)]+)\)")
 _DESCRIBED_MARKS: Final = ("point", "rect mark")
 PNG_SCALE: Final = 2.0
+_LINE: Final = 18.0
+_LETTER: Final = 7.1
+"""Width of a letter, on average, that leaves room for wide ones."""
+_CAPTION_WIDTH_MIN: Final = 520.0
 
 
 def to_svg(chart: "alt.TopLevelMixin", *, name: str, title: str, description: str) -> str:
@@ -36,6 +41,36 @@ def to_svg(chart: "alt.TopLevelMixin", *, name: str, title: str, description: st
     root = ET.fromstring(drawn)
     _rename_identifiers(root, name)
     _describe(root, name, title, description)
+    return ET.tostring(root, encoding="unicode")
+
+
+def captioned(svg: str, head: str, caption: str) -> str:
+    """The drawing with a line or more above it and its caption below it, on a white ground, for a file of its own."""
+    ET.register_namespace("", _SVG)
+    root = ET.fromstring(svg)
+    left, top, width, height = (float(number) for number in root.attrib["viewBox"].split())
+    width = max(width, _CAPTION_WIDTH_MIN)
+    above, below = (textwrap.wrap(text, int(width / _LETTER)) for text in (head, caption))
+    top -= _LINE * (len(above) + 0.5) if above else 0
+    whole = height + _LINE * (len(above) + len(below) + 1.5)
+    root.set("viewBox", f"{left:g} {top:g} {width:g} {whole:g}")
+    root.set("width", f"{width:g}")
+    root.set("height", f"{whole:g}")
+    ground = {
+        "x": f"{left:g}",
+        "y": f"{top:g}",
+        "width": f"{width:g}",
+        "height": f"{whole:g}",
+        "fill": "white",
+    }
+    root.insert(2, ET.Element(f"{{{_SVG}}}rect", ground))
+    lines = [(top + _LINE * (at + 0.9), line, "bold") for at, line in enumerate(above)]
+    start = top + _LINE * (len(above) + 0.5) + height
+    lines += [(start + _LINE * (at + 0.9), line, "normal") for at, line in enumerate(below)]
+    for place, line, weight in lines:
+        style = {"font-family": FONT, "font-size": f"{FONT_SIZE}px", "font-weight": weight, "fill": INK}
+        element = ET.SubElement(root, f"{{{_SVG}}}text", {"x": f"{left + 4:g}", "y": f"{place:g}", **style})
+        element.text = line
     return ET.tostring(root, encoding="unicode")
 
 

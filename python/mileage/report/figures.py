@@ -7,7 +7,8 @@ before its file is opened.
 from collections.abc import Mapping
 from pathlib import Path
 
-from mileage.report.drawing import to_png
+from mileage.judge import verdict_sentence
+from mileage.report.drawing import captioned, to_png
 from mileage.report.gallery import NARROW, Picture, gallery
 from mileage.report.view import StudyView, cleaned
 
@@ -15,18 +16,24 @@ from mileage.report.view import StudyView, cleaned
 def write_figures(view: StudyView, folder: Path, pictures: Mapping[str, Picture] | None = None) -> list[Path]:
     """Write every picture (NAME.svg, NAME.png) for which there is something to draw.
 
-    `forest` has the headline cells that changed most, `latency` those beyond the headline, `before_after_TEST` those
-    cells of a test that changed most. Makes the folder if it is missing, replaces older pictures of the same names, and returns what it
-    wrote. `pictures`: those of `gallery` where drawn already. OSError where the folder cannot be written.
+    `forest` has the headline cells that changed most, `latency` those beyond the headline, `before_after_TEST` those of
+    one test. A file has the study, the verdict and its caption in it, so that it can be read alone. Makes the folder if
+    it is missing, replaces older pictures of the same names, and returns what it wrote. `pictures`: those of `gallery`
+    where drawn already. OSError where the folder cannot be written.
     """
-    drawn = gallery(cleaned(view), files=True) if pictures is None else pictures
+    view = cleaned(view)
+    drawn = gallery(view, files=True) if pictures is None else pictures
+    comparison = view.comparison
+    head = f"{view.name} on {view.target}: {comparison.candidate} against {comparison.baseline}"
+    verdict = f"{head}. {verdict_sentence(comparison)}"
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for name, picture in drawn.items():
         if name == NARROW:
             continue
         vector, raster = folder / f"{name}.svg", folder / f"{name}.png"
-        vector.write_text(picture.svg, encoding="utf-8")
-        raster.write_bytes(to_png(picture.svg))
+        svg = captioned(picture.svg, verdict if name == "forest" else head, picture.caption)
+        vector.write_text(svg, encoding="utf-8")
+        raster.write_bytes(to_png(svg))
         written += [vector, raster]
     return written

@@ -75,7 +75,13 @@ def _svg(chart: alt.TopLevelMixin, name: str, title: str, about: str) -> str:
 
 def _forest(view: StudyView) -> Picture | None:
     svg = forest_svg(view, most_telling(view.headline, FIRST_SCREEN_ROWS), name="forest")
-    return Picture("", svg) if svg else None
+    unit, found = view.comparison.unit, view.comparison
+    n = _span([found.units_baseline, found.units_candidate])
+    words = (
+        f"Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval (an arrow: it goes on). Circles: each "
+        f"{unit} by itself (n = {n}). Shaded: too small to matter."
+    )
+    return Picture("", svg, words) if svg else None
 
 
 def _narrow_forest(view: StudyView) -> Picture | None:
@@ -106,7 +112,15 @@ def _latency(view: StudyView) -> Picture | None:
 
 def _before_after(view: StudyView) -> Picture | None:
     svg = before_after_svg(view, name="before-after")
-    return Picture("", svg) if svg else None
+    return Picture("", svg, _bar_words(view)) if svg else None
+
+
+def _bar_words(view: StudyView) -> str:
+    n = _span([count for cell in view.headline for count in (cell.n_baseline, cell.n_candidate)])
+    return (
+        f"Bar: geometric mean of the runs (n = {n} in each arm); dot: one run; whisker: one standard deviation of the "
+        "runs' logarithms, which is a spread and no interval."
+    )
 
 
 def _runs(view: StudyView) -> Picture | None:
@@ -256,7 +270,7 @@ def _per_test(view: StudyView) -> dict[str, Picture]:
         name = f"before_after_{file_name(test)}"
         svg = before_after_svg(view, name=name.replace("_", "-"), cells=most_telling(cells, _MOST_BARS))
         if svg and len(tests) > 1:
-            found[name] = Picture(name, svg)
+            found[name] = Picture(name, svg, _bar_words(view))
     return found
 
 

@@ -32,7 +32,7 @@ def levels_chart(levels: Sequence[LevelRuns], *, baseline: str, factor: str) -> 
     if not shown:
         return None
     panels = [_panel(found, baseline, factor) for found in shown]
-    return alt.concat(*panels, columns=min(_COLUMNS, len(panels)), spacing={"row": 26, "column": 150})
+    return alt.concat(*panels, columns=min(_COLUMNS, len(panels)), spacing={"row": 26, "column": 170})
 
 
 def _panel(found: LevelRuns, baseline: str, factor: str) -> alt.LayerChart:
@@ -52,7 +52,11 @@ def _panel(found: LevelRuns, baseline: str, factor: str) -> alt.LayerChart:
             "name": shortened(name, 22),
             "colour": ARM_COLOURS[0] if name == baseline else ARM_COLOURS[1],
             "words": f"{digits(mean)} {scale.unit}"
-            + ("" if base is None or name == baseline else f", {digits(mean / base)} times"),
+            + (
+                ""
+                if base is None or name == baseline
+                else f", {digits(mean / base)} × {shortened(baseline, 10)}"
+            ),
             "told": f"{name}: {digits(mean)} {scale.unit}, {len(found.levels[name])} runs",
         }
         for at, (name, mean) in enumerate(means.items())
