@@ -28,7 +28,7 @@ PEERS ?=
 DEVICES ?=
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import packages \
+.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import fuzz-import packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -86,6 +86,9 @@ bench-page: $(STAMPS)/dev packages ## The page of 414 cells x 10 runs and of 36,
 
 pictures: $(STAMPS)/dev packages ## docs/pictures again, from runs of the built-in studies; some minutes
 	$(BIN)/python docs/make_pictures.py
+
+fuzz-import: $(STAMPS)/dev ## 100,000 damaged result files: none fails but by a refusal; minutes
+	$(BIN)/python -m tests.formats.test_hostile 100000
 
 bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here, in turn; 5 minutes
 	@$(MAKE) --no-print-directory packages TEST_PACKAGES="$(PEER_PACKAGES)"

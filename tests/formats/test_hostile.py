@@ -183,6 +183,23 @@ def test_damaged_files(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     assert whole > many / 10, "hardly any damaged file was read at all"
 
 
+FOREIGN: Final = "kernel: nvme0: I/O timeout, reset"
+
+
+@pytest.mark.parametrize("name", [name for name in CORPUS if not name.endswith(".xls")])
+def test_a_line_of_somebody_else_is_named_wherever_it_stands(tmp_path: Path, name: str) -> None:
+    lines = CORPUS[name].decode().split("\n")
+    for at in range(1, len(lines), 1 if len(lines) < 120 else 7):
+        if name == "iometer.csv" and lines[at - 1].startswith("'"):
+            continue  # It would be the value of the heading before it.
+        path = tmp_path / name
+        path.write_text("\n".join([*lines[:at], FOREIGN, *lines[at:]]), encoding="utf-8")
+        result = read_source(open_source(path))
+        assert any(entry.line == at + 1 and entry.text.startswith(FOREIGN[:20]) for entry in result.unread), (
+            at + 1
+        )
+
+
 @given(st.binary(max_size=3000), st.sampled_from([*LAYOUTS, None]))
 def test_any_bytes(data: bytes, layout: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder:

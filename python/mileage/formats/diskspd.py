@@ -35,6 +35,11 @@ _TABLE: Final = re.compile(
     r"\s*[0-9]+\s*\|.*|\s*[*=-]{5,}\s*|.*\bCPU\s*\|.*|\s*avg\.\|.*|\s*(?:thread|%-ile)\s*\|.*"
 )
 _READS: Final = re.compile(r"performing mix test \(read/write ratio: ([0-9]{1,3})/([0-9]{1,3})\)")
+_NAMES: Final = ("actual test time", "test time", "thread count", "proc count", "total threads")
+"""Settings that stand at the beginning of a line."""
+_HEADS: Final = re.compile(
+    r"Input parameters:|System information:|Results for timespan [0-9]+:|Command Line:"
+)
 _KEPT: Final = (
     "block size",
     "number of outstanding I/O operations",
@@ -80,13 +85,13 @@ def read(source: Source) -> Result:
             settings["pattern"] = "random"
         elif text.startswith("using sequential I/O"):
             settings["pattern"] = "sequential"
-        elif found := _SETTING.fullmatch(line):
+        elif (found := _SETTING.fullmatch(line)) and (line[:1] == "\t" or found[1] in _NAMES):
             settings[found[1].strip()] = found[2]
             if found[1].strip() == "start time":
                 result.began = result.began or found[2]
             if found[1].strip() == "computer name":
                 result.machine["host"] = found[2]
-        elif text and run is not None and not _TABLE.fullmatch(line) and not text.endswith(":"):
+        elif text and line[:1] != "\t" and not _TABLE.fullmatch(line) and not _HEADS.match(text):
             result.unread.append(Unread(at, shown(line), "no line of DiskSpd's results"))
     if not result.runs:
         raise Refused(f"{source.path}: DiskSpd printed no totals; the run did not come to its end")

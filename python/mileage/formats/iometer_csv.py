@@ -34,7 +34,7 @@ def read(source: Source) -> Result:
         raise Refused(f"{source.path}: found no line that begins with {_MARK!r}")
     result = Result(tool="iometer", version=None, layout=LAYOUT, runs=[])
     names: list[str] = []
-    before = ""
+    before, inside = "", False
     reader = csv.reader(io.StringIO(text), quotechar=None, quoting=csv.QUOTE_NONE)
     try:
         for fields in reader:
@@ -45,11 +45,11 @@ def read(source: Source) -> Result:
                 _row(result, reader.line_num, names, fields)
             elif first.startswith("'"):
                 names = []
-            elif before == "'Version":
-                result.version = first
-            elif before == "'Time Stamp":
-                result.began = result.began or first
-            elif first and names:
+                inside = first.startswith("'Access spec") or (inside and not first.startswith("'End"))
+            elif before in ("'Version", "'Time Stamp"):
+                result.version = first if before == "'Version" else result.version
+                result.began = result.began or (first if before == "'Time Stamp" else None)
+            elif first and not inside and not before.startswith("'"):
                 result.unread.append(
                     Unread(reader.line_num, shown(",".join(fields)), "no row of IOMeter's results")
                 )

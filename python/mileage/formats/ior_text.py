@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
-from mileage.formats.ior import ACCESSES, MIB, by_repetitions, iteration, tasks_of
+from mileage.formats.ior import ACCESSES, MIB, SETTINGS, by_repetitions, iteration, tasks_of
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
@@ -39,6 +39,47 @@ _RANK: Final = re.compile(
     r"\s*(?:\[RANK [0-9]+\]|task [0-9]+ on |Commencing |Using |Summary|Options:|Results:|Participating)"
 )
 _DATE: Final = re.compile(r"\s*\w{3} \w{3}\s+[0-9]{1,2} [0-9:]{8} [0-9]{4}\s*")
+_NAMES: Final = (
+    *SETTINGS,
+    *(
+        "Began",
+        "Run began",
+        "Command line",
+        "Command line used",
+        "Machine",
+        "Start time skew across all tasks",
+        "Path",
+    ),
+    *(
+        "FS",
+        "TestID",
+        "StartTime",
+        "api",
+        "apiVersion",
+        "GPUDirect",
+        "verbose",
+        "task offset",
+        "reorder random seed",
+    ),
+    *(
+        "options",
+        "platform",
+        "data packet type",
+        "memoryPerTask",
+        "memoryPerNode",
+        "collective",
+        "randomOffset",
+    ),
+    *(
+        "Lustre stripe size",
+        "Lustre stripe count",
+        "stonewallingTime",
+        "stonewallTime",
+        "Participating tasks",
+        "hints",
+    ),
+)
+"""Names that IOR gives its settings."""
 _WHOLE: Final = 3600.0
 """MiB/s from which IOR prints the lines without digits after the point."""
 
@@ -138,7 +179,7 @@ class _Reader:
 
     def _setting(self, at: int, text: str) -> bool:
         found = _OPTION.match(text)
-        if found is None or self.state.columns or found[1].upper().endswith(("ERROR", "WARNING")):
+        if found is None or self.state.columns or found[1].strip() not in _NAMES:
             return False
         name, value = found[1].strip(), found[2].strip()
         if name in ("Began", "Run began"):

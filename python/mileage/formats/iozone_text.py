@@ -136,7 +136,10 @@ class _Reader:
             state.unit = "us/op"
         elif text.startswith("iozone test complete"):
             state.complete = True
-        elif not (state.contributors or text.startswith(("Build:", "Compiled for", "Excel output is below"))):
+        elif not (
+            (state.contributors and line[:1] == "\t")
+            or text.startswith(("Build:", "Compiled for", "Excel output is below"))
+        ):
             return False
         return True
 
@@ -153,7 +156,7 @@ class _Reader:
             return True
         if set(words) <= {"random", "bkwd", "record", "stride"}:
             return True
-        if self.state.ends is None or not re.fullmatch(r"[\s0-9.]+", line) or len(words) < 2:
+        if self.state.ends is None or not re.fullmatch(r"[\s0-9.]+", line) or len(words) < 3:
             return False
         file_kb, record_kb = whole(words[0]), whole(words[1])
         figures = [(found.end(), found[0]) for found in re.finditer(r"\S+", line)][2:]

@@ -3,9 +3,9 @@
 `study` runs a study, `result` answers about its folder, `several` sets studies beside one another, `listings` names
 what there is; `measuring` and `searching` measure without a study file; `doing` and `sessions` bring a plan to its
 target, `sweep` does a study for each combination of its factors, `deciding` says when enough was measured;
-`comparing`, `inside`, `lamps`, `why` and `offered` say what came of it, `view` gathers that for the report;
-`selftest` and `orderproof` try the judgement where the truth is known. The command line and the public functions of
-`mileage` are thin faces of this room.
+`comparing`, `inside`, `lamps`, `why` and `offered` say what came of it, `view` gathers that for the report; `importing`
+makes studies of other tools' files, `imported` says how far to trust them; `selftest` and `orderproof` try the
+judgement where the truth is known. The command line and the public functions of `mileage` are thin faces of this room.
 """
 
 from mileage.lab.listings import listing, listing_of

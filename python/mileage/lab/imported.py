@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from mileage.errors import Refused
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.steady import drift
 from mileage.judge.summary import quantile_is_supported
@@ -31,15 +30,6 @@ INCIDENTAL: Final = (
 )
 """Settings in which two studies may differ and still have measured the same."""
 Run = dict[str, Any]
-
-
-def check_runnable(plan: Plan, folder: StudyFolder) -> None:
-    """Raises Refused for an imported study: there is nothing to run."""
-    if plan.imported is not None:
-        raise Refused(
-            f"{folder.path} was imported from {plan.imported.words}: there is nothing to run; "
-            "`mileage report` and `mileage compare` read it"
-        )
 
 
 def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:

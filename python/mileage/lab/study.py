@@ -10,9 +10,7 @@ import msgspec
 
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute import Progress, Silent, cycles_at_once
-from mileage.formats import fio_job
 from mileage.lab.doing import check_built, check_commands, do, facts_of_all, traces_of
-from mileage.lab.imported import check_runnable
 from mileage.lab.result import StudyResult, load_plan
 from mileage.lab.sessions import session_now
 from mileage.plan import (
@@ -31,10 +29,21 @@ from mileage.record import StudyFolder, left_out
 DEFAULT_STUDY = "degradation"
 
 
+def check_runnable(plan: Plan, folder: StudyFolder) -> None:
+    """Raises Refused for an imported study: there is nothing to run."""
+    if plan.imported is not None:
+        raise Refused(
+            f"{folder.path} was imported from {plan.imported.words}: there is nothing to run; "
+            "`mileage report` and `mileage compare` read it"
+        )
+
+
 def _read_study(name: str, target: str | None = None) -> Study:
     """A built-in study by name, or a study file or a job file of fio by path; the latter on `target` if given."""
     if name in builtin_names():
         return parse_study(builtin_text(name), name)
+    from mileage.formats import fio_job
+
     text = _study_text(name)
     if fio_job.looks_like_job(Path(name), text):
         return fio_job.read_job(text, name, Path(name).stem, target)
