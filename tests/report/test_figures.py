@@ -3,13 +3,16 @@
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import msgspec
+
 from mileage.judge import compare_stages
-from mileage.report import StudyView, write_figures
+from mileage.report import StudyView, render_html, write_figures
 from mileage.report.charts import before_after_svg
+from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail
 from mileage.report.forest import forest_chart
 from mileage.report.stages import before_after_chart
 from mileage.report.torture import torture_chart
-from tests.report.conftest import example
+from tests.report.conftest import example, samples
 
 
 def test_every_figure_is_written_as_svg_and_png(study: StudyView, tmp_path: Path) -> None:
@@ -45,3 +48,67 @@ def test_every_chart_satisfies_the_schema_of_its_language(study: StudyView) -> N
     for chart in (forest, bars, trace):
         assert chart is not None
         chart.to_dict(validate=True)
+
+
+def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -> None:
+    hostile = "</text><script>alert(1)</script>'\\\"${datum.x}\u202e"
+    cells = [msgspec.structs.replace(s, cell=f"{hostile} {s.cell}") for s in samples(blocks=2)]
+    judged = compare_stages(cells, baseline="before", candidate="after", relevance={})
+    names = [cell.cell for cell in judged.cells]
+    trace = RunTrace(
+        arm=hostile,
+        cycle=1,
+        block=1,
+        end_s=[1.0, 2.0, 3.0],
+        moved_bytes=[1e9, 2e9, 3e9],
+        rate_bytes_per_s=[1e9, 1e9, 2e9],
+        p50_ns=[1e6] * 3,
+        p99_ns=[2e6] * 3,
+        max_ns=[3e6] * 3,
+        counters={AMPLIFICATION: [1.0, 1.5, 2.0]},
+        cuts=[2],
+    )
+    tail = Tail(arm=hostile, kind="service", runs=1, operations=9, latency_ns=[1e5, 1e6], above=[1.0, 0.2])
+    evidence = Evidence(
+        cell=hostile,
+        runs=[trace],
+        torture=[trace],
+        tails=[tail],
+        levels=[LevelRuns(cell=hostile, metric="ops_per_s", levels={hostile: [1.0, 2.0], "b'": [3.0, 2.0]})],
+        baseline_level=hostile,
+        places={name: {"test": hostile, "record": f"{at} KiB'{hostile}"} for at, name in enumerate(names)},
+        layouts=[Layout(hostile, 4, 2, 1 << 20, 1 << 18, True)],
+    )
+    view = example(name=hostile, target=hostile, factor=hostile, comparison=judged, evidence=evidence)
+    written = write_figures(view, tmp_path)
+    svgs = [path for path in written if path.suffix == ".svg"]
+    names_drawn = {path.stem for path in svgs}
+    assert {
+        "headline_runs",
+        "headline_latency",
+        "levels",
+        "changes_map",
+        "changes",
+        "over_time",
+    } <= names_drawn
+    assert any(name.startswith("layout_") for name in names_drawn)
+    for path in svgs:
+        text = path.read_text(encoding="utf-8")
+        tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(text).iter()}
+        assert tags <= {
+            "svg",
+            "g",
+            "path",
+            "text",
+            "title",
+            "desc",
+            "rect",
+            "line",
+            "defs",
+            "clipPath",
+            "circle",
+            "tspan",
+        }
+        assert "<script" not in text
+        assert "\u202e" not in text
+    assert "<script>alert" not in render_html(view)
