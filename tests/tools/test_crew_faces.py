@@ -192,6 +192,7 @@ def test_formulas() -> None:
         ("mdtest -n 4 -w 10", "files are read whole"),
         ("mdtest -n 4 -F -D", "give one of them"),
         ("mdtest -n 4 -L", "no effect without -z"),
+        ("mdtest -n 1 -z 32 -b 65536", "more than 1000000 directories"),
         ("mdtest -n x", "expected a whole number"),
         ("metarates -d . -n 10", "give -C, -S or -U"),
         ("metarates -C", "give -d DIR"),

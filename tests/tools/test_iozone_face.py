@@ -203,6 +203,7 @@ def test_a_trap_does_what_the_tool_does_and_says_what_that_is(tmp_path: Path, wo
         ("-t 0", "expected a whole number"),
         ("-B", "not built"),
         ("what", "is no flag"),
+        ("-a -n 1m -g 64k", "larger than the largest"),
         ("-Rb -s", "found a flag where the name"),
         ("-b missing/x.wks", "is no directory"),
     ],

@@ -315,6 +315,10 @@ def _all_sizes(given: Given) -> tuple[tuple[tuple[int, int], ...], tuple[int, ..
         raise Refused(
             f"iozone: the smallest record of {small // _KB} kB is larger than the largest, {large // _KB} kB"
         )
+    if least > most:
+        raise Refused(
+            f"iozone: the smallest file of {least // _KB} kB is larger than the largest, {most // _KB} kB"
+        )
     if small > least:
         raise Refused(f"iozone: the record of {small // _KB} kB is larger than the file of {least // _KB} kB")
     files, records = _steps(least, most, factor), _steps(small, large, factor)

@@ -6,6 +6,7 @@ What it refuses: counts that do not divide, and files that would be read in part
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 import time
@@ -21,6 +22,7 @@ from mileage.tools.ior import file_system_text
 from mileage.tools.keeping import Done, do_study
 
 _S: Final = 1e9
+_DIRECTORIES_MAX: Final = 1_000_000
 _PHASES: Final = {"-C": ("create",), "-T": ("stat",), "-E": ("read",), "-r": ("remove",), "-U": ("rename",)}
 
 
@@ -51,6 +53,11 @@ def run(given: Given) -> None:
 def _items(given: Given) -> int:
     """Items of each task."""
     depth, branch = number(given, "-z", 0, 0, 32), number(given, "-b", 1, 1, 65536)
+    # A level of one directory adds one; else the number of directories is about the last level's.
+    if branch > 1 and depth * math.log(branch) > math.log(_DIRECTORIES_MAX):
+        raise Refused(
+            f"mdtest: -z {depth} -b {branch}: a tree of more than {_DIRECTORIES_MAX} directories; give fewer"
+        )
     if given.has("-L") and not given.has("-z"):
         raise Refused("mdtest: -L has no effect without -z; leave it out")
     if given.has("-n") == given.has("-I"):
