@@ -32,7 +32,7 @@ def write_figures(view: StudyView, folder: Path, pictures: Mapping[str, Picture]
         if name == NARROW:
             continue
         vector, raster = folder / f"{name}.svg", folder / f"{name}.png"
-        svg = captioned(picture.svg, verdict if name == "forest" else head, picture.caption)
+        svg = captioned(picture.svg, verdict, picture.caption)
         vector.write_text(svg, encoding="utf-8")
         raster.write_bytes(to_png(svg))
         written += [vector, raster]
