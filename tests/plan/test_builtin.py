@@ -26,6 +26,20 @@ def test_degradation_reads_what_was_written_and_compares_with_a_sham() -> None:
     assert (study.cycles, study.sham, study.baseline, study.candidate) == (3, True, "before", "after")
 
 
+def test_degradation_on_a_directory_tortures_as_ior_did_and_measures_names() -> None:
+    study = parse_study(builtin_text("degradation", "dir:/scratch"), "degradation")
+    assert study.name == "degradation"
+    assert study.stage_named("torture").torture == ("ior-small", "ior-large")
+    small, large = study.torture["ior-small"], study.torture["ior-large"]
+    assert (small.threads, small.record, small.rounds, small.read_back) == (4, "4KiB", 10, True)
+    assert (large.threads, large.record, large.rounds, large.read_back) == (4, "256KiB", 10, True)
+    assert study.measure["metadata"].threads == (1, 2, 4)
+    drive = parse_study(builtin_text("degradation", "virtual:plain-64gib"), "degradation")
+    assert "metadata" not in drive.measure
+    assert (study.question, study.compare, study.cycles) == (drive.question, drive.compare, drive.cycles)
+    assert {name: study.measure[name] for name in drive.measure} == drive.measure
+
+
 @pytest.mark.parametrize(
     ("name", "line"),
     [

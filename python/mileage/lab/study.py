@@ -41,7 +41,7 @@ def check_runnable(plan: Plan, folder: StudyFolder) -> None:
 def _read_study(name: str, target: str | None = None) -> Study:
     """A built-in study by name, or a study file or a job file of fio by path; the latter on `target` if given."""
     if name in builtin_names():
-        return parse_study(builtin_text(name), name)
+        return parse_study(builtin_text(name, target), name)
     from mileage.formats import fio_job
 
     text = _study_text(name)

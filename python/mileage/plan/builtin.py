@@ -14,6 +14,8 @@ from typing import Final
 from mileage.errors import Refused
 
 _SUFFIX: Final = ".toml"
+_ON_FILES: Final = "on_files"
+"""The folder of studies as they are on a directory: with operations on names, and IOR's own torture."""
 
 
 def builtin_names() -> tuple[str, ...]:
@@ -24,11 +26,18 @@ def builtin_names() -> tuple[str, ...]:
     )
 
 
-def builtin_text(name: str) -> str:
-    """The TOML text of a built-in study. Raises Refused for a name that is not one."""
+def builtin_text(name: str, target: str | None = None) -> str:
+    """The TOML text of a built-in study, for a directory where that is the target and the study has one of its own.
+
+    Raises Refused for a name that is not one.
+    """
     names = builtin_names()
     if name not in names:
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
         raise Refused(f"there is no built-in study {name!r}; {hint}")
-    return resources.files("mileage.plan").joinpath("studies", name + _SUFFIX).read_text(encoding="utf-8")
+    folder = resources.files("mileage.plan").joinpath("studies")
+    own = folder.joinpath(_ON_FILES, name + _SUFFIX)
+    if target is not None and target.startswith("dir:") and own.is_file():
+        return own.read_text(encoding="utf-8")
+    return folder.joinpath(name + _SUFFIX).read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ import msgspec
 
 from mileage.plan import sizes
 from mileage.plan.area import Own, common_multiple, uses_file, work_area_bytes
+from mileage.plan.checking import listed
 from mileage.plan.facts import TargetFacts
 from mileage.plan.study import Measure, Repeat, Size, Stage, StopRule, Study, Torture
 
@@ -26,12 +27,16 @@ BLOCKS_MAX: Final = 5
 RUN_BYTES_MAX: Final = 64 << 20
 RUN_OPERATIONS_MAX: Final = 2000
 """Enough for a 99th percentile: ten operations lie above it at 1000."""
+RUN_FILES_MAX: Final = 200
+"""Of tests that make files: a slow file system creates some hundred a second."""
 RUN_TIME_NS_MAX: Final = 500_000_000
 TORTURE_TIME_NS_MAX: Final = 20_000_000_000
 TORTURE_MULTIPLE_MAX: Final = 4
 """Tortures together write at most this many times the work area; they keep their proportions."""
 ROUNDS_MAX: Final = 40
 IDLE_NS_MAX: Final = 1_000_000_000
+_TESTS: Final = ("iozone", "ior", "mdtest", "metarates")
+"""Families of tests that end by themselves."""
 
 
 def quicken(study: Study, facts: TargetFacts, own: Own) -> Study:
@@ -72,8 +77,25 @@ def _measure(measure: Measure, work_bytes: int, facts: TargetFacts, multiple: in
         measure,
         repeat=min(_least(measure.repeat), BLOCKS_MAX),
         span=_span(measure.span, work_bytes),
-        stop=_stop(measure, work_bytes, facts, multiple),
+        stop=_stop_of_tests(measure)
+        if _is_of_tests(measure)
+        else _stop(measure, work_bytes, facts, multiple),
     )
+
+
+def _is_of_tests(measure: Measure) -> bool:
+    """Whether a table measures tests that end by themselves."""
+    return all(word.partition(".")[0] in _TESTS for word in listed(measure.workload))
+
+
+def _stop_of_tests(measure: Measure) -> StopRule | None:
+    """Fewer files, of which each task has as many; IOzone and IOR end with theirs."""
+    if measure.stop is None or measure.stop.operations is None:
+        return measure.stop
+    threads = measure.threads if isinstance(measure.threads, tuple) else (measure.threads,)
+    each = math.lcm(*threads)
+    operations = max(min(measure.stop.operations, RUN_FILES_MAX) // each, 1) * each
+    return msgspec.structs.replace(measure.stop, operations=operations, at_least=None)
 
 
 def _least(repeat: int | Repeat) -> int:
