@@ -95,7 +95,23 @@ pub fn run<D: BlockDevice, O: Observer>(
         let why = "is one device without files: use threads on parts of it, or a target with a file system";
         return Err(Error::NotVirtual { what: "files", found: "per_thread".to_owned(), why });
     }
-    let mut running = Running::new(device, workload, observer)?;
+    let looks = device.look_at_content(Some(workload));
+    let plain = !looks && workload.threads == 1 && workload.load.warm_up_ns == 0;
+    if plain && !workload.waits() && !workload.has_due_times() {
+        run_as::<D, O, true>(device, workload, observer, looks, poll)
+    } else {
+        run_as::<D, O, false>(device, workload, observer, looks, poll)
+    }
+}
+
+fn run_as<D: BlockDevice, O: Observer, const PLAIN: bool>(
+    device: &mut D,
+    workload: &Workload,
+    observer: &mut O,
+    looks: bool,
+    poll: &mut impl FnMut(u64, u64) -> bool,
+) -> Result<RunRecord, Error> {
+    let mut running = Running::<D, O, PLAIN>::new(device, workload, observer, looks)?;
     running.turn(poll);
     running.device.look_at_content(None);
     Ok(running.finish(workload))
@@ -163,7 +179,8 @@ struct Foretold {
 
 impl Foretold {
     /// Tell the device of what comes, as far as it has not been told.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "hot, and called from two loops: a call costs a fiftieth of the speed")]
     fn tell(&mut self, upcoming: &[Op], device: &mut impl BlockDevice) {
         if self.later < LATER && self.later < upcoming.len() {
             let later = upcoming.len().min(LATER + GROUP);
@@ -209,7 +226,9 @@ fn request(op: Op, submit_ns: u64) -> Request {
     }
 }
 
-struct Running<'a, D, O> {
+/// A run under way. `PLAIN`: one thread in a closed loop without a warm-up, on a device that looks at no content; what
+/// only other runs need is then not even asked for.
+struct Running<'a, D, O, const PLAIN: bool> {
     device: &'a mut D,
     observer: &'a mut O,
     threads: Vec<Thread>,
@@ -230,6 +249,8 @@ struct Running<'a, D, O> {
     last_ns: u64,
     sync_timed: bool,
     latency: Box<Latencies>,
+    /// The run moves data one way only, so that the series has all of its latencies, and they are not counted twice.
+    one_way: bool,
     series: Series,
     /// The interval that is being filled ends here, since the origin.
     interval_end_ns: u64,
@@ -245,8 +266,8 @@ struct Running<'a, D, O> {
     interrupted: bool,
 }
 
-impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
-    fn new(device: &'a mut D, workload: &Workload, observer: &'a mut O) -> Result<Self, Error> {
+impl<'a, D: BlockDevice, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> {
+    fn new(device: &'a mut D, workload: &Workload, observer: &'a mut O, looks: bool) -> Result<Self, Error> {
         let start_ns = device.now_ns();
         let threads: Result<Vec<Thread>, mileage_workload::Error> = (0..workload.threads)
             .map(|thread| {
@@ -273,13 +294,14 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             free: (0..places as u32).rev().collect(),
             next: Earliest::new(places + waiting, NEVER),
             waits: workload.waits(),
-            laps: if device.look_at_content(Some(workload)) { laps.collect() } else { Vec::new() },
+            laps: if looks { laps.collect() } else { Vec::new() },
             ops: Vec::with_capacity(workload.depth as usize),
             origin_ns: NEVER,
             last_move_ns: start_ns,
             last_ns: start_ns,
             sync_timed: workload.sync_timed,
             latency: Box::default(),
+            one_way: u8::from(workload.reads()) + u8::from(workload.writes()) + u8::from(workload.discards()) == 1,
             series: Series::new(INTERVAL_NS, series_names),
             interval_end_ns: 0,
             counters_now: vec![0; series_names.len()],
@@ -306,7 +328,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             if now_ns == NEVER {
                 break;
             }
-            if place as usize >= self.outstanding.len() {
+            if !PLAIN && place as usize >= self.outstanding.len() {
                 self.issue(place - self.outstanding.len() as u32, now_ns);
                 continue;
             }
@@ -345,15 +367,15 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         let step = loop {
             let step = self.step(thread, now_ns);
             // A thread that never waits for a time can issue nothing more before a completion.
-            if !self.waits || step != Step::Issue {
+            if PLAIN || !self.waits || step != Step::Issue {
                 break step;
             }
         };
-        if self.waits {
+        if !PLAIN && self.waits {
             let until_ns = if let Step::WaitUntil(until_ns) = step { until_ns } else { NEVER };
             self.next.set(self.outstanding.len() as u32 + thread, until_ns);
         }
-        if step == Step::Done && self.concurrency.is_none() && self.threads.len() > 1 {
+        if !PLAIN && step == Step::Done && self.concurrency.is_none() && self.threads.len() > 1 {
             self.note_first_done(now_ns);
         }
     }
@@ -368,14 +390,14 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         if step != Step::Issue {
             return step;
         }
-        let counted = execution.counted();
+        let counted = PLAIN || execution.counted();
         foretold.issued(self.ops.len());
         if counted && self.threads[thread as usize].first_ns == NEVER {
             self.begin(thread, now_ns);
         }
         for index in 0..self.ops.len() {
             let op = self.ops[index];
-            if let Some(lap) = self.laps.get_mut(thread as usize) {
+            if !PLAIN && let Some(lap) = self.laps.get_mut(thread as usize) {
                 self.device.begin_lap(lap.of_next());
             }
             let device::Completion { complete_ns, status } = self.device.submit_one(&request(op, now_ns));
@@ -386,7 +408,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             let place = self.free.pop().expect("a thread has at most depth operations outstanding");
             self.outstanding[place as usize] =
                 Outstanding { op, thread, failed, counted, submit_ns: now_ns, complete_ns };
-            if !self.due_ns.is_empty() {
+            if !PLAIN && !self.due_ns.is_empty() {
                 self.due_ns[place as usize] = self.threads[thread as usize].execution.due_ns()[index];
             }
             self.next.set(place, complete_ns);
@@ -440,11 +462,11 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
             self.fail(complete_ns);
             return thread;
         }
-        let due_ns = if self.due_ns.is_empty() { submit_ns } else { self.due_ns[place as usize] };
+        let due_ns = if PLAIN || self.due_ns.is_empty() { submit_ns } else { self.due_ns[place as usize] };
         self.observer.completed(&Completion { thread, op, due_ns, submit_ns, complete_ns, counted });
         self.last_ns = complete_ns;
         self.work += 1 + (u64::from(op.length_bytes) >> 12);
-        if !counted {
+        if !PLAIN && !counted {
             return thread;
         }
         let (bytes, latency_ns) = (u64::from(op.length_bytes), complete_ns - submit_ns);
@@ -454,18 +476,24 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
                 record.ops_read += 1;
                 record.bytes_read += bytes;
                 bytes_read = bytes;
-                self.latency.read.record(latency_ns);
+                if !self.one_way {
+                    self.latency.read.record(latency_ns);
+                }
             }
             OpKind::Write => {
                 record.ops_written += 1;
                 record.bytes_written += bytes;
                 bytes_written = bytes;
-                self.latency.write.record(latency_ns);
+                if !self.one_way {
+                    self.latency.write.record(latency_ns);
+                }
             }
             OpKind::Discard => {
                 self.discarded.0 += 1;
                 self.discarded.1 += bytes;
-                self.latency.discard.record(latency_ns);
+                if !self.one_way {
+                    self.latency.discard.record(latency_ns);
+                }
             }
             OpKind::Sync => {
                 self.latency.sync.record(latency_ns);
@@ -478,7 +506,7 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
         *last_ns = complete_ns;
         record.calls += 1;
         self.last_move_ns = complete_ns;
-        if !self.due_ns.is_empty() && op.kind != OpKind::Discard {
+        if !PLAIN && !self.due_ns.is_empty() && op.kind != OpKind::Discard {
             self.latency.response.record(complete_ns - due_ns);
         }
         let at_ns = complete_ns - self.origin_ns;
@@ -505,6 +533,17 @@ impl<'a, D: BlockDevice, O: Observer> Running<'a, D, O> {
     }
 
     fn finish(mut self, workload: &Workload) -> RunRecord {
+        if self.one_way {
+            let Latencies { read, write, discard, .. } = &mut *self.latency;
+            let one = if workload.reads() {
+                read
+            } else if workload.writes() {
+                write
+            } else {
+                discard
+            };
+            *one = self.series.latency();
+        }
         self.device.advance_to(self.last_ns);
         if self.origin_ns == NEVER {
             // Nothing was counted.

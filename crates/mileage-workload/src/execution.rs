@@ -163,7 +163,8 @@ impl Execution {
         self.advance::<true>(now_ns, out)
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "hot, and called from several loops: a call costs one of them a fiftieth")]
     fn advance<const SHOWN: bool>(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
         if self.start_ns.is_none() {
             self.start(now_ns);

@@ -10,18 +10,42 @@ pub(super) struct Part {
     pub bytes: u32,
 }
 
-impl FlashDrive {
-    /// The pages of a range, the first and the last perhaps in part.
+/// The pages of a range, the first and the last perhaps in part.
+#[derive(Clone)]
+pub(super) struct Parts {
+    shift: u32,
+    from_byte: u64,
+    end_byte: u64,
+}
+
+impl Iterator for Parts {
+    type Item = Part;
+
     #[inline]
-    pub(super) fn parts(&self, offset_bytes: u64, length_bytes: u64) -> impl Iterator<Item = Part> + Clone + use<> {
-        let (shift, end) = (self.page_shift, offset_bytes + length_bytes);
-        let page_bytes = 1_u64 << shift;
-        let behind = ((end - 1) >> shift) + 1;
-        (offset_bytes >> shift..behind).map(move |page| {
-            let first_byte = (page << shift).max(offset_bytes);
-            let end_byte = ((page << shift) + page_bytes).min(end);
-            Part { page: page as u32, bytes: (end_byte - first_byte) as u32 }
-        })
+    fn next(&mut self) -> Option<Part> {
+        let from_byte = self.from_byte;
+        if from_byte >= self.end_byte {
+            return None;
+        }
+        let page = from_byte >> self.shift;
+        self.from_byte = ((page + 1) << self.shift).min(self.end_byte);
+        Some(Part { page: page as u32, bytes: (self.from_byte - from_byte) as u32 })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let behind = self.end_byte.div_ceil(1 << self.shift);
+        let left = if self.from_byte < self.end_byte { behind - (self.from_byte >> self.shift) } else { 0 };
+        (left as usize, Some(left as usize))
+    }
+}
+
+impl ExactSizeIterator for Parts {}
+
+impl FlashDrive {
+    /// The pages of a range.
+    #[inline]
+    pub(super) fn parts(&self, offset_bytes: u64, length_bytes: u64) -> Parts {
+        Parts { shift: self.page_shift, from_byte: offset_bytes, end_byte: offset_bytes + length_bytes }
     }
 
     /// Read a page, if it is mapped; when it is at the controller.

@@ -122,7 +122,7 @@ impl FlashDrive {
     fn write_blocks(&mut self, request: &Request, ready_ns: u64, times: &mut Times) {
         let mut offset_bytes = request.offset_bytes;
         let mut parts = self.parts(request.offset_bytes, request.length_bytes).peekable();
-        let mut left = parts.size_hint().0 as u32;
+        let mut left = parts.len() as u32;
         while let Some(Part { page, .. }) = parts.peek().copied() {
             let Layer::Blocks(blocks) = &self.layer else { unreachable!("only called for blocks") };
             let run = blocks.run_of(page, left);
