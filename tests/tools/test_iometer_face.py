@@ -100,6 +100,25 @@ def test_what_cannot_be_is_told(tmp_path: Path, found: str, instead: str, told: 
     assert not (tmp_path / "study").exists()
 
 
+@pytest.mark.parametrize(
+    ("found", "changed", "told"),
+    [
+        (
+            "'END test setup",
+            "'Test Type\n\tCYCLE_OUTSTANDING_IOS\n'END test setup",
+            "line 11: found test type",
+        ),
+        ("4,DISABLED,1", "4,ENABLED,1", "a test of connection rates"),
+        ("'Target\n", "'Favourite colour\n\tblue\n'Target\n", "'favourite colour' is not understood"),
+    ],
+)
+def test_what_is_not_done_is_refused_by_its_line(tmp_path: Path, found: str, changed: str, told: str) -> None:
+    path = tmp_path / "x.icf"
+    path.write_text(ICF.replace(found, changed, 1))
+    with pytest.raises(Refused, match=told):
+        read_icf(path)
+
+
 def test_a_target_must_be_named(tmp_path: Path) -> None:
     done = face(tmp_path, ICF)
     assert done.returncode == 2

@@ -228,6 +228,7 @@ fn request(op: Op, submit_ns: u64) -> Request {
 
 /// A run under way. `PLAIN`: one thread in a closed loop without a warm-up, on a device that looks at no content; what
 /// only other runs need is then not even asked for.
+#[expect(clippy::struct_excessive_bools, reason = "each is asked by itself, and set by another part of the run")]
 struct Running<'a, D, O, const PLAIN: bool> {
     device: &'a mut D,
     observer: &'a mut O,

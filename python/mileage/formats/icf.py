@@ -16,6 +16,28 @@ from mileage.errors import Refused
 
 _BYTES_MAX = 1 << 20
 
+#: How headings begin whose values change nothing here: what the window shows, who takes part, and how settings go
+#: round in tests of another type than `NORMAL`, which are refused.
+_OF_NO_EFFECT = (
+    "bar chart",
+    "data pattern",
+    "default disk workers",
+    "default network workers",
+    "default target settings",
+    "disk cycling",
+    "end ",
+    "manager",
+    "queue depth cycling",
+    "record last update",
+    "record results",
+    "start",
+    "target assignments",
+    "target type",
+    "update frequency",
+    "worker cycling",
+    "worker type",
+)
+
 
 @dataclass(frozen=True)
 class Line:
@@ -132,8 +154,19 @@ class _Reader:
             found.specifications[self._specification] = rows
         elif key == "worker":
             found.workers.append(Worker(first))
-        elif found.workers:
-            self._of_worker(key, values, found.workers[-1])
+        elif key.startswith("test type"):
+            if first.upper() != "NORMAL":
+                raise Refused(
+                    f"{self._path}: line {first_at + 1}: found test type {first[:60]!r}, expected NORMAL; "
+                    "settings that go round are measurements of their own: mileage measure --vary"
+                )
+        elif not (found.workers and self._of_worker(key, values, found.workers[-1])) and not key.startswith(
+            _OF_NO_EFFECT
+        ):
+            raise Refused(
+                f"{self._path}: line {at + 1}: the heading {key[:60]!r} is not understood, and values follow it; "
+                "take both out if the test does without"
+            )
 
     def _run_time(self, values: list[tuple[int, str]]) -> int:
         """Hours, minutes and seconds, each below a heading of its own or in one line."""
@@ -155,13 +188,22 @@ class _Reader:
             if wrong or row.delay_ms < 0 or row.align < 0:
                 raise Refused(f"{self._path}: line {at + 1}: a share or a size is out of range")
 
-    def _of_worker(self, key: str, values: list[tuple[int, str]], worker: Worker) -> None:
+    def _of_worker(self, key: str, values: list[tuple[int, str]], worker: Worker) -> bool:
+        """Whether the heading is one of a worker."""
         at, text = values[0]
         if key.startswith("number of outstanding ios"):
             (worker.outstanding,) = self._numbers(at, text.split(",")[0], 1)
+            if "enabled" in [word.strip().lower() for word in text.split(",")]:
+                raise Refused(
+                    f"{self._path}: line {at + 1}: found {text[:60]!r}, a test of connection rates; "
+                    "expected DISABLED: connections are not measured"
+                )
         elif key.startswith("disk maximum size"):
             worker.size_sectors, worker.start_sector = self._numbers(at, text, 2)
         elif key.startswith("assigned access specs"):
             worker.specifications += [value for _, value in values]
         elif key == "target":
             worker.targets.append(text)
+        else:
+            return False
+        return True
