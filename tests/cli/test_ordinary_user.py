@@ -46,6 +46,15 @@ ROWS: list[tuple[str, int, str]] = [
     ("measure -t block:{disk}", 2, "cannot be opened for reading: Permission denied"),
     ("measure -t loop:16MiB@. --size 4MiB --for 100ms", 2, "needs root to attach a loop device"),
     ("measure -t dir:/root", 2, "no permission"),
+    ("iozone -s 1m -r 64k -i 0 -i 1 -f scratch", 0, "iozone test complete"),
+    ("hdparm -t {disk}", 2, "cannot be opened for reading: Permission denied"),
+    ("dd if=/dev/zero of=big bs=1M count=4", 0, "4+0 records out"),
+    ("ior -w -b 1m -t 64k -o ior.dat", 0, "Summary of all tests"),
+    ("mdtest -n 10 -d .", 0, "File creation"),
+    ("metarates -d . -n 100 -C", 0, "creates per second"),
+    ("mpirun -np 2 ./metarates -d . -n 100 -C", 0, "creates per second"),
+    ("iometer test.icf", 2, "-t is missing"),
+    ("import --layouts", 0, "fio"),
     ("drive show intel-x25e-64gb", 0, ""),
     ("selftest --help", 0, "coverage"),
     ("doctor", 0, "clock source"),
@@ -95,6 +104,7 @@ def home() -> Iterator[Path]:
             "[state]", '[state]\nfilesystem = "ext4"'
         )
         (folder / "study.toml").write_text(on_loop)
+        (folder / "test.icf").write_text("Version 1.1.0\n")
         os.chown(folder, NOBODY, NOBODY)
         yield folder
 

@@ -1,24 +1,26 @@
 """The lamp of percentiles: too few operations beyond a p99 are told with the count."""
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 
+from mileage.lab import load
 from mileage.lab.lamps import _percentile_lamps
-
-
-def entry(count: int, metrics: tuple[str, ...] = ("iops", "p99"), role: str = "measure") -> dict[str, Any]:
-    latency = {"read": {"count": count}, "write": {"count": 1}}
-    return {"role": role, "metrics": metrics, "cell": f"cell {count}", "record": {"latency": latency}}
+from tests.execute.conftest import Small, run_mileage
 
 
 @pytest.mark.parametrize(("count", "state"), [(999, "warn"), (1000, "ok"), (20_000, "ok")])
 def test_ten_operations_must_lie_beyond(count: int, state: str) -> None:
-    (lamp,) = _percentile_lamps([entry(20_000), entry(count)])
+    (lamp,) = _percentile_lamps([(20_000, "cell a"), (count, "cell b")])
     assert (lamp.name, lamp.state) == ("p99", state)
     assert f"{count:,} operations at least" in lamp.text
     assert ("1 of 2 runs" in lamp.text) == (state == "warn")
 
 
-def test_studies_without_latency_have_no_such_lamp() -> None:
-    assert _percentile_lamps([entry(5, ("throughput",)), entry(5, role="torture")]) == []
+def test_studies_without_latency_have_no_such_lamp(small: Small, tmp_path: Path) -> None:
+    run_mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "study"))
+    result = load(tmp_path / "study")
+    found, measured = result.seen(), [r for r in result.plan.runs if r.role == "measure"]
+    assert found.runs == len(result.plan.runs)
+    assert len(found.lasted_s) == len(found.facts) == len(measured)
+    assert _percentile_lamps([]) == []

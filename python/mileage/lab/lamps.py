@@ -5,10 +5,8 @@ Where the journal, the audits of `judge` and the report's lamps meet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
-
-import msgspec
 
 from mileage.execute import unfinished_lines
 from mileage.execute.surroundings import changed_by
@@ -17,12 +15,11 @@ from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.disturbance import disturbances
 from mileage.judge.steady import drift
 from mileage.judge.summary import BEYOND_MIN, quantile_is_supported
+from mileage.lab.seen import Seen
 from mileage.plan import Plan
-from mileage.plan.workload import Workload
 from mileage.record import left_out
 from mileage.record.environment import key_of, weighty
 from mileage.record.journal import JournalContent
-from mileage.record.tables import each_test
 from mileage.report import TrustLamp
 from mileage.report.view import LampState
 
@@ -37,19 +34,19 @@ RUN_MIN_S: Final = 60.0
 def lamps_of(
     plan: Plan,
     content: JournalContent,
+    found: Seen,
     changes: Sequence[tuple[str, str, Environment, Environment]],
     comparison: Comparison,
     aa: Audit | None,
 ) -> list[TrustLamp]:
     """Every lamp of a study that compares.
 
-    `changes`: where a key of the environment changed, the line that tells, and the two snapshots. `aa`: the audit of
-    the baseline measured twice.
+    `found`: what was read of its runs. `changes`: where a key of the environment changed, the line that tells, and the
+    two snapshots. `aa`: the audit of the baseline measured twice.
     """
-    runs = content.runs()
     failed = len(content.of_kind("failed"))
     needed = len(plan.runs) - left_out(content)
-    missing = needed - len(runs)
+    missing = needed - found.runs
     blocks = comparison.units_baseline if comparison.unit == "block" else 0
     repeated = plan.study.cycles >= 3 or blocks >= 5
     lamps = [
@@ -57,35 +54,28 @@ def lamps_of(
         TrustLamp(
             "runs",
             "ok" if not (missing or failed) else "bad" if missing else "warn",
-            f"{len(runs)} of {needed} finished" + (f", {failed} failed and repeated" if failed else ""),
+            f"{found.runs} of {needed} finished" + (f", {failed} failed and repeated" if failed else ""),
         ),
     ]
     lamps += [TrustLamp("DNF", "bad", line.removeprefix("DNF: ")) for line in unfinished_lines(content)]
-    lamps += [_length_lamp(runs), *_percentile_lamps(runs), *_repetition_lamps(content)]
+    lamps += [_length_lamp(found.lasted_s), *_percentile_lamps(found.counts), *_repetition_lamps(content)]
     tortured = any(stage.torture for stage in plan.study.stage)
     if tortured:
         removed = "subtracted" if comparison.sham_removed else "not part of this comparison"
         told = f"same time without torture, {removed}" if plan.study.sham else "none"
         lamps.append(TrustLamp("sham arm", "ok" if plan.study.sham else "warn", told))
-    lamps += _audit_lamps(plan, runs)
-    watched = [(str(entry["cell"]), entry["watch"]) for entry in runs if entry.get("watch")]
-    lamps += [TrustLamp(found.name, found.state, found.text) for found in disturbances(watched)]
+    lamps += _audit_lamps(plan, found.facts)
+    lamps += [TrustLamp(one.name, one.state, one.text) for one in disturbances(found.watched)]
     if tortured:
-        lamps.append(_steady_lamp(runs))
+        lamps.append(_steady_lamp(found.written))
     lamps += _until_lamps(plan, content)
     if aa is not None:
         lamps.append(TrustLamp(aa.name, aa.state, aa.text))
     return [*lamps, _environment_lamp(plan, changes)]
 
 
-def _length_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
-    """Whether measured runs are long enough to average out what a device does only now and then."""
-    lasted = [
-        (one["record"]["elapsed_ns"] / 1e9, str(one["cell"]))
-        for entry in runs
-        if entry["role"] == "measure"
-        for one in each_test(entry)
-    ]
+def _length_lamp(lasted: Sequence[tuple[float, str]]) -> TrustLamp:
+    """Whether measured runs, in seconds and with their cells, average out what a device does only now and then."""
     if not lasted:
         return TrustLamp("run length", "unknown", "no run was measured")
     shortest_s, cell = min(lasted)
@@ -98,14 +88,8 @@ def _length_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
     return TrustLamp("run length", "warn", f'{told}; {rule}; stop.at_least = "60 s" makes them last')
 
 
-def _percentile_lamps(runs: Sequence[dict[str, Any]]) -> list[TrustLamp]:
+def _percentile_lamps(counts: Sequence[tuple[int, str]]) -> list[TrustLamp]:
     """Whether enough operations lie beyond the p99 of each run that is judged by it."""
-    counts = [
-        (max(found["count"] for found in one["record"]["latency"].values()), str(one["cell"]))
-        for entry in runs
-        if entry["role"] == "measure" and "p99" in entry["metrics"]
-        for one in each_test(entry)
-    ]
     if not counts:
         return []
     fewest, cell = min(counts)
@@ -181,12 +165,11 @@ def _environment_lamp(plan: Plan, changes: Sequence[tuple[str, str, Environment,
     return TrustLamp("environment", "bad" if grave else "warn", f"{noted[0]}{more}")
 
 
-def _steady_lamp(runs: Sequence[dict[str, Any]]) -> TrustLamp:
+def _steady_lamp(tortures: Mapping[int, Sequence[int]]) -> TrustLamp:
     """Whether the torture had arrived where it was going when it ended: the last half of each cycle's last run."""
-    last = {int(entry["cycle"]): entry for entry in runs if entry["role"] == "torture"}
     found = []
-    for entry in last.values():
-        written = entry["record"]["series"]["bytes_written"][:-1]
+    for whole in tortures.values():
+        written = whole[:-1]
         rounds = written[len(written) // 2 :]
         if any(rounds):
             found.append(drift(rounds))
@@ -208,48 +191,14 @@ def _signed(share: float) -> str:
     return told[1:] if float(told[:-1]) == 0 else told
 
 
-def _audit_lamps(plan: Plan, runs: Sequence[dict[str, Any]]) -> list[TrustLamp]:
-    found = {entry.name: TrustLamp(entry.name, entry.state, entry.text) for entry in audits(plan, runs)}
+def _audit_lamps(plan: Plan, facts: Sequence[RunFacts]) -> list[TrustLamp]:
+    found = {entry.name: TrustLamp(entry.name, entry.state, entry.text) for entry in audits(plan, facts)}
     if plan.facts.virtual:
         found["memory"] = TrustLamp("memory", "ok", "simulated drive: nothing is served from memory")
         found["interference"] = TrustLamp("interference", "ok", "virtual time: the host cannot disturb it")
     return list(found.values())
 
 
-def audits(plan: Plan, runs: Sequence[dict[str, Any]]) -> tuple[Audit, ...]:
-    """The audits of a study's measured runs, from their journal entries."""
-    workloads = {run.index: run.workload for run in plan.runs}
-    caches = {cell.label: plan.settings[cell.setting].state.cache for cell in plan.cells}
-    facts = [
-        msgspec.structs.replace(
-            _facts(entry, workload), bypasses=caches.get(entry["cell"], plan.study.state.cache) == "direct"
-        )
-        for entry in runs
-        if entry["role"] == "measure" and (workload := workloads[int(entry["run"])]) is not None
-    ]
+def audits(plan: Plan, facts: Sequence[RunFacts]) -> tuple[Audit, ...]:
+    """The audits of a study's measured runs."""
     return audit(facts, direct=plan.facts.direct_supported)
-
-
-def _facts(entry: dict[str, Any], workload: Workload) -> RunFacts:
-    record = entry["record"]
-    threads = record.get("audit")
-    device = record.get("usage", {}).get("device")
-    due = workload.load.open
-    watch = entry.get("watch", {})
-    moved = [watch[key] for key in ("device_read_bytes", "device_written_bytes") if key in watch]
-    return RunFacts(
-        cell=str(entry["cell"]),
-        latency_sum_ns=sum(record["latency"][kind]["sum_ns"] for kind in ("read", "write")),
-        elapsed_ns=record["submit_ns"],
-        outstanding=workload.depth * workload.threads,
-        offered_per_s=None if due is None or due.ramp is not None else float(due.operations_per_s),
-        operations=record["ops_read"] + record["ops_written"] + record.get("ops_discarded", 0),
-        bytes_read=record["bytes_read"],
-        bytes_written=record["bytes_written"],
-        fetched_bytes=sum(thread["read_bytes"] for thread in threads) if threads else None,
-        device_bytes=device["read_bytes"] + device["write_bytes"]
-        if device
-        else sum(moved)
-        if moved
-        else None,
-    )

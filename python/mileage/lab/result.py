@@ -10,6 +10,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.execute import cycles_at_once, unfinished_lines
 from mileage.judge import Comparison, Sample
+from mileage.lab.seen import Seen, seen
 from mileage.plan import Plan
 from mileage.plan.describe import duration
 from mileage.plan.estimate import remaining_s
@@ -46,13 +47,14 @@ class StudyResult:
         self._read_bytes = -1
         self._samples: list[Sample] | None = None
         self._view: StudyView | None = None
+        self._seen: Seen | None = None
 
     def _look(self) -> None:
         """Forget what was read when the journal has grown since."""
         journal = self.folder.journal
         size = journal.stat().st_size if journal.exists() else 0
         if size != self._read_bytes:
-            self._samples = self._view = None
+            self._samples = self._view = self._seen = None
             self._read_bytes = size
 
     def content(self) -> JournalContent:
@@ -81,6 +83,13 @@ class StudyResult:
             ]
         return self._samples
 
+    def seen(self) -> Seen:
+        """What the lamps and vetoes need of the runs."""
+        self._look()
+        if self._seen is None:
+            self._seen = seen(self.plan, self.content().runs())
+        return self._seen
+
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
         from mileage.lab.comparing import comparison_of
@@ -94,7 +103,7 @@ class StudyResult:
 
         content = self.content()
         vetoes = self.outcome().vetoes + unfinished_lines(content)
-        vetoes += [found.veto for found in audits(self.plan, content.runs()) if found.veto is not None]
+        vetoes += [found.veto for found in audits(self.plan, self.seen().facts) if found.veto is not None]
         grave = grave_changes(self.plan, environment_changes(self.plan, dict(self.folder.environments())))
         return vetoes + ([f"the machine changed during the study: {grave[0]}"] if grave else [])
 
@@ -107,7 +116,9 @@ class StudyResult:
         if self._view is None:
             samples = self.samples()
             aa, places = aa_audit(self.plan, samples), standings_of(self.plan, samples)
-            self._view = study_view(self.plan, self.folder, self.comparison(), aa, places, samples)
+            self._view = study_view(
+                self.plan, self.folder, self.comparison(), self.seen(), aa, places, samples
+            )
         return self._view
 
     def table(self, name: str) -> Any:

@@ -18,6 +18,7 @@ from mileage.judge.standings import CellStandings
 from mileage.lab.evidence import evidence_of
 from mileage.lab.inside import records_by_arm
 from mileage.lab.lamps import Environment, lamps_of
+from mileage.lab.seen import Seen
 from mileage.lab.why import why
 from mileage.plan import Plan
 from mileage.record import StudyFolder, left_out, measured_cells
@@ -80,11 +81,15 @@ def study_view(
     plan: Plan,
     folder: StudyFolder,
     comparison: Comparison,
+    found: Seen,
     aa: Audit | None = None,
     standings: tuple[CellStandings, ...] = (),
     samples: Sequence[Sample] = (),
 ) -> StudyView:
-    """Collect what the report shows of a study folder. `aa` is the audit of the baseline measured twice."""
+    """Collect what the report shows of a study folder.
+
+    `found`: what was read of its runs. `aa`: the audit of the baseline measured twice.
+    """
     content = folder.content(around_damage=True)
     runs = content.runs()
     failed = content.of_kind("failed")
@@ -103,7 +108,7 @@ def study_view(
         torture=_traces(_tortures(runs)),
         environments=environments,
         environment_changes=list(dict.fromkeys(f"{name}: {line}" for name, line, *_ in changes)),
-        trust=lamps_of(plan, content, changes, comparison, aa),
+        trust=lamps_of(plan, content, found, changes, comparison, aa),
         shapes=_shapes(_tortures(runs)),
         notes=[*lost_lines(folder), *why(comparison, records_by_arm(plan, runs)), *_notes(runs)],
         factor=plan.study.compare.arms if standings else "",
