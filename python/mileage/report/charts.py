@@ -80,6 +80,7 @@ def torture_words(view: StudyView) -> str:
         if rates:
             first, last = (sum(part) / len(part) / 2**20 for part in (rates[:tenth], rates[-tenth:]))
             told.append(
-                f"cycle {trace.cycle}: {first:,.0f} MiB/s in its first tenth, {last:,.0f} in its last"
+                f"cycle {trace.cycle}: {first:,.0f} MiB/s in the first tenth of its time, "
+                f"{last:,.0f} in the last tenth"
             )
     return "; ".join(told)
