@@ -100,7 +100,8 @@ def _points(line: _Line) -> list[dict[str, Any]]:
 def _thinned(bytes_written: Sequence[float], values: Sequence[float], per_unit: float) -> _Line:
     """At most 300 points: means of equally many consecutive intervals, at the bytes where the last one ends.
 
-    The first mean stands at the beginning, too. The intervals last equally long, so the mean of their rates is the rate over all of them.
+    The first mean stands at the beginning, too. The intervals last equally long, so the mean of their rates is the
+    rate over all of them.
     """
     count = min(len(bytes_written), len(values))
     group = max(1, -(-count // _MOST_POINTS))
