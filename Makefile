@@ -28,7 +28,7 @@ PEERS ?=
 DEVICES ?=
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import fuzz-import packages \
+.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page fuzz-import pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets

@@ -34,6 +34,7 @@ def test_the_words_for_mkfs(kind: str, mkfs: str, expected: list[str]) -> None:
     [
         ("ext3", "", "", "filesystem", "expected ext4, xfs, btrfs"),
         ("ext4", "stripe=100KB", "", "mkfs", "a multiple of 4KiB"),
+        ("ext4", "stripe-width=32 resize=500G", "", "mkfs", "expected a comma between two options"),
         ("ext4", "stripe", "", "mkfs", "'stripe' is no option of mkfs"),
         ("ext4", "lazy=1", "", "mkfs", "'lazy=1' is no option of mkfs"),
         ("xfs", "resize=1GiB", "", "mkfs", "'resize=1GiB' is no option of mkfs"),
@@ -43,8 +44,9 @@ def test_the_words_for_mkfs(kind: str, mkfs: str, expected: list[str]) -> None:
         ("ext4", "", "suid", "mount", "'suid' is no mount option"),
         ("ext4", "", "noatime,noatime", "mount", "given twice"),
         ("ext4", "", "discard,nodiscard", "mount", "give one of them"),
-        ("ext4", "", "data=a b", "mount", "letters, digits"),
-        ("ext4", "", "commit=-1; reboot", "mount", "letters, digits"),
+        ("ext4", "", "data=a b", "mount", "a comma between two options"),
+        ("ext4", "", "commit=-1; reboot", "mount", "a comma between two options"),
+        ("ext4", "", "commit=-1;reboot", "mount", "letters, digits"),
     ],
 )
 def test_what_is_not_known_is_refused_with_its_key(

@@ -89,6 +89,8 @@ def _words(text: str) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for part in (part.strip() for part in text.split(",") if part.strip()):
         word, equals, value = part.partition("=")
+        if len(part.split()) > 1:
+            raise ValueError(f"{part!r} has a blank in it: expected a comma between two options")
         if word in found:
             raise ValueError(f"{word} is given twice")
         found[word] = value if equals else None
