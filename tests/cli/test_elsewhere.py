@@ -75,8 +75,8 @@ TYPED = [
     ("--log no/such.csv", "--log no/such.csv: no is no folder; make it first"),
     ("--latency-target 99=1ms", "expected one of p50, p90, p99"),
     ("-w metadata.create --size 4KiB", "--size: has no effect on metadata.create; --record says how large"),
-    ("-w iozone.write --for 2s", "--for: IOzone's tests end with their file; leave it out"),
-    ("-w iozone.write --operations 5", "--operations: IOzone's tests end with their file"),
+    ("-w iozone.write --for 2s", "--for: IOzone's tests end with the file; leave it out"),
+    ("-w iozone.write --operations 5", "--operations: IOzone's tests end with the file"),
     ("-w iozone.mix", "--threads: found 1; iozone.mix divides reads and writes"),
     ("-w iozone.read --depth 2", "--depth: iozone.read does one operation at a time"),
 ]

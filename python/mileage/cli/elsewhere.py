@@ -25,7 +25,7 @@ _HERE: Final = {
     "--workload zipf:1.2 or hot_cold:10/90": ("random-distribution", "zipf", "pareto"),
     "--workload partly_sequential:50": ("percentage-random", "randpercent"),
     "--workload trace:FILE": ("read-iolog", "replay"),
-    "--record": ("bs", "block", "block-size", "blocksize", "record-size", "transfer-size", "reclen"),
+    "--record": ("bs", "block-size", "blocksize", "record-size", "transfer-size", "reclen"),
     "--depth": ("iodepth", "io-depth", "queue-depth", "qd", "outstanding"),
     "--threads (or --processes)": ("numjobs", "jobs", "num-jobs", "workers", "thread", "process"),
     "--for": ("runtime", "time", "duration", "run-time", "timelimit", "seconds"),

@@ -53,6 +53,11 @@ def run(given: Given) -> None:
     """Do what the command line asks and print it as IOzone does. Raises Refused and RunFailed."""
     from mileage.tools.iozone_text import head_text, print_done, version_text
 
+    if not given.words:
+        raise Refused(
+            "iozone: no flag was given, with which IOzone itself does nothing; give tests and sizes, such as "
+            "-i 0 -i 1 -r 1m -s 64m, or see mileage iozone --help"
+        )
     if given.has("-v"):
         sys.stdout.write(version_text())
         return
