@@ -55,7 +55,7 @@ cell              iops.random_read 4 KiB: reads at uniformly random places, 4
 
 cells             6
 runs              378 (6 prepare, 360 measure, 6 torture, 6 idle)
-estimated time    about 85 s; assumes 4 million simulated 4 KiB pages per
+estimated time    about 63 s; assumes 6 million simulated 4 KiB pages per
                   second; idling takes no time
 bytes to write    964 GiB at most; 34.6 GiB to read
 drive writes      16.2 times the capacity

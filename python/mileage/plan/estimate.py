@@ -19,7 +19,7 @@ from mileage.plan.workload import Workload
 
 ASSUMED_RATE_BYTES_PER_S: Final = 150_000_000
 ASSUMED_OPS_PER_S: Final = 5_000
-SIMULATED_PAGES_PER_S: Final = 4_000_000
+SIMULATED_PAGES_PER_S: Final = 6_000_000
 """Pages of 4 KiB that a simulated drive takes per second of the user's time."""
 PAGE_BYTES: Final = 4096
 KEPT_BYTES_PER_S: Final = 100e9
