@@ -2,7 +2,7 @@
 
 use crate::drives::{Sketch, counter, do_workload, forge, workload};
 use mileage_drive::{BlockDevice, Error, conformance, run};
-use mileage_measure::RunRecord;
+use mileage_measure::{Histogram, RunRecord};
 use mileage_workload::conformance::{Log, Scope, check};
 use mileage_workload::{OpKind, PatternKind, Sync, Unobserved, Workload};
 
@@ -149,6 +149,16 @@ fn agrees(workload: &Workload, record: &RunRecord, log: &Log) {
     assert_eq!(record.latency.discard.count, record.ops_discarded);
     assert_eq!(record.series.ops.iter().sum::<u64>(), moves().count() as u64);
     assert_eq!(record.submit_ns, since(moves().map(|it| it.complete_ns).max()));
+    for (kind, latency) in [
+        (OpKind::Read, &record.latency.read),
+        (OpKind::Write, &record.latency.write),
+        (OpKind::Discard, &record.latency.discard),
+        (OpKind::Sync, &record.latency.sync),
+    ] {
+        let mut counted = Histogram::default();
+        of(kind).for_each(|it| counted.record(it.complete_ns - it.submit_ns));
+        assert_eq!(*latency, counted.to_data(), "{kind:?}");
+    }
     let open = record.latency.response.count > 0;
     let response = counted().filter(|it| open && matches!(it.op.kind, OpKind::Read | OpKind::Write));
     assert_eq!(record.latency.response.sum_ns, response.map(|it| it.complete_ns - it.due_ns).sum::<u64>());
