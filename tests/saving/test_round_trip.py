@@ -8,9 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pandas
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from mileage.saving import FORMATS, Column, Table, meant, written
 from mileage.saving.writers import unmarked
@@ -73,8 +76,6 @@ def from_json(path: Path) -> list[dict[str, Any]]:
 
 
 def from_parquet(path: Path) -> list[dict[str, Any]]:
-    import duckdb
-
     answer = duckdb.sql(f"SELECT * FROM read_parquet('{path}')")
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
 
@@ -142,7 +143,6 @@ def test_nothing_in_a_file_steers_a_terminal_or_a_spreadsheet(word: str, tmp_pat
 
 
 def test_pandas_reads_the_same_numbers(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
     rows = [{"text": text, "value_ns": 0.1 * at / 3, "count": 2**62 + at} for at, text in enumerate(HOSTILE)]
     FORMATS["csv"][1](table(rows), tmp_path / "a.csv")
     found = pandas.read_csv(tmp_path / "a.csv", keep_default_na=False)
@@ -156,14 +156,12 @@ def test_pandas_reads_the_same_numbers(tmp_path: Path) -> None:
 
 
 def test_arrow_and_duckdb_read_the_same(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow.parquet")
-    duckdb = pytest.importorskip("duckdb")
     rows = [
         {"text": text, "value_ns": 0.1 * at / 3, "seed": 2**64 - 1 - at} for at, text in enumerate(HOSTILE)
     ]
     FORMATS["parquet"][1](table(rows), tmp_path / "a.parquet")
     FORMATS["csv"][1](table(rows), tmp_path / "a.csv")
-    found = arrow.read_table(tmp_path / "a.parquet").to_pylist()
+    found = parquet.read_table(tmp_path / "a.parquet").to_pylist()
     assert [{k: row[k] for k in ("text", "value_ns", "seed")} for row in found] == rows
     kinds = ", ".join(f"'{c.name}': '{c.kind}'" for c in COLUMNS)
     read = f"read_csv('{tmp_path}/a.csv', columns={{{kinds}}}, header=true, allow_quoted_nulls=false, escape='\"')"
