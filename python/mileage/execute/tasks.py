@@ -189,7 +189,8 @@ class Conductor:
         """A step of operations on names, of which each task has a share."""
         from mileage import _core
 
-        options = json.dumps({"timeout_ns": timeout_ns})
+        # As the tools do in their working directory: a name has as many parts, however deep the target lies.
+        options = json.dumps({"timeout_ns": timeout_ns, "names_from": str(self._directory.parent)})
         orders = [
             metadata_order(str(self._directory / where), json.dumps(share), options)
             for where, share in shares

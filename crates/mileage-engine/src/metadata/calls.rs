@@ -5,7 +5,7 @@ use crate::errno;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_measure::RunError;
-use mileage_workload::{CreateCall, Metadata, MetadataOp, MetadataPaths, Paths};
+use mileage_workload::{CreateCall, Metadata, MetadataOp, MetadataPaths};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -82,7 +82,7 @@ pub(super) struct Moved {
 
 /// One worker's calls, with what they need.
 pub(super) struct Calls<'a> {
-    /// The run's directory, opened by this worker alone; `None` when calls name whole paths.
+    /// What calls name files from, opened by this worker alone; `None` when they name whole paths.
     directory: Option<OwnedFd>,
     metadata: &'a Metadata,
     flags: OFlags,
@@ -95,7 +95,6 @@ pub(super) struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     pub(super) fn new(metadata: &'a Metadata, place: &Place, worker: u32) -> Result<Self, Error> {
-        let relative = metadata.paths == Paths::Relative;
         let bytes = (metadata.file_bytes as usize).min(PIECE_BYTES);
         let mut buffer = (bytes > 0).then(|| Pages::new(bytes)).transpose()?;
         if let Some(buffer) = &mut buffer {
@@ -109,7 +108,7 @@ impl<'a> Calls<'a> {
         };
         let listing = if metadata.operation == MetadataOp::Readdir { LISTING_BYTES } else { 0 };
         Ok(Self {
-            directory: relative.then(|| place.open()).transpose()?,
+            directory: place.open(metadata.paths)?,
             metadata,
             flags: OFlags::CREATE | access,
             mode: Mode::from_raw_mode(mode),

@@ -71,6 +71,9 @@ pub struct MetadataOptions {
     /// A call that has not returned after this long ends the run as failed, in nanoseconds; 0 for never. What the run
     /// made is left then.
     pub timeout_ns: u64,
+    /// A directory above the run's own that whole paths are given from, opened once: the kernel then looks up what lies
+    /// between the two for every name, and nothing above. `None` for paths as the run's directory was given.
+    pub names_from: Option<PathBuf>,
 }
 
 /// What the workers of a run share.
@@ -164,8 +167,8 @@ fn ready(
     let pins = options.pin_cpus.clone();
     let around = within(timeout_ns, move || Around::of(Some(&given), &pins));
     let around = around.or_else(|missed| missed.if_late(|| Around::of(None, &options.pin_cpus)))?;
-    let given = directory.to_owned();
-    let place = within(timeout_ns, move || Place::take(&given, fresh));
+    let (given, names_from) = (directory.to_owned(), options.names_from.clone());
+    let place = within(timeout_ns, move || Place::take(&given, names_from.as_deref(), fresh));
     let late = || Err(failed("open the directory", directory)(Errno::TIMEDOUT));
     let place = place.or_else(|missed| missed.if_late(late))??;
     let (threads, watched) = (metadata.threads, if timeout_ns > 0 { metadata.threads } else { 0 });

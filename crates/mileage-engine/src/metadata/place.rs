@@ -19,8 +19,10 @@ const TRIES: u32 = 1000;
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
-    /// Ends in a slash.
+    /// What whole paths begin with: the run's directory, from `names_from` if there is one. Ends in a slash.
     base: Vec<u8>,
+    /// The directory above that whole paths are given from.
+    names_from: Option<PathBuf>,
     /// Made for this run, to be removed with it.
     fresh: bool,
 }
@@ -35,19 +37,26 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Error> {
 }
 
 impl Place {
-    /// The given directory, or a new one in it.
-    pub(super) fn take(given: &Path, fresh: bool) -> Result<Self, Error> {
+    /// The given directory, or a new one in it. `names_from` is a directory above it.
+    pub(super) fn take(given: &Path, names_from: Option<&Path>, fresh: bool) -> Result<Self, Error> {
         open_directory(given)?;
+        let below = names_from.map_or(Ok(given), |above| given.strip_prefix(above));
+        if below.is_err() || below.is_ok_and(|path| path.as_os_str().is_empty()) {
+            return Err(failed("name files from a directory above", given)(Errno::INVAL));
+        }
         let path = if fresh { make_fresh(given)? } else { given.to_owned() };
-        let mut base = path.as_os_str().as_bytes().to_vec();
+        let below = names_from.and_then(|above| path.strip_prefix(above).ok()).unwrap_or(&path);
+        let mut base = below.as_os_str().as_bytes().to_vec();
         if base.last() != Some(&b'/') {
             base.push(b'/');
         }
-        Ok(Self { path, base, fresh })
+        Ok(Self { base, names_from: names_from.map(Path::to_owned), path, fresh })
     }
 
-    pub(super) fn open(&self) -> Result<OwnedFd, Error> {
-        open_directory(&self.path)
+    /// What calls name files from; `None` when they name whole paths.
+    pub(super) fn open(&self, paths: Paths) -> Result<Option<OwnedFd>, Error> {
+        let directory = if paths == Paths::Relative { Some(&self.path) } else { self.names_from.as_ref() };
+        directory.map(|path| open_directory(path)).transpose()
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -65,7 +74,11 @@ impl Place {
     /// The whole path of what a call named.
     pub(super) fn whole(&self, path: &CStr) -> PathBuf {
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-        if path.starts_with(&self.path) { path.to_owned() } else { self.path.join(path) }
+        match &self.names_from {
+            Some(above) if path.as_os_str().as_bytes().starts_with(&self.base) => above.join(path),
+            _ if path.starts_with(&self.path) => path.to_owned(),
+            _ => self.path.join(path),
+        }
     }
 
     /// Make the directories of the layout, parents first. One that is there already is used, and stays.

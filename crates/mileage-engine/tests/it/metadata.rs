@@ -302,3 +302,37 @@ fn a_target_that_no_longer_answers_ends_the_run() {
     assert!(record.notes.iter().any(|note| note.contains("left in")), "{:?}", record.notes);
     assert!(!record.interrupted);
 }
+
+/// Whole paths would be longer than the kernel takes; from the directory above they are not.
+#[test]
+fn files_are_named_from_a_directory_above_however_deep_it_lies() {
+    let folder = folder();
+    let mut above = folder.path().to_owned();
+    while above.as_os_str().len() < 3_900 {
+        above.push("d".repeat(100));
+    }
+    let given = above.join("run");
+    std::fs::create_dir_all(&given).unwrap();
+    let options = MetadataOptions { names_from: Some(above.clone()), ..MetadataOptions::default() };
+    for operation in OPERATIONS {
+        let mut metadata = Metadata { paths: Paths::Full, place: Place::Given, ..of(operation) };
+        metadata.names.item = format!("{}{{worker}}.{{item}}", "n".repeat(200));
+        let whole = start_metadata(metadata.clone(), &given, MetadataOptions::default());
+        let failed = whole.map_or(true, |job| finish(&job).error.is_some());
+        assert!(failed || operation == MetadataOp::Readdir, "{operation:?} of paths that are too long");
+        let record = finish(&start_metadata(metadata.clone(), &given, options.clone()).unwrap());
+        assert_eq!(record.error, None, "{operation:?}");
+        assert!(record.ops_metadata > 0);
+        assert_eq!(everything_in(&above), ["run/"], "{operation:?}");
+    }
+    let missing = Metadata { set_up: SetUp::Existing, paths: Paths::Full, place: Place::Given, ..of(MetadataOp::Stat) };
+    let record = finish(&start_metadata(missing, &given, options.clone()).unwrap());
+    let message = record.error.unwrap().message;
+    assert!(message.contains(&format!("{}/", given.display())), "a message has the whole path: {message}");
+    for wrong in [folder.path().join("elsewhere"), given.clone()] {
+        let options = MetadataOptions { names_from: Some(wrong), ..options.clone() };
+        let metadata = Metadata { paths: Paths::Full, place: Place::Given, ..of(MetadataOp::Stat) };
+        let refused = start_metadata(metadata, &given, options).unwrap_err().to_string();
+        assert!(refused.contains("from a directory above"), "{refused}");
+    }
+}
