@@ -31,8 +31,8 @@ def test_degradation_on_a_directory_tortures_as_ior_did_and_measures_names() -> 
     assert study.name == "degradation"
     assert study.stage_named("torture").torture == ("ior-small", "ior-large")
     small, large = study.torture["ior-small"], study.torture["ior-large"]
-    assert (small.threads, small.record, small.rounds, small.read_back) == (4, "4KiB", 10, True)
-    assert (large.threads, large.record, large.rounds, large.read_back) == (4, "256KiB", 10, True)
+    assert (small.tasks, small.record, small.rounds, small.read_back) == (4, "4KiB", 10, True)
+    assert (large.tasks, large.record, large.rounds, large.read_back) == (4, "256KiB", 10, True)
     assert study.measure["metadata"].threads == (1, 2, 4)
     drive = parse_study(builtin_text("degradation", "virtual:plain-64gib"), "degradation")
     assert "metadata" not in drive.measure

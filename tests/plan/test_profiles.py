@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from mileage.plan import TargetFacts, parse_study, resolve, to_toml
+from mileage.plan.describe import stage_words
 from mileage.plan.estimate import remaining_s, run_times_s
 from mileage.plan.sizes import area_bytes
 
@@ -57,6 +58,39 @@ def test_on_a_small_target_the_same_share_is_written(drive: TargetFacts) -> None
     writing = next(run.workload for run in plan.runs if run.cell == "ior-small")
     assert writing is not None
     assert writing.span_bytes == pytest.approx(0.83 * plan.work_bytes, rel=0.01)
+
+
+def test_tasks_are_processes_with_a_file_each_in_a_directory(directory: Callable[..., TargetFacts]) -> None:
+    text = STUDY.replace("TORTURE", "ior-large").replace("virtual:plain", "dir:/scratch")
+    plan = resolve(parse_study(text, "torn"), directory())
+    torture = [run for run in plan.runs if run.role == "torture"]
+    assert len(torture) == 20
+    for run in torture:
+        assert run.workload is not None
+        assert run.reach is not None
+        assert (run.reach.processes, run.workload.threads, run.workload.files) == (4, 4, "per_thread")
+        assert run.workload.stop.bytes == 4 * run.workload.span_bytes
+        assert run.workload.span_bytes % (256 << 10) == 0
+        assert run.workload.stop.bytes == pytest.approx(0.93 * plan.work_bytes, abs=4 * (256 << 10))
+    assert plan.files == 4
+    assert plan.file_bytes == torture[0].workload.span_bytes  # type: ignore[union-attr]
+    assert "4 tasks, each a process with a file of its own" in stage_words(plan, plan.study.stage[1])
+
+
+def test_tasks_are_threads_on_a_simulated_drive_and_the_plan_says_so(drive: TargetFacts) -> None:
+    plan = resolve(parse_study(STUDY.replace("TORTURE", "ior-small"), "torn"), drive)
+    (reach,) = {run.reach for run in plan.runs if run.role == "torture"}
+    assert reach is None
+    assert plan.files == 0
+    told = stage_words(plan, plan.study.stage[1])
+    assert "4 tasks, each a thread (a simulated drive has no processes)" in told
+
+
+@pytest.mark.parametrize("beside", ["threads = 2", "processes = 2", 'files = "per_thread"'])
+def test_tasks_beside_what_they_stand_for_are_refused(refusal: Callable[..., str], beside: str) -> None:
+    table = '[torture.t]\nworkload = "throughput.write"\nrecord = "4KiB"\namount = "1x"\ntasks = 4\n'
+    line = refusal(lambda: parse_study(STUDY.replace("TORTURE", "t") + table + beside, "torn"))
+    assert f"torture.t.{beside.partition(' ')[0]}: is given beside tasks" in line
 
 
 def test_the_honest_torture_fills_and_overwrites_in_mixed_sizes(drive: TargetFacts) -> None:

@@ -209,7 +209,7 @@ class Cycle:
         mine = [run for stage in stages for run in stage if plan.setting_of(run).instance == number]
         done = [run for run in mine if run.index in self._done]
         kept = bool(done) and target.resumes()
-        target.prepare(plan.allocated_bytes, plan.files)
+        target.prepare(plan.allocated_bytes, plan.files, plan.file_bytes)
         if not done:
             target.purge()
         elif not kept:

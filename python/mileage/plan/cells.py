@@ -259,14 +259,29 @@ class _Making:
     def torture(self, name: str, table: Torture) -> tuple[Workload, Reach | None]:
         path = f"torture.{name}"
         (named,) = named_in(self._study, path, table.workload, self._own)
+        table, tasks = self._with_tasks(table), table.tasks or 1
         done = as_done(named, how_in(table))
         record = sizes.size_bytes(table.record)
-        amount = self._area(path, "amount", table.amount, record)
+        amount = self._area(path, "amount", table.amount, record * tasks)
         stop = Stop(bytes=amount, time_ns=None if table.time is None else sizes.parse_time_ns(table.time))
-        span = self._span(path, table, unit_bytes(done.pattern, record))
+        span = self._span(path, table, unit_bytes(done.pattern, record) * tasks)
+        if tasks > 1 and table.files == "per_thread":
+            span = (span[0], span[1] // tasks)
         workload = self._workload(done, record, span, table.threads, table.depth, stop)
         self._check(path, done, workload, {**_FIELDS, "stop.bytes": "amount", "stop.time_ns": "time"})
         return workload, self._reach(done, table.depth)
+
+    def _with_tasks(self, table: Torture) -> Torture:
+        """The table with its tasks as what they are on this target."""
+        if table.tasks is None:
+            return table
+        kind = self._facts.kind
+        return msgspec.structs.replace(
+            table,
+            threads=table.tasks,
+            processes=table.tasks if kind not in ("virtual", "null") else None,
+            files="per_thread" if kind == "dir" else None,
+        )
 
     def _workload(
         self,

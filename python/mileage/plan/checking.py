@@ -225,6 +225,15 @@ class _Check:
             if metric not in METRICS:
                 self.unknown(f"{path}.metric", metric, METRICS, "metric")
 
+    def tasks(self, path: str, torture: Torture) -> None:
+        if torture.tasks is None:
+            return
+        self.whole(f"{path}.tasks", torture.tasks, 1, THREADS_MAX)
+        for key in ("threads", "processes", "files"):
+            if getattr(torture, key) not in (None, 1):
+                text = "is given beside tasks, which are processes with a file each where the target has them"
+                self.refuse(f"{path}.{key}", f"{text}; leave one out")
+
     def torture(self, path: str, torture: Torture) -> None:
         found = find_workloads(
             torture.workload, self.study.target, f"{self.source}: {path}.workload", self.own
@@ -236,6 +245,7 @@ class _Check:
             self.refuse(f"{path}.workload", f"{torture.workload} only reads; expected a workload that writes")
         self.record(f"{path}.record", torture.record)
         self.levels(f"{path}.threads", torture.threads, THREADS_MAX)
+        self.tasks(path, torture)
         self.levels(f"{path}.depth", torture.depth, DEPTH_MAX)
         self.area(f"{path}.span", torture.span)
         self.start(f"{path}.span_start", torture.span_start)

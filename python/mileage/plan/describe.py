@@ -15,7 +15,7 @@ from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.factor_rows import factor_rows
 from mileage.plan.factors import at_setting
 from mileage.plan.families import WORKLOADS
-from mileage.plan.planned import Cell, Plan
+from mileage.plan.planned import Cell, Plan, PlannedRun
 from mileage.plan.sizes import format_bytes
 from mileage.plan.steps import PrivilegedStep, steps_of
 from mileage.plan.study import Repeat, Stage, Study, Torture
@@ -95,13 +95,25 @@ def stage_words(plan: Plan, stage: Stage) -> str:
     if stage.idle is not None:
         return f"idle {stage.idle}"
     verb, names = ("torture", stage.torture) if stage.torture else ("prepare", stage.prepare)
-    done = {run.cell: run.workload for run in plan.runs if run.stage == stage.name and run.workload}
+    done = {run.cell: run for run in plan.runs if run.stage == stage.name and run.workload}
     parts = [
-        f"{name} ({_io(workload, _title(plan, name))}{_rounds(plan.study.torture[name])})"
+        f"{name} ({_writing(plan, name, done[name])}{_rounds(plan.study.torture[name])})"
         for name in names or ()
-        if (workload := done[name])
     ]
     return f"{verb}: {', '.join(parts)}"
+
+
+def _writing(plan: Plan, name: str, run: PlannedRun) -> str:
+    """What a run of a [torture.NAME] table does, and what its tasks are on the target of that run."""
+    assert run.workload is not None
+    processes = run.reach.processes if run.reach is not None else 1
+    tasks = plan.study.torture[name].tasks
+    if tasks is None:
+        return _io(run.workload, _title(plan, name), processes)
+    each = "a process with a file of its own" if run.workload.files == "per_thread" else "a process"
+    if plan.setting_of(run).target.startswith(("virtual:", "null:")):
+        each = "a thread (a simulated drive has no processes)"
+    return _io(run.workload, _title(plan, name), who=f"{_count(tasks, 'task')}, each {each}")
 
 
 def _rounds(table: Torture) -> str:
@@ -136,7 +148,7 @@ def _blocks(repeat: int | Repeat, cell: Cell) -> str:
     return _count(cell.blocks, "block")
 
 
-def _io(workload: Workload, title: str = "", processes: int = 1) -> str:
+def _io(workload: Workload, title: str = "", processes: int = 1, who: str = "") -> str:
     title = title or workload.in_words
     limits = []
     if workload.stop.bytes is not None:
@@ -147,8 +159,8 @@ def _io(workload: Workload, title: str = "", processes: int = 1) -> str:
         limits.append(f"{workload.stop.time_ns / 1e9:g} s")
     outstanding = f", depth {workload.depth}" if workload.depth > 1 else ""
     together = f" in {processes} processes" if processes > 1 else ""
-    threads = f"{_count(workload.threads, 'thread')}{together}{outstanding}"
-    return f"{title}, {format_bytes(workload.record_bytes)}, {threads}, {' or '.join(limits)}"
+    who = who or f"{_count(workload.threads, 'thread')}{together}"
+    return f"{title}, {format_bytes(workload.record_bytes)}, {who}{outstanding}, {' or '.join(limits)}"
 
 
 def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:

@@ -146,6 +146,11 @@ class Plan(msgspec.Struct, frozen=True):
         return files_of(self.runs)
 
     @property
+    def file_bytes(self) -> int:
+        """Size of each of these files."""
+        return file_bytes_of(self.runs)
+
+    @property
     def allocated_bytes(self) -> int:
         """Size of the work file."""
         return allocated_bytes(self.work_bytes, self.runs)
@@ -176,10 +181,17 @@ def files_of(runs: tuple[PlannedRun, ...]) -> int:
     return max((found.threads for found in workloads if found.files == "per_thread"), default=0)
 
 
+def file_bytes_of(runs: tuple[PlannedRun, ...]) -> int:
+    """How far any run goes in a file that its thread has for itself."""
+    workloads = (run.workload for run in runs if run.workload is not None)
+    own = (found for found in workloads if found.files == "per_thread")
+    return max((found.span_start_bytes + found.span_bytes for found in own), default=0)
+
+
 def occupied_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
     """Bytes that the work files take, and beside them at most those that a run makes for itself and removes."""
     own = max((run.job.occupies for run in runs if run.job is not None), default=0)
-    return allocated_bytes(work_bytes, runs) * (1 + files_of(runs)) + own
+    return allocated_bytes(work_bytes, runs) + files_of(runs) * file_bytes_of(runs) + own
 
 
 def allocated_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:

@@ -134,7 +134,7 @@ def _tortures(study: Study, work_bytes: int, facts: TargetFacts) -> dict[str, To
     for name in dict.fromkeys(cut):
         table = tortures[name]
         if total > most:
-            share = sizes.size_bytes(table.record) * table.threads
+            share = sizes.size_bytes(table.record) * (table.tasks or table.threads)
             table = msgspec.structs.replace(
                 table, amount=max(amounts[name] * most // total // share, 1) * share
             )

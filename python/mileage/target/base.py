@@ -52,11 +52,11 @@ class Target(ABC):
         return self.path is not None and self.path.exists()
 
     @abstractmethod
-    def prepare(self, work_bytes: int, files: int = 0) -> str:
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         """Make the work area hold at least `work_bytes` (> 0) and say in words what was done.
 
-        With `files`, that many further files of the same size are made beside the work file, for threads that have
-        one each: `PATH.0`, `PATH.1` and so on.
+        With `files`, that many further files of `file_bytes` each (0 for the size of the work file) are made beside the
+        work file, for threads that have one each: `PATH.0`, `PATH.1` and so on.
 
         Its content is undefined afterwards. Raises Refused when it does not fit, and RunFailed (cause: the
         errno name, or "vanished") when the system fails.

@@ -59,12 +59,12 @@ class DirectoryTarget(Target):
     def facts(self) -> TargetFacts:
         return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
 
-    def prepare(self, work_bytes: int, files: int = 0) -> str:
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         told = self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
         for number in range(len(self._more), files):
             self._more.append(self._work_file(self.path.with_name(f"{self.path.name}.{number}")))
         for file in self._more:
-            file.prepare(work_bytes, _free_bytes(file, self.spec, self._root))
+            file.prepare(file_bytes or work_bytes, _free_bytes(file, self.spec, self._root))
         return told + (f", and {files} beside it, one for each thread" if files else "")
 
     def purge(self) -> str:

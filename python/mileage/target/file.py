@@ -53,7 +53,7 @@ class FileTarget(Target):
     def facts(self) -> TargetFacts:
         return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
 
-    def prepare(self, work_bytes: int, files: int = 0) -> str:
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         if files:
             raise Refused(
                 f'{self.spec}: files = "per_thread" needs a directory, in which {files} files can be made; use dir:'

@@ -78,7 +78,7 @@ class KeptTarget(Target):
             alignment=alignment_of(self._path, root=self._root) if self.spec.scheme == "block" else "",
         )
 
-    def prepare(self, work_bytes: int, files: int = 0) -> str:
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         refuse_more_files(self.spec, files)
         size = size_bytes(self._path)
         if size < work_bytes:

@@ -66,7 +66,7 @@ class LoopTarget(Target):
         self._device.attach(self._ledger)
         return True
 
-    def prepare(self, work_bytes: int, files: int = 0) -> str:
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         refuse_more_files(self.spec, files)
         if work_bytes > self._device.size_bytes:
             raise Refused(

@@ -46,7 +46,7 @@ class NullTarget(Target):
             host_layer=False,
         )
 
-    def prepare(self, work_bytes: int, files: int = 0) -> str:
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         return f"nothing to prepare for {work_bytes} bytes"
 
     def purge(self) -> str:

@@ -57,7 +57,7 @@ class PlacedTarget(Target):
         self._label = f"{LABEL_PREFIX}{plan_hash[:8]}"
         self._ledger = Ledger()
         self._inner: DirectoryTarget | None = None
-        self._wanted = (0, 0)
+        self._wanted = (0, 0, 0)
         self._used = used
         self._is_new = False
         for program in (f"mkfs.{made.kind}", "mount", "umount"):
@@ -111,15 +111,15 @@ class PlacedTarget(Target):
             return False
         return read_mark(self.path, self._hash) == "made"
 
-    def prepare(self, work_bytes: int, files: int = 0) -> str:
-        self._wanted = (work_bytes, files)
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
+        self._wanted = (work_bytes, files, file_bytes)
         told = ""
         if not self._is_mounted():
             told = self._make() + "; "
             self._is_new = True
         if self._inner is None:
             self._inner = self._directory()
-        return told + self._inner.prepare(work_bytes, files)
+        return told + self._inner.prepare(work_bytes, files, file_bytes)
 
     def purge(self) -> str:
         if self._is_new:

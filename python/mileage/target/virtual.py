@@ -61,7 +61,7 @@ class VirtualTarget(Target):
             host_layer=False,
         )
 
-    def prepare(self, work_bytes: int, files: int = 0) -> str:
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         if files:
             raise Refused(f'{self.spec}: files = "per_thread" needs files; a drive without a host has none')
         if work_bytes <= 0:
