@@ -25,7 +25,7 @@ def test_the_help_loads_none_of_the_heavy_libraries() -> None:
         "from mileage.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'numpy', 'scipy', 'duckdb', 'altair', 'rich', 'msgspec', 'mileage._core'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'scipy', 'duckdb', 'vl_convert', 'rich', 'msgspec', 'mileage._core'} & set(sys.modules)\n"
         "sys.exit(repr(heavy) if heavy else 0)"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -3,15 +3,16 @@
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import altair
 import msgspec
+import pytest
+from jsonschema import ValidationError
 
 from mileage.judge import compare_stages
-from mileage.report import StudyView, render_html, write_figures
+from mileage.report import StudyView, render_html, vega, write_figures
 from mileage.report.charts import before_after_svg
 from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail
-from mileage.report.forest import forest_chart
-from mileage.report.stages import before_after_chart
-from mileage.report.torture import torture_chart
+from mileage.report.gallery import gallery
 from tests.report.conftest import example, samples
 
 
@@ -35,23 +36,28 @@ def test_what_cannot_be_drawn_is_left_out(tmp_path: Path) -> None:
 def test_the_drawings_are_valid_xml_with_a_title_and_tooltips(study: StudyView) -> None:
     svg = before_after_svg(study, name="bars")
     assert svg is not None
-    root = ET.fromstring(svg)
+    root = ET.fromstring(svg.result())
     titles = [e.text or "" for e in root.iter("{http://www.w3.org/2000/svg}title")]
     assert titles[0] == "Measured in before and after"
     assert any("before: 11,788" in title and "30 runs" in title for title in titles)
 
 
-def test_every_chart_satisfies_the_schema_of_its_language(study: StudyView) -> None:
-    forest = forest_chart(study.comparison.cells, baseline="before", candidate="after")
-    bars = before_after_chart(study.headline, baseline="before", candidate="after")
-    trace = torture_chart(study.torture, capacity_bytes=study.capacity_bytes)
-    for chart in (forest, bars, trace):
-        assert chart is not None
-        chart.to_dict(validate=True)
+def test_every_chart_satisfies_the_schema_of_its_language(
+    study: StudyView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[vega.Spec] = []
+    whole = vega.whole
+    monkeypatch.setattr(vega, "whole", lambda chart: drawn.append(whole(chart)) or drawn[-1])
+    pictures = [*gallery(study, files=True), *gallery(hostile_view("<b>"), files=True)]
+    assert len(drawn) == len(pictures) > 20
+    for chart in drawn:
+        altair.Chart.from_dict(msgspec.json.decode(msgspec.json.encode(chart)), validate=True)
+    with pytest.raises(ValidationError):
+        altair.Chart.from_dict({**drawn[0], "spacing": "wide"}, validate=True)
 
 
-def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -> None:
-    hostile = "</text><script>alert(1)</script>'\\\"${datum.x}\u202e"
+def hostile_view(hostile: str) -> StudyView:
+    """A view with every picture, in which all names are this one."""
     cells = [msgspec.structs.replace(s, cell=f"{hostile} {s.cell}") for s in samples(blocks=2)]
     judged = compare_stages(cells, baseline="before", candidate="after", relevance={})
     names = [cell.cell for cell in judged.cells]
@@ -79,7 +85,11 @@ def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -
         places={name: {"test": hostile, "record": f"{at} KiB'{hostile}"} for at, name in enumerate(names)},
         layouts=[Layout(hostile, 4, 2, 1 << 20, 1 << 18, True)],
     )
-    view = example(name=hostile, target=hostile, factor=hostile, comparison=judged, evidence=evidence)
+    return example(name=hostile, target=hostile, factor=hostile, comparison=judged, evidence=evidence)
+
+
+def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -> None:
+    view = hostile_view("</text><script>alert(1)</script>'\\\"${datum.x}\u202e")
     written = write_figures(view, tmp_path)
     svgs = [path for path in written if path.suffix == ".svg"]
     names_drawn = {path.stem for path in svgs}

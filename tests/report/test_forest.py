@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mileage.report import vega
 from mileage.report.drawing import to_svg
 from mileage.report.forest import _range, _ticks, forest_chart
 from mileage.report.wording import by_effect
@@ -37,7 +38,7 @@ def test_any_ratio_can_be_drawn(ratio: float) -> None:
     cell = msgspec.structs.replace(CELL, ratio=ratio, ci95=(ratio, ratio), unit_ratios=(ratio,))
     chart = forest_chart([cell], baseline="a", candidate="b")
     assert chart is not None
-    assert len(to_svg(chart, name="any", title="any", description="any")) > 3000
+    assert len(to_svg(vega.whole(chart), name="any", title="any", description="any")) > 3000
 
 
 def test_worst_is_first_whichever_direction_is_better() -> None:

@@ -1,14 +1,15 @@
 """The study's charts, drawn: which cells go into which picture, with its words for those who do not see it.
 
-One definition gives the page's inline SVG, the SVG file and the PNG. Refuses empty pictures: what has nothing
-to show is None, and the page says so in words.
+One definition gives the page's inline SVG, the SVG file and the PNG, and is drawn while the next one is made.
+Refuses empty pictures: what has nothing to show is None, and the page says so in words.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import Final
 
 from mileage.judge import CellVerdict
-from mileage.report.drawing import to_svg
+from mileage.report.drawer import svg_of
 from mileage.report.forest import forest_chart, narrow_forest_chart
 from mileage.report.stages import before_after_chart
 from mileage.report.torture import torture_chart
@@ -18,7 +19,7 @@ from mileage.report.wording import interval, most_telling, percent, plain, row_n
 MOST_PANELS: Final = 10
 
 
-def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> str | None:
+def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> Future[str] | None:
     """The forest plot of some of the study's cells."""
     low, high = view.comparison.baseline, view.comparison.candidate
     chart = forest_chart(cells, baseline=low, candidate=high)
@@ -27,20 +28,22 @@ def forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> s
     rows = "; ".join(
         f"{row_name(c)}: {percent(c.ratio)}, 95 % interval {interval(c.ci95)}, {c.verdict}" for c in cells
     )
-    return to_svg(chart, name=name, title=f"Change from {low} to {high}, per cell", description=plain(rows))
+    return svg_of(chart, name=name, title=f"Change from {low} to {high}, per cell", description=plain(rows))
 
 
-def narrow_forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> str | None:
+def narrow_forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: str) -> Future[str] | None:
     """The forest plot for a phone: each cell's name and figures stand above its row."""
     low, high = view.comparison.baseline, view.comparison.candidate
     chart = narrow_forest_chart(cells, baseline=low, candidate=high)
     if chart is None:
         return None
     about = "The same figures as in the table of all cells."
-    return to_svg(chart, name=name, title=f"Change from {low} to {high}, per cell", description=about)
+    return svg_of(chart, name=name, title=f"Change from {low} to {high}, per cell", description=about)
 
 
-def before_after_svg(view: StudyView, *, name: str, cells: Sequence[CellVerdict] | None = None) -> str | None:
+def before_after_svg(
+    view: StudyView, *, name: str, cells: Sequence[CellVerdict] | None = None
+) -> Future[str] | None:
     """Bars of some cells; of the headline cells that changed most unless told which."""
     low, high = view.comparison.baseline, view.comparison.candidate
     cells = most_telling(view.headline, MOST_PANELS) if cells is None else cells
@@ -51,7 +54,7 @@ def before_after_svg(view: StudyView, *, name: str, cells: Sequence[CellVerdict]
     about = (
         f"Bars of the mean of all runs in {low} and {high}, one panel per cell; the figures are in the table."
     )
-    return to_svg(chart, name=name, title=f"Measured in {low} and {high}", description=about)
+    return svg_of(chart, name=name, title=f"Measured in {low} and {high}", description=about)
 
 
 def told_apart(baseline: str, candidate: str) -> tuple[str, str]:
@@ -63,12 +66,12 @@ def told_apart(baseline: str, candidate: str) -> tuple[str, str]:
     return " ".join(low[shared:]), " ".join(high[shared:])
 
 
-def torture_svg(view: StudyView, *, name: str) -> str | None:
+def torture_svg(view: StudyView, *, name: str) -> Future[str] | None:
     """Rate and write amplification over the bytes written."""
     chart = torture_chart(view.torture, capacity_bytes=view.capacity_bytes)
     if chart is None:
         return None
-    return to_svg(chart, name=name, title="Torture: rate over bytes written", description=torture_words(view))
+    return svg_of(chart, name=name, title="Torture: rate over bytes written", description=torture_words(view))
 
 
 def torture_words(view: StudyView) -> str:

@@ -7,13 +7,11 @@ Refuses any network access: charts carry their data, and the renderer is allowed
 
 import re
 import textwrap
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from xml.etree import ElementTree as ET
 
+from mileage.report import vega
 from mileage.report.ink import FONT, FONT_SIZE, INK, STYLE
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _SVG: Final = "http://www.w3.org/2000/svg"
 _REFERENCE: Final = re.compile(r"url\(#([^)]+)\)")
@@ -25,18 +23,14 @@ _LETTER: Final = 7.1
 _CAPTION_WIDTH_MIN: Final = 520.0
 
 
-def to_svg(chart: "alt.TopLevelMixin", *, name: str, title: str, description: str) -> str:
-    """The chart as an SVG document without declaration, to be put into a page or a file as it is.
+def to_svg(chart: vega.Spec, *, name: str, title: str, description: str) -> str:
+    """The chart, a whole definition, as an SVG document without declaration, for a page or a file as it is.
 
     `name` (letters and dashes) is the prefix of every identifier in it and must be unique in the page.
     """
-    import altair
     import vl_convert
 
-    version = ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    drawn = vl_convert.vegalite_to_svg(
-        chart.to_dict(validate=False), vl_version=version, config=STYLE, allowed_base_urls=[]
-    )
+    drawn = vl_convert.vegalite_to_svg(chart, vl_version=vega.SCHEMA, config=STYLE, allowed_base_urls=[])
     ET.register_namespace("", _SVG)
     root = ET.fromstring(drawn)
     _rename_identifiers(root, name)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mileage.judge import verdict_sentence
-from mileage.report.drawing import captioned, to_png
+from mileage.report.drawer import files_of
 from mileage.report.gallery import NARROW, Picture, gallery
 from mileage.report.view import StudyView, cleaned
 
@@ -28,12 +28,19 @@ def write_figures(view: StudyView, folder: Path, pictures: Mapping[str, Picture]
     verdict = f"{head}. {verdict_sentence(comparison)}"
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    for name, picture in drawn.items():
-        if name == NARROW:
-            continue
-        vector, raster = folder / f"{name}.svg", folder / f"{name}.png"
-        svg = captioned(picture.svg, verdict, picture.caption)
-        vector.write_text(svg, encoding="utf-8")
-        raster.write_bytes(to_png(svg))
-        written += [vector, raster]
+    asked = {
+        name: files_of(picture.svg, head=verdict, caption=picture.caption)
+        for name, picture in drawn.items()
+        if name != NARROW
+    }
+    try:
+        for name, both in asked.items():
+            vector, raster = folder / f"{name}.svg", folder / f"{name}.png"
+            svg, png = both.result()
+            vector.write_text(svg, encoding="utf-8")
+            raster.write_bytes(png)
+            written += [vector, raster]
+    finally:
+        for both in asked.values():
+            both.cancel()
     return written

@@ -9,11 +9,12 @@ one wide interval squeeze all others: what leaves the axis is cut and ends in an
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from mileage.judge import CellVerdict
+from mileage.report import vega
 from mileage.report.ink import FAINT, INK, MUTED, PAGE_WIDTH, marks, texts
 from mileage.report.wording import (
     VERDICT_COLOURS,
@@ -24,9 +25,6 @@ from mileage.report.wording import (
     shortened,
     verdict_words,
 )
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _WIDEST_NAME: Final = 300
 _LETTER_WIDTH: Final = 7.2
@@ -73,24 +71,18 @@ class _Panel(msgspec.Struct, frozen=True):
     def held(self, ratio: float) -> float:
         return min(max(ratio, self.low), self.high)
 
-    def x(self, field: str) -> "alt.X":
-        import altair as alt
+    def x(self, field: str) -> vega.Spec:
+        scale = vega.scale(type="log", domain=[self.low, self.high], reverse=self.reverse, nice=False)
+        axis = vega.axis(values=self.ticks, labelExpr=_PERCENT_LABEL, title=self.title, labelFlush=False)
+        return vega.channel(f"{field}:Q", scale=scale, axis=axis)
 
-        scale = alt.Scale(type="log", domain=[self.low, self.high], reverse=self.reverse, nice=False)
-        axis = alt.Axis(values=self.ticks, labelExpr=_PERCENT_LABEL, title=self.title, labelFlush=False)
-        return alt.X(f"{field}:Q", scale=scale, axis=axis)
-
-    def y(self, field: str = "row") -> "alt.Y":
-        import altair as alt
-
+    def y(self, field: str = "row") -> vega.Spec:
         rows = [len(self.cells) - 0.5, _HEADING_ROW - 0.5]
-        return alt.Y(f"{field}:Q", scale=alt.Scale(domain=rows, nice=False, zero=False), axis=None)
+        return vega.channel(f"{field}:Q", scale=vega.scale(domain=rows, nice=False, zero=False), axis=None)
 
 
-def forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str) -> "alt.VConcatChart | None":
+def forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str) -> vega.Spec | None:
     """The plot of `cells`, worst first; None where there is no cell to draw."""
-    import altair as alt
-
     title = f"change from {baseline} to {candidate}"
     turned = f"{title}; less is better, so the axis runs the other way"
     rates = by_effect([c for c in cells if c.higher_is_better])
@@ -102,15 +94,11 @@ def forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str)
         for group, words, reverse in ((rates, title, False), (costs, turned, True))
         if group
     ]
-    return alt.vconcat(*panels, spacing=26) if panels else None
+    return vega.stacked(panels, spacing=26) if panels else None
 
 
-def narrow_forest_chart(
-    cells: Sequence[CellVerdict], *, baseline: str, candidate: str
-) -> "alt.VConcatChart | None":
+def narrow_forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str) -> vega.Spec | None:
     """The same for a narrow screen: name, change and verdict stand above each row, nothing beside it."""
-    import altair as alt
-
     title = f"change from {baseline} to {candidate}"
     groups = (
         (by_effect([c for c in cells if c.higher_is_better]), shortened(title, 48), False),
@@ -125,12 +113,10 @@ def narrow_forest_chart(
         for group, words, reverse in groups
         if group
     ]
-    return alt.vconcat(*panels, spacing=26) if panels else None
+    return vega.stacked(panels, spacing=26) if panels else None
 
 
-def _narrow(panel: _Panel) -> "alt.LayerChart":
-    import altair as alt
-
+def _narrow(panel: _Panel) -> vega.Spec:
     rows = [_row(i, cell, panel) for i, cell in enumerate(panel.cells)]
     told = [
         {
@@ -142,10 +128,10 @@ def _narrow(panel: _Panel) -> "alt.LayerChart":
         for row in rows
     ]
     y = panel.y()
-    colour = alt.Color("colour:N", scale=None)
-    names = texts(told, align="left", color=INK, fontSize=12).encode(y=y, x=alt.value(0), text="name:N")
+    colour = vega.channel("colour:N", scale=None)
+    names = texts(told, align="left", color=INK, fontSize=12).encode(y=y, x=vega.value(0), text="name:N")
     words = texts(told, align="right", fontWeight="bold", fontSize=12).encode(
-        y=y, x=alt.value(panel.width), text="words:N", color=colour
+        y=y, x=vega.value(panel.width), text="words:N", color=colour
     )
     lowered = [{**row, "row": row["row"] + 0.12} for row in rows]
     short = [{**row, "top": row["row"] - 0.1} for row in rows]
@@ -156,7 +142,7 @@ def _narrow(panel: _Panel) -> "alt.LayerChart":
         words,
         *_headings(panel)[:2],
     ]
-    return alt.LayerChart(layer=layers, width=panel.width, height=(len(rows) + 1) * _NARROW_ROW_HEIGHT)
+    return vega.layered(layers, width=panel.width, height=(len(rows) + 1) * _NARROW_ROW_HEIGHT)
 
 
 def _above(row: dict[str, Any]) -> str:
@@ -169,14 +155,12 @@ def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool) -
     return _Panel(cells, math.exp(low), math.exp(high), ticks, reverse, title, width)
 
 
-def _drawn(panel: _Panel) -> "alt.LayerChart":
-    import altair as alt
-
+def _drawn(panel: _Panel) -> vega.Spec:
     row_height = _TALL_ROW_HEIGHT if len(panel.cells) <= _FEW_ROWS else _ROW_HEIGHT
     rows = [_row(i, cell, panel) for i, cell in enumerate(panel.cells)]
     layers = [*_ground(rows, panel), *_evidence(rows, panel), *_columns(rows, panel), *_headings(panel)]
     height = (len(rows) + 1) * row_height
-    return alt.LayerChart(layer=layers, width=panel.width, height=height)
+    return vega.layered(layers, width=panel.width, height=height)
 
 
 def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
@@ -204,9 +188,9 @@ def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
     }
 
 
-def _ground(rows: list[dict[str, Any]], panel: _Panel, rule_from: str = "") -> "list[alt.Chart]":
+def _ground(rows: list[dict[str, Any]], panel: _Panel, rule_from: str = "") -> list[vega.Marks]:
     """The band of relevance, and the line of no change: one, or one for each row from its `rule_from` down."""
-    band = marks(rows).mark_rect(color=FAINT, aria=False)
+    band = marks(rows).mark("rect", color=FAINT, aria=False)
     whole = [{"ratio": 1.0, "row": -0.5, "bottom": len(rows) - 0.5}]
     each = (
         [{"ratio": 1.0, "row": row[rule_from], "bottom": row["bottom"]} for row in rows] if rule_from else []
@@ -214,14 +198,12 @@ def _ground(rows: list[dict[str, Any]], panel: _Panel, rule_from: str = "") -> "
     no_change = marks(each or whole)
     return [
         band.encode(x=panel.x("band_low"), x2="band_high:Q", y=panel.y("top"), y2="bottom:Q"),
-        no_change.mark_rule(color=INK, aria=False).encode(x=panel.x("ratio"), y=panel.y(), y2="bottom:Q"),
+        no_change.mark("rule", color=INK, aria=False).encode(x=panel.x("ratio"), y=panel.y(), y2="bottom:Q"),
     ]
 
 
-def _evidence(rows: list[dict[str, Any]], panel: _Panel) -> "list[alt.Chart]":
-    import altair as alt
-
-    colour = alt.Color("colour:N", scale=None)
+def _evidence(rows: list[dict[str, Any]], panel: _Panel) -> list[vega.Marks]:
+    colour = vega.channel("colour:N", scale=None)
     measured = [r for r in rows if r["ratio"] is not None]
     sure = [r for r in rows if r["low"] is not None]
     dots = [{"row": r["row"] + _DOTS_BELOW, "ratio": ratio} for r in rows for ratio in r["dots"]]
@@ -231,43 +213,39 @@ def _evidence(rows: list[dict[str, Any]], panel: _Panel) -> "list[alt.Chart]":
         for end in ("low", "high")
         if r[f"cut_{end}"]
     ]
-    whiskers = marks(sure).mark_rule(strokeWidth=2.5, aria=False)
-    arrows = marks(cuts).mark_point(shape="triangle-up", filled=True, size=70, opacity=1, aria=False)
-    repeats = marks(dots).mark_point(size=22, color=MUTED, strokeWidth=1.1, aria=False)
-    estimates = marks(measured).mark_point(shape="diamond", filled=True, size=120, opacity=1)
+    whiskers = marks(sure).mark("rule", strokeWidth=2.5, aria=False)
+    arrows = marks(cuts).mark("point", shape="triangle-up", filled=True, size=70, opacity=1, aria=False)
+    repeats = marks(dots).mark("point", size=22, color=MUTED, strokeWidth=1.1, aria=False)
+    estimates = marks(measured).mark("point", shape="diamond", filled=True, size=120, opacity=1)
     x, y = panel.x("ratio"), panel.y()
     return [
         whiskers.encode(x=panel.x("low"), x2="high:Q", y=y, color=colour),
-        arrows.encode(x=x, y=y, color=colour, angle=alt.Angle("angle:Q", scale=None)),
+        arrows.encode(x=x, y=y, color=colour, angle=vega.channel("angle:Q", scale=None)),
         repeats.encode(x=x, y=y),
         estimates.encode(x=x, y=y, color=colour, description="told:N"),
     ]
 
 
-def _columns(rows: list[dict[str, Any]], panel: _Panel) -> "list[alt.Chart]":
-    import altair as alt
-
+def _columns(rows: list[dict[str, Any]], panel: _Panel) -> list[vega.Marks]:
     names = texts(rows, align="right", limit=_WIDEST_NAME, color=INK)
     changes = texts(rows, align="right", color=INK)
     intervals = texts(rows, align="right", color=MUTED)
     verdicts = texts(rows, align="left", fontWeight="bold")
     y = panel.y()
     return [
-        names.encode(y=y, x=alt.value(-_NAME_GAP), text="name:N"),
-        changes.encode(y=y, x=alt.value(panel.width + _CHANGE_RIGHT), text="change:N"),
-        intervals.encode(y=y, x=alt.value(panel.width + _INTERVAL_RIGHT), text="interval:N"),
+        names.encode(y=y, x=vega.value(-_NAME_GAP), text="name:N"),
+        changes.encode(y=y, x=vega.value(panel.width + _CHANGE_RIGHT), text="change:N"),
+        intervals.encode(y=y, x=vega.value(panel.width + _INTERVAL_RIGHT), text="interval:N"),
         verdicts.encode(
             y=y,
-            x=alt.value(panel.width + _VERDICT_LEFT),
+            x=vega.value(panel.width + _VERDICT_LEFT),
             text="verdict:N",
-            color=alt.Color("colour:N", scale=None),
+            color=vega.channel("colour:N", scale=None),
         ),
     ]
 
 
-def _headings(panel: _Panel) -> "list[alt.Chart]":
-    import altair as alt
-
+def _headings(panel: _Panel) -> list[vega.Marks]:
     headings = (
         ("◄ slower", 2, "left"),
         ("faster ►", panel.width - 2, "right"),
@@ -277,7 +255,7 @@ def _headings(panel: _Panel) -> "list[alt.Chart]":
     )
     return [
         texts([{"row": _HEADING_ROW, "words": words}], align=align, fontWeight="bold", color=INK).encode(
-            y=panel.y(), x=alt.value(at), text="words:N"
+            y=panel.y(), x=vega.value(at), text="words:N"
         )
         for words, at, align in headings
     ]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from concurrent.futures import Future
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from mileage.report import vega
 from mileage.report.charts import before_after_svg, forest_svg, narrow_forest_svg, torture_svg, torture_words
-from mileage.report.drawing import to_svg
+from mileage.report.drawer import svg_of
 from mileage.report.grid import fields_of, heat_chart, level_fields, multiples_chart
 from mileage.report.layout import layout_chart, layout_words
 from mileage.report.levels import levels_chart
@@ -21,9 +23,6 @@ from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.view import StudyView
 from mileage.report.wording import most_telling, plain
-
-if TYPE_CHECKING:
-    import altair as alt
 
 FIRST_SCREEN_ROWS: Final = 11
 WHOLE_FOREST_ROWS: Final = 120
@@ -44,24 +43,34 @@ class Picture(msgspec.Struct, frozen=True):
     caption: str = ""
 
 
+class _Asked(NamedTuple):
+    """A picture that is being drawn."""
+
+    svg: Future[str]
+    caption: str = ""
+
+
 def gallery(view: StudyView, *, files: bool = False) -> dict[str, Picture]:
     """The pictures by their names, in the order of the page; `files` adds those that are only files.
 
-    `view` is cleaned. Takes about a second, nearly all of it drawing.
+    `view` is cleaned. All are drawn at the same time, as far as there are processors; takes a second or more.
     """
-    found: dict[str, Picture] = {}
+    asked: dict[str, _Asked] = {}
     for name, draw in _DRAWN.items():
         picture = draw(view)
         if picture is not None:
-            found[name] = msgspec.structs.replace(picture, name=name)
+            asked[name] = picture
     for at, layout in enumerate(view.evidence.layouts):
         name = f"layout_{file_name(layout.name) or at}"
         words = layout_words(layout)
-        svg = _svg(layout_chart(layout), name, f"File layout of {layout.name}", words)
-        found[name] = Picture(name, svg, words)
+        asked[name] = _Asked(_svg(layout_chart(layout), name, f"File layout of {layout.name}", words), words)
     if files:
-        found |= _per_test(view)
-    return found
+        asked |= _per_test(view)
+    try:
+        return {name: Picture(name, drawn.svg.result(), drawn.caption) for name, drawn in asked.items()}
+    finally:
+        for drawn in asked.values():
+            drawn.svg.cancel()
 
 
 def file_name(words: str) -> str:
@@ -69,11 +78,11 @@ def file_name(words: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")[:60]
 
 
-def _svg(chart: alt.TopLevelMixin, name: str, title: str, about: str) -> str:
-    return to_svg(chart, name=name.replace("_", "-"), title=title, description=plain(about))
+def _svg(chart: vega.Spec, name: str, title: str, about: str) -> Future[str]:
+    return svg_of(chart, name=name.replace("_", "-"), title=title, description=plain(about))
 
 
-def _forest(view: StudyView) -> Picture | None:
+def _forest(view: StudyView) -> _Asked | None:
     svg = forest_svg(view, most_telling(view.headline, FIRST_SCREEN_ROWS), name="forest")
     unit, found = view.comparison.unit, view.comparison
     n = _span([found.units_baseline, found.units_candidate])
@@ -81,22 +90,22 @@ def _forest(view: StudyView) -> Picture | None:
         f"Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval (an arrow: it goes on). Circles: each "
         f"{unit} by itself (n = {n}). Shaded: too small to matter."
     )
-    return Picture("", svg, words) if svg else None
+    return _Asked(svg, words) if svg else None
 
 
-def _narrow_forest(view: StudyView) -> Picture | None:
+def _narrow_forest(view: StudyView) -> _Asked | None:
     svg = narrow_forest_svg(view, most_telling(view.headline, FIRST_SCREEN_ROWS), name="forest-narrow")
-    return Picture("", svg) if svg else None
+    return _Asked(svg) if svg else None
 
 
-def _whole_forest(view: StudyView) -> Picture | None:
+def _whole_forest(view: StudyView) -> _Asked | None:
     if not FIRST_SCREEN_ROWS < len(view.headline) <= WHOLE_FOREST_ROWS:
         return None
     svg = forest_svg(view, view.headline, name="forest-all-cells")
-    return Picture("", svg, "Every cell of the headline.") if svg else None
+    return _Asked(svg, "Every cell of the headline.") if svg else None
 
 
-def _latency(view: StudyView) -> Picture | None:
+def _latency(view: StudyView) -> _Asked | None:
     cells = view.beyond_headline
     if len(cells) > WHOLE_FOREST_ROWS:
         cells = tuple(most_telling(cells, FIRST_SCREEN_ROWS))
@@ -107,12 +116,12 @@ def _latency(view: StudyView) -> Picture | None:
         "The cells beyond the headline. Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval. Left is "
         f"always worse and right always better, whichever way the axis runs.{words}"
     )
-    return Picture("", svg, caption) if svg else None
+    return _Asked(svg, caption) if svg else None
 
 
-def _before_after(view: StudyView) -> Picture | None:
+def _before_after(view: StudyView) -> _Asked | None:
     svg = before_after_svg(view, name="before-after")
-    return Picture("", svg, _bar_words(view)) if svg else None
+    return _Asked(svg, _bar_words(view)) if svg else None
 
 
 def _bar_words(view: StudyView) -> str:
@@ -123,7 +132,7 @@ def _bar_words(view: StudyView) -> str:
     )
 
 
-def _runs(view: StudyView) -> Picture | None:
+def _runs(view: StudyView) -> _Asked | None:
     found = view.evidence
     chart = timeline_chart(found.runs, axis="bytes", width=HALF, latency=False, counters=False)
     if chart is None:
@@ -136,10 +145,10 @@ def _runs(view: StudyView) -> Picture | None:
         f"interval. {cuts[:1].upper()}{cuts[1:]}{'; ' if cuts else 'N'}"
         f"{'shaded in turn.' if cuts else 'o change of level inside the runs.'}"
     )
-    return Picture("", _svg(chart, "headline_runs", "Rate over bytes moved", words), words)
+    return _Asked(_svg(chart, "headline_runs", "Rate over bytes moved", words), words)
 
 
-def _tails(view: StudyView) -> Picture | None:
+def _tails(view: StudyView) -> _Asked | None:
     found = view.evidence
     chart = tail_chart(found.tails, width=HALF)
     if chart is None:
@@ -157,10 +166,10 @@ def _tails(view: StudyView) -> Picture | None:
         f"{found.cell}: the share of operations that took longer than a latency (n = {n}). Thick: all runs together; "
         f"thin: single runs, whose band is the spread between runs, not an interval.{both}"
     )
-    return Picture("", _svg(chart, "headline_latency", "Latency of the slowest operations", words), words)
+    return _Asked(_svg(chart, "headline_latency", "Latency of the slowest operations", words), words)
 
 
-def _torture(view: StudyView) -> Picture | None:
+def _torture(view: StudyView) -> _Asked | None:
     svg = torture_svg(view, name="torture")
     if svg is None:
         return None
@@ -174,10 +183,10 @@ def _torture(view: StudyView) -> Picture | None:
     )
     if not any(trace.write_amplification for trace in view.torture):
         caption += "; this target does not count it"
-    return Picture("", svg, f"{caption}.")
+    return _Asked(svg, f"{caption}.")
 
 
-def _over_time(view: StudyView) -> Picture | None:
+def _over_time(view: StudyView) -> _Asked | None:
     traces = view.evidence.torture
     measured = not traces
     traces = traces or view.evidence.runs
@@ -193,10 +202,10 @@ def _over_time(view: StudyView) -> Picture | None:
         f"{'' if len(traces) == 1 else 's'}). Lines of latency: median over them of each interval's median (p50), 99th "
         f"percentile and maximum; no interval is drawn.{f' Rate: {cuts}.' if cuts else ''}"
     )
-    return Picture("", _svg(chart, "over_time", "Rate, latency and counters over time", words), words)
+    return _Asked(_svg(chart, "over_time", "Rate, latency and counters over time", words), words)
 
 
-def _levels(view: StudyView) -> Picture | None:
+def _levels(view: StudyView) -> _Asked | None:
     found = view.evidence
     factor = view.factor or "level"
     chart = levels_chart(found.levels, baseline=found.baseline_level, factor=factor)
@@ -207,10 +216,10 @@ def _levels(view: StudyView) -> Picture | None:
         f"Each level of {factor}: bar, geometric mean; dot, one run (n = {_span(runs)} each); figure, times that of "
         f"{found.baseline_level}. No interval: which levels can be told apart is in the table of all levels."
     )
-    return Picture("", _svg(chart, "levels", f"All levels of {factor}", words), words)
+    return _Asked(_svg(chart, "levels", f"All levels of {factor}", words), words)
 
 
-def _grid(view: StudyView, draw: Callable[..., Any], name: str, title: str) -> Picture | None:
+def _grid(view: StudyView, draw: Callable[..., Any], name: str, title: str) -> _Asked | None:
     low, high = view.comparison.baseline, view.comparison.candidate
     found = view.evidence
     fields, row, column = fields_of(view.headline, found.places)
@@ -235,14 +244,14 @@ def _grid(view: StudyView, draw: Callable[..., Any], name: str, title: str) -> P
         words = f"{words}. Bars of geometric means; runs and intervals are in the table of all levels."
     else:
         words = f"{words}. Bar: change; whisker: its 95\N{NO-BREAK SPACE}% interval."
-    return Picture("", _svg(chart, name, title, words), words)
+    return _Asked(_svg(chart, name, title, words), words)
 
 
-def _map(view: StudyView) -> Picture | None:
+def _map(view: StudyView) -> _Asked | None:
     return _grid(view, heat_chart, "changes_map", "Changes as a map")
 
 
-def _multiples(view: StudyView) -> Picture | None:
+def _multiples(view: StudyView) -> _Asked | None:
     return _grid(view, multiples_chart, "changes", "Changes in percent, one panel per test")
 
 
@@ -259,18 +268,18 @@ def _apart(view: StudyView) -> dict[tuple[str, str], bool]:
     return found
 
 
-def _per_test(view: StudyView) -> dict[str, Picture]:
+def _per_test(view: StudyView) -> dict[str, _Asked]:
     """Before and after for the cells of each test that changed most, a file for each test."""
     tests: dict[str, list[Any]] = {}
     for cell in view.headline:
         place = view.evidence.places.get(cell.cell, {})
         tests.setdefault(place.get("test", cell.cell.partition(" ")[0]), []).append(cell)
-    found = {}
-    for test, cells in list(tests.items())[:_MOST_TESTS]:
+    found: dict[str, _Asked] = {}
+    for test, cells in list(tests.items())[:_MOST_TESTS] if len(tests) > 1 else ():
         name = f"before_after_{file_name(test)}"
         svg = before_after_svg(view, name=name.replace("_", "-"), cells=most_telling(cells, _MOST_BARS))
-        if svg and len(tests) > 1:
-            found[name] = Picture(name, svg, _bar_words(view))
+        if svg:
+            found[name] = _Asked(svg, _bar_words(view))
     return found
 
 
@@ -279,7 +288,7 @@ def _span(counts: Sequence[int]) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-_DRAWN: Final[dict[str, Callable[[StudyView], Picture | None]]] = {
+_DRAWN: Final[dict[str, Callable[[StudyView], _Asked | None]]] = {
     "forest": _forest,
     NARROW: _narrow_forest,
     "headline_runs": _runs,

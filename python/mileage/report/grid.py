@@ -10,17 +10,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from mileage.judge import CellVerdict
+from mileage.report import vega
 from mileage.report.evidence import LevelRuns
 from mileage.report.ink import ARM_COLOURS, INK, INK_ON_PALE, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import VERDICT_GLYPHS, interval, percent, shortened
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _FIELD: Final = (88, 24)
 _PANEL_HEIGHT: Final = 130
@@ -117,10 +115,8 @@ def level_fields(
     return fields
 
 
-def heat_chart(fields: Sequence[Field], *, row: str, column: str) -> alt.ConcatChart | None:
+def heat_chart(fields: Sequence[Field], *, row: str, column: str) -> vega.Spec | None:
     """One panel of coloured fields per test; None where there is no grid, or one too large to be read."""
-    import altair as alt
-
     tests = list(dict.fromkeys(field.test for field in fields))
     if len(fields) < 2 or len(fields) > _MOST_FIELDS or len(tests) > _MOST_TESTS:
         return None
@@ -141,35 +137,32 @@ def heat_chart(fields: Sequence[Field], *, row: str, column: str) -> alt.ConcatC
             }
             for field in own
         ]
-        above = alt.Axis(title=column or None, orient="top", labelAngle=0)
-        x = alt.X("column:N", sort=[c or "change" for c in columns], axis=above)
-        y = alt.Y("row:N", sort=[shortened(r, 24) or "all" for r in rows], axis=alt.Axis(title=row or None))
-        shade = alt.Color("shade:N", scale=None)
+        above = vega.axis(title=column or None, orient="top", labelAngle=0)
+        x = vega.channel("column:N", sort=[c or "change" for c in columns], axis=above)
+        y = vega.channel(
+            "row:N", sort=[shortened(r, 24) or "all" for r in rows], axis=vega.axis(title=row or None)
+        )
+        shade = vega.channel("shade:N", scale=None)
         fill = (
             marks(data)
-            .mark_rect(stroke="white", strokeWidth=1)
+            .mark("rect", stroke="white", strokeWidth=1)
             .encode(x=x, y=y, color=shade, description="told:N")
         )
         words = texts(data, fontSize=SMALL_FONT_SIZE).encode(
-            x=x, y=y, text="words:N", color=alt.Color("ink:N", scale=None)
+            x=x, y=y, text="words:N", color=vega.channel("ink:N", scale=None)
         )
-        title = alt.TitleParams(shortened(test, 40))
+        title = vega.titled(shortened(test, 40))
         panels.append(
-            alt.LayerChart(
-                layer=[fill, words], width=_FIELD[0] * len(columns), height=_FIELD[1] * len(rows), title=title
+            vega.layered(
+                [fill, words], width=_FIELD[0] * len(columns), height=_FIELD[1] * len(rows), title=title
             )
         )
     across = max(1, 1040 // (_FIELD[0] * len(columns) + 90))
-    drawn: alt.ConcatChart = alt.concat(*panels, columns=across).resolve_scale(
-        x="independent", y="independent"
-    )
-    return drawn
+    return vega.grid(panels, columns=across, own_scales=True)
 
 
-def multiples_chart(fields: Sequence[Field], *, row: str, column: str) -> alt.ConcatChart | None:
+def multiples_chart(fields: Sequence[Field], *, row: str, column: str) -> vega.Spec | None:
     """One panel per test: the change in percent by `row`, one mark per value of `column`, with its interval."""
-    import altair as alt
-
     tests = list(dict.fromkeys(field.test for field in fields))
     if len(fields) < 2 or len(tests) > _MOST_TESTS or len(fields) > _MOST_FIELDS:
         return None
@@ -179,15 +172,10 @@ def multiples_chart(fields: Sequence[Field], *, row: str, column: str) -> alt.Co
         for test in tests
     ]
     across = min(_COLUMNS, len(panels))
-    drawn: alt.ConcatChart = alt.concat(*panels, columns=across).resolve_scale(
-        x="independent", y="independent"
-    )
-    return drawn
+    return vega.grid(panels, columns=across, own_scales=True)
 
 
-def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, column: str) -> alt.LayerChart:
-    import altair as alt
-
+def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, column: str) -> vega.Spec:
     rows = _ordered({field.row for field in fields}) or [""]
     width = max(200, min(300, 46 * len(rows) * max(1, len(kinds) // 3)))
     step = 0.7 / max(len(kinds), 1)
@@ -211,36 +199,36 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
         )
     ends = [v for d in data for v in (d["change"], d["low"], d["high"], 0.0) if v is not None]
     pad = 0.08 * ((max(ends) - min(ends)) or 1.0)
-    x_scale = alt.Scale(domain=[-0.6, len(rows) - 0.4], nice=False, zero=False)
+    x_scale = vega.scale(domain=[-0.6, len(rows) - 0.4], nice=False, zero=False)
     expression = " : ".join(
         [*(f"datum.value == {at} ? {_quoted(name)}" for at, name in enumerate(rows)), "''"]
     )
-    x = alt.X(
+    x = vega.channel(
         "x:Q", scale=x_scale,
-        axis=alt.Axis(values=list(range(len(rows))), labelExpr=expression, title=row or None, grid=False),
+        axis=vega.axis(values=list(range(len(rows))), labelExpr=expression, title=row or None, grid=False),
     )  # fmt: skip
-    y = alt.Y(
-        "change:Q", scale=alt.Scale(domain=[min(ends) - pad, max(ends) + pad], nice=False, zero=False),
-        axis=alt.Axis(title="change, %", tickCount=5, format="+.4~r"),
+    y = vega.channel(
+        "change:Q", scale=vega.scale(domain=[min(ends) - pad, max(ends) + pad], nice=False, zero=False),
+        axis=vega.axis(title="change, %", tickCount=5, format="+.4~r"),
     )  # fmt: skip
-    bars = marks(data).mark_rect(opacity=0.85).encode(
-        x=alt.X("left:Q", scale=x_scale), x2="right:Q", y=y, y2="zero:Q",
-        color=alt.Color("colour:N", scale=None), description="told:N",
+    bars = marks(data).mark("rect", opacity=0.85).encode(
+        x=vega.channel("left:Q", scale=x_scale), x2="right:Q", y=y, y2="zero:Q",
+        color=vega.channel("colour:N", scale=None), description="told:N",
     )  # fmt: skip
     sure = [d for d in data if d["low"] is not None]
-    whiskers = marks(sure).mark_rule(color=INK, strokeWidth=1.6, aria=False)
-    zero = marks([{"change": 0}]).mark_rule(color=INK, strokeWidth=1, aria=False)
-    layers = [bars, zero.encode(y=y), whiskers.encode(x=x, y=alt.Y("low:Q"), y2="high:Q")]
+    whiskers = marks(sure).mark("rule", color=INK, strokeWidth=1.6, aria=False)
+    zero = marks([{"change": 0}]).mark("rule", color=INK, strokeWidth=1, aria=False)
+    layers = [bars, zero.encode(y=y), whiskers.encode(x=x, y=vega.channel("low:Q"), y2="high:Q")]
     if any(kinds):
         for place, name in enumerate(kinds):
             colour = ARM_COLOURS[place % len(ARM_COLOURS)]
             words = [{"words": f"\N{BLACK SQUARE} {name}"}]
             legend = texts(words, align="left", color=colour, fontSize=11, limit=width / len(kinds))
             layers.append(
-                legend.encode(x=alt.value(place * width / len(kinds)), y=alt.value(-8), text="words:N")
+                legend.encode(x=vega.value(place * width / len(kinds)), y=vega.value(-8), text="words:N")
             )
-    title = alt.TitleParams(f"{test}" + (f", by {column}" if column else ""), offset=18 if any(kinds) else 6)
-    return alt.LayerChart(layer=layers, width=width, height=_PANEL_HEIGHT, title=title)
+    title = vega.titled(f"{test}" + (f", by {column}" if column else ""), offset=18 if any(kinds) else 6)
+    return vega.layered(layers, width=width, height=_PANEL_HEIGHT, title=title)
 
 
 def _shade(share: float) -> str:

@@ -6,11 +6,9 @@ Refuses expressions made of names: what a stranger wrote travels only as data.
 """
 
 from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    import altair as alt
+from mileage.report.vega import Marks
 
 INK: Final = "#1b2430"
 INK_ON_PALE: Final = "#1b2431"
@@ -50,41 +48,12 @@ STYLE: Final[dict[str, Any]] = {
 """Vega-Lite's configuration for every chart, added when it is drawn."""
 
 
-@cache
-def _chart_class() -> "type[alt.Chart]":
-    """Altair's chart, in which a channel given by its field's name or by a value costs what a channel object costs.
-
-    Altair itself looks through its whole schema for each such channel, which takes most of the time of a drawing.
-    """
-    import altair as alt
-
-    def channel(name: str, given: Any) -> Any:
-        kind = name[0].upper() + name[1:]
-        if isinstance(given, str):
-            return getattr(alt, kind)(given)
-        if isinstance(given, dict) and set(given) == {"value"}:
-            return getattr(alt, f"{kind}Value")(given["value"])
-        return given
-
-    class Chart(alt.Chart):
-        def encode(self, *args: Any, **channels: Any) -> "Chart":
-            given = {name: channel(name, value) for name, value in channels.items()}
-            encoded: Chart = super().encode(*args, **given)
-            return encoded
-
-    return Chart
+def marks(rows: Sequence[dict[str, Any]]) -> Marks:
+    """A layer on these rows, yet without a mark."""
+    return Marks(rows)
 
 
-def marks(rows: Sequence[dict[str, Any]]) -> "alt.Chart":
-    """A chart on these rows, yet without a mark.
-
-    The rows go in as a tuple, which altair shares between the copies that it makes; lists it copies deeply.
-    """
-    return _chart_class()({"values": tuple(rows)})
-
-
-def texts(rows: Sequence[dict[str, Any]], **style: Any) -> "alt.Chart":
+def texts(rows: Sequence[dict[str, Any]], **style: Any) -> Marks:
     """Words at the rows' places, in the shared letters unless `style` says otherwise."""
     style = {"fontSize": FONT_SIZE, "baseline": "middle", **style}
-    words: alt.Chart = marks(rows).mark_text(aria=False, **style)
-    return words
+    return marks(rows).mark("text", aria=False, **style)

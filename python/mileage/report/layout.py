@@ -5,14 +5,12 @@ Models the file from its start. What does not fit is not drawn and is said: at m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mileage.plan.sizes import format_bytes
+from mileage.report import vega
 from mileage.report.evidence import Layout
 from mileage.report.ink import INK, INK_ON_PALE, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _SEGMENTS: Final = 3
 _TASKS: Final = 6
@@ -21,10 +19,8 @@ _WIDTH: Final = 900
 _HEIGHT: Final = 74
 
 
-def layout_chart(layout: Layout) -> alt.LayerChart:
+def layout_chart(layout: Layout) -> vega.Spec:
     """The start of the file."""
-    import altair as alt
-
     segments, tasks = min(layout.segments, _SEGMENTS), min(layout.tasks, _TASKS)
     transfers = min(max(layout.block_bytes // layout.transfer_bytes, 1), _TRANSFERS)
     blocks: list[dict[str, Any]] = []
@@ -41,15 +37,15 @@ def layout_chart(layout: Layout) -> alt.LayerChart:
             )
             lines += [{"x": at + 0.97 * k / transfers, "y": 0, "top": 0.7} for k in range(1, transfers)]
     end = segments * (tasks + 0.35)
-    x = alt.X("x:Q", scale=alt.Scale(domain=[0, end], nice=False), axis=None)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[0, 2.7], nice=False), axis=None)
+    x = vega.channel("x:Q", scale=vega.scale(domain=[0, end], nice=False), axis=None)
+    y = vega.channel("y:Q", scale=vega.scale(domain=[0, 2.7], nice=False), axis=None)
     named = [{**block, "x": block["x"] + 0.485, "y": 1.2} for block in blocks]
-    return alt.LayerChart(
-        layer=[
+    return vega.layered(
+        [
             marks(blocks)
-            .mark_rect(aria=False, stroke=INK, strokeWidth=0.6)
-            .encode(x=x, x2="right:Q", y=y, y2="top:Q", color=alt.Color("colour:N", scale=None)),
-            marks(lines).mark_rule(color=INK, strokeWidth=0.6, aria=False).encode(x=x, y=y, y2="top:Q"),
+            .mark("rect", aria=False, stroke=INK, strokeWidth=0.6)
+            .encode(x=x, x2="right:Q", y=y, y2="top:Q", color=vega.channel("colour:N", scale=None)),
+            marks(lines).mark("rule", color=INK, strokeWidth=0.6, aria=False).encode(x=x, y=y, y2="top:Q"),
             texts(named, color=INK_ON_PALE, fontSize=11).encode(x=x, y=y, text="words:N"),
             texts(heads, color=INK, align="left", fontSize=SMALL_FONT_SIZE).encode(x=x, y=y, text="words:N"),
         ],

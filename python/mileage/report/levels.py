@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from mileage.report import vega
 from mileage.report.evidence import LevelRuns
 from mileage.report.ink import ARM_COLOURS, INK, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import digits, scale_of, shortened
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _BAR_HEIGHT: Final = 24
 _WIDTH: Final = 300
@@ -24,20 +22,16 @@ _MOST_LEVELS: Final = 24
 _COLUMNS: Final = 2
 
 
-def levels_chart(levels: Sequence[LevelRuns], *, baseline: str, factor: str) -> alt.ConcatChart | None:
+def levels_chart(levels: Sequence[LevelRuns], *, baseline: str, factor: str) -> vega.Spec | None:
     """The panels of up to twelve cells; None where no cell has two levels."""
-    import altair as alt
-
     shown = [found for found in levels if 1 < len(found.levels) <= _MOST_LEVELS][:_MOST_CELLS]
     if not shown:
         return None
     panels = [_panel(found, baseline, factor) for found in shown]
-    return alt.concat(*panels, columns=min(_COLUMNS, len(panels)), spacing={"row": 26, "column": 170})
+    return vega.grid(panels, columns=min(_COLUMNS, len(panels)), spacing={"row": 26, "column": 170})
 
 
-def _panel(found: LevelRuns, baseline: str, factor: str) -> alt.LayerChart:
-    import altair as alt
-
+def _panel(found: LevelRuns, baseline: str, factor: str) -> vega.Spec:
     scale = scale_of(found.metric, [value for values in found.levels.values() for value in values])
     means = {name: _mean(values) / scale.per_unit for name, values in found.levels.items() if any(values)}
     base = means.get(baseline)
@@ -66,38 +60,40 @@ def _panel(found: LevelRuns, baseline: str, factor: str) -> alt.LayerChart:
         for row, name in zip(rows, means, strict=True)
         for value in found.levels[name][:60]
     ]
-    y_scale = alt.Scale(domain=[len(rows) - 0.5, -0.5], nice=False, zero=False)
-    y = alt.Y("row:Q", scale=y_scale, axis=None)
-    x = alt.X(
+    y_scale = vega.scale(domain=[len(rows) - 0.5, -0.5], nice=False, zero=False)
+    y = vega.channel("row:Q", scale=y_scale, axis=None)
+    x = vega.channel(
         "value:Q",
-        scale=alt.Scale(domain=[0, 1.04 * highest or 1.0], nice=False),
-        axis=alt.Axis(title=scale.unit, tickCount=5, format=",.4~r"),
+        scale=vega.scale(domain=[0, 1.04 * highest or 1.0], nice=False),
+        axis=vega.axis(title=scale.unit, tickCount=5, format=",.4~r"),
     )
     bars = (
         marks(rows)
-        .mark_rect()
+        .mark("rect")
         .encode(
-            x=alt.X("zero:Q"),
+            x=vega.channel("zero:Q"),
             x2="value:Q",
-            y=alt.Y("top:Q", scale=y_scale, axis=None),
+            y=vega.channel("top:Q", scale=y_scale, axis=None),
             y2="bottom:Q",
-            color=alt.Color("colour:N", scale=None),
+            color=vega.channel("colour:N", scale=None),
             description="told:N",
         )
     )
-    points = marks(dots).mark_point(size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False)
+    points = marks(dots).mark("point", size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False)
     names = texts(rows, align="right", color=INK, fontSize=SMALL_FONT_SIZE)
     words = texts(rows, align="left", color=INK, fontSize=SMALL_FONT_SIZE)
-    return alt.LayerChart(
-        layer=[
-            bars.encode(x=alt.X("zero:Q", scale=alt.Scale(domain=[0, 1.04 * highest or 1.0], nice=False))),
+    return vega.layered(
+        [
+            bars.encode(
+                x=vega.channel("zero:Q", scale=vega.scale(domain=[0, 1.04 * highest or 1.0], nice=False))
+            ),
             points.encode(x=x, y=y),
-            names.encode(x=alt.value(-8), y=y, text="name:N"),
-            words.encode(x=alt.value(_WIDTH + 8), y=y, text="words:N"),
+            names.encode(x=vega.value(-8), y=y, text="name:N"),
+            words.encode(x=vega.value(_WIDTH + 8), y=y, text="words:N"),
         ],
         width=_WIDTH,
         height=_BAR_HEIGHT * len(rows),
-        title=alt.TitleParams(f"{shortened(found.cell, 46)}, by {shortened(factor, 16)}"),
+        title=vega.titled(f"{shortened(found.cell, 46)}, by {shortened(factor, 16)}"),
     )
 
 

@@ -7,14 +7,12 @@ a whisker for fewer than two runs; the whisker shows spread and decides nothing.
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mileage.judge import CellVerdict
+from mileage.report import vega
 from mileage.report.ink import BASELINE, CANDIDATE, INK, MUTED, PAGE_WIDTH, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import Scale, digits, quantity, row_name, scale_of, shortened
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _MOST_COLUMNS: Final = 6
 _FEWEST_COLUMNS: Final = 4
@@ -29,12 +27,8 @@ _LETTER_WIDTH: Final = 7.0
 _MOST_DOTS: Final = 60
 
 
-def before_after_chart(
-    cells: Sequence[CellVerdict], *, baseline: str, candidate: str
-) -> "alt.ConcatChart | None":
+def before_after_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str) -> vega.Spec | None:
     """One small panel per cell, in the order given; None where no cell has a run."""
-    import altair as alt
-
     shown = [c for c in cells if c.values_baseline or c.values_candidate]
     if not shown:
         return None
@@ -43,12 +37,10 @@ def before_after_chart(
     width = PAGE_WIDTH // columns - _AXIS_WIDTH - _COLUMN_GAP
     panels = [_drawn(cell, (baseline, candidate), width) for cell in shown]
     spacing = {"row": _ROW_GAP, "column": _AXIS_WIDTH + _COLUMN_GAP}
-    return alt.concat(*panels, columns=columns, spacing=spacing, bounds="flush")
+    return vega.grid(panels, columns=columns, spacing=spacing, bounds="flush")
 
 
-def _drawn(cell: CellVerdict, stages: tuple[str, str], width: int) -> "alt.LayerChart":
-    import altair as alt
-
+def _drawn(cell: CellVerdict, stages: tuple[str, str], width: int) -> vega.Spec:
     scale = scale_of(cell.metric, [*cell.values_baseline, *cell.values_candidate])
     sides = (cell.values_baseline, cell.values_candidate)
     bars = [
@@ -60,48 +52,50 @@ def _drawn(cell: CellVerdict, stages: tuple[str, str], width: int) -> "alt.Layer
     ]
     dots = [dot for position, values in enumerate(sides) for dot in _dots(position, values, scale)]
     highest = max([*(b["top"] for b in bars), *(d["value"] for d in dots)])
-    x = alt.X("x:Q", scale=alt.Scale(domain=[-0.55, 1.55], nice=False, zero=False), axis=None)
-    y = alt.Y(
+    x = vega.channel("x:Q", scale=vega.scale(domain=[-0.55, 1.55], nice=False, zero=False), axis=None)
+    y = vega.channel(
         "value:Q",
-        scale=alt.Scale(domain=[0, 1.06 * highest or 1.0], nice=False),
-        axis=alt.Axis(title=scale.unit, tickCount=4, format=",.4~r", minExtent=40),
+        scale=vega.scale(domain=[0, 1.06 * highest or 1.0], nice=False),
+        axis=vega.axis(title=scale.unit, tickCount=4, format=",.4~r", minExtent=40),
     )
     bar = (
         marks(bars)
-        .mark_rect()
+        .mark("rect")
         .encode(
-            x=alt.X("left:Q", scale=alt.Scale(domain=[-0.55, 1.55], nice=False, zero=False), axis=None),
+            x=vega.channel(
+                "left:Q", scale=vega.scale(domain=[-0.55, 1.55], nice=False, zero=False), axis=None
+            ),
             x2="right:Q",
             y=y,
             y2="zero:Q",
-            color=alt.Color("colour:N", scale=None),
+            color=vega.channel("colour:N", scale=None),
             description="told:N",
         )
     )
-    runs = marks(dots).mark_point(size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False)
+    runs = marks(dots).mark("point", size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False)
     names = texts(bars, color=INK, fontSize=SMALL_FONT_SIZE, limit=width / 2 - 4)
     means = texts(bars, color=MUTED, fontSize=SMALL_FONT_SIZE)
     layers = [
         bar,
         runs.encode(x=x, y=y),
         *_whiskers([b for b in bars if b["spread"]], x, y),
-        names.encode(x=x, y=alt.value(_HEIGHT + 11), text="stage:N"),
-        means.encode(x=x, y=alt.value(_HEIGHT + 27), text="mean:N"),
+        names.encode(x=x, y=vega.value(_HEIGHT + 11), text="stage:N"),
+        means.encode(x=x, y=vega.value(_HEIGHT + 27), text="mean:N"),
     ]
     lines = _wrapped(row_name(cell), round((width + _AXIS_WIDTH) / _LETTER_WIDTH))
     for line, y_pixels in zip(lines, _TITLE_LINES[-len(lines) :], strict=True):
         title = texts([{"words": line}], align="left", fontWeight="bold", color=INK, fontSize=SMALL_FONT_SIZE)
-        layers.append(title.encode(x=alt.value(-_AXIS_WIDTH + 4), y=alt.value(y_pixels), text="words:N"))
-    return alt.LayerChart(layer=layers, width=width, height=_HEIGHT)
+        layers.append(title.encode(x=vega.value(-_AXIS_WIDTH + 4), y=vega.value(y_pixels), text="words:N"))
+    return vega.layered(layers, width=width, height=_HEIGHT)
 
 
-def _whiskers(bars: list[dict[str, Any]], x: "alt.X", y: "alt.Y") -> "list[alt.Chart]":
+def _whiskers(bars: list[dict[str, Any]], x: vega.Spec, y: vega.Spec) -> list[vega.Marks]:
     caps = [{"x": b["x"], "value": b[end]} for b in bars for end in ("bottom", "top")]
     stems = [{"x": b["x"], "value": b["bottom"], "top": b["top"]} for b in bars]
     return [
-        marks(stems).mark_rule(color=INK, strokeWidth=2, aria=False).encode(x=x, y=y, y2="top:Q"),
+        marks(stems).mark("rule", color=INK, strokeWidth=2, aria=False).encode(x=x, y=y, y2="top:Q"),
         marks(caps)
-        .mark_tick(color=INK, thickness=2, size=14, orient="horizontal", aria=False)
+        .mark("tick", color=INK, thickness=2, size=14, orient="horizontal", aria=False)
         .encode(x=x, y=y),
     ]
 

@@ -7,13 +7,11 @@ that the band shows how far runs differ. Refuses nothing; a study without latenc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from mileage.report import vega
 from mileage.report.evidence import Tail
 from mileage.report.ink import ARM_COLOURS, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _HEIGHT: Final = 150
 _SHARES: Final = (
@@ -21,10 +19,8 @@ _SHARES: Final = (
 )
 
 
-def tail_chart(tails: Sequence[Tail], *, width: int) -> alt.LayerChart | None:
+def tail_chart(tails: Sequence[Tail], *, width: int) -> vega.Spec | None:
     """The curves of all arms; None where no operation was timed. Service dashed where response is there too."""
-    import altair as alt
-
     shown = [tail for tail in tails if tail.operations > 0]
     if not shown:
         return None
@@ -32,16 +28,16 @@ def tail_chart(tails: Sequence[Tail], *, width: int) -> alt.LayerChart | None:
     opened = any(tail.kind == "response" for tail in shown)
     latencies = [ns / 1e6 for tail in shown for ns in tail.latency_ns if ns > 0]
     floor = min(1 / tail.operations for tail in shown)
-    x = alt.X(
+    x = vega.channel(
         "x:Q",
-        scale=alt.Scale(type="log", domain=[min(latencies) / 1.2, max(latencies) * 1.2], nice=False),
-        axis=alt.Axis(title="latency, ms", tickCount=6, format=",.3~r"),
+        scale=vega.scale(type="log", domain=[min(latencies) / 1.2, max(latencies) * 1.2], nice=False),
+        axis=vega.axis(title="latency, ms", tickCount=6, format=",.3~r"),
     )
     decades = [10.0**-at for at in range(10) if 10.0**-at >= floor]
-    y = alt.Y(
+    y = vega.channel(
         "y:Q",
-        scale=alt.Scale(type="log", domain=[min(floor, 0.5), 1.0], nice=False),
-        axis=alt.Axis(
+        scale=vega.scale(type="log", domain=[min(floor, 0.5), 1.0], nice=False),
+        axis=vega.axis(
             title="share of operations that took longer", values=decades, labelExpr=_SHARES, minExtent=60
         ),
     )
@@ -54,8 +50,13 @@ def tail_chart(tails: Sequence[Tail], *, width: int) -> alt.LayerChart | None:
         points = [{"x": ns / 1e6, "y": share} for ns, share in ends if ns > 0]
         points.append({"x": tail.latency_ns[-1] / 1e6, "y": min(floor, 0.5)})
         style: dict[str, Any] = {"strokeDash": [5, 3]} if opened and tail.kind == "service" else {}
-        line = marks(points).mark_line(
-            color=colour, strokeWidth=0.8 if alone else 2.4, interpolate="step-before", aria=False, **style
+        line = marks(points).mark(
+            "line",
+            color=colour,
+            strokeWidth=0.8 if alone else 2.4,
+            interpolate="step-before",
+            aria=False,
+            **style,
         )
         layers.append(line.encode(x=x, y=y))
     for at, arm in enumerate(arms):
@@ -66,5 +67,5 @@ def tail_chart(tails: Sequence[Tail], *, width: int) -> alt.LayerChart | None:
             fontSize=SMALL_FONT_SIZE,
             limit=width / len(arms),
         )
-        layers.append(name.encode(x=alt.value(at * width / len(arms)), y=alt.value(-9), text="words:N"))
-    return alt.LayerChart(layer=layers, width=width, height=_HEIGHT)
+        layers.append(name.encode(x=vega.value(at * width / len(arms)), y=vega.value(-9), text="words:N"))
+    return vega.layered(layers, width=width, height=_HEIGHT)

@@ -10,16 +10,14 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
+from mileage.report import vega
 from mileage.report.evidence import AMPLIFICATION, CACHE_FREE, FREE_BLOCKS, RunTrace
 from mileage.report.ink import ARM_COLOURS, FAINT, INK, MUTED, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import digits
-
-if TYPE_CHECKING:
-    import altair as alt
 
 Axis = Literal["bytes", "time"]
 
@@ -51,13 +49,11 @@ class _Row(msgspec.Struct, frozen=True):
 
 def timeline_chart(
     traces: Sequence[RunTrace], *, axis: Axis, width: int, latency: bool, counters: bool, moved: str = "moved"
-) -> alt.VConcatChart | None:
+) -> vega.Spec | None:
     """The panels for which there are figures; None where no run has two intervals.
 
     `moved` is how bytes are called on their axis: "written".
     """
-    import altair as alt
-
     shown = [trace for trace in traces if len(trace.rate_bytes_per_s) > 1]
     if not shown:
         return None
@@ -85,7 +81,7 @@ def timeline_chart(
         _panel(row, arms, end, width, cuts if at == 0 else [], f"{title}" if at == len(rows) - 1 else None)
         for at, row in enumerate(rows)
     ]
-    return alt.vconcat(*panels, spacing=12)
+    return vega.stacked(panels, spacing=12)
 
 
 def cut_words(traces: Sequence[RunTrace], axis: Axis = "bytes") -> str:
@@ -167,27 +163,25 @@ def _cuts(traces: Sequence[RunTrace], axis: Axis, per_unit: float) -> list[float
 
 def _panel(
     row: _Row, arms: Sequence[str], end: float, width: int, cuts: Sequence[float], title: str | None
-) -> alt.LayerChart:
-    import altair as alt
-
+) -> vega.Spec:
     values = [value for _, _, points in row.lines for _, value in points]
     positive = [value for value in values if value > 0] or [1.0]
     low = min(positive) / 1.3 if row.log else (0.0 if row.zero else min(1.0, *values))
     high = max(positive) * (1.3 if row.log else 1.08)
     low, high = (low, high) if high > low else (low, low + 1.0)
-    x = alt.X(
+    x = vega.channel(
         "x:Q",
-        scale=alt.Scale(domain=[0, end], nice=False),
-        axis=alt.Axis(
+        scale=vega.scale(domain=[0, end], nice=False),
+        axis=vega.axis(
             title=title, labels=title is not None, ticks=title is not None, tickCount=6, format=",.4~r"
         ),
     )
-    y = alt.Y(
+    y = vega.channel(
         "y:Q",
-        scale=alt.Scale(domain=[low, high], nice=False, zero=False, type="log" if row.log else "linear"),
-        axis=alt.Axis(title=row.title, tickCount=4, format=",.4~r", minExtent=44),
+        scale=vega.scale(domain=[low, high], nice=False, zero=False, type="log" if row.log else "linear"),
+        axis=vega.axis(title=row.title, tickCount=4, format=",.4~r", minExtent=44),
     )
-    layers: list[alt.Chart] = _shades(cuts, end, low, high, x, y)
+    layers: list[vega.Marks] = _shades(cuts, end, low, high, x, y)
     drawn = [(arm, kind, [(a, max(b, low)) for a, b in points]) for arm, kind, points in row.lines]
     colour = {arm: ARM_COLOURS[at % len(ARM_COLOURS)] for at, arm in enumerate(arms)}
     pale = {arm: PALE_COLOURS[at % len(PALE_COLOURS)] for at, arm in enumerate(arms)}
@@ -199,40 +193,36 @@ def _panel(
         line = _line(points, colour[arm], 1.0 if not kind else 1.6, _DASHES.get(kind))
         layers.append(line.encode(x=x, y=y))
     layers += _names(drawn, colour, width)
-    return alt.LayerChart(layer=layers, width=width, height=_HEIGHT)
+    return vega.layered(layers, width=width, height=_HEIGHT)
 
 
-def _line(points: _Points, colour: str, thickness: float, dash: Sequence[float] | None = None) -> alt.Chart:
+def _line(points: _Points, colour: str, thickness: float, dash: Sequence[float] | None = None) -> vega.Marks:
     rows = [{"x": x, "y": y} for x, y in points]
     style: dict[str, Any] = {"strokeDash": list(dash)} if dash and dash != [1, 0] else {}
-    drawn: alt.Chart = marks(rows).mark_line(color=colour, strokeWidth=thickness, aria=False, **style)
+    drawn: vega.Marks = marks(rows).mark("line", color=colour, strokeWidth=thickness, aria=False, **style)
     return drawn
 
 
 def _shades(
-    cuts: Sequence[float], end: float, low: float, high: float, x: alt.X, y: alt.Y
-) -> list[alt.Chart]:
+    cuts: Sequence[float], end: float, low: float, high: float, x: vega.Spec, y: vega.Spec
+) -> list[vega.Marks]:
     """Every second regime shaded, a dashed line where one begins, and the place in figures."""
-    import altair as alt
-
     if not cuts:
         return []
     edges = [0.0, *cuts, end]
     bands = [{"x": a, "right": b, "y": low, "top": high} for a, b in list(itertools.pairwise(edges))[1::2]]
     rules = [{"x": cut, "y": low, "top": high, "words": digits(cut)} for cut in cuts]
     return [
-        marks(bands).mark_rect(color=FAINT, aria=False).encode(x=x, x2="right:Q", y=y, y2="top:Q"),
-        marks(rules).mark_rule(color=INK, strokeDash=[4, 3], aria=False).encode(x=x, y=y, y2="top:Q"),
+        marks(bands).mark("rect", color=FAINT, aria=False).encode(x=x, x2="right:Q", y=y, y2="top:Q"),
+        marks(rules).mark("rule", color=INK, strokeDash=[4, 3], aria=False).encode(x=x, y=y, y2="top:Q"),
         texts(rules, align="left", dx=4, color=INK, fontSize=SMALL_FONT_SIZE).encode(
-            x=x, y=alt.value(8), text="words:N"
+            x=x, y=vega.value(8), text="words:N"
         ),
     ]
 
 
-def _names(lines: Sequence[tuple[str, str, _Points]], colour: dict[str, str], width: int) -> list[alt.Chart]:
+def _names(lines: Sequence[tuple[str, str, _Points]], colour: dict[str, str], width: int) -> list[vega.Marks]:
     """Who is who, above the panel: the arms in their colours, or what each dash means."""
-    import altair as alt
-
     kinds = list(dict.fromkeys(kind for _, kind, _ in lines if kind))
     if not kinds and len(colour) == 1:
         return []
@@ -244,7 +234,7 @@ def _names(lines: Sequence[tuple[str, str, _Points]], colour: dict[str, str], wi
     step = width / max(len(words), 1)
     return [
         texts([word], align="left", color=word["colour"], fontSize=SMALL_FONT_SIZE, limit=step).encode(
-            x=alt.value(at * step), y=alt.value(-9), text="words:N"
+            x=vega.value(at * step), y=vega.value(-9), text="words:N"
         )
         for at, word in enumerate(words)
     ]

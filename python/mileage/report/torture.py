@@ -6,13 +6,11 @@ would invite crossings that mean nothing.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from mileage.report import vega
 from mileage.report.ink import INK, MEDIAN, PAGE_WIDTH, marks
 from mileage.report.view import TortureTrace
-
-if TYPE_CHECKING:
-    import altair as alt
 
 _WIDTH: Final = PAGE_WIDTH - 76
 _HEIGHT: Final = 140
@@ -25,10 +23,8 @@ _MIB: Final = 2**20
 _Line = list[tuple[float, float]]
 
 
-def torture_chart(traces: Sequence[TortureTrace], *, capacity_bytes: int | None) -> "alt.VConcatChart | None":
+def torture_chart(traces: Sequence[TortureTrace], *, capacity_bytes: int | None) -> vega.Spec | None:
     """Rate and, where counted, write amplification; None where no trace has a point."""
-    import altair as alt
-
     rates = [line for t in traces if (line := _thinned(t.bytes_written, t.rate_bytes_per_s, _MIB))]
     amplifications = [
         line
@@ -44,48 +40,44 @@ def torture_chart(traces: Sequence[TortureTrace], *, capacity_bytes: int | None)
         panels.append(
             _panel(amplifications, "write amplification", end, capacity_bytes, axis=True, zero=False)
         )
-    return alt.vconcat(*panels, spacing=10)
+    return vega.stacked(panels, spacing=10)
 
 
 def _panel(
     lines: list[_Line], title: str, end: float, capacity_bytes: int | None, *, axis: bool, zero: bool
-) -> "alt.LayerChart":
-    import altair as alt
-
+) -> vega.Spec:
     values = [v for line in lines for _, v in line]
     top = 1.05 * max(values) or 1.0
     bottom = 0.0 if zero else min(1.0, *values)
-    x = alt.X(
+    x = vega.channel(
         "gib:Q",
-        scale=alt.Scale(domain=[0, end], nice=False),
+        scale=vega.scale(domain=[0, end], nice=False),
         axis=_bytes_axis(capacity_bytes)
         if axis
-        else alt.Axis(labels=False, title=None, ticks=False, tickCount=_X_TICKS),
+        else vega.axis(labels=False, title=None, ticks=False, tickCount=_X_TICKS),
     )
-    y = alt.Y(
+    y = vega.channel(
         "value:Q",
-        scale=alt.Scale(domain=[bottom, max(top, bottom + 0.1)], nice=False, zero=zero),
-        axis=alt.Axis(title=title, tickCount=5, minExtent=44),
+        scale=vega.scale(domain=[bottom, max(top, bottom + 0.1)], nice=False, zero=zero),
+        axis=vega.axis(title=title, tickCount=5, minExtent=44),
     )
     several = len(lines) > 1
-    median = marks(_points(_median(lines))).mark_line(
-        color=MEDIAN, strokeWidth=6, strokeCap="round", aria=False
+    median = marks(_points(_median(lines))).mark(
+        "line", color=MEDIAN, strokeWidth=6, strokeCap="round", aria=False
     )
     cycles = [
-        marks(_points(line)).mark_line(color=INK, strokeWidth=0.8 if several else 1.8, aria=False)
+        marks(_points(line)).mark("line", color=INK, strokeWidth=0.8 if several else 1.8, aria=False)
         for line in lines
     ]
     drawn = [line.encode(x=x, y=y) for line in ([median, *cycles] if several else cycles)]
-    return alt.LayerChart(layer=drawn, width=_WIDTH, height=_HEIGHT)
+    return vega.layered(drawn, width=_WIDTH, height=_HEIGHT)
 
 
-def _bytes_axis(capacity_bytes: int | None) -> "alt.Axis":
-    import altair as alt
-
+def _bytes_axis(capacity_bytes: int | None) -> vega.Spec:
     if not capacity_bytes:
-        return alt.Axis(title="written since the torture began, GiB", format=_BYTES, tickCount=_X_TICKS)
+        return vega.axis(title="written since the torture began, GiB", format=_BYTES, tickCount=_X_TICKS)
     per_gib = _GIB / capacity_bytes
-    return alt.Axis(
+    return vega.axis(
         title="written since the torture began, GiB; below: how many times the drive's capacity",
         tickCount=_X_TICKS,
         labelExpr=f"[format(datum.value, '{_BYTES}') + ' GiB', "
