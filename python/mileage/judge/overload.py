@@ -18,6 +18,8 @@ ACHIEVED_MIN: Final = 0.99
 INTERVALS_MIN: Final = 10
 HIDDEN_FACTOR: Final = 2.0
 """Response p99 over service p99 above which the closed loop would have told another story."""
+STOPPED_MIN: Final = 1e-3
+"""Share of a run that its longest operation must last to be told."""
 
 State = Literal["keeps up", "saturated"]
 
@@ -97,7 +99,7 @@ def omission(
             )
         return ""
     stopped = longest_ns / elapsed_ns if elapsed_ns > 0 else 0.0
-    if longest_ns > 100 * max(service_p99_ns, 1.0) and stopped > 1e-3:
+    if longest_ns > 100 * max(service_p99_ns, 1.0) and stopped > STOPPED_MIN:
         return (
             f"The longest operation took {longest_ns / 1e6:,.0f} ms, {stopped:.1%} of the run, and counts as one: "
             "a closed loop issues nothing while it waits (coordinated omission). Measure at a fixed rate to "

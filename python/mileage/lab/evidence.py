@@ -13,6 +13,8 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Any, Final
 
+import msgspec
+
 from mileage.errors import Refused
 from mileage.formats.histogram import bounds_of
 from mileage.judge import Comparison, Sample
@@ -25,6 +27,7 @@ from mileage.plan.sizes import format_bytes
 from mileage.record import StudyFolder
 from mileage.record.journal import Entries, JournalContent
 from mileage.record.tables import each_test
+from mileage.report import StudyView
 from mileage.report.evidence import (
     AMPLIFICATION,
     CACHE_FREE,
@@ -71,8 +74,6 @@ def evidence_of(
     content = folder.content(around_damage=True)
     cell = _lead(comparison)
     records = _records(plan, content, cell) if cell else {}
-    files = [path for path in sorted(folder.path.glob("*.parquet")) if path.is_file()]
-    files += [path for path in (folder.journal, folder.plan_json) if path.is_file()]
     return Evidence(
         cell=cell,
         runs=[trace for arm, found in records.items() for trace in _traces(arm, found)],
@@ -85,8 +86,20 @@ def evidence_of(
         layouts=_layouts(plan),
         device_classes=device_classes(plan),
         plan_toml=plan.to_toml(),
-        files=[(path.name, path.stat().st_size) for path in files],
+        files=_files(folder),
     )
+
+
+def with_files(view: StudyView, folder: StudyFolder) -> StudyView:
+    """The view with the study's files and their sizes as they are now."""
+    evidence = msgspec.structs.replace(view.evidence, files=_files(folder))
+    return msgspec.structs.replace(view, evidence=evidence)
+
+
+def _files(folder: StudyFolder) -> list[tuple[str, int]]:
+    files = [path for path in sorted(folder.path.glob("*.parquet")) if path.is_file()]
+    files += [path for path in (folder.journal, folder.plan_json) if path.is_file()]
+    return [(path.name, path.stat().st_size) for path in files]
 
 
 def _lead(comparison: Comparison) -> str:

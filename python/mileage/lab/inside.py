@@ -6,7 +6,6 @@ intervals have no effective number of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from statistics import median
 from typing import Any, Final
 
@@ -39,25 +38,35 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
     half_width_percent: float | None
 
 
-def inside(plan: Plan, runs: Iterable[dict[str, Any]]) -> list[Inside]:
-    """One entry per cell and arm of what the plan compares, in the order of the runs; the sham arm is left out."""
-    return [_of(cell, arm, records) for (cell, arm), records in records_by_arm(plan, runs).items()]
-
-
-def records_by_arm(plan: Plan, runs: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+class Arms:
     """Of the measured runs' records what is told here, by cell and arm, named as in the comparison; no sham arm."""
-    levels = compares_levels(plan)
-    label_of = places(plan) if levels else {}
-    stage = plan.study.measuring_stages[-1]
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for entry in runs:
-        if entry["role"] != "measure" or entry["arm"] != "torture" or (levels and entry["stage"] != stage):
-            continue
+
+    def __init__(self, plan: Plan) -> None:
+        """Of no run yet."""
+        self.found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._levels = compares_levels(plan)
+        self._places = places(plan) if self._levels else {}
+        self._stage = plan.study.measuring_stages[-1]
+        self._arms = plan.study.compare.arms
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Take a run."""
+        levels = self._levels
+        if (
+            entry["role"] != "measure"
+            or entry["arm"] != "torture"
+            or (levels and entry["stage"] != self._stage)
+        ):
+            return
         for one in each_test(entry):
-            level, cell = label_of.get(one["cell"], ("", str(one["cell"])))
-            arm = f"{plan.study.compare.arms} {level}" if levels else str(entry["stage"])
-            found.setdefault((cell, arm), []).append(_light(one["record"]))
-    return found
+            level, cell = self._places.get(one["cell"], ("", str(one["cell"])))
+            arm = f"{self._arms} {level}" if levels else str(entry["stage"])
+            self.found.setdefault((cell, arm), []).append(_light(one["record"]))
+
+
+def inside(arms: Arms) -> list[Inside]:
+    """One entry per cell and arm of what the plan compares, in the order of the runs; the sham arm is left out."""
+    return [_of(cell, arm, records) for (cell, arm), records in arms.found.items()]
 
 
 def _light(record: dict[str, Any]) -> dict[str, Any]:

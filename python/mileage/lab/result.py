@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,16 @@ import msgspec
 from mileage.errors import Refused
 from mileage.execute import cycles_at_once, unfinished_lines
 from mileage.judge import Comparison, Sample
-from mileage.lab.seen import Seen, seen
+from mileage.lab.reading import Reading, read
+from mileage.lab.seen import Seen
 from mileage.plan import Plan
 from mileage.plan.describe import duration
 from mileage.plan.estimate import remaining_s
-from mileage.record import Outcome, StudyFolder, outcome_of, sample_rows, write_tables
+from mileage.record import Outcome, StudyFolder, outcome_of, write_tables
 from mileage.record.folder import write_durably
 from mileage.record.journal import JournalContent
 from mileage.record.spent import closed_s, spent_s
+from mileage.record.tables import Staging
 from mileage.report import StudyView
 from mileage.terminal import wrapped
 
@@ -45,16 +48,15 @@ class StudyResult:
         self.folder = folder
         self.plan = resolved
         self._read_bytes = -1
-        self._samples: list[Sample] | None = None
+        self._reading: Reading | None = None
         self._view: StudyView | None = None
-        self._seen: Seen | None = None
 
     def _look(self) -> None:
         """Forget what was read when the journal has grown since."""
         journal = self.folder.journal
         size = journal.stat().st_size if journal.exists() else 0
         if size != self._read_bytes:
-            self._samples = self._view = self._seen = None
+            self._reading = self._view = None
             self._read_bytes = size
 
     def content(self) -> JournalContent:
@@ -72,23 +74,20 @@ class StudyResult:
 
         return outcome_of(self.folder, content, len(self.plan.runs), self.plan.sessions, left=left)
 
+    def reading(self, staging: Staging | None = None) -> Reading:
+        """What the runs say, read once; read again for a `staging`, which gets them for the tables."""
+        self._look()
+        if self._reading is None or staging is not None:
+            self._reading = read(self.plan, self.content(), staging)
+        return self._reading
+
     def samples(self) -> list[Sample]:
         """Every measured value, ordered by run."""
-        self._look()
-        if self._samples is None:
-            names = {field.name for field in msgspec.structs.fields(Sample)}
-            rows = sample_rows(self.content())
-            self._samples = [
-                Sample(**{key: value for key, value in row.items() if key in names}) for row in rows
-            ]
-        return self._samples
+        return self.reading().samples
 
     def seen(self) -> Seen:
         """What the lamps and vetoes need of the runs."""
-        self._look()
-        if self._seen is None:
-            self._seen = seen(self.plan, self.content().runs())
-        return self._seen
+        return self.reading().seen
 
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
@@ -116,9 +115,7 @@ class StudyResult:
         if self._view is None:
             samples = self.samples()
             aa, places = aa_audit(self.plan, samples), standings_of(self.plan, samples)
-            self._view = study_view(
-                self.plan, self.folder, self.comparison(), self.seen(), aa, places, samples
-            )
+            self._view = study_view(self.plan, self.folder, self.comparison(), self.reading(), aa, places)
         return self._view
 
     def table(self, name: str) -> Any:
@@ -175,14 +172,8 @@ class StudyResult:
 
     def write_report(self) -> None:
         """Write the tables, the figures and the page into the study folder."""
-        from mileage.lab.inside import inside
         from mileage.lab.view import measured_page
-        from mileage.report import render_html, write_figures
-        from mileage.report.gallery import gallery
         from mileage.report.measured_page import write_measured
-        from mileage.report.tables import rows_csv
-        from mileage.report.tables import write_tables as write_csv
-        from mileage.report.view import cleaned
 
         if self.plan.imported is not None:
             from mileage.lab.imported import imported_page
@@ -192,22 +183,48 @@ class StudyResult:
             write_tables(self.content(), self.folder.path, (*TABLES, PRINTED))
             write_imported(imported_page(self.plan, self.folder), self.folder.report, self.folder.tables)
             return
-        write_tables(self.content(), self.folder.path)
         if not self.compares:
+            write_tables(self.content(), self.folder.path)
             write_measured(
                 measured_page(self.plan, self.folder, self.vetoes()), self.folder.report, self.folder.tables
             )
             return
-        view = self.view()
-        self.folder.figures.mkdir(exist_ok=True)
-        pictures = gallery(cleaned(view), files=True)
-        write_figures(view, self.folder.figures, pictures)
+        self._write_comparison()
+
+    def _write_comparison(self) -> None:
+        """Tables, figures and page of a study that compares.
+
+        The tables are written while it is judged, the figures drawn while the page is made.
+        """
+        from mileage.lab.evidence import with_files
+        from mileage.report import render_html, write_figures
+        from mileage.report.drawer import get_ready
+        from mileage.report.gallery import gallery
+        from mileage.report.view import cleaned
+
+        get_ready()
+        with Staging(self.folder.path) as staging, ThreadPoolExecutor(1) as beside:
+            self.reading(staging)
+            tables = beside.submit(staging.write)
+            view = self.view()
+            tables.result()
+            # The page lists the tables with their sizes, so they come first.
+            shown = cleaned(with_files(view, self.folder))
+            pictures = gallery(shown, files=True)
+            figures = beside.submit(write_figures, shown, self.folder.figures, pictures)
+            self._write_csv(view)
+            write_durably(self.folder.report, render_html(shown, pictures).encode())
+            figures.result()
+
+    def _write_csv(self, view: StudyView) -> None:
+        from mileage.lab.inside import inside
+        from mileage.report.tables import rows_csv, write_tables
+
         self.folder.tables.mkdir(exist_ok=True)
-        write_csv(view.comparison, self.folder.tables, view.standings)
-        within = inside(self.plan, self.content().runs())
+        write_tables(view.comparison, self.folder.tables, view.standings)
+        within = inside(self.reading().arms)
         if within:
             (self.folder.tables / "within.csv").write_text(rows_csv(within), encoding="utf-8")
-        write_durably(self.folder.report, render_html(view, pictures).encode())
 
 
 def load(folder: Path | str) -> StudyResult:

@@ -10,7 +10,6 @@ from pathlib import Path
 from mileage.errors import Refused
 from mileage.lab.result import StudyResult, load
 from mileage.record import StudyFolder
-from mileage.record.journal import JournalContent
 from mileage.saving.tables import Column, Row, Table, environment_table, journal_tables
 
 _WHOLE = ("n", "n_baseline", "n_candidate", "rank_first", "rank_last", "runs")
@@ -46,10 +45,10 @@ def saved_tables(folder: Path) -> tuple[str, list[Table], list[str]]:
         return f"Tables of {folder.name}", tables, [*missing, f"What was judged is missing: {refusal}"]
     missing += [f"Not whole: {veto}." for veto in result.outcome().vetoes]
     title = f"Tables of the study {result.plan.study.name} on {result.plan.study.target}"
-    return title, [*tables, *_judged(result, content)], missing
+    return title, [*tables, *_judged(result)], missing
 
 
-def _judged(result: StudyResult, content: JournalContent) -> Iterator[Table]:
+def _judged(result: StudyResult) -> Iterator[Table]:
     """What the report writes into the folder `tables` of the study."""
     from mileage.lab.inside import inside
     from mileage.lab.view import measured_page
@@ -67,7 +66,7 @@ def _judged(result: StudyResult, content: JournalContent) -> Iterator[Table]:
     yield _of_csv("summaries", summaries_csv(view.comparison))
     if view.standings:
         yield _of_csv("standings", standings_csv(view.standings))
-    within = inside(result.plan, content.runs())
+    within = inside(result.reading().arms)
     if within:
         yield _of_csv("within", rows_csv(within))
 

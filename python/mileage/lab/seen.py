@@ -7,7 +7,6 @@ What it refuses: nothing; a journal without runs has nothing to tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,12 +33,19 @@ class Seen:
     """Bytes written in each interval of the last torture of every cycle."""
 
 
-def seen(plan: Plan, runs: Iterable[dict[str, Any]]) -> Seen:
-    """Read the runs' entries once."""
-    workloads = {run.index: run.workload for run in plan.runs}
-    caches = {cell.label: plan.settings[cell.setting].state.cache for cell in plan.cells}
-    found = Seen()
-    for entry in runs:
+class Look:
+    """Runs being looked at: `found` is what was read of those that were added."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Nothing was read yet."""
+        self.found = Seen()
+        self._workloads = {run.index: run.workload for run in plan.runs}
+        self._caches = {cell.label: plan.settings[cell.setting].state.cache for cell in plan.cells}
+        self._cache = plan.study.state.cache
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Take a run."""
+        found = self.found
         found.runs += 1
         cell = str(entry["cell"])
         if entry.get("watch"):
@@ -47,17 +53,16 @@ def seen(plan: Plan, runs: Iterable[dict[str, Any]]) -> Seen:
         if entry["role"] == "torture":
             found.written[int(entry["cycle"])] = entry["record"]["series"]["bytes_written"]
         if entry["role"] != "measure":
-            continue
+            return
         for one in each_test(entry):
             found.lasted_s.append((one["record"]["elapsed_ns"] / 1e9, str(one["cell"])))
             if "p99" in entry["metrics"]:
                 most = max(kept["count"] for kept in one["record"]["latency"].values())
                 found.counts.append((most, str(one["cell"])))
-        workload = workloads[int(entry["run"])]
+        workload = self._workloads[int(entry["run"])]
         if workload is not None:
-            bypasses = caches.get(cell, plan.study.state.cache) == "direct"
+            bypasses = self._caches.get(cell, self._cache) == "direct"
             found.facts.append(_facts(entry, workload, bypasses=bypasses))
-    return found
 
 
 def _facts(entry: dict[str, Any], workload: Workload, *, bypasses: bool) -> RunFacts:

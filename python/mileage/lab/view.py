@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-import msgspec
-
 from mileage.execute import stage_name, start_name
-from mileage.judge import Comparison, Sample
+from mileage.judge import Comparison
 from mileage.judge.audit import Audit
-from mileage.judge.overload import omission
 from mileage.judge.regimes import regimes
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
 from mileage.lab.evidence import evidence_of
-from mileage.lab.inside import records_by_arm
 from mileage.lab.lamps import Environment, lamps_of
-from mileage.lab.seen import Seen
+from mileage.lab.reading import Reading
 from mileage.lab.why import why
 from mileage.plan import Plan
 from mileage.record import StudyFolder, left_out, measured_cells
@@ -81,14 +77,13 @@ def study_view(
     plan: Plan,
     folder: StudyFolder,
     comparison: Comparison,
-    found: Seen,
+    read: Reading,
     aa: Audit | None = None,
     standings: tuple[CellStandings, ...] = (),
-    samples: Sequence[Sample] = (),
 ) -> StudyView:
     """Collect what the report shows of a study folder.
 
-    `found`: what was read of its runs. `aa`: the audit of the baseline measured twice.
+    `read`: what was read of its runs. `aa`: the audit of the baseline measured twice.
     """
     content = folder.content(around_damage=True)
     runs = content.runs()
@@ -108,12 +103,12 @@ def study_view(
         torture=_traces(_tortures(runs)),
         environments=environments,
         environment_changes=list(dict.fromkeys(f"{name}: {line}" for name, line, *_ in changes)),
-        trust=lamps_of(plan, content, found, changes, comparison, aa),
+        trust=lamps_of(plan, content, read.seen, changes, comparison, aa),
         shapes=_shapes(_tortures(runs)),
-        notes=[*lost_lines(folder), *why(comparison, records_by_arm(plan, runs)), *_notes(runs)],
+        notes=[*lost_lines(folder), *why(comparison, read.arms.found), *read.hidden.notes],
         factor=plan.study.compare.arms if standings else "",
         standings=standings,
-        evidence=evidence_of(plan, folder, comparison, samples),
+        evidence=evidence_of(plan, folder, comparison, read.samples),
         runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(failed),
         method=method_of(plan, content),
@@ -196,38 +191,6 @@ def _extend(trace: TortureTrace, series: dict[str, Any]) -> None:
             trace.write_amplification.append((flash[at] - before_flash) / (host[at] - before_host))
         trace.bytes_written.append(offset + total)
         trace.rate_bytes_per_s.append(written / interval_s)
-
-
-def _notes(runs: Sequence[dict[str, Any]]) -> list[str]:
-    """Of all measured runs the one whose latencies hide most, in a sentence; none if none hides anything."""
-    told: list[tuple[float, str]] = []
-    for entry in runs:
-        record = entry["record"]
-        latency = record["latency"]
-        if entry["role"] != "measure" or record["submit_ns"] == 0:
-            continue
-        kind = max(("read", "write"), key=lambda kind: latency[kind]["count"])
-        service, response = _p99_ns(latency[kind]), _p99_ns(latency.get("response"))
-        longest_ns = max(latency["read"]["max_ns"], latency["write"]["max_ns"])
-        if service is None:
-            continue
-        sentence = omission(
-            service_p99_ns=service,
-            response_p99_ns=response,
-            longest_ns=longest_ns,
-            elapsed_ns=record["submit_ns"],
-        )
-        if sentence:
-            told.append((longest_ns / record["submit_ns"], f"{entry['cell']}, {entry['stage']}: {sentence}"))
-    return [max(told)[1]] if told else []
-
-
-def _p99_ns(histogram: dict[str, Any] | None) -> float | None:
-    from mileage import _core
-
-    if histogram is None or histogram["count"] == 0:
-        return None
-    return _core.latency_quantile_ns(msgspec.json.encode(histogram).decode(), 0.99)
 
 
 def _shapes(runs: Sequence[dict[str, Any]]) -> list[RunShape]:

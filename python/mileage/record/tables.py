@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
@@ -34,16 +35,20 @@ _COUNTED_LATER = ("latency_p50_ns", "latency_p99_ns", "latency_max_ns")
 
 
 class _Table(NamedTuple):
-    """How a table is made: each line that is staged has the run's identity and `columns`, and `select` opens them."""
+    """How a table is made: each line that is staged has the run's identity and `columns`, and `select` opens them.
+
+    `inner`, where given, opens lists of lists first.
+    """
 
     columns: dict[str, str]
     select: str
+    inner: str = ""
 
 
 _TABLES = {
     "samples": _Table(
-        {"metric": "VARCHAR", "value": "DOUBLE", "higher_is_better": "BOOLEAN"},
-        "metric, value, higher_is_better",
+        {"metrics": "VARCHAR[]", "figures": "DOUBLE[]", "better": "BOOLEAN[]"},
+        "unnest(metrics) AS metric, unnest(figures) AS value, unnest(better) AS higher_is_better",
     ),
     "series": _Table(
         {"interval_ns": "BIGINT", **dict.fromkeys((*_COUNTED, *_COUNTED_LATER), "BIGINT[]")},
@@ -51,10 +56,13 @@ _TABLES = {
         + ", ".join(f"unnest({name}) AS {name}" for name in (*_COUNTED, *_COUNTED_LATER)),
     ),
     "latency": _Table(
-        {"direction": "VARCHAR", "buckets": "BIGINT[][]"},
+        {"directions": "VARCHAR[]", "histograms": "BIGINT[][][]"},
         "direction, CAST(unnest(buckets)[1] AS INTEGER) AS bucket, unnest(buckets)[2] AS count",
+        "unnest(directions) AS direction, unnest(histograms) AS buckets",
     ),
-    "counters": _Table({"counter": "VARCHAR", "value": "BIGINT"}, "counter, value"),
+    "counters": _Table(
+        {"names": "VARCHAR[]", "figures": "BIGINT[]"}, "unnest(names) AS counter, unnest(figures) AS value"
+    ),
     "printed": _Table(
         {"names": "VARCHAR[]", "figures": "DOUBLE[]"}, "unnest(names) AS name, unnest(figures) AS value"
     ),
@@ -101,25 +109,28 @@ def sample_rows(content: JournalContent) -> Iterator[Row]:
     loop from when operations were due.
     """
     for entry in runs_of(content):
-        record = entry["record"]
-        if "reported" in record:
-            yield from _reported(entry, record["reported"])
-            continue
-        elapsed_s = record["elapsed_ns"] / 1e9
-        for word in entry["metrics"] if elapsed_s > 0 else ():
-            metric, value, higher_is_better = _METRICS[word](record, elapsed_s)
-            if value is not None:
-                measured = {"metric": metric, "value": value, "higher_is_better": higher_is_better}
-                yield {**_identity(entry), **measured}
-
-
-def _reported(entry: Row, figures: Row) -> Iterator[Row]:
-    """The figures of a run that another tool reported; what it does not say has no row."""
-    for word in entry["metrics"]:
-        metric, higher_is_better = _REPORTED[word]
-        value = figures.get(metric)
-        if value is not None:
+        for metric, value, higher_is_better in measured_of(entry):
             yield {**_identity(entry), "metric": metric, "value": value, "higher_is_better": higher_is_better}
+
+
+def measured_of(entry: Row) -> list[tuple[str, float, bool]]:
+    """Of a run (of a set, one of its tests) each metric that has a value, the value, and whether more is better."""
+    record = entry["record"]
+    if "reported" in record:
+        return _reported(entry["metrics"], record["reported"])
+    elapsed_s = record["elapsed_ns"] / 1e9
+    found = []
+    for word in entry["metrics"] if elapsed_s > 0 else ():
+        metric, value, higher_is_better = _METRICS[word](record, elapsed_s)
+        if value is not None:
+            found.append((metric, value, higher_is_better))
+    return found
+
+
+def _reported(metrics: Sequence[str], figures: Row) -> list[tuple[str, float, bool]]:
+    """The figures of a run that another tool reported; what it does not say is left out."""
+    named = [_REPORTED[word] for word in metrics]
+    return [(metric, figures[metric], better) for metric, better in named if figures.get(metric) is not None]
 
 
 _REPORTED: Final = {
@@ -160,41 +171,48 @@ _METRICS: dict[str, Callable[[Row, float], Measured]] = {
 }
 
 
-def _series_rows(content: JournalContent) -> Iterator[Row]:
-    """One line per run. A latency is NULL where no operation completed, or where it was not kept."""
-    for entry in runs_of(content):
-        series = entry["record"]["series"]
-        done = series["ops"]
-        if not done:
-            continue
-        values: Row = {name: series[name] for name in _COUNTED}
-        for name in _COUNTED_LATER:
-            kept = series.get(name) or [None] * len(done)
-            values[name] = [value if ops else None for value, ops in zip(kept, done, strict=True)]
-        yield {**_identity(entry), "interval_ns": series["interval_ns"], **values}
+def _samples_line(entry: Row) -> Row | None:
+    measured = measured_of(entry)
+    if not measured:
+        return None
+    metrics, figures, better = zip(*measured, strict=True)
+    return {"metrics": metrics, "figures": figures, "better": better}
 
 
-def _latency_rows(content: JournalContent) -> Iterator[Row]:
-    """One line per run and direction."""
-    for entry in runs_of(content):
-        for direction, histogram in sorted(entry["record"]["latency"].items()):
-            if histogram["buckets"]:
-                yield {**_identity(entry), "direction": direction, "buckets": histogram["buckets"]}
+def _series_line(entry: Row) -> Row | None:
+    """A latency is NULL where no operation completed, or where it was not kept."""
+    series = entry["record"]["series"]
+    done = series["ops"]
+    if not done:
+        return None
+    values: Row = {name: series[name] for name in _COUNTED}
+    busy = all(done)
+    for name in _COUNTED_LATER:
+        kept = series.get(name) or [None] * len(done)
+        if len(kept) != len(done):
+            raise ValueError(f"run {entry['run']}: {len(kept)} of {name} for {len(done)} intervals")
+        values[name] = (
+            kept if busy else [value if ops else None for value, ops in zip(kept, done, strict=True)]
+        )
+    return {"interval_ns": series["interval_ns"], **values}
 
 
-def _counter_rows(content: JournalContent) -> Iterator[Row]:
-    for entry in runs_of(content):
-        for counter, value in counter_values(entry).items():
-            yield {**_identity(entry), "counter": counter, "value": value}
+def _latency_line(entry: Row) -> Row | None:
+    found = entry["record"]["latency"]
+    directions = [direction for direction in sorted(found) if found[direction]["buckets"]]
+    if not directions:
+        return None
+    return {"directions": directions, "histograms": [found[name]["buckets"] for name in directions]}
 
 
-def _printed_rows(content: JournalContent) -> Iterator[Row]:
-    """One line per run of an imported study."""
-    for entry in runs_of(content):
-        names = entry["record"].get("printed_names")
-        if names:
-            figures = entry["record"]["printed_figures"]
-            yield {**_identity(entry), "names": names, "figures": figures}
+def _counters_line(entry: Row) -> Row | None:
+    found = counter_values(entry)
+    return {"names": list(found), "figures": list(found.values())} if found else None
+
+
+def _printed_line(entry: Row) -> Row | None:
+    names = entry["record"].get("printed_names")
+    return {"names": names, "figures": entry["record"]["printed_figures"]} if names else None
 
 
 def counter_values(entry: Row) -> dict[str, int]:
@@ -203,12 +221,12 @@ def counter_values(entry: Row) -> dict[str, int]:
     return dict(sorted({**entry["record"]["counters"], **watched}.items()))
 
 
-_ROWS: dict[str, Callable[[JournalContent], Iterator[Row]]] = {
-    "samples": sample_rows,
-    "series": _series_rows,
-    "latency": _latency_rows,
-    "counters": _counter_rows,
-    PRINTED: _printed_rows,
+_LINES: dict[str, Callable[[Row], Row | None]] = {
+    "samples": _samples_line,
+    "series": _series_line,
+    "latency": _latency_line,
+    "counters": _counters_line,
+    PRINTED: _printed_line,
 }
 
 
@@ -217,30 +235,73 @@ def write_tables(content: JournalContent, folder: Path, names: Sequence[str] = T
 
     Each file appears whole or not at all. Runs go through memory one at a time.
     """
-    import duckdb
+    with Staging(folder, names) as staging:
+        for entry in runs_of(content):
+            staging.add(entry)
+        staging.write()
 
-    settings: dict[str, str | bool | int | float | list[str]] = {
-        "threads": 1,
-        "memory_limit": "1GiB",
-        "temp_directory": str(folder / ".duckdb"),
-    }
-    with duckdb.connect(config=settings) as connection:
-        for name in names:
-            # Two who bring the tables up to date at the same time do not meet.
-            staged, part = (folder / f".{name}-{os.getpid()}{end}" for end in (".jsonl", ".parquet"))
-            longest = _LINE_BYTES
-            with open(staged, "wb") as lines:
-                for row in _ROWS[name](content):
-                    longest = max(longest, lines.write(msgspec.json.encode(row) + b"\n"))
-            table = _TABLES[name]
-            columns = ", ".join(f"{key}: '{kind}'" for key, kind in (_IDENTITY | table.columns).items())
-            connection.execute(
-                f"COPY (SELECT {', '.join(_IDENTITY)}, {table.select} FROM read_json({_text(staged)}, "
-                f"format='newline_delimited', columns={{{columns}}}, maximum_object_size={longest})) "
-                f"TO {_text(part)} (FORMAT parquet, COMPRESSION zstd)"
-            )
-            os.replace(part, folder / f"{name}.parquet")
-            staged.unlink()
+
+class Staging:
+    """Tables in the making: first every run is added, in the order of the plan, then all are written.
+
+    Leaves nothing behind but whole tables, whether or not it comes to that.
+    """
+
+    def __init__(self, folder: Path, names: Sequence[str] = TABLES) -> None:
+        """For these tables of a study folder."""
+        self._folder = folder
+        # Two who bring the tables up to date at the same time do not meet.
+        self._staged = {name: folder / f".{name}-{os.getpid()}.jsonl" for name in names}
+        self._lines: dict[str, BinaryIO] = {}
+        self._longest = dict.fromkeys(names, _LINE_BYTES)
+
+    def __enter__(self) -> Staging:
+        with ExitStack() as stack:
+            self._lines = {name: stack.enter_context(open(path, "wb")) for name, path in self._staged.items()}
+            self._opened = stack.pop_all()
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self._opened.close()
+        for path in self._staged.values():
+            path.unlink(missing_ok=True)
+
+    def add(self, entry: Row) -> None:
+        """Take a run; of a set of tests, one of its tests (`each_test`)."""
+        identity = msgspec.json.encode(_identity(entry))[:-1] + b","
+        for name, lines in self._lines.items():
+            row = _LINES[name](entry)
+            if row is not None:
+                line = identity + msgspec.json.encode(row)[1:] + b"\n"
+                self._longest[name] = max(self._longest[name], lines.write(line))
+
+    def write(self) -> None:
+        """Write each table."""
+        import duckdb
+
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "threads": 1,
+            "memory_limit": "1GiB",
+            "temp_directory": str(self._folder / ".duckdb"),
+        }
+        with duckdb.connect(config=settings) as connection:
+            for name, lines in self._lines.items():
+                lines.close()
+                part = self._staged[name].with_suffix(".parquet")
+                connection.execute(
+                    f"COPY ({self._query(name)}) TO {_text(part)} (FORMAT parquet, COMPRESSION zstd)"
+                )
+                os.replace(part, self._folder / f"{name}.parquet")
+
+    def _query(self, name: str) -> str:
+        table, own = _TABLES[name], ", ".join(_IDENTITY)
+        columns = ", ".join(f"{key}: '{kind}'" for key, kind in (_IDENTITY | table.columns).items())
+        lines = (
+            f"read_json({_text(self._staged[name])}, format='newline_delimited', columns={{{columns}}}, "
+            f"maximum_object_size={self._longest[name]})"
+        )
+        opened = f"(SELECT {own}, {table.inner} FROM {lines})" if table.inner else lines
+        return f"SELECT {own}, {table.select} FROM {opened}"
 
 
 def _text(path: Path) -> str:

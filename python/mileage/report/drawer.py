@@ -86,6 +86,14 @@ def files_of(svg: str, *, head: str, caption: str) -> Future[tuple[str, bytes]]:
     return _pool().submit(both)
 
 
+def get_ready() -> None:
+    """Start the processes: the first picture of each waits half a second for the script engine."""
+    layer = vega.Marks([{"x": 1}]).mark("point").encode(x="x:Q")
+    blank = Drawing(vega.whole(vega.layered([layer], width=9, height=9)), "blank", "", "")
+    for _ in range(_processes()):
+        _pool().submit(_answer, blank)
+
+
 class _Process:
     """One process that draws, on its own fonts or on the machine's."""
 
@@ -137,8 +145,11 @@ def _answer(asked: Drawing | Filing) -> _Drawn:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    count = min(len(os.sched_getaffinity(0)), PROCESSES_MAX)
-    return ThreadPoolExecutor(count, thread_name_prefix="drawing")
+    return ThreadPoolExecutor(_processes(), thread_name_prefix="drawing")
+
+
+def _processes() -> int:
+    return min(len(os.sched_getaffinity(0)), PROCESSES_MAX)
 
 
 def _end() -> None:

@@ -85,6 +85,8 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     shapes: list[RunShape] = []
     notes: list[str] = []
     factor: str = ""
+    harmless: bool = False
+    """Whether it went through `cleaned`."""
     standings: tuple[CellStandings, ...] = ()
     evidence: Evidence = Evidence()
 
@@ -114,8 +116,13 @@ def cleaned(view: StudyView) -> StudyView:
 
     Line feeds stay; tabs become spaces.
     """
-    twin = msgspec.convert(_clean(msgspec.to_builtins(view)), StudyView)
-    return msgspec.structs.replace(twin, comparison=cleaned_comparison(view.comparison))
+    if view.harmless:
+        return view
+    bare = msgspec.structs.replace(
+        view, comparison=msgspec.structs.replace(view.comparison, cells=(), headline=())
+    )
+    twin = msgspec.convert(_clean(msgspec.to_builtins(bare)), StudyView)
+    return msgspec.structs.replace(twin, comparison=cleaned_comparison(view.comparison), harmless=True)
 
 
 def cleaned_text(text: str) -> str:
