@@ -115,6 +115,11 @@ class _Process:
             raise OSError(f"the process that draws pictures ended with status {self._process.wait()}")
         return answer
 
+    def close(self) -> None:
+        """Let it end."""
+        _STARTED.remove(self._process)
+        _close(self._process)
+
 
 _STARTED: Final[list[subprocess.Popen[bytes]]] = []
 _OWN = threading.local()
@@ -134,6 +139,7 @@ def _answer(asked: Drawing | Filing) -> _Drawn:
             answer = process.ask(message)
             break
         except OSError:
+            process.close()
             delattr(_OWN, key)
             if last:
                 raise
@@ -155,10 +161,15 @@ def _processes() -> int:
 def _end() -> None:
     """Let the processes end: each does when nobody can ask it any more."""
     for process in _STARTED:
-        with suppress(BrokenPipeError):
-            assert process.stdin is not None
-            process.stdin.close()
-        process.wait()
+        _close(process)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(BrokenPipeError):
+                stream.close()
+    process.wait()
 
 
 def _forget() -> None:
