@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from mileage.formats.ior_print import human, spread
+from mileage.formats.ior_print import human
 from mileage.formats.metadata_print import Rates, mdtest_table, metarates_lines
+from mileage.judge.tasks import column as spread
 from mileage.record import StudyFolder
 from tests.formats.reading import SAMPLES, of_text
 

@@ -1,4 +1,4 @@
-"""IOR's own listing, CSV and JSON, as version 4 lays them out, with its own formulas.
+"""IOR's own listing, CSV and JSON, as version 4 lays them out; its formulas are in `judge.tasks`.
 
 What it models: a repetition's phases with their times; the summary's figures of all repetitions. A MiB is 2^20 bytes.
 What it refuses: nothing. A line of the removal is left out, since it is not timed.
@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-MIB: Final = 1 << 20
+from mileage.judge.tasks import DECIMAL, MIB, bandwidth_mib_s, column, operations_per_s
+
 VERSION: Final = "4.0.0"
 
 
@@ -33,11 +34,11 @@ class Phase:
 
     @property
     def mib_per_s(self) -> float:
-        return self.moved_bytes / MIB / self.total_s if self.total_s else 0.0
+        return bandwidth_mib_s(self.moved_bytes, self.total_s) if self.total_s else 0.0
 
     @property
     def iops(self) -> float:
-        return self.transfers / self.transfer_s if self.transfer_s else 0.0
+        return operations_per_s(self.transfers, self.transfer_s) if self.transfer_s else 0.0
 
 
 @dataclass(frozen=True)
@@ -188,27 +189,16 @@ def _most(phases: Sequence[Phase]) -> list[str]:
     for own in by_access(phases):
         most = max(phase.mib_per_s for phase in own)
         name = f"Max {own[0].access.capitalize()}:"
-        lines.append(f"{name:<10} {most:.2f} MiB/sec ({most * MIB / 1e6:.2f} MB/sec)")
+        lines.append(f"{name:<10} {most:.2f} MiB/sec ({most * DECIMAL:.2f} MB/sec)")
     return lines
 
 
-def spread(values: Sequence[float]) -> tuple[float, float, float, float]:
-    """Largest, smallest, mean, and the standard deviation that divides by the number, as IOR's does."""
-    mean = math.fsum(values) / len(values)
-    return (
-        max(values),
-        min(values),
-        mean,
-        math.sqrt(math.fsum((one - mean) ** 2 for one in values) / len(values)),
-    )
-
-
 def _ops(phase: Phase) -> float:
-    return phase.transfers / phase.total_s if phase.total_s else 0.0
+    return operations_per_s(phase.transfers, phase.total_s) if phase.total_s else 0.0
 
 
 def _summary_line(setting: Setting, own: Sequence[Phase]) -> str:
-    figures = (*spread([phase.mib_per_s for phase in own]), *spread([_ops(phase) for phase in own]))
+    figures = (*column([phase.mib_per_s for phase in own]), *column([_ops(phase) for phase in own]))
     mean_s = math.fsum(phase.total_s for phase in own) / len(own)
     shown = "".join(f"{value:10.2f} " for value in figures)
     counts = (
@@ -288,7 +278,7 @@ def _json_phase(setting: Setting, phase: Phase) -> dict[str, Any]:
 
 
 def _json_summary(setting: Setting, own: Sequence[Phase]) -> dict[str, Any]:
-    rates, ops = spread([phase.mib_per_s for phase in own]), spread([_ops(phase) for phase in own])
+    rates, ops = column([phase.mib_per_s for phase in own]), column([_ops(phase) for phase in own])
     names = ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB", "OPsMax", "OPsMin", "OPsMean", "OPsSD")
     figures = dict(zip(names, (round(value, 4) for value in (*rates, *ops)), strict=True))
     return {

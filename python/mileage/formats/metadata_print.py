@@ -7,10 +7,11 @@ What it refuses: nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from mileage.judge.tasks import mdtest_column, metarates_figures
 
 MDTEST_VERSION: Final = "4.0.0"
 ROWS: Final = {
@@ -38,11 +39,7 @@ def mdtest_table(rates: dict[str, list[float]]) -> str:
     ]
     for test, name in ROWS.items():
         if values := rates.get(test):
-            mean = math.fsum(values) / len(values)
-            squares = math.fsum((value - mean) ** 2 for value in values)
-            deviation = math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else 0.0
-            figures = (max(values), min(values), mean, deviation)
-            lines.append(f"   {name:<22s}" + "".join(f" {value:14.3f}" for value in figures))
+            lines.append(f"   {name:<22s}" + "".join(f" {value:14.3f}" for value in mdtest_column(values)))
     return "\n".join(lines) + "\n"
 
 
@@ -67,10 +64,11 @@ def metarates_lines(rates: Sequence[Rates]) -> str:
     lines = []
     for one in rates:
         begin, unit = _WORDS[one.test]
-        most, least = one.files / min(one.seconds), one.files / max(one.seconds)
-        mean = one.files * len(one.seconds) / math.fsum(one.seconds)
-        total = least * len(one.seconds)
-        shown = (("max", most), ("min", least), ("avg", mean), ("total", total))
+        shown = zip(
+            ("max", "min", "avg", "total"),
+            metarates_figures(one.files * len(one.seconds), one.seconds),
+            strict=True,
+        )
         lines += [begin, ", ".join(f"{name} rate = {value:.6f} {unit}" for name, value in shown)]
     return "\n".join(lines) + "\n"
 

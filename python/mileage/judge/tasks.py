@@ -71,6 +71,14 @@ def column(values: Sequence[float]) -> Column:
     return Column(max(values), min(values), math.fsum(values) / len(values), deviation_over_n(values))
 
 
+def mdtest_column(values: Sequence[float]) -> tuple[float, float, float, float]:
+    """Mdtest's Max, Min, Mean and Std Dev of the iterations: it divides by n - 1, and is 0 for a single one."""
+    mean = math.fsum(values) / len(values)
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    deviation = math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else 0.0
+    return max(values), min(values), mean, deviation
+
+
 class Summary(NamedTuple):
     """A line of IOR's summary."""
 

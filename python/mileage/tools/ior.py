@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from mileage.errors import Refused
 from mileage.formats import ior_print as layout
+from mileage.judge.tasks import smallest_mean_latency_s
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import Measure
 from mileage.tools.crew import number, size_of, study_of, tasks_of
@@ -136,11 +137,8 @@ def _phases(done: Done) -> list[layout.Phase]:
 
 def _phase(access: str, record: dict[str, Any], repetition: int) -> layout.Phase:
     spans = record["phases"]
-    means = [
-        (task["transfer_ns"][1] - task["transfer_ns"][0]) / task["operations"] / _S
-        for task in record["tasks"]
-        if task["operations"]
-    ]
+    moved = [task for task in record["tasks"] if task["operations"]]
+    times_s = [(task["transfer_ns"][1] - task["transfer_ns"][0]) / _S for task in moved]
     return layout.Phase(
         access=access,
         moved_bytes=record["bytes_read"] + record["bytes_written"],
@@ -149,6 +147,6 @@ def _phase(access: str, record: dict[str, Any], repetition: int) -> layout.Phase
         transfer_s=spans["transfer_ns"] / _S,
         close_s=spans["close_ns"] / _S,
         total_s=spans["total_ns"] / _S,
-        latency_s=min(means, default=0.0),
+        latency_s=smallest_mean_latency_s(times_s, [task["operations"] for task in moved]) if moved else 0.0,
         repetition=repetition,
     )

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from mileage.errors import Refused
 from mileage.formats.metadata_print import MDTEST_VERSION, mdtest_table
+from mileage.judge.tasks import mdtest_per_s
 from mileage.plan.study import Measure, StopRule
 from mileage.tools.crew import number, size_of, study_of, tasks_of
 from mileage.tools.flags import Given
@@ -127,5 +128,5 @@ def _rate(record: dict[str, Any]) -> float:
     if not tasks:
         return float(record["ops_metadata"] * _S / record["elapsed_ns"])
     end = max(task["operate_ns"][1] for task in tasks)
-    slowest = min(task["operations"] * _S / max(end - task["operate_ns"][0], 1) for task in tasks)
-    return float(slowest * len(tasks))
+    times_s = [max(end - task["operate_ns"][0], 1) / _S for task in tasks]
+    return mdtest_per_s([task["operations"] for task in tasks], times_s)
