@@ -118,7 +118,7 @@ def test_the_calls_are_those_of_hdparm(
         "4",
     ]
     subprocess.run(
-        [str(STRACE), "-f", "-e", "trace=openat,pread64", "-o", str(trace), *command],
+        [str(STRACE), "-f", "-ttt", "-e", "trace=openat,pread64,fadvise64,sync", "-o", str(trace), *command],
         check=True,
         capture_output=True,
         timeout=120,
@@ -130,3 +130,51 @@ def test_the_calls_are_those_of_hdparm(
     assert len(reads) == 4
     found = {int(line.rpartition(", ")[2].partition(")")[0]) for line in reads}
     assert found == (offsets if offsets is not None else {0, 2 << 20, 4 << 20, 6 << 20})
+    # The cache is emptied, what is dirty anywhere written out, and then nothing done for a while, in this order.
+    (synced,) = [number for number, line in enumerate(lines) if " sync()" in line]
+    emptied = [
+        number for number, line in enumerate(lines) if "fadvise64" in line and "POSIX_FADV_DONTNEED" in line
+    ]
+    assert len(emptied) == (0 if direct else 1)
+    assert all(number < synced for number in emptied)
+    began_s, synced_s = (float(line.split()[1]) for line in (reads[0], lines[synced]))
+    assert began_s - synced_s >= (3 if "buffered" in workload else 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--touch", "512", "--api", "uring"), "touch_bytes is 512: not with the API uring"),
+        (("--touch", "512", "--verify", "all"), "where what was read is compared"),
+        (("--touch", "8192"), "where no record is as long"),
+        (("--touch", "0"), "touch: found 0, expected 1 to 1073741824 bytes"),
+        (("--settle", "soon"), "'soon' is not a time"),
+    ],
+)
+def test_a_touch_reaches_the_engine_or_is_refused(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    data = tmp_path / "data"
+    data.write_bytes(bytes(1 << 20))
+    given = (
+        "-t",
+        f"file:{data}",
+        "-w",
+        "random_read",
+        "--record",
+        "4KiB",
+        "--operations",
+        "50",
+        "--api",
+        "pread",
+    )
+    (cell,) = cells(*given, "--touch", "512", "--settle", "10ms")
+    assert cell["ops_read"] == 50
+    result = mileage("measure", *given, *words)
+    assert (result.returncode, told in " ".join(result.stderr.split())) == (2, True), result.stderr
+
+
+@pytest.mark.parametrize("target", ["virtual:plain-64gib", "null:"])
+@pytest.mark.parametrize("words", [("--touch", "512"), ("--settle", "1s")])
+def test_a_touch_and_a_rest_are_of_real_targets(target: str, words: tuple[str, ...]) -> None:
+    result = mileage("measure", "-t", target, "--operations", "50", *words)
+    assert result.returncode == 2
+    assert words[0].lstrip("-") in result.stderr

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mileage.errors import RunFailed
+from mileage.errors import Interrupted, RunFailed
+from mileage.execute.surround import settle
 from mileage.record import StudyFolder
 from tests.execute.conftest import Small, run_mileage
 from tests.execute.test_resume import assert_every_run_once
@@ -208,3 +209,14 @@ def test_simulated_time_depends_on_no_machine(small: Small, tmp_path: Path, mach
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
     lab.run(str(folder))
     assert_every_run_once(folder)
+
+
+def test_a_rest_ends_when_it_is_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[None] = []
+    monkeypatch.setattr(os, "sync", lambda: synced.append(None))
+    asked = iter([False, False, True])
+    with pytest.raises(Interrupted):
+        settle(3600 * 10**9, lambda _operations, _bytes: next(asked))
+    assert (next(asked, None), len(synced)) == (None, 1)
+    settle(0, lambda _operations, _bytes: True)
+    assert len(synced) == 1, "no rest was asked for"

@@ -107,6 +107,8 @@ def test_every_key_arrives_in_the_workload(directory: Facts) -> None:
         api = "uring:batch=8,sqpoll"
         cache = "cold"
         dsync = true
+        settle = "2 s"
+        touch = "512 B"
         pin = [0, 1]
         timeout = "30 s"
         interval = "1 s"
@@ -131,8 +133,9 @@ def test_every_key_arrives_in_the_workload(directory: Facts) -> None:
         pin_cpus=(0, 1),
         timeout_ns=30 * 10**9,
         interval_ns=10**9,
+        touch_bytes=512,
     )
-    assert (reach.caching.mode, reach.log) == ("cold", True)
+    assert (reach.caching.mode, reach.settle_ns, reach.log) == ("cold", 2 * 10**9, True)
 
 
 def test_think_time(directory: Facts) -> None:
@@ -262,7 +265,17 @@ def test_a_name_of_ours_and_an_unused_table_are_refused(refusal: Callable[..., s
 
 @pytest.mark.parametrize(
     "key",
-    ['api = "pread"', 'cache = "warm"', "dsync = true", "pin = [0]", 'timeout = "1 s"', 'interval = "1 s"'],
+    [
+        *(
+            'api = "pread"',
+            'cache = "warm"',
+            "dsync = true",
+            "pin = [0]",
+            'timeout = "1 s"',
+            'interval = "1 s"',
+        ),
+        *('settle = "1 s"', "touch = 512"),
+    ],
 )
 def test_a_drive_has_no_calls(drive: TargetFacts, refusal: Callable[..., str], key: str) -> None:
     found = study('pattern = "random"', f'record = "4KiB"\n{key}', target="virtual:plain")

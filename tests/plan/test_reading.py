@@ -87,7 +87,8 @@ CASES = [
             "small.toml: measure.'\\x1b'.x: unknown key; expected one of workload, record, stop, span, "
             "span_start, threads, depth, vary, repeat, metric, fidelity, iozone, reads, discards, content, verify, "
             "generation, sync, sync_every, files, rate, spacing, ramp_to, ramp_over, cap, think, burst, "
-            "warm_up, api, cache, dsync, pin, timeout, log, interval, processes, block, segments, reorder, tree, stride"
+            "warm_up, api, cache, dsync, settle, touch, pin, timeout, log, interval, processes, block, segments, "
+            "reorder, tree, stride"
         ),
     ),
     (

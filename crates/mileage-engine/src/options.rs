@@ -32,6 +32,10 @@ pub struct Options {
     /// Length of the series' first intervals, in nanoseconds, 10 ms to an hour; 0 for 10 ms. It doubles whenever the run
     /// outlasts 512 of them.
     pub interval_ns: u64,
+    /// Of what a read has put into the buffer, one byte in so many is changed there, the first one included, before the
+    /// read counts as complete: as hdparm makes sure that the data have arrived. In bytes, up to the record; 0 for none.
+    /// Refused with `uring`, where more than one read is on its way, without reads, and where reads are compared.
+    pub touch_bytes: u32,
 }
 
 /// The calls by which bytes are moved.

@@ -82,8 +82,25 @@ pub fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
             max: INTERVAL_MAX_NS,
         }));
     }
+    check_touch(workload, options)?;
     check_comparison(workload, options)?;
     pin::check(&options.pin_cpus)
+}
+
+/// Whether what was read can be touched.
+fn check_touch(workload: &Workload, options: &Options) -> Result<(), Error> {
+    let because = match options.touch_bytes {
+        0 => return Ok(()),
+        _ if matches!(options.api, Api::Uring { .. } | Api::Null) => {
+            "which does not hand over what one read has brought: choose positioned, or leave it out"
+        }
+        _ if !workload.reads() => "where nothing is read: leave it out",
+        _ if workload.verify != Verify::Off => "where what was read is compared, and would be changed: leave one out",
+        most if most > workload.length_bytes_max() => "where no record is as long: choose the record or less",
+        _ => return Ok(()),
+    };
+    let (api, found) = (name(options.api), options.touch_bytes.to_string());
+    Err(Error::Api { api, what: "touch_bytes", found, because })
 }
 
 /// Whether reads can be compared with what the run itself writes meanwhile.

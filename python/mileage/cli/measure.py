@@ -68,6 +68,8 @@ from mileage.cli.elsewhere import Command, whole_rate
     "--log", type=click.Path(path_type=Path), metavar="FILE", help="Write every operation to a CSV file."
 )
 @click.option("--interval", metavar="TIME", help="With --save: first intervals over time, 10ms to 1h.")
+@click.option("--settle", metavar="TIME", help="Rest before each run, all dirty data written out before.")
+@click.option("--touch", metavar="BYTES", help="Change one byte in so many of what was read, in its time.")
 @click.option("--pin", metavar="CPUS", help="Processors of the threads: 0,2 or node0.")
 @click.option("--block", metavar="SIZE", help="Of ior.*: a task's part of a segment; default 1MiB.")
 @click.option("--segments", type=int, metavar="N", help="Of ior.*: segments of the file; default 1.")

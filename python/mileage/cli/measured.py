@@ -136,6 +136,8 @@ def _asked(given: dict[str, Any]) -> Asked:
         api=given["api"],
         cache=cache,
         dsync=given["dsync"] or None,
+        settle=given["settle"],
+        touch=given["touch"],
         pin=_processors(given["pin"]),
         timeout=given["timeout"],
         block=given["block"],

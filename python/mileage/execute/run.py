@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,14 +12,12 @@ from mileage.execute.crew import refuse_elsewhere
 from mileage.execute.job import perform_job
 from mileage.execute.processes import run_in_processes
 from mileage.execute.record import Poll, empty_record, failure_of
-from mileage.execute.surround import surrounded
+from mileage.execute.surround import rest, settle, surrounded
 from mileage.plan import PlannedRun, Workload
 from mileage.plan.api import EngineOptions, Reach
 from mileage.plan.caching import Caching
 from mileage.plan.job import Job
 from mileage.target import Target
-
-_IDLE_SLICE_S = 0.1
 
 
 class Kept(Protocol):
@@ -60,6 +57,7 @@ def perform(
             reach = run.reach or Reach()
             options = _options(run, reach, kept).to_json()
             with surrounded(target, reach.caching):
+                settle(reach.settle_ns, poll)
                 if reach.processes > 1:
                     refuse_elsewhere(reach.caching.mode, run.cell)
                     text = run_in_processes(str(target.path), workload, options, reach.processes, poll)
@@ -126,9 +124,5 @@ def _rest(target: Target, idle_ns: int, poll: Poll) -> dict[str, Any]:
     if target.path is None:
         target.drive.idle(idle_ns)  # type: ignore[attr-defined]
     else:
-        end = time.monotonic() + idle_ns / 1e9
-        while (left := end - time.monotonic()) > 0:
-            time.sleep(min(left, _IDLE_SLICE_S))
-            if poll(0, 0):
-                raise Interrupted()
+        rest(idle_ns, poll)
     return empty_record(idle_ns)

@@ -1,18 +1,26 @@
-"""What is done around a run on a real target: the page cache brought to its state, memory limited.
+"""What is done around a run on a real target: the page cache brought to its state, memory limited, a rest.
 
-What it models: the `Caching` of a run, done before its first operation and undone after its last one.
+What it models: the `Caching` of a run, done before its first operation and undone after its last one, and its `settle`.
 What it refuses: nothing of its own; what the machine does not allow, `target` refuses.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
+from mileage.errors import Interrupted
+from mileage.execute.record import Poll
 from mileage.plan.caching import Caching
 from mileage.target import Target
 from mileage.target.cache import drop_caches, empty_cache, fill_cache
 from mileage.target.memory import limited_memory
+
+_SLICE_S: Final = 0.1
+"""How often a rest asks whether it is to go on."""
 
 
 @contextmanager
@@ -32,3 +40,22 @@ def surrounded(target: Target, caching: Caching) -> Iterator[None]:
         return
     with limited_memory(caching.limit_bytes, what):
         yield
+
+
+def settle(rest_ns: int, poll: Poll) -> None:
+    """Write out what is dirty, of whatever target, and leave the machine alone for `rest_ns` nanoseconds.
+
+    Raises Interrupted when `poll` asks to stop.
+    """
+    if rest_ns:
+        os.sync()
+        rest(rest_ns, poll)
+
+
+def rest(rest_ns: int, poll: Poll) -> None:
+    """Let `rest_ns` nanoseconds pass. Raises Interrupted when `poll` asks to stop."""
+    end = time.monotonic() + rest_ns / 1e9
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, _SLICE_S))
+        if poll(0, 0):
+            raise Interrupted()

@@ -75,6 +75,8 @@ class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every operation is written to this file; execute names it, in the study folder."""
     interval_ns: int = 0
     """Length of the first intervals over time; 0 for the engine's own."""
+    touch_bytes: int = 0
+    """One byte in so many of what was read is changed in the buffer, within the read's time; 0 for none."""
 
     def to_json(self) -> str:
         """The JSON text that the Rust side reads."""
@@ -88,6 +90,8 @@ class Reach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the engine is told."""
     caching: Caching = Caching("warm")
     """What the page cache does."""
+    settle_ns: int = 0
+    """Rest after what is dirty was written out, before the first operation."""
     log: bool = False
     """Whether every operation is written to a file in the study folder."""
     processes: int = 1

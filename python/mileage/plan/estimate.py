@@ -92,7 +92,8 @@ def run_times_s(runs: Sequence[PlannedRun], *, virtual: bool) -> list[float]:
     times: list[float] = []
     for run in runs:
         if run.workload is not None:
-            times.append(_simulated_s(run.workload) if virtual else _real_s(run.workload))
+            settled_s = run.reach.settle_ns / 1e9 if run.reach is not None else 0.0
+            times.append(_simulated_s(run.workload) if virtual else settled_s + _real_s(run.workload))
         elif run.job is not None:
             times.append(run.job.bytes / ASSUMED_RATE_BYTES_PER_S + run.job.operations / ASSUMED_OPS_PER_S)
         elif virtual:

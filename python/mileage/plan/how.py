@@ -18,6 +18,7 @@ from mileage.plan.api import URING, EngineOptions, Reach, read_api
 from mileage.plan.caching import read_cache
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.load import OPERATIONS_PER_S_MAX, Load, Open, Ramp, Spacing, Think, read_cap
+from mileage.plan.pattern import RECORD_BYTES_MAX
 from mileage.plan.rules import U32_MAX, U64_MAX
 from mileage.plan.tasks import TASKS_MAX, read_reorder, read_tree
 from mileage.plan.workload import THREADS_MAX, Files, Sync
@@ -69,6 +70,11 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     it is ("warm"), emptied on the whole machine ("dropped"), or within a memory limit ("limited:2GiB")."""
     dsync: bool | None = None
     """Whether every write is durable when it completes (O_DSYNC)."""
+    settle: str | None = None
+    """A rest before each run, after the page cache has its state and what is dirty anywhere has been written out, such
+    as "3 s"."""
+    touch: int | str | None = None
+    """After each read one byte in so many of what was read is changed in memory, within the read's time; bytes."""
     pin: tuple[int, ...] | None = None
     """Processors that the threads are bound to."""
     timeout: str | None = None
@@ -94,11 +100,14 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 HOW_KEYS: Final = How.__struct_fields__
 _NO_USE: Final = {
     "virtual": (
-        ("api", "cache", "dsync", "pin", "timeout", "log", "interval", "processes"),
+        ("api", "cache", "dsync", "settle", "touch", "pin", "timeout", "log", "interval", "processes"),
         "a virtual drive is reached without calls, cache and processors",
     ),
     "null": (
-        ("api", "cache", "dsync", "timeout", "log", "verify", "content", "sync", "sync_every", "files"),
+        (
+            *("api", "cache", "dsync", "settle", "touch", "timeout", "log"),
+            *("verify", "content", "sync", "sync_every", "files"),
+        ),
         "the null target makes no call and moves no byte",
     ),
 }
@@ -140,6 +149,8 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
         ("warm_up", how.warm_up, sizes.parse_time_ns),
         ("timeout", how.timeout, sizes.parse_time_ns),
         ("interval", how.interval, read_interval_ns),
+        ("settle", how.settle, sizes.parse_time_ns),
+        ("touch", how.touch, read_touch),
         ("block", how.block, sizes.size_bytes),
         ("reorder", how.reorder, read_reorder),
         ("tree", how.tree, read_tree),
@@ -174,6 +185,14 @@ def read_interval_ns(text: str) -> int:
     if not INTERVAL_MIN_NS <= interval_ns <= INTERVAL_MAX_NS:
         raise ValueError(f'found "{text}", expected a time from 10 ms to 1 h')
     return interval_ns
+
+
+def read_touch(found: int | str) -> int:
+    """Bytes from one that is changed to the next. Raises ValueError."""
+    touch_bytes = sizes.size_bytes(found)
+    if not 1 <= touch_bytes <= RECORD_BYTES_MAX:
+        raise ValueError(f"found {found}, expected 1 to {RECORD_BYTES_MAX} bytes, such as 512")
+    return touch_bytes
 
 
 def has_no_effect(how: How, kind: str) -> tuple[str, str] | None:
@@ -223,5 +242,7 @@ def reach_of(how: How, kind: str, cache: str, depth: int) -> Reach | None:
         pin_cpus=pins,
         timeout_ns=0 if how.timeout is None else sizes.parse_time_ns(how.timeout),
         interval_ns=interval_ns,
+        touch_bytes=0 if how.touch is None else read_touch(how.touch),
     )
-    return Reach(options, caching, log=how.log or False, processes=how.processes or 1)
+    settle_ns = 0 if how.settle is None else sizes.parse_time_ns(how.settle)
+    return Reach(options, caching, settle_ns, log=how.log or False, processes=how.processes or 1)

@@ -55,7 +55,7 @@ LISTED: Final = ("workload", "record", "threads", "depth")
 _KEYS: Final = {"size": "span", "start": "span_start"}
 """Keys that the command line calls by another name."""
 _OPTION_KEYS: Final = {key: option for option, key in _KEYS.items()}
-_SIZES: Final = ("record", "span", "span_start", "block")
+_SIZES: Final = ("record", "span", "span_start", "block", "touch")
 _NUMBERS: Final = (
     *("threads", "processes", "depth", "reads", "discards", "rate", "ramp_to", "burst"),
     *("sync_every", "generation", "segments", "stride"),

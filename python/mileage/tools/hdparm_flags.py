@@ -12,8 +12,14 @@ HDPARM: Final = Tool(
     name="hdparm",
     title="hdparm's timings of a drive: -T cached reads, -t reads from the drive.",
     flags=(
-        Flag("-t", "Read on from the start in steps of 2 MiB for 3 seconds, the cache emptied before."),
-        Flag("-T", "Read the first 2 MiB again and again for 2 seconds, from the cache."),
+        Flag(
+            "-t",
+            "Read on from the start in steps of 2 MiB for 3 seconds, the cache emptied 3 seconds before.",
+        ),
+        Flag(
+            "-T",
+            "Read the first 2 MiB again and again for 2 seconds, from the cache, emptied 1 second before.",
+        ),
         Flag("--direct", "Past the page cache (O_DIRECT)."),
         Flag("--offset", "With -t: begin so many GiB after the start.", "GiB", example="1"),
         Flag(
@@ -39,9 +45,11 @@ HDPARM: Final = Tool(
     usage="-t|-T|-tT [--direct] DEVICE...",
     operands="block devices, or virtual:NAME",
     notes=(
-        "A MB is 2^20 bytes. The time is that of the reads alone, without the loop around them, which is what hdparm "
-        "has after it takes its own loop's cost off. Nothing is written, so a mounted device may be read. A virtual "
-        "drive (virtual:NAME) has no page cache: both figures are of the drive.",
+        "A MB is 2^20 bytes. The time is that of the reads, without the loop around them, whose cost hdparm takes "
+        "off in -T. As in hdparm, one byte in each 512 of what was read is changed in memory, which counts in the "
+        "read's time, and before a timing what is dirty is written out and nothing is done for a while. Nothing is "
+        "written to the device, so a mounted one may be read. A virtual drive (virtual:NAME) has no page cache: both "
+        "figures are of the drive, without that rest and that change.",
     ),
     examples=("-tT virtual:plain-64gib", "-t --direct virtual:plain-64gib"),
 )

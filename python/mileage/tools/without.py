@@ -78,7 +78,12 @@ def _io(run: PlannedRun) -> tuple[Workload, Reach]:
     if run.workload is None:
         family = run.job.family if run.job is not None else "idle"
         raise Cannot(f"{family} is no single workload")
-    return run.workload, run.reach or Reach()
+    reach = run.reach or Reach()
+    if reach.settle_ns:
+        raise Cannot("a rest before each run (settle) is Mileage's own")
+    if reach.options.touch_bytes:
+        raise Cannot("what was read being changed (touch) is Mileage's own")
+    return run.workload, reach
 
 
 _FIO_ENGINES: Final = {"pread": "psync", "seek": "sync", "mmap": "mmap", "null": "null"}

@@ -16,6 +16,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 const RECORD: u32 = 4096;
+/// What every byte reads as; touched it is 1.
+const UNREAD: u8 = 0xff;
 
 /// What a target does with a call.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,8 @@ struct Target {
     answers: std::collections::VecDeque<Answer>,
     calls: u64,
     syncs: u64,
+    /// Of each read, which bytes of the buffer had been changed since the one before.
+    changed: Vec<Vec<usize>>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,7 +67,11 @@ impl Transfer for Scripted {
     const CALLS: u64 = 1;
 
     fn read(&mut self, _offset_bytes: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        self.answer(into.len())
+        let count = self.answer(into.len())?;
+        let changed = (0..into.len()).filter(|at| into[*at] == UNREAD & 1).collect();
+        self.0.borrow_mut().changed.push(changed);
+        into[..count].fill(UNREAD);
+        Ok(count)
     }
 
     fn write(&mut self, offset_bytes: u64, from: &[u8]) -> Result<usize, Errno> {
@@ -98,7 +106,11 @@ fn workload(read_percent: u8, records: u64) -> Workload {
 
 /// Turn one thread over the target; what it wrote down and how it failed.
 fn turn(workload: &Workload, target: &Scripted) -> (Part, Option<RunError>) {
-    let shared = Shared::new(workload.clone(), Options::new("target"), Seats::all(workload), Around::of(None, &[]));
+    turn_with(workload, Options::new("target"), target)
+}
+
+fn turn_with(workload: &Workload, options: Options, target: &Scripted) -> (Part, Option<RunError>) {
+    let shared = Shared::new(workload.clone(), options, Seats::all(workload), Around::of(None, &[]));
     let mut worker = SyncLoop::new(&shared, 0, target.clone(), Unobserved).unwrap();
     let failure = worker.turn(RunClock::since(now_ns()));
     (worker.books().part.hand_over().into_inner(), failure.map(|(_, error)| error))
@@ -181,4 +193,30 @@ fn a_sync_that_fails_is_named() {
 fn a_target_that_never_has_time_fails_after_a_second() {
     let (part, failure) = turn(&workload(100, 2), &Scripted::new(vec![Answer::Fail(Errno::AGAIN); 5000], 2));
     assert_eq!((failure.unwrap().kind.as_str(), part.record.ops_read, part.record.calls), ("EAGAIN", 0, 1001));
+}
+
+#[test]
+fn one_byte_in_so_many_of_every_read_is_touched_and_no_other() {
+    for touch_bytes in [0, 1, 512, 513, 4096] {
+        let target = Scripted::new([], 5);
+        let options = Options { touch_bytes, ..Options::new("target") };
+        let (part, failure) = turn_with(&workload(100, 5), options, &target);
+        assert_eq!((failure, part.record.ops_read), (None, 5));
+        let expected: Vec<usize> =
+            (0..RECORD).filter(|at| touch_bytes > 0 && at % touch_bytes == 0).map(|at| at as usize).collect();
+        // What the last read brought in is not seen by another.
+        let changed = &target.0.borrow().changed;
+        assert_eq!(changed[1..], vec![expected; 4], "every {touch_bytes} bytes");
+    }
+}
+
+#[test]
+fn a_read_in_parts_is_touched_once_when_it_is_whole() {
+    let target = Scripted::new([Answer::Short(100), Answer::Whole], 2);
+    let options = Options { touch_bytes: 1024, ..Options::new("target") };
+    let (_, failure) = turn_with(&workload(100, 2), options, &target);
+    assert_eq!(failure, None);
+    let changed = &target.0.borrow().changed;
+    assert!(changed[1].is_empty(), "touched while it was under way");
+    assert_eq!(changed[2], [0, 1024, 2048, 3072]);
 }

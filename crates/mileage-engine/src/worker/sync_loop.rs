@@ -152,7 +152,9 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
         match op.kind {
             OpKind::Read => {
                 let into = data.incoming(op);
-                move_whole::<T>(op, shared, counted, books, |done| transfer.read(at(done), &mut into[done..]))
+                move_whole::<T>(op, shared, counted, books, |done| transfer.read(at(done), &mut into[done..]))?;
+                touch(into, shared.options.touch_bytes);
+                Ok(())
             }
             OpKind::Write => {
                 let from = data.outgoing(op);
@@ -219,6 +221,15 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
         }
         self.shared.halt(FAILED);
         Some((at_ns, failure))
+    }
+}
+
+/// Change one byte in every so many of what was read, so that its pages are wanted and not only promised; 0 for none.
+#[inline]
+fn touch(read: &mut [u8], every_bytes: u32) {
+    if every_bytes > 0 {
+        // Without the black box the compiler may leave out what nobody reads.
+        std::hint::black_box(read).iter_mut().step_by(every_bytes as usize).for_each(|byte| *byte &= 1);
     }
 }
 

@@ -1,8 +1,8 @@
 //! What cannot be honoured is refused by name, before anything is done.
 
 use crate::scratch::{file_of, folder, has_direct, plain};
-use mileage_engine::{Error, Options, start};
-use mileage_workload::{Stop, Workload};
+use mileage_engine::{Api, Error, Options, start};
+use mileage_workload::{Stop, Verify, Workload};
 use std::path::Path;
 
 fn refusal(workload: Workload, options: Options) -> String {
@@ -160,4 +160,24 @@ fn a_refused_run_leaves_no_file() {
     let many = Workload { depth: 2, ..plain() };
     assert!(matches!(start(many, Options { create: true, ..Options::new(&path) }), Err(Error::Depth { found: 2, .. })));
     assert!(!path.exists());
+}
+
+#[test]
+fn a_touch_without_effect_or_that_spoils_a_comparison() {
+    let (_folder, path) = file_of(4 << 20);
+    let touched = |touch_bytes, api| Options { touch_bytes, api, ..Options::new(&path) };
+    let ring = Api::Uring { registered: false, batch: 0, sqpoll: false, iopoll: false };
+    let compared = Workload { verify: Verify::All, ..reads() };
+    let cases = [
+        (plain(), touched(512, Api::Positioned), "where nothing is read"),
+        (compared, touched(512, Api::Positioned), "where what was read is compared"),
+        (reads(), touched(512, ring), "which does not hand over what one read has brought"),
+        (reads(), touched(512, Api::Null), "which does not hand over what one read has brought"),
+        (reads(), touched(plain().record_bytes + 1, Api::Positioned), "where no record is as long"),
+    ];
+    for (workload, options, because) in cases {
+        let told = refusal(workload, options);
+        assert!(told.starts_with("touch_bytes is ") && told.contains(because), "{told}");
+    }
+    assert!(start(reads(), touched(plain().record_bytes, Api::Positioned)).is_ok());
 }
