@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mileage.report import vega
 from mileage.report.drawing import to_svg
-from mileage.report.forest import _range, _ticks, forest_chart
+from mileage.report.forest import _outermost, _range, _ticks, _to_ticks, forest_chart
 from mileage.report.wording import by_effect
 from tests.report.conftest import comparison
 
@@ -45,3 +45,16 @@ def test_worst_is_first_whichever_direction_is_better() -> None:
     cells = by_effect(comparison().cells)
     assert {c.metric for c in cells[:2]} == {"ops_per_s", "latency_p99_ns"}
     assert {c.cell for c in cells[:2]} == {"iops.random_write 4 KiB"}
+
+
+@pytest.mark.parametrize(
+    "ratios", [(0.105, 1.779), (1.02, 3.56), (0.49, 0.95), (0.937, 1.01), (0.9991, 1.0625)]
+)
+def test_ticks_stand_beyond_the_outermost_estimates(ratios: tuple[float, float]) -> None:
+    cells = [msgspec.structs.replace(CELL, ratio=ratio, unit_ratios=()) for ratio in ratios]
+    low, high = _range(cells)
+    wider = _to_ticks(low, high, _outermost(cells), 620)
+    ticks = _ticks(*wider, 620)
+    assert ticks[0] <= min(ratios)
+    assert ticks[-1] >= max(ratios)
+    assert wider[1] - wider[0] <= 1.6 * (high - low)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 from mileage.execute import stage_name, start_name
 from mileage.judge import Comparison
@@ -26,6 +26,9 @@ from mileage.report.method import method_text
 from mileage.report.setting import setting_lines
 from mileage.report.view import RunShape
 
+_TARGETS_MAX: Final = 5
+"""Targets that a heading names."""
+
 
 def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -> MeasuredPage:
     """Collect what the page of a study that compares nothing shows; `vetoes` speak against any conclusion."""
@@ -41,7 +44,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     return MeasuredPage(
         name=plan.study.name,
         question=plan.study.question,
-        target=plan.study.target,
+        target=_named(targets_of(plan)),
         setting=setting_lines(plan),
         cells=cells,
         runs_total=len(plan.runs) - left_out(content),
@@ -96,7 +99,7 @@ def study_view(
     return StudyView(
         name=plan.study.name,
         question=plan.study.question,
-        target=plan.study.target,
+        target=_named(targets_of(plan)),
         identity=_identity(plan, head[0] if head else {}, environments),
         command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
         comparison=comparison,
@@ -129,15 +132,27 @@ def environment_changes(
     return found
 
 
+def targets_of(plan: Plan) -> list[str]:
+    """What is measured: the study's target, or where targets are compared each of them."""
+    return list(dict.fromkeys(setting.target for setting in plan.settings)) or [str(plan.study.target)]
+
+
+def _named(targets: Sequence[str]) -> str:
+    """Targets in a row, the first three of many."""
+    return listed(targets if len(targets) <= _TARGETS_MAX else [*targets[:3], f"{len(targets) - 3} more"])
+
+
 def _identity(
     plan: Plan, head: dict[str, Any], environments: list[tuple[str, dict[str, str]]]
 ) -> dict[str, str]:
     first = environments[0][1] if environments else {}
-    size = f"{plan.facts.capacity_bytes / 1e9:.1f} GB"
+    names = targets_of(plan)
+    places = {setting.target: setting.place for setting in plan.settings}
+    sizes = [plan.others.get(places.get(name, name), plan.facts).capacity_bytes for name in names]
     known = {
-        "target": plan.study.target,
-        "size": size,
-        "devices": "1",
+        "target" if len(names) == 1 else "targets": ", ".join(names),
+        "size" if len(names) == 1 else "sizes": ", ".join(f"{size / 1e9:.1f} GB" for size in sizes),
+        "devices": str(len(names)),
         "kernel": first.get("kernel.release", "unknown"),
         "mileage": str(head.get("mileage", "unknown")),
         "plan": plan.hash[:16],

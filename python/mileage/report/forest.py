@@ -40,6 +40,8 @@ _FEW_ROWS: Final = 7
 _NARROW_WIDTH: Final = 330
 _NARROW_ROW_HEIGHT: Final = 44
 _HEADING_ROW: Final = -1.0
+_CAP: Final = 19
+"""Height of an interval's ends: above and below a diamond, so that one narrower than the diamond is seen, too."""
 _DOTS_BELOW: Final = 0.27
 _TICK_GAP: Final = 62
 _STEPS_PERCENT: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 25, 50)
@@ -49,6 +51,9 @@ _WIDE_TICKS: Final = (
     *(1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     *(1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10, 20, 50, 100, 1e3, 1e4),
 )
+_WIDER: Final = 0.25
+"""Share of an axis by which it may be made wider for a tick."""
+_TRIES: Final = 4
 _SMALLEST_REACH: Final = 0.005
 _FURTHEST: Final = math.log(1e5)
 _PERCENT_LABEL: Final = (
@@ -151,6 +156,7 @@ def _above(row: dict[str, Any]) -> str:
 
 def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool) -> _Panel:
     low, high = _range(cells)
+    low, high = _to_ticks(low, high, _outermost(cells), width)
     ticks = _ticks(low, high, width)
     return _Panel(cells, math.exp(low), math.exp(high), ticks, reverse, title, width)
 
@@ -214,6 +220,8 @@ def _evidence(rows: list[dict[str, Any]], panel: _Panel) -> list[vega.Marks]:
         if r[f"cut_{end}"]
     ]
     whiskers = marks(sure).mark("rule", strokeWidth=2.5, aria=False)
+    ends = [{**r, "end": r[end]} for r in sure for end in ("low", "high") if not r[f"cut_{end}"]]
+    caps = marks(ends).mark("tick", orient="vertical", size=_CAP, thickness=1.6, opacity=1, aria=False)
     arrows = marks(cuts).mark("point", shape="triangle-up", filled=True, size=70, opacity=1, aria=False)
     repeats = marks(dots).mark("point", size=22, color=MUTED, strokeWidth=1.1, aria=False)
     estimates = marks(measured).mark("point", shape="diamond", filled=True, size=120, opacity=1)
@@ -223,6 +231,7 @@ def _evidence(rows: list[dict[str, Any]], panel: _Panel) -> list[vega.Marks]:
         arrows.encode(x=x, y=y, color=colour, angle=vega.channel("angle:Q", scale=None)),
         repeats.encode(x=x, y=y),
         estimates.encode(x=x, y=y, color=colour, description="told:N"),
+        caps.encode(x=panel.x("end"), y=y, color=colour),
     ]
 
 
@@ -277,6 +286,42 @@ def _range(cells: Sequence[CellVerdict]) -> tuple[float, float]:
     return low - pad, high + pad
 
 
+def _outermost(cells: Sequence[CellVerdict]) -> tuple[float, float]:
+    """Log ratios of the outermost estimates, held as in `_range`; no change lies between."""
+    logs = [min(max(math.log(c.ratio), -_FURTHEST), _FURTHEST) for c in cells if c.ratio is not None]
+    return min([0.0, *logs]), max([0.0, *logs])
+
+
+def _to_ticks(low: float, high: float, points: tuple[float, float], width: int) -> tuple[float, float]:
+    """The range made wider until a tick stands beyond the outermost estimate on either side, where that is near."""
+    most = _WIDER * (high - low)
+    for _ in range(_TRIES):
+        ticks = _ticks(low, high, width)
+        left, right = _next_ticks(ticks)
+        pad = 0.01 * (high - low)
+        wider = [low, high]
+        if math.log(ticks[0]) > points[0] and left and low - most <= math.log(left):
+            wider[0] = min(low, math.log(left) - pad)
+        if math.log(ticks[-1]) < points[1] and right and math.log(right) <= high + most:
+            wider[1] = max(high, math.log(right) + pad)
+        if wider == [low, high]:
+            break
+        low, high = wider
+    return low, high
+
+
+def _next_ticks(ticks: Sequence[float]) -> tuple[float | None, float | None]:
+    """The round changes that would follow on either side: by the same step, or the next of `_WIDE_TICKS`."""
+    steps = [b - a for a, b in itertools.pairwise(ticks)]
+    if steps and max(steps) - min(steps) < 1e-9:
+        left = round(ticks[0] - steps[0], 9)
+        return left if left > 0 else None, round(ticks[-1] + steps[0], 9)
+    return (
+        max((tick for tick in _WIDE_TICKS if tick < ticks[0]), default=None),
+        min((tick for tick in _WIDE_TICKS if tick > ticks[-1]), default=None),
+    )
+
+
 def _ticks(low: float, high: float, width: int) -> list[float]:
     """Round changes inside a range of log ratios, as many as leave room for their labels."""
     per_unit = width / (high - low)
@@ -293,15 +338,22 @@ def _ticks(low: float, high: float, width: int) -> list[float]:
 
 
 def _spread(candidates: Sequence[float], per_unit: float) -> list[float]:
-    """No change, and outwards from it every candidate that is far enough from the one before."""
+    """No change, and outwards from it every candidate far enough from the one before; the outermost for the last."""
     kept = [1.0]
     for outwards in (
         sorted(c for c in candidates if c > 1),
         sorted((c for c in candidates if c < 1), reverse=True),
     ):
-        last = 1.0
+        chain = [1.0]
         for candidate in outwards:
-            if abs(math.log(candidate / last)) * per_unit >= _TICK_GAP:
-                kept.append(candidate)
-                last = candidate
+            if _apart(chain[-1], candidate, per_unit):
+                chain.append(candidate)
+        last = outwards[-1] if outwards else 1.0
+        if len(chain) > 1 and last != chain[-1] and _apart(chain[-2], last, per_unit):
+            chain[-1] = last
+        kept += chain[1:]
     return sorted(kept)
+
+
+def _apart(one: float, other: float, per_unit: float) -> bool:
+    return abs(math.log(other / one)) * per_unit >= _TICK_GAP

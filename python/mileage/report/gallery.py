@@ -84,13 +84,25 @@ def _svg(chart: vega.Spec, name: str, title: str, about: str) -> Future[str]:
 
 def _forest(view: StudyView) -> _Asked | None:
     svg = forest_svg(view, most_telling(view.headline, FIRST_SCREEN_ROWS), name="forest")
-    unit, found = view.comparison.unit, view.comparison
-    n = _span([found.units_baseline, found.units_candidate])
     words = (
         f"Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval (an arrow: it goes on). Circles: each "
-        f"{unit} by itself (n = {n}). Shaded: too small to matter."
+        f"{view.comparison.unit} by itself (n = {units_counted(view)}). Shaded: too small to matter."
     )
     return _Asked(svg, words) if svg else None
+
+
+def units_counted(view: StudyView) -> str:
+    """How many repetitions a change rests on, with what is counted: "3 cycles", "10 blocks of one run of each arm"."""
+    found = view.comparison
+    n = _span([found.units_baseline, found.units_candidate])
+    words = f"{found.unit}{'' if n == '1' else 's'}"
+    return f"{n} {words} of one run of each arm" if found.unit == "block" else f"{n} {words}"
+
+
+def runs_counted(view: StudyView) -> str:
+    """How many runs a mean is made of: "30 runs in each arm"."""
+    n = _span([count for cell in view.headline for count in (cell.n_baseline, cell.n_candidate)])
+    return f"{n} run{'' if n == '1' else 's'} in each arm"
 
 
 def _narrow_forest(view: StudyView) -> _Asked | None:
@@ -125,10 +137,9 @@ def _before_after(view: StudyView) -> _Asked | None:
 
 
 def _bar_words(view: StudyView) -> str:
-    n = _span([count for cell in view.headline for count in (cell.n_baseline, cell.n_candidate)])
     return (
-        f"Bar: geometric mean of the runs (n = {n} in each arm); dot: one run; whisker: one standard deviation of the "
-        "runs' logarithms, which is a spread and no interval."
+        f"Bar: geometric mean of the runs (n = {runs_counted(view)}); dot: one run; whisker: one standard deviation "
+        "of the runs' logarithms, which is a spread and no interval."
     )
 
 
@@ -137,8 +148,12 @@ def _runs(view: StudyView) -> _Asked | None:
     chart = timeline_chart(found.runs, axis="bytes", width=HALF, latency=False, counters=False)
     if chart is None:
         return None
-    counted = {arm: sum(t.arm == arm for t in found.runs) for arm in dict.fromkeys(t.arm for t in found.runs)}
-    n = ", ".join(f"{count} of {arm}" for arm, count in counted.items())
+    drawn = {arm: sum(t.arm == arm for t in found.runs) for arm in dict.fromkeys(t.arm for t in found.runs)}
+    done = {tail.arm: max(t.runs for t in found.tails if t.arm == tail.arm) for tail in found.tails}
+    n = ", ".join(
+        f"{count}{f' of {done[arm]}' if done.get(arm, 0) > count else ''} run{'' if count == 1 else 's'} of {arm}"
+        for arm, count in drawn.items()
+    )
     cuts = cut_words(found.runs)
     words = (
         f"{found.cell}: rate of each run over the bytes it moved. Thin: one run (n = {n}); thick: their median; no "
@@ -213,8 +228,8 @@ def _levels(view: StudyView) -> _Asked | None:
         return None
     runs = [len(values) for cell in found.levels for values in cell.levels.values()]
     words = (
-        f"Each level of {factor}: bar, geometric mean; dot, one run (n = {_span(runs)} each); figure, times that of "
-        f"{found.baseline_level}. No interval: which levels can be told apart is in the table of all levels."
+        f"Each level of {factor}: bar, geometric mean; dot, one run (n = {_span(runs)} runs each); figure, times that "
+        f"of {found.baseline_level}. No interval: which levels can be told apart is in the table of all levels."
     )
     return _Asked(_svg(chart, "levels", f"All levels of {factor}", words), words)
 

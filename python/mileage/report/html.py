@@ -19,7 +19,7 @@ from mileage.judge import CellVerdict, verdict_sentence
 from mileage.report import standings, wording
 from mileage.report.charts import MOST_PANELS, torture_words
 from mileage.report.details import downloads, favours, highlight_rows, value_rows, wear_rows
-from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery
+from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery, runs_counted, units_counted
 from mileage.report.night import night_style
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_rows
@@ -59,6 +59,8 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None) 
         corrections=_CORRECTIONS if view.comparison.headline else _CORRECTIONS[::-1],
         corrected=any(_decided_by_correction(c) for c in lead),
         bands=_bands(view.headline),
+        units_counted=units_counted(view),
+        runs_counted=runs_counted(view),
         overall=wording.overall(view.comparison),
         rows=[_table_row(view, c) for c in wording.by_effect(view.headline)],
         other_rows=[_table_row(view, c) for c in wording.by_effect(view.beyond_headline)],
