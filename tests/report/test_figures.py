@@ -11,7 +11,7 @@ from jsonschema import ValidationError
 from mileage.judge import compare_stages
 from mileage.report import StudyView, render_html, vega, write_figures
 from mileage.report.charts import before_after_svg
-from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail
+from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail, Wear
 from mileage.report.gallery import gallery
 from tests.report.conftest import example, samples
 
@@ -83,6 +83,7 @@ def hostile_view(hostile: str) -> StudyView:
         levels=[LevelRuns(cell=hostile, metric="ops_per_s", levels={hostile: [1.0, 2.0], "b'": [3.0, 2.0]})],
         baseline_level=hostile,
         places={name: {"test": hostile, "record": f"{at} KiB'{hostile}"} for at, name in enumerate(names)},
+        wear=[Wear(hostile, 1, 0.0, 5.0), Wear(hostile, 2, 4.0, 9.0), Wear("life left, %", 1, 100.0, 90.0)],
         layouts=[Layout(hostile, 4, 2, 1 << 20, 1 << 18, True)],
     )
     return example(name=hostile, target=hostile, factor=hostile, comparison=judged, evidence=evidence)
@@ -100,6 +101,7 @@ def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -
         "changes_map",
         "changes",
         "over_time",
+        "wear",
     } <= names_drawn
     assert any(name.startswith("layout_") for name in names_drawn)
     for path in svgs:

@@ -22,6 +22,7 @@ from mileage.report.levels import levels_chart
 from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.view import StudyView
+from mileage.report.wear import wear_chart
 from mileage.report.wording import most_telling, plain
 
 FIRST_SCREEN_ROWS: Final = 11
@@ -220,6 +221,20 @@ def _over_time(view: StudyView) -> _Asked | None:
     return _Asked(_svg(chart, "over_time", "Rate, latency and counters over time", words), words)
 
 
+def _wear(view: StudyView) -> _Asked | None:
+    wear = view.evidence.wear
+    chart = wear_chart(wear)
+    if chart is None:
+        return None
+    n = len({found.cycle for found in wear})
+    words = (
+        f"The drive's gauges before and after the torture. Each line: one cycle (n = {n} cycle"
+        f"{'' if n == 1 else 's'}), from the first interval of its torture to the last; no interval is drawn. All "
+        "figures are in the table of wear."
+    )
+    return _Asked(_svg(chart, "wear", "Wear before and after the torture", words), words)
+
+
 def _levels(view: StudyView) -> _Asked | None:
     found = view.evidence
     factor = view.factor or "level"
@@ -314,6 +329,7 @@ _DRAWN: Final[dict[str, Callable[[StudyView], _Asked | None]]] = {
     "changes": _multiples,
     "torture": _torture,
     "over_time": _over_time,
+    "wear": _wear,
     "forest_all_cells": _whole_forest,
     "latency": _latency,
 }

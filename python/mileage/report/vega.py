@@ -69,8 +69,8 @@ def axis(**options: Any) -> Spec:
     return options
 
 
-def titled(words: str, **options: Any) -> Spec:
-    """The title of a panel."""
+def titled(words: str | Sequence[str], **options: Any) -> Spec:
+    """The title of a panel, in one line or several."""
     return {"text": words, **options}
 
 
