@@ -46,7 +46,7 @@ class Arms:
         self.found: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._levels = compares_levels(plan)
         self._places = places(plan) if self._levels else {}
-        self._stage = plan.study.measuring_stages[-1]
+        self._stage = plan.study.measuring_stages[-1] if self._levels else ""
         self._arms = plan.study.compare.arms
 
     def add(self, entry: dict[str, Any]) -> None:

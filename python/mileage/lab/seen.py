@@ -40,7 +40,8 @@ class Look:
         """Nothing was read yet."""
         self.found = Seen()
         self._workloads = {run.index: run.workload for run in plan.runs}
-        self._caches = {cell.label: plan.settings[cell.setting].state.cache for cell in plan.cells}
+        settings = plan.settings
+        self._caches = {cell.label: settings[cell.setting].state.cache for cell in plan.cells if settings}
         self._cache = plan.study.state.cache
 
     def add(self, entry: dict[str, Any]) -> None:
