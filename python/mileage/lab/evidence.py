@@ -76,12 +76,12 @@ def evidence_of(
     records = _records(plan, content, cell) if cell else {}
     return Evidence(
         cell=cell,
-        runs=[trace for arm, found in records.items() for trace in _traces(arm, found)],
+        runs=[trace for arm, found in records.items() for trace in traces_of(arm, found)],
         torture=_torture(content),
-        tails=[tail for arm, found in records.items() for tail in _tails(arm, found)],
+        tails=[tail for arm, found in records.items() for tail in tails_of(arm, found)],
         levels=_levels(plan, samples),
         baseline_level=plan.study.baseline or "" if compares_levels(plan) else "",
-        places=_places(plan),
+        places=places_of(plan),
         wear=_wear(content),
         layouts=_layouts(plan),
         device_classes=device_classes(plan),
@@ -127,7 +127,7 @@ def _records(
         found[f"{study.compare.arms} {side}" if levels else str(side)] = []
     labels = {c.label for c in plan.cells if place_of.get(c.label, ("", c.label))[1] == cell}
     units = {c.unit or c.label for c in plan.cells if c.label in labels}
-    for entry in _picked(content, "measure", units):
+    for entry in picked(content, "measure", units):
         if levels and entry["stage"] != stage:
             continue
         for one in each_test(entry):
@@ -139,7 +139,8 @@ def _records(
     return found
 
 
-def _picked(content: JournalContent, role: str, cells: set[str] | None = None) -> Iterable[dict[str, Any]]:
+def picked(content: JournalContent, role: str, cells: set[str] | None = None) -> Iterable[dict[str, Any]]:
+    """The runs of a role, but those of the sham arm; of `cells` (or sets of tests) alone, where given."""
     runs = content.runs()
     if isinstance(runs, Entries):
         return runs.where(
@@ -152,7 +153,8 @@ def _picked(content: JournalContent, role: str, cells: set[str] | None = None) -
     ]
 
 
-def _traces(arm: str, found: Sequence[tuple[dict[str, Any], Record]]) -> list[RunTrace]:
+def traces_of(arm: str, found: Sequence[tuple[dict[str, Any], Record]]) -> list[RunTrace]:
+    """The course of up to ten of an arm's runs, given as entry and record."""
     stride = -(-len(found) // _RUNS_MAX) or 1
     traces = []
     for entry, record in found[::stride]:
@@ -165,7 +167,7 @@ def _traces(arm: str, found: Sequence[tuple[dict[str, Any], Record]]) -> list[Ru
 def _torture(content: JournalContent) -> list[RunTrace]:
     """One trace for each cycle and target: its torture runs after each other."""
     groups: dict[tuple[int, str], list[Record]] = {}
-    for entry in _picked(content, "torture"):
+    for entry in picked(content, "torture"):
         levels = ", ".join(f"{name} {level}" for name, level in entry.get("levels", {}).items())
         series = entry["record"].get("series")
         if series:
@@ -239,7 +241,7 @@ def _gauges(series: Record, count: int) -> dict[str, list[float]]:
     return found
 
 
-def _tails(arm: str, found: Sequence[tuple[dict[str, Any], Record]]) -> list[Tail]:
+def tails_of(arm: str, found: Sequence[tuple[dict[str, Any], Record]]) -> list[Tail]:
     """All runs of an arm together, and some of them one by one."""
     tails: list[Tail] = []
     stride = -(-len(found) // _RUNS_MAX) or 1
@@ -307,7 +309,7 @@ def _levels(plan: Plan, samples: Iterable[Sample]) -> list[LevelRuns]:
     ]
 
 
-def _places(plan: Plan) -> dict[str, dict[str, str]]:
+def places_of(plan: Plan) -> dict[str, dict[str, str]]:
     """What tells each cell from the others, named as in the comparison; a property that all share is left out."""
     levels = compares_levels(plan)
     label_of = places(plan) if levels else {}
@@ -333,7 +335,7 @@ def _places(plan: Plan) -> dict[str, dict[str, str]]:
 def _wear(content: JournalContent) -> list[Wear]:
     """The gauges of the drive's age before the first and after the last torture run of each cycle."""
     ends: dict[int, tuple[Record, Record]] = {}
-    for entry in _picked(content, "torture"):
+    for entry in picked(content, "torture"):
         series = entry["record"].get("series") or {}
         counters = {key: values for key, values in (series.get("counters") or {}).items() if values}
         if counters:

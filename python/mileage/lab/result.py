@@ -186,7 +186,8 @@ class StudyResult:
         if not self.compares:
             write_tables(self.content(), self.folder.path)
             write_measured(
-                measured_page(self.plan, self.folder, self.vetoes()), self.folder.report, self.folder.tables
+                measured_page(self.plan, self.folder, self.vetoes()),
+                *(self.folder.report, self.folder.tables, self.folder.figures),
             )
             return
         self._write_comparison()

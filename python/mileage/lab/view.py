@@ -14,6 +14,7 @@ from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
 from mileage.lab.evidence import evidence_of
 from mileage.lab.lamps import Environment, lamps_of
+from mileage.lab.pictured import pictured
 from mileage.lab.reading import Reading
 from mileage.lab.why import why
 from mileage.plan import Plan
@@ -37,6 +38,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     cells = tuple(sorted(measured_cells(content), key=lambda cell: (cell.stage, order[cell.cell])))
     head = content.of_kind("study")
     environments = folder.environments()
+    evidence, factor = pictured(plan, content, cells)
     weak = [f"Not conclusive because {listed(vetoes)}."] if vetoes else []
     if cells and max(cell.runs for cell in cells) == 1:
         weak.append("One run of each cell: how much a repetition would differ is not known.")
@@ -53,6 +55,8 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
         identity=_identity(plan, head[0] if head else {}, environments),
         unfinished=tuple(weak),
+        evidence=evidence,
+        factor=factor,
     )
 
 

@@ -4,7 +4,7 @@ Writes into a folder that it is given, and nowhere else. Refuses to leave half a
 before its file is opened.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mileage.judge import verdict_sentence
@@ -25,13 +25,17 @@ def write_figures(view: StudyView, folder: Path, pictures: Mapping[str, Picture]
     drawn = gallery(view, files=True) if pictures is None else pictures
     comparison = view.comparison
     head = f"{view.name} on {view.target}: {comparison.candidate} against {comparison.baseline}"
-    verdict = f"{head}. {verdict_sentence(comparison)}"
+    return write_pictures(drawn.values(), f"{head}. {verdict_sentence(comparison)}", folder)
+
+
+def write_pictures(pictures: Iterable[Picture], head: str, folder: Path) -> list[Path]:
+    """Write these as `write_figures` does; `head` stands above each."""
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     asked = {
-        name: files_of(picture.svg, head=verdict, caption=picture.caption)
-        for name, picture in drawn.items()
-        if name != NARROW
+        picture.name: files_of(picture.svg, head=head, caption=picture.caption)
+        for picture in pictures
+        if picture.name != NARROW
     }
     try:
         for name, both in asked.items():

@@ -9,15 +9,20 @@ from __future__ import annotations
 import csv
 import io
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from mileage.record import MeasuredCell
 from mileage.record.folder import write_durably
+from mileage.report.evidence import Evidence
+from mileage.report.figures import write_pictures
+from mileage.report.gallery import Picture
 from mileage.report.html import templates
 from mileage.report.measured import columns_of
-from mileage.report.view import cleaned_text
+from mileage.report.measured_pictures import measured_pictures
+from mileage.report.view import cleaned_evidence, cleaned_text
 
 
 class MeasuredPage(msgspec.Struct, frozen=True):
@@ -35,17 +40,24 @@ class MeasuredPage(msgspec.Struct, frozen=True):
     identity: dict[str, str]
     unfinished: tuple[str, ...] = ()
     """What weakens the figures, a sentence each, said first: what is missing or failed, that nothing was repeated."""
+    evidence: Evidence = Evidence()
+    factor: str = ""
+    """What the levels of `evidence` are levels of."""
 
 
-def render_measured(page: MeasuredPage) -> str:
-    """The whole page as text, to be stored as UTF-8."""
+def render_measured(page: MeasuredPage, pictures: Sequence[Picture] | None = None) -> str:
+    """The whole page as text, to be stored as UTF-8. `pictures`: where they are drawn already."""
+    from markupsafe import Markup
+
     page = _cleaned(page)
+    drawn = measured_pictures(page.evidence, page.factor) if pictures is None else pictures
     columns = columns_of(page.cells)
     return (
         templates()
         .get_template("measured.html.j2")
         .render(
             page=page,
+            pictures=[(picture.name, Markup(picture.svg), picture.caption) for picture in drawn],
             heads=[head for head, _, _ in columns],
             rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
         )
@@ -64,6 +76,8 @@ def _cleaned(page: MeasuredPage) -> MeasuredPage:
         command=cleaned_text(page.command),
         identity={cleaned_text(key): cleaned_text(value) for key, value in page.identity.items()},
         unfinished=tuple(map(cleaned_text, page.unfinished)),
+        evidence=cleaned_evidence(page.evidence),
+        factor=cleaned_text(page.factor),
     )
 
 
@@ -94,8 +108,12 @@ def _median(values: tuple[float, ...]) -> float | str:
     return statistics.median(values) if values else ""
 
 
-def write_measured(page: MeasuredPage, report: Path, tables: Path) -> None:
-    """Write the page, and `measured.csv` into the folder of tables."""
+def write_measured(page: MeasuredPage, report: Path, tables: Path, figures: Path) -> None:
+    """Write the page, its pictures as SVG and PNG, and `measured.csv` into the folder of tables."""
     tables.mkdir(exist_ok=True)
     (tables / "measured.csv").write_text(measured_csv(page.cells), encoding="utf-8")
-    write_durably(report, render_measured(page).encode())
+    page = _cleaned(page)
+    pictures = measured_pictures(page.evidence, page.factor)
+    if pictures:
+        write_pictures(pictures, f"{page.name} on {page.target}", figures)
+    write_durably(report, render_measured(page, pictures).encode())

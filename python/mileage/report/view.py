@@ -125,6 +125,11 @@ def cleaned(view: StudyView) -> StudyView:
     return msgspec.structs.replace(twin, comparison=cleaned_comparison(view.comparison), harmless=True)
 
 
+def cleaned_evidence(evidence: Evidence) -> Evidence:
+    """The same with its texts replaced as in `cleaned`."""
+    return msgspec.convert(_clean(msgspec.to_builtins(evidence)), Evidence)
+
+
 def cleaned_text(text: str) -> str:
     """A text with what `cleaned` replaces replaced."""
     return str(_clean(text))

@@ -1,0 +1,54 @@
+"""The pictures of a study that compares nothing: each cell's rate, its course over the run, and its slow operations.
+
+Models the same drawings as those of a comparison, with cells in the place of arms. Refuses empty pictures.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+from mileage.report import vega
+from mileage.report.drawer import svg_of
+from mileage.report.evidence import Evidence
+from mileage.report.gallery import WHOLE, Picture
+from mileage.report.levels import levels_chart
+from mileage.report.tails import tail_chart
+from mileage.report.timeline import timeline_chart
+from mileage.report.wording import plain
+
+
+def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
+    """Those for which there are figures; `found` is cleaned. `factor`: what its levels are levels of."""
+    runs = sorted({len(values) for cell in found.levels for values in cell.levels.values()})
+    n = "no" if not runs else str(runs[0]) if runs[0] == runs[-1] else f"{runs[0]} to {runs[-1]}"
+    traced = len(found.runs)
+    drawn: list[tuple[str, str, vega.Spec | None, str]] = [
+        (
+            "levels",
+            f"Rate of each {factor}",
+            levels_chart(found.levels, baseline="", factor=factor),
+            f"Rate of each {factor}: bar, geometric mean; dot, one run (n = {n} runs each). No interval is drawn; half "
+            "widths are in the table.",
+        ),
+        (
+            "runs",
+            "Rate over time",
+            timeline_chart(found.runs, axis="time", width=WHOLE - 60, latency=False, counters=False),
+            f"Rate over time in {traced} run{'' if traced == 1 else 's'}: all of a single cell, up to ten, or "
+            "the first run of each of the first cells of the table. Thin: one run; thick: the median of several; no "
+            "interval.",
+        ),
+        (
+            "latency",
+            "Latency of the slowest operations",
+            tail_chart(found.tails, width=WHOLE - 60),
+            "The share of operations that took longer than a latency, for the first cells of the table: all runs of a "
+            "cell together; thin: single runs. No interval is drawn.",
+        ),
+    ]
+    asked: list[tuple[str, Future[str], str]] = [
+        (name, svg_of(chart, name=name, title=plain(title), description=plain(words)), words)
+        for name, title, chart, words in drawn
+        if chart is not None
+    ]
+    return [Picture(name, svg.result(), words) for name, svg, words in asked]
