@@ -53,6 +53,8 @@ _WIDE_TICKS: Final = (
 )
 _WIDER: Final = 0.25
 """Share of an axis by which it may be made wider for a tick."""
+_BARE: Final = 0.3
+"""Share of an axis that may have no tick at an end."""
 _TRIES: Final = 4
 _SMALLEST_REACH: Final = 0.005
 _FURTHEST: Final = math.log(1e5)
@@ -332,7 +334,9 @@ def _ticks(low: float, high: float, width: int) -> list[float]:
             continue
         ticks = [round(1 + k * step / 100, 9) for k in range(first, last + 1)]
         gaps = [math.log(b / a) * per_unit for a, b in itertools.pairwise(ticks)]
-        if len(ticks) >= _FEWEST_STEPPED_TICKS and min(gaps) >= _TICK_GAP:
+        if len(ticks) < _FEWEST_STEPPED_TICKS or min(gaps) < _TICK_GAP:
+            continue
+        if max(math.log(ticks[0]) - low, high - math.log(ticks[-1])) <= _BARE * (high - low):
             return ticks
     return _spread([tick for tick in _WIDE_TICKS if low <= math.log(tick) <= high], per_unit)
 
