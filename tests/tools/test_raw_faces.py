@@ -55,6 +55,37 @@ def test_hdparm_prints_cached_first_whatever_the_order_of_flags(tmp_path: Path, 
     assert float(found[2]) == pytest.approx(2.0, abs=0.5)
 
 
+@pytest.mark.parametrize(
+    ("kib", "words", "told"),
+    [
+        (1024, ("-tT",), "DEVICE holds 1 MiB; a read takes 2 MiB"),
+        (8192, ("-t", "--offset", "1"), "DEVICE holds 8 MiB; a read takes 2 MiB after 1 GiB"),
+    ],
+)
+def test_hdparm_refuses_a_device_without_room_for_a_read(
+    tmp_path: Path, loop: str, kib: int, words: tuple[str, ...], told: str
+) -> None:
+    (tmp_path / "image").open("r+b").truncate(kib << 10)
+    subprocess.run(["losetup", "--set-capacity", loop], check=True)
+    command = [sys.executable, "-m", "mileage", "hdparm", *words, DRIVE, loop]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (2, ""), "and times none of the others"
+    assert told.replace("DEVICE", loop) in done.stderr
+
+
+def test_hdparm_reads_whole_steps_of_an_odd_device_that_is_only_for_reading(
+    tmp_path: Path, loop: str
+) -> None:
+    (tmp_path / "image").open("r+b").truncate((7 << 20) + 1536)
+    subprocess.run(["losetup", "--set-capacity", loop], check=True)
+    subprocess.run(["blockdev", "--setro", loop], check=True)
+    try:
+        done = face(tmp_path, "hdparm", "-t", loop)
+    finally:
+        subprocess.run(["blockdev", "--setrw", loop], check=True)
+    assert " Timing buffered disk reads:   6 MB in" in done.stdout, done.stderr
+
+
 def test_hdparm_direct_says_so_and_reads_past_the_cache(tmp_path: Path, loop: str) -> None:
     trace = tmp_path / "trace"
     watch = ["strace", "-f", "-e", "trace=openat", "-o", str(trace)]
@@ -149,6 +180,7 @@ def test_dd_reads_a_virtual_drive(tmp_path: Path) -> None:
         ("hdparm -t", "no device"),
         ("hdparm /dev/null", "give -t"),
         ("hdparm -t /dev/null", "no block device"),
+        ("hdparm -t virtual:plain virtual:plain", "--save names one study folder"),
         ("hdparm -W /dev/null", "write_cache"),
         ("hdparm -Z /dev/null", "there is no flag"),
     ],

@@ -323,6 +323,9 @@ class _Making:
         """First byte and length of what is visited, in bytes: multiples of `unit`."""
         start = self._area(path, "span_start", table.span_start, unit) if table.span_start else 0
         room = self._work_bytes - start
+        if room < unit:
+            text = f"found {words(start)}, where {words(unit)} do not fit into the work area of"
+            refuse(self._study, f"{path}.span_start", f"{text} {words(self._work_bytes)}; begin earlier")
         whole = table.span == "file"
         length = room - room % unit if whole else self._area(path, "span", table.span, unit)
         if length > room or length <= 0:

@@ -6,6 +6,7 @@ What it refuses: anything but a block device or a virtual drive; flags that chan
 
 from __future__ import annotations
 
+import os
 import stat
 import sys
 from pathlib import Path
@@ -14,13 +15,17 @@ from typing import Any, Final
 from mileage.errors import Refused
 from mileage.formats.hdparm_print import timing_line
 from mileage.plan import Study
+from mileage.plan.sizes import format_bytes
 from mileage.plan.study import Measure, Stage, State, StopRule
 from mileage.tools.flags import Given
 from mileage.tools.keeping import do_study, tell
 
 _RECORD: Final = "2MiB"
+_READ_BYTES: Final = 2 << 20
 _SECONDS: Final = {"cached": "2 s", "buffered": "3 s"}
 _GIB: Final = 1 << 30
+_SECTOR_BYTES: Final = 512
+"""Of the sizes in /sys, whatever the device's own sectors are."""
 
 
 def run(given: Given) -> None:
@@ -32,8 +37,11 @@ def run(given: Given) -> None:
         raise Refused("hdparm: no device is named, such as /dev/sdb or virtual:intel-x25e-64gb")
     if given.has("--offset") and not given.has("-t"):
         raise Refused("hdparm: --offset has no effect without -t")
-    for device in given.operands:
-        done = do_study(given, study_of(given, device, wanted))
+    if given.has("--save") and len(given.operands) > 1:
+        raise Refused("hdparm: --save names one study folder; name one device, or leave --save out")
+    studies = [(device, study_of(given, device, wanted)) for device in given.operands]
+    for device, study in studies:
+        done = do_study(given, study)
         tables = {cell.label: cell.table for cell in done.plan.cells}
         records = {tables[run.cell]: record for run, record in done.runs()}
         direct = given.has("--direct")
@@ -53,7 +61,7 @@ def _seconds(record: dict[str, Any]) -> float:
 def study_of(given: Given, device: str, wanted: list[str]) -> Study:
     """The study of one device. Raises Refused."""
     virtual = device.startswith("virtual:")
-    tables = {what: _table(given, what, virtual) for what in wanted}
+    tables = {what: _table(given, what, device) for what in wanted}
     return Study(
         name="hdparm",
         question="How fast is this drive read?",
@@ -64,12 +72,13 @@ def study_of(given: Given, device: str, wanted: list[str]) -> Study:
     )
 
 
-def _table(given: Given, what: str, virtual: bool) -> Measure:
+def _table(given: Given, what: str, device: str) -> Measure:
     start = _offset(given) if what == "buffered" else 0
-    if virtual:
+    if device.startswith("virtual:"):
         workload = "pattern.fixed_read" if what == "cached" else "throughput.read"
         stop = StopRule(time=_SECONDS[what])
         return Measure(workload=workload, record=_RECORD, stop=stop, span_start=start, repeat=1)
+    _fits(device, start)
     name = f"hdparm.{what}{'_direct' if given.has('--direct') else ''}"
     return Measure(workload=name, span_start=start, repeat=1)
 
@@ -92,3 +101,18 @@ def _block_device(device: str) -> Path:
             f"hdparm: {device} is no block device; of a file use `mileage measure -t file:{device} -w hdparm.buffered`"
         )
     return path.absolute()
+
+
+def _fits(device: str, start: int) -> None:
+    """Refuse a device without room for one read from `start` on. The kernel tells the size to every user."""
+    number = _block_device(device).stat().st_rdev
+    size = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/size")
+    try:
+        holds = int(size.read_text(encoding="ascii")) * _SECTOR_BYTES
+    except (OSError, ValueError):
+        return
+    if holds < start + _READ_BYTES:
+        after = f" after {format_bytes(start)}" if start else ""
+        raise Refused(
+            f"hdparm: {device} holds {format_bytes(holds)}; a read takes {format_bytes(_READ_BYTES)}{after}"
+        )
