@@ -186,7 +186,7 @@ def _beyond_headline(comparison: Comparison) -> str:
 
 
 def _largest(cells: Sequence[CellVerdict]) -> str:
-    """The largest decided change of some cells: "; at most 2.6 times as high (95 % CI ...) at iops.random_read"."""
+    """The largest decided change of some cells: "; largest: 2.6 times as high (95 % CI ...) at iops.random_read"."""
     decided = [c for c in cells if c.verdict in ("faster", "slower") and c.ratio is not None]
     if not decided:
         return ""
@@ -199,7 +199,7 @@ def _largest(cells: Sequence[CellVerdict]) -> str:
         if ratio >= _MULTIPLE
         else f"{size} {more if ratio > 1 else less}"
     )
-    most = "at most " if len(decided) > 1 else ""
+    most = "largest: " if len(decided) > 1 else ""
     place = "" if len(cells) == 1 else f" at {lead.cell}"
     return f"; {most}{words}{_interval(lead)}{place}"
 
