@@ -108,6 +108,25 @@ def no_namespaces() -> str:
     return "" if tried.returncode == 0 else "the kernel makes no network namespaces here"
 
 
+def _name() -> str:
+    return f"mlg{os.getpid() % 100000}"
+
+
+def cut_off() -> None:
+    """Take the link between the two hosts away."""
+    assert IP is not None
+    subprocess.run([IP, "link", "set", f"{_name()}a", "down"], check=True, capture_output=True)
+
+
+def _end_all(name: str) -> None:
+    """Kill what is left in a network namespace: a daemon of the launcher that was cut off from it."""
+    assert IP is not None
+    left = subprocess.run([IP, "netns", "pids", name], capture_output=True, text=True, check=False)
+    for number in left.stdout.split():
+        with suppress(ProcessLookupError):
+            os.kill(int(number), signal.SIGKILL)
+
+
 @contextmanager
 def hosts(place: Path, *, time_offset_s: int = 0) -> Iterator[tuple[str, ...]]:
     """Two hosts: this one and a network namespace with a name of its own; the launcher's options for them.
@@ -115,7 +134,7 @@ def hosts(place: Path, *, time_offset_s: int = 0) -> Iterator[tuple[str, ...]]:
     With `time_offset_s` the second has a monotonic clock that far ahead.
     """
     assert IP is not None
-    name = f"mlg{os.getpid() % 100000}"
+    name = _name()
     here, there = f"{name}a", f"{name}b"
     agent = place / "agent"
     ahead = f"-T --monotonic {time_offset_s} --boottime {time_offset_s} --fork" if time_offset_s else ""
@@ -157,5 +176,6 @@ def hosts(place: Path, *, time_offset_s: int = 0) -> Iterator[tuple[str, ...]]:
             ),
         )
     finally:
+        _end_all(name)
         subprocess.run([IP, "netns", "del", name], check=False, capture_output=True)
         subprocess.run([IP, "link", "del", here], check=False, capture_output=True)

@@ -39,6 +39,8 @@ Record = dict[str, Any]
 Result = dict[str, Any]
 """`name` of the test ("ior.write") and its `record`."""
 
+_TREE_LOOK_NS = 50_000_000
+"""How often it is seen to whether a tree is still wanted."""
 _VALUES: dict[str, type[Ior | Mdtest | Metarates]] = {"ior": Ior, "mdtest": Mdtest, "metarates": Metarates}
 
 
@@ -178,12 +180,24 @@ class Conductor:
         ordered = levels if made else list(reversed(levels))
         paths = [str(self._directory / path) for level in ordered for path in level]
         call = os.mkdir if made else os.rmdir
-        started_ns = time.perf_counter_ns()
+        started_ns = looked_ns = time.perf_counter_ns()
         for path in paths:
             call(path)
+            now_ns = time.perf_counter_ns()
+            if now_ns - looked_ns > _TREE_LOOK_NS:
+                looked_ns = now_ns
+                self._look()
         record = empty_record(max(time.perf_counter_ns() - started_ns, 1))
         record["ops_metadata"] = len(paths)
         return record
+
+    def _look(self) -> None:
+        """Go on, unless a member was lost or the run is to stop. Raises RunFailed and Interrupted."""
+        stopped = self._ask(*self._moved)
+        # An MPI launcher that lost a rank ends the others.
+        self._crew.check()
+        if stopped:
+            raise Interrupted()
 
     def _names(self, shares: Sequence[tuple[str, Record]], test: str, timeout_ns: int) -> Record:
         """A step of operations on names, of which each task has a share."""
@@ -211,8 +225,7 @@ class Conductor:
             _core.run_metadata(path, json.dumps(share), lambda *_: self._ask(*self._moved), "{}")
         )
         if record["interrupted"]:
-            # An MPI launcher that lost a rank ends the others.
-            self._crew.check()
+            self._look()
             raise Interrupted()
         if failure := failure_of(record, self._what):
             raise failure

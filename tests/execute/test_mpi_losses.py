@@ -1,0 +1,156 @@
+"""Ranks that are lost: killed in a phase of metarates or mdtest, stopped, or cut off with their host."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.execute import mpi_runs
+from tests.execute.mpi_runs import (
+    cut_off,
+    entries,
+    finished,
+    hosts,
+    no_namespaces,
+    run,
+    started,
+    study,
+    wait_for,
+)
+
+needs_mpi = pytest.mark.skipif(bool(mpi_runs.MISSING), reason=f"not here: {mpi_runs.MISSING}")
+needs_hosts = pytest.mark.skipif(bool(no_namespaces()), reason=no_namespaces())
+
+LIMIT_S = 10.0
+"""Within so long a lost rank is named."""
+TASKS = 4
+EACH = 20_000
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Path]:
+    """A directory in memory, where there is one."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as place:
+        yield Path(place)
+
+
+def files_in(target: Path) -> int:
+    """Files of all tasks that are there."""
+    found = 0
+    for place in target.glob(".mileage-*.tasks"):
+        for _, _, files in os.walk(place):
+            found += len(files)
+    return found
+
+
+def becoming_fewer(target: Path) -> bool:
+    """Whether files are being removed: they are fewer than a moment ago."""
+    before = files_in(target)
+    time.sleep(0.02)
+    return 0 < files_in(target) < before
+
+
+def directories_in(target: Path) -> int:
+    """Directories that are there, as far as they can be counted while they come and go."""
+    try:
+        return sum(1 for _ in target.glob(".mileage-*.tasks/*/*"))
+    except FileNotFoundError:
+        return 0
+
+
+ALL = TASKS * EACH
+NAMES = f"stop = {{ operations = {ALL} }}\n"
+PHASES: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "metarates.utime": (NAMES, lambda target: files_in(target) == ALL),
+    "mdtest.file_create": (NAMES, lambda target: 0 < files_in(target) < ALL),
+    "mdtest.file_stat": (NAMES, lambda target: files_in(target) == ALL),
+    "mdtest.file_read": (NAMES, lambda target: files_in(target) == ALL),
+    "mdtest.file_remove": (NAMES, becoming_fewer),
+    "mdtest.tree_create": (
+        f'tree = "1x{2 * EACH}"\nstop = {{ operations = {TASKS * (2 * EACH + 1)} }}\n',
+        lambda target: 100 < directories_in(target) < EACH,
+    ),
+}
+
+
+def begun(folder: Path, target: Path, phase: str, launcher: tuple[str, ...] = ()) -> tuple[Any, Path, Any]:
+    """A study of one phase that four ranks are in; its launcher, its folder, and who the ranks are."""
+    table, inside = PHASES[phase]
+    text = f'[measure.names]\nworkload = ["{phase}"]\nthreads = {TASKS}\nrepeat = 1\n{table}'
+    out = folder / "out"
+    process = started(
+        TASKS, "run", study(folder / "s.toml", target, text), "--out", str(out), launcher=launcher
+    )
+    ranks = wait_for(lambda: entries(out, "ranks"))[0]["ranks"]
+    wait_for(lambda: inside(target))
+    return process, out, ranks
+
+
+def goes_on(out: Path, target: Path) -> None:
+    """The study is done to its end, and nothing is left in its target."""
+    assert not entries(out, "run")
+    run(TASKS, "run", str(out))
+    assert [entry["run"] for entry in entries(out, "run")] == [0]
+    assert not list(target.iterdir())
+
+
+def words(rank: dict[str, Any]) -> str:
+    return f"rank {rank['rank']} (host {rank['host']}, process {rank['process']})"
+
+
+@needs_mpi
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_rank_that_is_killed_among_names_is_named(tmp_path: Path, memory: Path, phase: str) -> None:
+    process, out, ranks = begun(tmp_path, memory, phase)
+    os.kill(ranks[2]["process"], signal.SIGKILL)
+    status, said = finished(process, wait_s=LIMIT_S)
+    assert status != 0
+    assert f"{words(ranks[2])} died" in said
+    assert next(entry["message"] for entry in entries(out, "failed")).startswith(f"{words(ranks[2])} died")
+    goes_on(out, memory)
+
+
+@needs_mpi
+def test_a_rank_that_falls_silent_is_named(tmp_path: Path, memory: Path) -> None:
+    process, out, ranks = begun(tmp_path, memory, "mdtest.file_create")
+    os.kill(ranks[2]["process"], signal.SIGSTOP)
+    status, said = finished(process, wait_s=LIMIT_S + 5.0)
+    assert status != 0
+    assert f"{words(ranks[2])} has not been heard of for 8 s" in said
+    (failed,) = entries(out, "failed")
+    assert failed["message"].startswith(f"{words(ranks[2])} has not been heard of")
+    for rank in ranks:
+        wait_for(lambda rank=rank: not Path(f"/proc/{rank['process']}").exists())
+    goes_on(out, memory)
+
+
+@needs_mpi
+@needs_hosts
+def test_a_host_that_is_cut_off_is_named_and_its_ranks_end_themselves(tmp_path: Path, memory: Path) -> None:
+    with hosts(tmp_path) as launcher:
+        process, out, ranks = begun(tmp_path, memory, "mdtest.file_create", launcher)
+        cut_off()
+        cut_s = time.monotonic()
+        failed = wait_for(lambda: entries(out, "failed"), wait_s=LIMIT_S)
+        assert time.monotonic() - cut_s < LIMIT_S
+        lost = [rank for rank in ranks if rank["host"] != ranks[0]["host"]]
+        assert len(lost) == 2
+        assert any(
+            failed[0]["message"].startswith(f"{words(rank)} has not been heard of for 8 s") for rank in lost
+        )
+        for rank in ranks:
+            gone = wait_for(lambda rank=rank: not Path(f"/proc/{rank['process']}").exists(), wait_s=30.0)
+            assert gone, rank
+        # The launcher waits for its own daemon on the other host, which it no longer reaches.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    goes_on(out, memory)
