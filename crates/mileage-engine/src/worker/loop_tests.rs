@@ -70,7 +70,8 @@ impl Transfer for Scripted {
         let count = self.answer(into.len())?;
         let changed = (0..into.len()).filter(|at| into[*at] == UNREAD & 1).collect();
         self.0.borrow_mut().changed.push(changed);
-        into[..count].fill(UNREAD);
+        // All of it, so that a touch of what has not arrived yet shows too.
+        into.fill(UNREAD);
         Ok(count)
     }
 
