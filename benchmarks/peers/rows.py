@@ -22,6 +22,8 @@ from benchmarks.peers.table import US, Bar, Reading
 LEAN = ("--norandommap", "--gtod_reduce=1", "--thread")
 FIOS = ("fio", "fio lean", "fio-new", "fio-new lean", "fio lean batched", "fio-new lean batched")
 FRESH = ("fio fresh data", "fio-new fresh data")
+#: Mileage as the bare loop and plain fio write: one content again and again. Beside them for what new data costs.
+CONSTANT = "constant data"
 REGISTERED = {"api": {"uring": {"registered": True, "batch": 0, "sqpoll": False, "iopoll": False}}}
 
 
@@ -168,6 +170,9 @@ def direct(programs: Programs, sizes: Sizes, path: Path, write: bool, depth: int
         arms["t/io_uring"] = lambda: run.t_io_uring(others["t/io_uring"], path, sizes.seconds, direct=True)
     name = f"O_DIRECT 4 KiB random {word}, depth {depth}"
     peers = tuple(name for name in arms if name != US)
+    if write:
+        constant = workload(sizes, mib, **changes, content="zeros")
+        arms[CONSTANT] = lambda: run.engine(programs, path, constant, options)
     bars = (Bar("cpu", 1.0, FRESH if write else FIOS, noise=True), Bar("rate", 0.97, peers))
     return Row(name, arms, bars, lambda: uncached(path, mib))
 
