@@ -18,7 +18,14 @@ def test_columns_are_compared_by_where_figures_end() -> None:
 
 def test_both_are_given_the_same_words() -> None:
     asked = Namespace(
-        mpirun="mpirun", record="1m", size="4m", files=9, iozone=Path("/x/iozone"), ior=Path("/x/ior")
+        mpirun="mpirun",
+        record="1m",
+        size="4m",
+        files=9,
+        iterations=3,
+        tasks=2,
+        iozone=Path("/x/iozone"),
+        ior=Path("/x/ior"),
     )
     own, face = commands(asked, "iozone")
     assert own[1:] == face[4:]
