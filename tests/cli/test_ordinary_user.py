@@ -110,10 +110,11 @@ def home() -> Iterator[Path]:
 
 
 def disk() -> str:
+    """The first that has a size: a loop device that nothing is behind holds nothing to be read."""
     return next(
         f"/dev/{path.name}"
         for path in sorted(Path("/sys/block").iterdir())
-        if Path("/dev", path.name).exists()
+        if Path("/dev", path.name).exists() and int((path / "size").read_text()) > 0
     )
 
 
