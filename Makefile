@@ -120,6 +120,7 @@ packages: ## Debian packages that only tests need: installed when root, named wh
 need-rust:
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.89 or later" >&2; exit 2; }
 	@command -v rustc >/dev/null || { echo "rustc is missing: install Rust 1.89 or later" >&2; exit 2; }
+	@rustc --version >/dev/null || { echo "rustc does not run, for the reason above" >&2; exit 2; }
 	@command -v cc >/dev/null || { echo "cc is missing: install gcc" >&2; exit 2; }
 
 need-lints: need-rust
