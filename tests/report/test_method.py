@@ -77,3 +77,30 @@ def test_an_imported_study_claims_nothing_that_mileage_did(tmp_path: Path) -> No
     assert "fio-client.json" in text.replace("\n", "")
     assert "Mileage measured nothing here" in " ".join(text.split())
     assert not [word for word in ("randomised", "purge", "drawn from the seed", "Audits") if word in text]
+
+
+def test_a_page_cache_that_is_varied_is_told_for_all_its_levels(tmp_path: Path) -> None:
+    study = tmp_path / "caches.toml"
+    frame = f"""
+        name = "caches"
+        target = "dir:{tmp_path}"
+        cycles = 1
+        [[stage]]
+        name = "measured"
+        measure = ["read"]
+        [measure.read]
+        workload = ["iops.random_write"]
+        record = "4KiB"
+        stop = {{ time = "1s" }}
+        repeat = 2
+        [state]
+        file = "64MiB"
+    """
+    study.write_text(f'{frame}\n[factor.cache]\nlevels = ["direct", "warm", "limited:96MiB"]\n')
+    text = " ".join(method_text(plan(study)).split())
+    assert (
+        "The page cache was not the same for all cells: page cache bypassed; page cache used; "
+        "page cache emptied, then within 96 MiB of memory." in text
+    )
+    study.write_text(f'{frame}\ncache = "limited:96MiB"\n')
+    assert "The page cache was emptied, and held within 96 MiB of memory." in method_text(plan(study))

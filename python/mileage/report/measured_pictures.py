@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 
+from msgspec.structs import replace
+
 from mileage.report import vega
 from mileage.report.drawer import svg_of
 from mileage.report.evidence import Evidence
 from mileage.report.gallery import WHOLE, Picture
 from mileage.report.levels import levels_chart
 from mileage.report.tails import tail_chart
-from mileage.report.timeline import timeline_chart
+from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.wording import plain
 
 
@@ -22,6 +24,10 @@ def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
     runs = sorted({len(values) for cell in found.levels for values in cell.levels.values()})
     n = "no" if not runs else str(runs[0]) if runs[0] == runs[-1] else f"{runs[0]} to {runs[-1]}"
     traced = len(found.runs)
+    one_cell = len({trace.arm for trace in found.runs}) == 1
+    # Levels change at the places of one cell; between cells a line through all of them would belong to none.
+    runs_drawn = found.runs if one_cell else [replace(trace, cuts=[]) for trace in found.runs]
+    cuts = cut_words(runs_drawn, "time")
     drawn: list[tuple[str, str, vega.Spec | None, str]] = [
         (
             "levels",
@@ -33,10 +39,10 @@ def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
         (
             "runs",
             "Rate over time",
-            timeline_chart(found.runs, axis="time", width=WHOLE - 60, latency=False, counters=False),
+            timeline_chart(runs_drawn, axis="time", width=WHOLE - 60, latency=False, counters=False),
             f"Rate over time in {traced} run{'' if traced == 1 else 's'}: all of a single cell, up to ten, or "
             "the first run of each of the first cells of the table. Thin: one run; thick: the median of several; no "
-            "interval.",
+            f"interval.{f' {cuts[:1].upper()}{cuts[1:]}; shaded in turn.' if cuts else ''}",
         ),
         (
             "latency",

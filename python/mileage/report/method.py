@@ -16,6 +16,7 @@ from mileage.plan.imported import Imported
 from mileage.plan.planned import Cell
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import Repeat
+from mileage.report.setting import cache_words
 
 CELLS_MAX = 12
 """Cells that are told one by one; of more the first ones, and how many there are."""
@@ -81,11 +82,7 @@ def _began(plan: Plan) -> Iterator[str]:
         yield f'{each} began with a purge of the device ("{study.state.purge}").'
     if words := state_words(study):
         yield f"The file system: {words}."
-    if not plan.facts.virtual and any(cell.workload for cell in plan.cells):
-        limit = study.state.cache.partition(":")[2]
-        yield _CACHES.get(
-            study.state.cache, f"The page cache was emptied, and held within {limit} of memory."
-        )
+    yield from _cached(plan)
     if study.sham:
         yield (
             "Every cycle was done a second time as a sham: the same stages, and idling for as long in place of each "
@@ -93,6 +90,19 @@ def _began(plan: Plan) -> Iterator[str]:
         )
     elif any(stage.torture for stage in study.stage):
         yield "There was no sham arm: what time alone does is not told from what the torture does."
+
+
+def _cached(plan: Plan) -> Iterator[str]:
+    """What the page cache did, of those cells that could meet one."""
+    reaches = [cell.reach for cell in plan.cells if cell.workload and cell.reach]
+    cachings = list(dict.fromkeys(reach.caching for reach in reaches if reach.options.api != "null"))
+    if len(cachings) > 1:
+        yield f"The page cache was not the same for all cells: {'; '.join(map(cache_words, cachings))}."
+    elif cachings and cachings[0].mode == "limited":
+        limit = format_bytes(cachings[0].limit_bytes)
+        yield f"The page cache was emptied, and held within {limit} of memory."
+    elif cachings:
+        yield _CACHES[cachings[0].mode]
 
 
 def _done(plan: Plan) -> Iterator[str]:
