@@ -66,15 +66,17 @@ impl MetadataOp {
     }
 }
 
-/// What `stat`, `utime` and `rename` are done to.
+/// What an operation is done to, where it could be done to more than one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Items {
     /// Regular files.
     #[default]
     Files,
-    /// Empty directories.
+    /// Empty directories; `stat`, `utime` and `rename`.
     Directories,
+    /// The directories of the workers' trees, each with the worker's own as its first; `mkdir`, and `rmdir` from the last.
+    Tree,
 }
 
 /// Whose directories hold the files.
@@ -191,9 +193,10 @@ impl Default for Names {
 pub struct Metadata {
     /// What is timed.
     pub operation: MetadataOp,
-    /// What it is done to; stat, utime and rename know directories too.
+    /// What it is done to.
     pub on: Items,
-    /// Files of all workers together, 1 to 2^32 - 1 for each; the first workers take the remainder.
+    /// Files of all workers together, 1 to 2^32 - 1 for each; the first workers take the remainder. With `on` trees the
+    /// directories of them all.
     pub files: u64,
     /// Workers, each a thread, 1 to 1024.
     pub threads: u32,
@@ -300,6 +303,9 @@ impl Metadata {
         if self.on == Items::Directories && !matches!(operation, Stat | Utime | Rename) {
             return refused("on", "directories", "only stat, utime and rename; mkdir, rmdir and readdir need no `on`");
         }
+        if self.on == Items::Tree {
+            self.check_tree()?;
+        }
         let on_directories = self.on == Items::Directories || matches!(operation, Mkdir | Rmdir);
         if self.file_bytes > 0 && on_directories {
             return refused("file_bytes", self.file_bytes, "0, since this is done to directories");
@@ -331,6 +337,26 @@ impl Metadata {
         Ok(())
     }
 
+    /// What is done to trees themselves takes them whole and in order.
+    fn check_tree(&self) -> Result<(), Error> {
+        if !matches!(self.operation, MetadataOp::Mkdir | MetadataOp::Rmdir) {
+            return refused("on", "tree", "only with mkdir and rmdir");
+        }
+        if self.directories == Directories::Shared {
+            return refused("directories", "shared", "per_worker: each worker makes or removes a tree of its own");
+        }
+        if self.files != self.directories_total() {
+            return refused("files", self.files, "as many as there are directories in the trees of all workers");
+        }
+        if self.tree.leaves_only {
+            return refused("tree.leaves_only", "true", "false: no files lie in the trees");
+        }
+        if self.order == MetadataOrder::Shuffled {
+            return refused("order", "shuffled", "in_order: a directory is made before those in it");
+        }
+        Ok(())
+    }
+
     fn check_names(&self) -> Result<(), Error> {
         let per_worker = self.directories == Directories::PerWorker;
         let item = Template::parse("names.item", &self.names.item)?;
@@ -352,7 +378,8 @@ impl Metadata {
                 "{node} in it, and {worker} only in workers' own directories",
             );
         }
-        if self.tree.depth > 0 && !self.tree.leaves_only && item.may_equal(&node) {
+        let beside = self.tree.depth > 0 && !self.tree.leaves_only && self.on != Items::Tree;
+        if beside && item.may_equal(&node) {
             return refused(
                 "names.node",
                 &self.names.node,
@@ -389,5 +416,10 @@ impl Metadata {
     /// Whether the operation is done to directories that the run names like files.
     pub fn on_directories(&self) -> bool {
         self.on == Items::Directories || matches!(self.operation, MetadataOp::Mkdir | MetadataOp::Rmdir)
+    }
+
+    /// Whether items are removed from the last to the first.
+    pub fn goes_backwards(&self) -> bool {
+        self.on == Items::Tree && self.operation == MetadataOp::Rmdir
     }
 }

@@ -1,6 +1,6 @@
 //! Where the files of a metadata workload lie and what they are called, without allocation once it is set up.
 
-use crate::metadata::{Directories, Metadata, MetadataOp, MetadataOrder};
+use crate::metadata::{Directories, Items, Metadata, MetadataOp, MetadataOrder};
 use crate::pattern::{below, stream};
 use crate::workload::Error;
 use std::ffi::CStr;
@@ -112,6 +112,8 @@ pub struct MetadataLayout {
     trees: Vec<Vec<String>>,
     /// First node that holds files.
     first_node: usize,
+    /// The directories are what the run is about, not where its files lie.
+    are_items: bool,
 }
 
 impl MetadataLayout {
@@ -132,12 +134,14 @@ impl MetadataLayout {
         };
         let fan_out = u64::from(metadata.tree.fan_out);
         let leaves = if metadata.tree.leaves_only { fan_out.pow(metadata.tree.depth) } else { metadata.nodes() };
-        Ok(Self { trees, first_node: (metadata.nodes() - leaves) as usize })
+        let first_node = (metadata.nodes() - leaves) as usize;
+        Ok(Self { trees, first_node, are_items: metadata.on == Items::Tree })
     }
 
     /// Every directory that must be made before files can be, parents first, without the run's own.
     pub fn to_make(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.trees.iter().flatten().map(String::as_str).filter(|path| !path.is_empty())
+        let trees = if self.are_items { &[] } else { self.trees.as_slice() };
+        trees.iter().flatten().map(String::as_str).filter(|path| !path.is_empty())
     }
 
     /// The directories that hold a worker's files.
@@ -162,6 +166,8 @@ fn tree(metadata: &Metadata, name: &Template, root: String, worker: u32) -> Vec<
 #[derive(Clone, Debug)]
 pub struct MetadataPaths {
     directories: Vec<Vec<u8>>,
+    /// The items are the directories themselves.
+    of_tree: bool,
     items: u64,
     /// Length of the path up to the item's number, and the directory it is in.
     stem: usize,
@@ -185,6 +191,7 @@ impl MetadataPaths {
         let room = longest + before.len() + DIGITS_MAX + behind.len() + RENAMED.len() + 1;
         Ok(Self {
             directories,
+            of_tree: metadata.on == Items::Tree,
             items: metadata.items_of(owner),
             stem: 0,
             current: usize::MAX,
@@ -233,6 +240,10 @@ impl MetadataPaths {
 
     #[inline]
     fn write(&mut self, item: u64) {
+        if self.of_tree {
+            self.write_directory(item as usize);
+            return;
+        }
         let directory = self.directory_of(item);
         if directory != self.current {
             self.enter(directory);
@@ -240,6 +251,15 @@ impl MetadataPaths {
         self.path.truncate(self.stem);
         push_number(&mut self.path, item);
         self.path.extend_from_slice(&self.behind);
+        self.path.push(0);
+    }
+
+    /// A directory of the tree as an item: its path without the slash at the end.
+    #[inline]
+    fn write_directory(&mut self, node: usize) {
+        let path = &self.directories[node];
+        self.path.clear();
+        self.path.extend_from_slice(&path[..path.len() - 1]);
         self.path.push(0);
     }
 
@@ -291,6 +311,7 @@ pub struct MetadataVisits {
     count: u64,
     passes: u32,
     position: u64,
+    backwards: bool,
     shuffle: Option<(Vec<u32>, rand_xoshiro::Xoshiro256PlusPlus)>,
 }
 
@@ -305,7 +326,8 @@ impl MetadataVisits {
         let count = Self::of_a_pass(metadata, layout, worker);
         let shuffled = metadata.order == MetadataOrder::Shuffled;
         let shuffle = shuffled.then(|| ((0..count as u32).collect(), stream(metadata.seed, worker, PURPOSE)));
-        let mut visits = Self { count, passes: metadata.passes, position: 0, shuffle };
+        let (passes, backwards) = (metadata.passes, metadata.goes_backwards());
+        let mut visits = Self { count, passes, position: 0, backwards, shuffle };
         visits.reshuffle();
         Ok(visits)
     }
@@ -339,6 +361,7 @@ impl MetadataVisits {
         let position = self.position;
         self.position += 1;
         Some(match &self.shuffle {
+            None if self.backwards => self.count - 1 - position,
             None => position,
             Some((order, _)) => u64::from(order[position as usize]),
         })

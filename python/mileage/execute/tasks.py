@@ -10,9 +10,7 @@ removed with all that is in it.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +21,7 @@ import msgspec
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.crew import Crew, Member, Step, byte_order, metadata_order
 from mileage.execute.processes import crew_of
-from mileage.execute.record import Poll, empty_record, failure_of
+from mileage.execute.record import Poll, failure_of
 from mileage.plan.tasks import (
     MDTEST,
     METARATES,
@@ -31,18 +29,14 @@ from mileage.plan.tasks import (
     Mdtest,
     Metarates,
     mdtest_share,
+    mdtest_tree_share,
     metarates_share,
-    tree_levels,
 )
 
 Record = dict[str, Any]
 Result = dict[str, Any]
 """`name` of the test ("ior.write") and its `record`."""
 
-_TREE_LOOK_NS = 50_000_000
-"""How often it is seen to whether a tree is still wanted."""
-_TREE_STEP = 64
-"""Directories between two looks at the clock."""
 _VALUES: dict[str, type[Ior | Mdtest | Metarates]] = {"ior": Ior, "mdtest": Mdtest, "metarates": Metarates}
 
 
@@ -141,8 +135,7 @@ class Conductor:
 
     def mdtest(self, value: Mdtest) -> list[Result]:
         """The tests that are wanted, in mdtest's order, and what each of them needs."""
-        levels = list(tree_levels(value))
-        results: list[Result] = [{"name": "mdtest.tree_create", "record": self._trees(levels, made=True)}]
+        results = [self._trees(value, "mkdir", "tree_create")]
         for kind in ("dir", "file"):
             tests = [test for test in MDTEST if test in value.tests and test.startswith(f"{kind}_")]
             if not tests:
@@ -159,14 +152,11 @@ class Conductor:
                 # On directories of its own, since it leaves them under other names.
                 self._mdtest(value, "dir_create")
                 results.append(self._mdtest(value, "dir_rename"))
-                for left in (left for level in levels for path in level for left in self._items(path)):
+                for left in list(self._directory.rglob("dir.mdtest.*")):
                     left.rmdir()
         if not value.keep:
-            results.append({"name": "mdtest.tree_remove", "record": self._trees(levels, made=False)})
+            results.append(self._trees(value, "rmdir", "tree_remove"))
         return [result for result in results if str(result["name"]).partition(".")[2] in value.tests]
-
-    def _items(self, path: str) -> list[Path]:
-        return list((self._directory / path).glob("dir.mdtest.*"))
 
     def _mdtest(self, value: Mdtest, test: str) -> Result:
         shares = [mdtest_share(value, test, task) for task in range(value.tasks)]
@@ -177,43 +167,24 @@ class Conductor:
         for task in range(value.tasks):
             self._alone(*mdtest_share(plain, test, task))
 
-    def _trees(self, levels: Sequence[tuple[str, ...]], *, made: bool) -> Record:
-        """Make or remove all trees, which the first task alone does."""
-        ordered = levels if made else list(reversed(levels))
-        # As other names of the tasks are: from the target's directory.
-        paths = [f"{self._directory.name}/{path}" for level in ordered for path in level]
-        call = os.mkdir if made else os.rmdir
-        above = os.open(self._directory.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            started_ns = looked_ns = time.perf_counter_ns()
-            for first in range(0, len(paths), _TREE_STEP):
-                for path in paths[first : first + _TREE_STEP]:
-                    call(path, dir_fd=above)
-                now_ns = time.perf_counter_ns()
-                if now_ns - looked_ns > _TREE_LOOK_NS:
-                    looked_ns = now_ns
-                    self._look()
-            elapsed_ns = time.perf_counter_ns() - started_ns
-        finally:
-            os.close(above)
-        record = empty_record(max(elapsed_ns, 1))
-        record["ops_metadata"] = len(paths)
-        return record
-
-    def _look(self) -> None:
-        """Go on, unless a member was lost or the run is to stop. Raises RunFailed and Interrupted."""
-        stopped = self._ask(*self._moved)
-        # An MPI launcher that lost a rank ends the others.
-        self._crew.check()
-        if stopped:
-            raise Interrupted()
+    def _trees(self, value: Mdtest, operation: str, test: str) -> Result:
+        """Make or remove the trees: the first task the one of all, or each task its own."""
+        own = value.own_directories
+        shares = [
+            ("", mdtest_tree_share(value, operation, task)) for task in range(value.tasks if own else 1)
+        ]
+        record = (
+            self._names(shares, test, value.timeout_ns)
+            if own
+            else self._checked(self._by_first(*shares[0], value.timeout_ns), test)
+        )
+        return {"name": f"mdtest.{test}", "record": record}
 
     def _names(self, shares: Sequence[tuple[str, Record]], test: str, timeout_ns: int) -> Record:
         """A step of operations on names, of which each task has a share."""
         from mileage import _core
 
-        # As the tools do in their working directory: a name has as many parts, however deep the target lies.
-        options = json.dumps({"timeout_ns": timeout_ns, "names_from": str(self._directory.parent)})
+        options = self._name_options(timeout_ns)
         orders = [
             metadata_order(str(self._directory / where), json.dumps(share), options)
             for where, share in shares
@@ -225,19 +196,33 @@ class Conductor:
         record["notes"] = list({note.partition(" ")[2]: note for note in record["notes"]}.values())
         return self._checked(record, test)
 
+    def _name_options(self, timeout_ns: int) -> str:
+        # As the tools do in their working directory: a name has as many parts, however deep the target lies.
+        return json.dumps({"timeout_ns": timeout_ns, "names_from": str(self._directory.parent)})
+
     def _alone(self, where: str, share: Record) -> None:
         """Do a share here, untimed."""
-        from mileage import _core
-
-        path = str(self._directory / where)
-        record = json.loads(
-            _core.run_metadata(path, json.dumps(share), lambda *_: self._ask(*self._moved), "{}")
-        )
+        record = self._by_first(where, share, 0)
         if record["interrupted"]:
-            self._look()
             raise Interrupted()
         if failure := failure_of(record, self._what):
             raise failure
+
+    def _by_first(self, where: str, share: Record, timeout_ns: int) -> Record:
+        """What comes of a share that the first task does, which is this process, while the others wait."""
+        from mileage import _core
+
+        def poll(byte_count: int, operations: int) -> bool:
+            # An MPI launcher that lost a rank ends the others.
+            self._crew.check()
+            return self._poll(byte_count, operations)
+
+        path = str(self._directory / where)
+        text = _core.run_metadata(path, json.dumps(share), poll, self._name_options(timeout_ns))
+        record: Record = json.loads(text)
+        if record["interrupted"]:
+            self._crew.check()
+        return record
 
     def _poll(self, byte_count: int, operations: int) -> bool:
         return self._ask(self._moved[0] + byte_count, self._moved[1] + operations)

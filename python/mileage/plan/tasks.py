@@ -10,7 +10,6 @@ What it refuses: sizes and counts that do not divide, and keys that say what the
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 import msgspec
@@ -34,7 +33,7 @@ METARATES: Final = {
     "unlink": "tasks remove files that the first task created (metarates does not time that)",
 }
 MDTEST: Final = {
-    "tree_create": "the first task makes the tree of directories",
+    "tree_create": "the first task makes the tree of directories (each its own, where each has one)",
     "dir_create": "tasks make directories",
     "dir_stat": "tasks stat directories",
     "dir_rename": "tasks rename directories",
@@ -43,7 +42,7 @@ MDTEST: Final = {
     "file_stat": "tasks stat files",
     "file_read": "tasks open, read and close files",
     "file_remove": "tasks remove files",
-    "tree_remove": "the first task removes the tree",
+    "tree_remove": "the first task removes the tree (each its own)",
 }
 """The tests of each family, in the order in which they are done, and what each does."""
 
@@ -286,6 +285,8 @@ _MDTEST_CALLS: Final = {
     "file_remove": ("unlink", 3),
 }
 """What a test does, and how many strides further on the task is whose items it is done to."""
+_NODE: Final = "mdtest_tree.{node}"
+"""How the directories of a tree are called below its root."""
 
 
 def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, dict[str, Any]]:
@@ -296,7 +297,7 @@ def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, dict[str, An
     if call == "read" and value.read_bytes == 0:
         call = "open"
     share = _common(value, call) | {
-        "names": {"item": f"{kind}.mdtest.{owner}.{{item}}", "node": "mdtest_tree.{node}"},
+        "names": {"item": f"{kind}.mdtest.{owner}.{{item}}", "node": _NODE},
         "tree": {"depth": value.depth, "fan_out": value.branch, "leaves_only": value.leaves_only},
     }
     if kind == "file" and call in ("create", "read"):
@@ -315,18 +316,15 @@ def tree_of(value: Mdtest, task: int) -> str:
     return f"mdtest_tree.{task}.0" if value.own_directories else "mdtest_tree.0"
 
 
-def tree_levels(value: Mdtest) -> Iterator[tuple[str, ...]]:
-    """The directories of all trees, level by level, below the run's own directory; nodes numbered by level."""
-    roots = [tree_of(value, task) for task in range(value.tasks if value.own_directories else 1)]
-    level = [(root, 0) for root in roots]
-    yield tuple(path for path, _ in level)
-    for _ in range(value.depth):
-        level = [
-            (f"{path}/mdtest_tree.{node * value.branch + child + 1}", node * value.branch + child + 1)
-            for path, node in level
-            for child in range(value.branch)
-        ]
-        yield tuple(path for path, _ in level)
+def mdtest_tree_share(value: Mdtest, operation: str, task: int) -> dict[str, Any]:
+    """Making ("mkdir") or removing ("rmdir") the tree that a task uses, in the run's own directory."""
+    return _common(value, operation) | {
+        "on": "tree",
+        "files": sum(value.branch**level for level in range(value.depth + 1)),
+        "directories": "per_worker",
+        "names": {"directory": tree_of(value, task), "node": _NODE},
+        "tree": {"depth": value.depth, "fan_out": value.branch},
+    }
 
 
 IOR_KEYS: Final = (

@@ -10,7 +10,7 @@ use crate::pin;
 use crate::usage::Spent;
 use crate::worker::Told;
 use mileage_measure::{RunError, Series, ThreadRecord};
-use mileage_workload::{MetadataOp, MetadataPaths, MetadataVisits, SetUp};
+use mileage_workload::{Items, MetadataOp, MetadataPaths, MetadataVisits, SetUp};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -287,7 +287,11 @@ impl<'a> Worker<'a> {
         let (Ok(mut paths), Ok(mut visits)) = (own, again) else {
             unreachable!("both were made of the same values before the run")
         };
-        if metadata.operation.needs_items() {
+        if metadata.on == Items::Tree {
+            // Children first: what is made is made in order of the items, and removed from the last.
+            let made = if metadata.operation.needs_items() { self.made } else { self.created };
+            (0..made).rev().for_each(|item| self.clear(&mut paths, item));
+        } else if metadata.operation.needs_items() {
             (0..self.made).for_each(|item| self.clear(&mut paths, item));
         } else {
             let created = std::iter::from_fn(|| visits.next()).take(self.created as usize);

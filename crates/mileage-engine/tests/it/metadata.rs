@@ -89,6 +89,55 @@ fn each_operation_is_counted_and_leaves_nothing() {
     }
 }
 
+fn trees(operation: MetadataOp) -> Metadata {
+    Metadata {
+        on: Items::Tree,
+        directories: Directories::PerWorker,
+        tree: Tree { depth: 3, fan_out: 4, leaves_only: false },
+        files: 2 * 85,
+        threads: 2,
+        ..of(operation)
+    }
+}
+
+#[test]
+fn a_tree_is_made_and_removed_whole() {
+    let folder = folder();
+    for operation in [MetadataOp::Mkdir, MetadataOp::Rmdir] {
+        let record = run(trees(operation), folder.path());
+        assert_eq!((record.error, record.ops_metadata), (None, 170), "{operation:?}");
+        assert_eq!(everything_in(folder.path()), Vec::<String>::new(), "{operation:?}");
+    }
+    let there = |operation, set_up| Metadata { place: Place::Given, keep: true, set_up, ..trees(operation) };
+    assert_eq!(run(there(MetadataOp::Mkdir, SetUp::Owner), folder.path()).ops_metadata, 170);
+    let made = everything_in(folder.path());
+    assert_eq!(made.len(), 170);
+    assert!(made.contains(&"w1/d4/d20/d84/".to_owned()), "{made:?}");
+    let again = run(there(MetadataOp::Mkdir, SetUp::Owner), folder.path());
+    assert_eq!((again.error.unwrap().kind.as_str(), again.ops_metadata), ("EEXIST", 0));
+    let removed = run(there(MetadataOp::Rmdir, SetUp::Existing), folder.path());
+    assert_eq!((removed.error, removed.ops_metadata), (None, 170));
+    assert_eq!(everything_in(folder.path()), Vec::<String>::new());
+    let missing = run(there(MetadataOp::Rmdir, SetUp::Existing), folder.path());
+    assert_eq!(missing.error.unwrap().kind, "ENOENT", "what is not there is not made to be removed");
+    for operation in [MetadataOp::Mkdir, MetadataOp::Rmdir] {
+        let cut = run(Metadata { time_ns: Some(1), ..trees(operation) }, folder.path());
+        assert!(cut.ops_metadata < 170);
+        assert_eq!(everything_in(folder.path()), Vec::<String>::new(), "{operation:?} cut short leaves nothing");
+    }
+}
+
+/// A file stands where the tree would go on: what was made is removed, what stood there stays.
+#[test]
+fn a_tree_that_meets_a_file_is_removed_again() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("w0")).unwrap();
+    std::fs::write(folder.path().join("w1"), "mine").unwrap();
+    let record = run(Metadata { place: Place::Given, ..trees(MetadataOp::Mkdir) }, folder.path());
+    assert_eq!(record.error.unwrap().kind, "EEXIST");
+    assert_eq!(everything_in(folder.path()), ["w0/", "w1"]);
+}
+
 #[test]
 fn readdir_finds_every_file_and_directory() {
     let folder = folder();

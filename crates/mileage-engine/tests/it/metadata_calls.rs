@@ -59,7 +59,7 @@ fn metarates_looks_at_what_the_first_made() {
     let directory = subdirectory(&folder, "junk");
     for (operation, name) in [(MetadataOp::Stat, "newfstatat"), (MetadataOp::Utime, "utimensat")] {
         let metadata = Metadata { set_up: SetUp::First, ..like_metarates(operation) };
-        let Some(calls) = calls(test, &metadata, &directory, "/n") else { return };
+        let Some(calls) = calls(test, &metadata, &directory, "/junk/") else { return };
         let created: Vec<&Call> = calls.iter().filter(|call| call.arguments.contains("O_CREAT")).collect();
         let names: Vec<&str> = created.iter().map(|call| call.arguments.split('"').nth(1).unwrap()).collect();
         let ends = ["1/n1f0", "1/n1f1", "0/n0f0", "0/n0f1"];

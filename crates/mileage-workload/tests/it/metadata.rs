@@ -47,6 +47,39 @@ fn a_field_without_effect_is_refused() {
 }
 
 #[test]
+fn trees_are_taken_whole_and_in_order() {
+    let valid = |m: &mut Metadata| {
+        (m.operation, m.on, m.directories) = (MetadataOp::Mkdir, Items::Tree, Directories::PerWorker);
+        (m.tree, m.threads, m.files) = (Tree { depth: 2, fan_out: 3, leaves_only: false }, 2, 26);
+    };
+    let mut tree = plain();
+    valid(&mut tree);
+    assert_eq!(tree.check(), Ok(()));
+    let cases: [(&str, Change); 6] = [
+        ("on is tree", |m| m.operation = MetadataOp::Stat),
+        ("directories is shared", |m| m.directories = Directories::Shared),
+        ("files is 25", |m| m.files = 25),
+        ("tree.leaves_only is true", |m| m.tree.leaves_only = true),
+        ("order is shuffled", |m| m.order = MetadataOrder::Shuffled),
+        ("stride_workers is 1", |m| m.stride_workers = 1),
+    ];
+    for (expected, change) in cases {
+        let found = refusal(|m| (valid(m), change(m)).1);
+        assert!(found.starts_with(expected), "{found}: expected {expected}");
+    }
+    assert_eq!(MetadataLayout::new(&tree).unwrap().to_make().count(), 0, "the run itself makes them");
+    let made = paths(&tree, 1);
+    assert_eq!((made.len(), made[0].as_str(), made[12].as_str()), (13, "base/w1", "base/w1/d3/d12"));
+    let visited = |metadata: &Metadata| {
+        let mut visits = MetadataVisits::new(metadata, &MetadataLayout::new(metadata).unwrap(), 1).unwrap();
+        std::iter::from_fn(|| visits.next()).collect::<Vec<_>>()
+    };
+    assert_eq!(visited(&tree), (0..13).collect::<Vec<_>>(), "each before those in it");
+    let removed = Metadata { operation: MetadataOp::Rmdir, ..tree };
+    assert_eq!(visited(&removed), (0..13).rev().collect::<Vec<_>>(), "those in it before each");
+}
+
+#[test]
 fn names_that_cannot_be_are_refused() {
     let item = |text: &str| refusal(|m| m.names.item = text.to_owned());
     for text in ["", "..", "a/{item}", "f{items}", "f{item", "fixed", "{item}{item}", "f{item}{node}", &"x".repeat(300)]
