@@ -10,6 +10,7 @@ import pytest
 from mileage.plan import TargetFacts, parse_study, resolve, to_toml
 from mileage.plan.describe import stage_words
 from mileage.plan.estimate import remaining_s, run_times_s
+from mileage.plan.planned import occupied_bytes
 from mileage.plan.sizes import area_bytes
 
 STUDY = """
@@ -72,9 +73,30 @@ def test_tasks_are_processes_with_a_file_each_in_a_directory(directory: Callable
         assert run.workload.stop.bytes == 4 * run.workload.span_bytes
         assert run.workload.span_bytes % (256 << 10) == 0
         assert run.workload.stop.bytes == pytest.approx(0.93 * plan.work_bytes, abs=4 * (256 << 10))
+        reads = run.workload.read_percent == 100
+        assert (run.reach.makes_files, run.reach.removes_files) == (not reads, reads)
+    assert plan.files == 0, "files are made by the runs"
+    span = torture[0].workload.span_bytes  # type: ignore[union-attr]
+    assert occupied_bytes(plan.work_bytes, plan.runs) == plan.work_bytes + 4 * span, (
+        "and count when it is seen whether all fits"
+    )
+    told = stage_words(plan, plan.study.stage[1])
+    assert "4 tasks, each a process with a file of its own, new in each round" in told
+
+
+def test_files_of_tasks_stay_where_others_have_files_of_their_own(
+    directory: Callable[..., TargetFacts],
+) -> None:
+    text = STUDY.replace("TORTURE", "ior-large").replace("virtual:plain", "dir:/scratch")
+    text += '[torture.mine]\nworkload = "throughput.write"\nrecord = "4KiB"\namount = "10%"\nspan = "10%"\n'
+    text += 'files = "per_thread"\n'
+    text = text.replace('torture = ["ior-large"]', 'torture = ["ior-large", "mine"]')
+    assert '"mine"' in text
+    plan = resolve(parse_study(text, "torn"), directory())
+    torture = [run for run in plan.runs if run.role == "torture"]
+    assert not [run for run in torture if run.reach and (run.reach.makes_files or run.reach.removes_files)]
     assert plan.files == 4
-    assert plan.file_bytes == torture[0].workload.span_bytes  # type: ignore[union-attr]
-    assert "4 tasks, each a process with a file of its own" in stage_words(plan, plan.study.stage[1])
+    assert "new in each round" not in stage_words(plan, plan.study.stage[1])
 
 
 def test_tasks_are_threads_on_a_simulated_drive_and_the_plan_says_so(drive: TargetFacts) -> None:

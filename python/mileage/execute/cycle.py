@@ -235,6 +235,7 @@ class Cycle:
         for run in done:
             if run.role in ("prepare", "torture"):
                 self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
+                _clear_after(target, run)
 
     def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> dict[str, Any]:
         if run.role == "reset":
@@ -297,6 +298,7 @@ class Cycle:
             entry["watch"] = watch.found
         shared.journal.append(entry)
         self._done.add(run, entry)
+        _clear_after(target, run)
         shared.progress.finished(run, record)
         shared.stopping.note(run, entry)
 
@@ -375,6 +377,12 @@ class _Known:
         self._new.add(run.index)
         if run.role == "torture":
             self._tortures[run.index] = entry
+
+
+def _clear_after(target: Target, run: PlannedRun) -> None:
+    """Remove what the run made for itself alone, once it is in the journal: until then it may have to be done again."""
+    if run.reach is not None and run.reach.removes_files:
+        target.remove_files()
 
 
 def _key_fields(run: PlannedRun) -> dict[str, Any]:

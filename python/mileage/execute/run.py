@@ -56,6 +56,10 @@ def perform(
         else:
             reach = run.reach or Reach()
             options = _options(run, reach, kept).to_json()
+            if reach.makes_files:
+                target.make_files(
+                    run.workload.threads, run.workload.span_start_bytes + run.workload.span_bytes
+                )
             with surrounded(target, reach.caching):
                 settle(reach.settle_ns, poll)
                 if reach.processes > 1:

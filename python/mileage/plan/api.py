@@ -96,6 +96,10 @@ class Reach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether every operation is written to a file in the study folder."""
     processes: int = 1
     """Processes over which the threads are spread."""
+    makes_files: bool = False
+    """Whether the files of the threads are made before the run, those of an earlier one removed."""
+    removes_files: bool = False
+    """Whether they are removed after it."""
 
 
 _WORDS: Final[dict[str, ApiName]] = {

@@ -111,6 +111,7 @@ def _writing(plan: Plan, name: str, run: PlannedRun) -> str:
     if tasks is None:
         return _io(run.workload, _title(plan, name), processes)
     each = "a process with a file of its own" if run.workload.files == "per_thread" else "a process"
+    each += ", new in each round" if run.reach is not None and run.reach.makes_files else ""
     if plan.setting_of(run).target.startswith(("virtual:", "null:")):
         each = "a thread (a simulated drive has no processes)"
     return _io(run.workload, _title(plan, name), who=f"{_count(tasks, 'task')}, each {each}")

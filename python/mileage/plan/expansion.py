@@ -200,12 +200,26 @@ class Expansion:
             seed = torture_seed(seed, at.cycle, place, name, turn)
         workload, reach = self._tortures[self._settings[setting].instance][name]
         workload = _seeded(workload, seed)
+        if reach is not None and self._has_files_of_tasks(name, workload):
+            last = reads or not self._study.torture[name].read_back
+            reach = msgspec.structs.replace(reach, makes_files=not reads, removes_files=last)
         if reads:
             workload = msgspec.structs.replace(workload, read_percent=100, sync="none", sync_timed=False)
             name = f"{name}{READ_BACK}"
         return self._run(
             at, role, name, setting=setting, block=block, turn=turn, workload=workload, reach=reach
         )
+
+    def _has_files_of_tasks(self, name: str, workload: Workload) -> bool:
+        """Whether a torture makes its files and removes them, as IOR does.
+
+        Where other runs have files of their threads as well, those stay: they hold what these runs read.
+        """
+        if self._study.torture[name].tasks is None or workload.files != "per_thread":
+            return False
+        others = [table.files for table in self._study.torture.values()]
+        measured = [cell.workload.files for cell in self._cells if cell.workload is not None]
+        return "per_thread" not in (*others, *measured)
 
     def _run(
         self,

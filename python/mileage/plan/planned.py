@@ -8,6 +8,7 @@ What it refuses: nothing; `resolve` makes plans and refuses.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Final, Literal
 
 import msgspec
@@ -142,7 +143,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def files(self) -> int:
-        """Files beside the work file, for threads that have one each; 0 when all share."""
+        """Files beside the work file that are made before the first run, for threads that have one each."""
         return files_of(self.runs)
 
     @property
@@ -176,22 +177,35 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def files_of(runs: tuple[PlannedRun, ...]) -> int:
-    """The most files that a run has, one for each thread; 0 when all share one."""
-    workloads = (run.workload for run in runs if run.workload is not None)
-    return max((found.threads for found in workloads if found.files == "per_thread"), default=0)
+    """The most files that a run finds, one for each thread; 0 when all share one."""
+    return max((found.threads for found in _beside(runs)), default=0)
 
 
 def file_bytes_of(runs: tuple[PlannedRun, ...]) -> int:
     """How far any run goes in a file that its thread has for itself."""
-    workloads = (run.workload for run in runs if run.workload is not None)
-    own = (found for found in workloads if found.files == "per_thread")
-    return max((found.span_start_bytes + found.span_bytes for found in own), default=0)
+    return max((found.span_start_bytes + found.span_bytes for found in _beside(runs)), default=0)
+
+
+def _beside(runs: tuple[PlannedRun, ...], *, made_by_runs: bool = False) -> Iterator[Workload]:
+    """Those with a file for each thread: files that all runs find, or that some make and remove."""
+    for run in runs:
+        if run.workload is None or run.workload.files != "per_thread":
+            continue
+        if made_by_runs == (run.reach is not None and (run.reach.makes_files or run.reach.removes_files)):
+            yield run.workload
 
 
 def occupied_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
     """Bytes that the work files take, and beside them at most those that a run makes for itself and removes."""
     own = max((run.job.occupies for run in runs if run.job is not None), default=0)
-    return allocated_bytes(work_bytes, runs) + files_of(runs) * file_bytes_of(runs) + own
+    tasks = max(
+        (
+            found.threads * (found.span_start_bytes + found.span_bytes)
+            for found in _beside(runs, made_by_runs=True)
+        ),
+        default=0,
+    )
+    return allocated_bytes(work_bytes, runs) + files_of(runs) * file_bytes_of(runs) + max(own, tasks)
 
 
 def allocated_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:

@@ -4,10 +4,10 @@ What it models: the two IOR runs of the study of SSD degradation of 2010 (four t
 back ten times over: 64 KiB blocks of 4 KiB transfers in 200,000 segments, and 1 MiB blocks of 256 KiB transfers in
 14,000), and an honest one. In a file of its own a task's blocks follow each other, so its segments are one sequential
 stream. In a directory each task is a process with a file of its own, a rank where there is MPI; on a device, a process
-with a contiguous quarter of the work area; on a virtual drive a thread with one. Files are written over in each
-repetition, where IOR removes them and makes them anew. Both wrote 83 % and 93 % of a 58.7 GiB file system and
-nothing twice, which is mild for flash; where the work area is smaller, the same shares of it are written, in fewer
-segments. `honest` fills the whole work area and overwrites it twice at random places in mixed sizes.
+with a contiguous quarter of the work area; on a virtual drive a thread with one. Files are made for each repetition
+and removed after it, as IOR does; on devices the same area is written over. Both wrote 83 % and 93 % of a 58.7 GiB file
+system and nothing twice, which is mild for flash; where the work area is smaller, the same shares of it are written, in
+fewer segments. `honest` fills the whole work area and overwrites it twice at random places in mixed sizes.
 What it refuses: a stage whose torture is defined in the study under one of these names keeps its own.
 """
 

@@ -62,6 +62,17 @@ class Target(ABC):
         errno name, or "vanished") when the system fails.
         """
 
+    def make_files(self, count: int, file_bytes: int) -> None:
+        """Make so many files of `file_bytes` each for the threads of one run: `PATH.0`, `PATH.1` and so on.
+
+        What an earlier run had there is removed before. Raises Refused where the target is no directory, and RunFailed.
+        """
+        raise Refused(f"{self.spec}: is no directory, so threads have no files of their own; expected dir:")
+
+    def remove_files(self) -> None:
+        """Remove what `make_files` made. May be repeated; raises RunFailed."""
+        return
+
     @abstractmethod
     def purge(self) -> str:
         """Bring the prepared target back to its start state; says in words how, and how far that goes.

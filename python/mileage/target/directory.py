@@ -42,6 +42,8 @@ class DirectoryTarget(Target):
         path = self._directory / work_file_name(plan_hash)
         self._file = self._work_file(path)
         self._more = [self._work_file(found) for found in sorted(self._directory.glob(f"{path.name}.*"))]
+        self._of_run: list[WorkFile] = []
+        """Files that a run made for its threads."""
         self._direct_supported = probe_direct(self._directory)
 
     @property
@@ -50,7 +52,7 @@ class DirectoryTarget(Target):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        return tuple(file.path for file in (self._file, *self._more))
+        return tuple(file.path for file in self._files())
 
     @property
     def place(self) -> Path:
@@ -61,24 +63,45 @@ class DirectoryTarget(Target):
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         told = self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
+        # What is there beyond that, a run made: it is left to the run that reads it.
+        self._of_run += self._more[files:]
+        del self._more[files:]
         for number in range(len(self._more), files):
             self._more.append(self._work_file(self.path.with_name(f"{self.path.name}.{number}")))
         for file in self._more:
             file.prepare(file_bytes or work_bytes, _free_bytes(file, self.spec, self._root))
         return told + (f", and {files} beside it, one for each thread" if files else "")
 
+    def make_files(self, count: int, file_bytes: int) -> None:
+        self.remove_files()
+        for number in range(count):
+            file = self._work_file(self.path.with_name(f"{self.path.name}.{number}"))
+            self._of_run.append(file)
+            try:
+                file.prepare(file_bytes, _free_bytes(file, self.spec, self._root))
+            except Refused as full:
+                raise RunFailed(str(full), cause="ENOSPC") from full
+
+    def remove_files(self) -> None:
+        while self._of_run:
+            self._of_run.pop().discard()
+
     def purge(self) -> str:
+        self.remove_files()
         for file in (self._file, *self._more):
             file.renew()
         return f"removed and made {self.path} again; {PURGED_FILE}"
 
     def close(self) -> None:
-        for file in (self._file, *self._more):
+        for file in self._files():
             file.close()
 
     def cleanup(self) -> None:
-        for file in (self._file, *self._more):
+        for file in self._files():
             file.discard()
+
+    def _files(self) -> tuple[WorkFile, ...]:
+        return self._file, *self._more, *self._of_run
 
     def _work_file(self, path: Path) -> WorkFile:
         """A work file of this plan; one that is already there is claimed."""

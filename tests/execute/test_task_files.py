@@ -1,0 +1,136 @@
+"""The files of a torture's tasks in a directory: made for each round, read back, removed, as IOR does with its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mileage import lab
+from mileage.errors import RunFailed
+from mileage.execute import cycle
+from mileage.record import StudyFolder
+from tests.execute.test_resume import assert_every_run_once
+
+STUDY = """
+name = "tasks"
+target = "dir:{target}"
+cycles = 1
+[state]
+file = "8MiB"
+[[stage]]
+name = "before"
+measure = ["m"]
+[[stage]]
+name = "torture"
+torture = ["small", "large"]
+[[stage]]
+name = "after"
+measure = "before"
+[measure.m]
+workload = "throughput.write"
+record = "64KiB"
+stop = {{ bytes = "1MiB" }}
+repeat = 2
+[torture.small]
+workload = "throughput.write"
+record = "64KiB"
+amount = "2MiB"
+span = "2MiB"
+tasks = 2
+rounds = 2
+read_back = true
+[torture.large]
+workload = "throughput.write"
+record = "64KiB"
+amount = "6MiB"
+span = "6MiB"
+tasks = 3
+rounds = 2
+"""
+MIB = 1 << 20
+
+
+class Seen:
+    """What stood in the target before and after each torture run: for each file its inode and its size."""
+
+    def __init__(self, target: Path, fail_on: str = "") -> None:
+        self._target = target
+        self._genuine = cycle.perform
+        self._fail_on = fail_on
+        self.runs: list[tuple[str, dict[str, tuple[int, int]], dict[str, tuple[int, int]]]] = []
+
+    def files(self) -> dict[str, tuple[int, int]]:
+        found = {
+            path.name.partition(".dat.")[2]: path.stat() for path in self._target.glob(".mileage-*.dat.*")
+        }
+        return {name: (status.st_ino, status.st_size) for name, status in sorted(found.items())}
+
+    def __call__(self, target: Any, run: Any, **rest: Any) -> Any:
+        if run.key.endswith(self._fail_on) and self._fail_on:
+            raise RunFailed("pulled out", cause="ENOSPC")
+        before = self.files()
+        record = self._genuine(target, run, **rest)
+        if run.role == "torture":
+            self.runs.append((f"{run.cell} {run.turn}", before, self.files()))
+        else:
+            assert not before, f"{run.key}: what a torture left lies beside what is measured"
+        return record
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    (tmp_path / "target").mkdir()
+    file = tmp_path / "tasks.toml"
+    file.write_text(STUDY.format(target=tmp_path / "target"), encoding="utf-8")
+    return file
+
+
+def sizes(files: dict[str, tuple[int, int]]) -> list[int]:
+    return [size for _, size in files.values()]
+
+
+def test_each_round_has_files_of_its_own(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = Seen(tmp_path / "target")
+    monkeypatch.setattr(cycle, "perform", seen)
+    lab.run(str(study), out=tmp_path / "out")
+    names = ["small 1", "small read back 1", "small 2", "small read back 2", "large 1", "large 2"]
+    assert [name for name, _, _ in seen.runs] == names
+    for name, before, after in seen.runs:
+        assert sizes(after) == ([MIB] * 2 if "small" in name else [2 * MIB] * 3)
+        assert before == (after if "back" in name else {}), "what is read is what was written, and no more"
+    assert list((tmp_path / "target").iterdir()) == []
+    assert_every_run_once(tmp_path / "out")
+
+
+def test_what_is_to_be_read_back_outlives_a_failure_and_nothing_else_does(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Seen(tmp_path / "target", fail_on="small read back round 2")
+    monkeypatch.setattr(cycle, "perform", first)
+    with pytest.raises(RunFailed, match="pulled out"):
+        lab.run(str(study), out=tmp_path / "out")
+    left = first.files()
+    assert sizes(left) == [MIB] * 2
+    monkeypatch.undo()
+    second = Seen(tmp_path / "target")
+    monkeypatch.setattr(cycle, "perform", second)
+    lab.run(str(tmp_path / "out"))
+    assert second.runs[0] == ("small read back 2", left, left)
+    assert [name for name, before, _ in second.runs if before] == ["small read back 2"]
+    assert list((tmp_path / "target").iterdir()) == []
+    assert_every_run_once(tmp_path / "out")
+
+
+def test_files_that_do_not_fit_are_told_before_anything_is_written(study: Path, tmp_path: Path) -> None:
+    text = study.read_text(encoding="utf-8").replace('"6MiB"', '"900000GiB"')
+    study.write_text(
+        text.replace("tasks = 3", "tasks = 4").replace('"8MiB"', '"900000GiB"'), encoding="utf-8"
+    )
+    with pytest.raises(Exception, match="free"):
+        lab.run(str(study), out=tmp_path / "out")
+    assert list((tmp_path / "target").iterdir()) == []
+    assert not (tmp_path / "out").exists() or not StudyFolder(tmp_path / "out").content().of_kind("run")
