@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -234,6 +235,36 @@ def test_more_tasks_than_ranks_are_refused_by_name(tmp_path: Path) -> None:
     status, said = finished(started(2, "run", file, "--out", str(tmp_path / "out")))
     assert status == 2
     assert "4 tasks are needed and this MPI run has 2 ranks" in said
+
+
+@needs_mpi
+def test_ranks_with_different_commands_are_refused_by_name(tmp_path: Path) -> None:
+    toml = study(tmp_path / "s.toml", tmp_path, '[measure.m]\nworkload = "metarates.create"\nrepeat = 1\n')
+    one = ("run", toml, "--out", str(tmp_path / "a"))
+    other = (":", "-n", "1", sys.executable, "-m", "mileage", *one[:-1], str(tmp_path / "b"))
+    status, said = finished(started(1, *one, *other), wait_s=30.0)
+    assert status != 0
+    assert re.search(
+        r"rank 1 \(host \S+, process \d+\) was told `mileage run \S+ --out \S+/b` and rank 0", said
+    )
+    assert not (tmp_path / "a").exists()
+    assert not (tmp_path / "b").exists()
+
+
+@needs_mpi
+def test_ranks_of_different_versions_are_refused_by_name(tmp_path: Path) -> None:
+    other = tmp_path / "other.py"
+    other.write_text(
+        "import mileage\nmileage.__dict__['__version__'] = '0.0.1'\nfrom mileage.cli import main\nmain()\n",
+        encoding="utf-8",
+    )
+    command = ("measure", "-t", f"dir:{tmp_path}", "-w", "metarates.create", "--operations", "4")
+    status, said = finished(
+        started(1, *command, ":", "-n", "1", sys.executable, str(other), *command), wait_s=30.0
+    )
+    assert status != 0
+    assert " is Mileage 0.0.1 and rank 0 (" in said
+    assert "all hosts need the same version" in said
 
 
 @needs_mpi

@@ -2,13 +2,14 @@
 
 What it models: ranks other than the first do what they are told and say nothing. Whoever hears nothing of the leader
 for long ends itself.
-What it refuses: a launcher without mpi4py, by name.
+What it refuses: a launcher without mpi4py, and a rank that was given another command or is another version, by name.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import shlex
 import signal
 import sys
 import time
@@ -73,16 +74,44 @@ def run_as_rank(variable: str, command: Callable[[], int]) -> int:
     return status
 
 
+def _introduction(letters: Letters) -> Message:
+    """Who this rank is, and what it was started to do."""
+    from mileage import __version__
+
+    own = tuple(letters.identities[letters.rank])
+    return {"version": __version__, "command": sys.argv[1:], "identity": own}
+
+
 def _meet(letters: Letters) -> None:
-    """Hear from every rank who it is. Raises Refused when one does not come."""
+    """Hear from every rank who it is. Raises Refused when one does not come, or came for something else."""
+    own = _introduction(letters)
     end_s = time.monotonic() + _JOIN_S
+    problem = ""
     while len(letters.identities) < letters.size:
         for source, message in letters.receive():
             letters.identities[source] = Identity(*message["identity"])
+            problem = problem or _difference(letters, source, own, message)
         if time.monotonic() > end_s:
             missing = [rank for rank in range(letters.size) if rank not in letters.identities]
             raise Refused(f"rank {missing[0]} of {letters.size} did not say who it is in {_JOIN_S:g} s")
         time.sleep(0.001)
+    if problem:
+        for rank in range(1, letters.size):
+            letters.send(rank, {"end": True})
+        letters.flush(2.0)
+        raise Refused(problem)
+
+
+def _difference(letters: Letters, rank: int, own: Message, other: Message) -> str:
+    """In what a rank differs from the first one that all must have in common; empty where it does not."""
+    words, first = letters.identities[rank].words, letters.identities[0].words
+    if other.get("version") != own["version"]:
+        found = other.get("version", "an older one")
+        return f"{words} is Mileage {found} and {first} is {own['version']}; all hosts need the same version"
+    if other["command"] != own["command"]:
+        told = [shlex.join(["mileage", *which["command"]]) for which in (other, own)]
+        return f"{words} was told `{told[0]}` and {first} `{told[1]}`; give all ranks one command"
+    return ""
 
 
 class _Server:
@@ -106,7 +135,7 @@ class _Server:
         # gets the time to see which.
         signal.signal(signal.SIGTERM, self._be_told)
         letters = self._letters
-        letters.send(0, {"identity": tuple(letters.identities[letters.rank])})
+        letters.send(0, _introduction(letters))
         while not self._over:
             for _, message in letters.receive():
                 self._obey(message)
