@@ -194,7 +194,8 @@ class Torture(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Threads, 1..1024."""
     tasks: int | None = None
     """In place of threads, tasks as IOR has them, 1..1024, which share `span` equally. In a directory each is a process
-    with a file of its own; on a device or a file, a process; on a virtual drive, which has no processes, a thread."""
+    with a file of its own, made for each round and removed after it; on a device or a file, a process; on a virtual
+    drive, which has no processes, a thread."""
     depth: int = 1
     """Operations outstanding per thread, 1..4096."""
     time: str | None = None
