@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 
 import pytest
 from hypothesis import settings
@@ -17,7 +18,12 @@ settings.register_profile("thorough", max_examples=2000, deadline=None, print_bl
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the profile and the seed before the first property is collected."""
+    """Choose the profile and the seed before the first property is collected, and let interrupts through.
+
+    A shell that starts this in the background without job control has it, and all it starts, ignore SIGINT.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile(os.environ.get("MILEAGE_TEST_PROFILE", "fast"))
     seed = os.environ.get("MILEAGE_TEST_SEED") or str(secrets.randbelow(2**32))
     if config.getoption("hypothesis_seed", None) is None:
