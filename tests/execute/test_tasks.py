@@ -202,6 +202,23 @@ def test_mdtest_does_all_its_tests(tmp_path: Path, more: dict[str, Any]) -> None
     assert found["mdtest.file_read"]["bytes_read"] == value.read_bytes * 63
 
 
+def test_names_are_those_that_mdtest_itself_leaves(tmp_path: Path) -> None:
+    """`mpirun -n 2 mdtest -C -F -I 1 -u -z 1 -b 2` (4.0.0) leaves these below its `test-dir.0-0`."""
+    from mileage.execute.tasks import Conductor
+
+    value = Mdtest(
+        tasks=2, files=6, tests=("file_create",), own_directories=True, depth=1, branch=2, keep=True
+    )
+    with crew_of(2) as crew:
+        Conductor(crew, tmp_path, "test", never).mdtest(value)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_dir()}
+    roots = ["mdtest_tree.0.0", "mdtest_tree.1.0"]
+    assert left == {*roots, *(f"{root}/{root[:-1]}{node}" for root in roots for node in (1, 2))}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert sorted(path.name for path in files) == [f"file.mdtest.{t}.{i}" for t in (0, 1) for i in range(3)]
+    assert {path.parent.relative_to(tmp_path).parts[0] for path in files if ".1." in path.name} == {roots[1]}
+
+
 def test_some_of_the_tests_alone_clean_up_too(tmp_path: Path) -> None:
     found = done(tmp_path / "run", Mdtest(tasks=2, files=8, tests=("file_stat", "dir_rename")))
     assert set(found) == {"mdtest.file_stat", "mdtest.dir_rename"}

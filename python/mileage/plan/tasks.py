@@ -285,8 +285,6 @@ _MDTEST_CALLS: Final = {
     "file_remove": ("unlink", 3),
 }
 """What a test does, and how many strides further on the task is whose items it is done to."""
-_NODE: Final = "mdtest_tree.{node}"
-"""How the directories of a tree are called below its root."""
 
 
 def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, dict[str, Any]]:
@@ -297,7 +295,7 @@ def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, dict[str, An
     if call == "read" and value.read_bytes == 0:
         call = "open"
     share = _common(value, call) | {
-        "names": {"item": f"{kind}.mdtest.{owner}.{{item}}", "node": _NODE},
+        "names": {"item": f"{kind}.mdtest.{owner}.{{item}}", "node": _node_of(value, owner)},
         "tree": {"depth": value.depth, "fan_out": value.branch, "leaves_only": value.leaves_only},
     }
     if kind == "file" and call in ("create", "read"):
@@ -313,7 +311,12 @@ def mdtest_share(value: Mdtest, test: str, task: int) -> tuple[str, dict[str, An
 
 def tree_of(value: Mdtest, task: int) -> str:
     """The root of the tree that a task uses, below the run's own directory."""
-    return f"mdtest_tree.{task}.0" if value.own_directories else "mdtest_tree.0"
+    return _node_of(value, task).format(node=0)
+
+
+def _node_of(value: Mdtest, task: int) -> str:
+    """How the directories of that tree are called, with a place for their number."""
+    return f"mdtest_tree.{task}.{{node}}" if value.own_directories else "mdtest_tree.{node}"
 
 
 def mdtest_tree_share(value: Mdtest, operation: str, task: int) -> dict[str, Any]:
@@ -322,7 +325,7 @@ def mdtest_tree_share(value: Mdtest, operation: str, task: int) -> dict[str, Any
         "on": "tree",
         "files": sum(value.branch**level for level in range(value.depth + 1)),
         "directories": "per_worker",
-        "names": {"directory": tree_of(value, task), "node": _NODE},
+        "names": {"directory": tree_of(value, task), "node": _node_of(value, task)},
         "tree": {"depth": value.depth, "fan_out": value.branch},
     }
 
