@@ -122,3 +122,22 @@ def test_a_factor_of_file_systems_needs_devices_of_our_own(tmp_path: Path) -> No
     )
     with pytest.raises(Refused, match="needs a device for each level"):
         lab.plan(name)
+
+
+def test_the_files_of_a_torture_s_tasks_are_made_on_it(tmp_path: Path) -> None:
+    name = study(
+        tmp_path,
+        target=f"loop:96MiB@{tmp_path}",
+        state='filesystem = "ext4"\nfile = "4MiB"',
+        factor='[factor.cache]\nlevels = ["direct", "warm"]',
+        arms="cache",
+    )
+    text = Path(name).read_text("utf-8")
+    of_tasks = '[torture.fill]\ntasks = 2\nspan = "2MiB"\nrounds = 2\nread_back = true'
+    text = text.replace("[torture.fill]", of_tasks).replace('amount = "file"', 'amount = "2MiB"')
+    Path(name).write_text(text, "utf-8")
+    result = lab.run(name, out=tmp_path / "out")
+    records = [run["record"] for run in result.folder.content().of_kind("run") if run["role"] == "prepare"]
+    moved = [record["bytes_read"] + record["bytes_written"] for record in records]
+    assert moved == [2 << 20] * 4
+    assert not left(tmp_path)

@@ -121,6 +121,15 @@ class PlacedTarget(Target):
             self._inner = self._directory()
         return told + self._inner.prepare(work_bytes, files, file_bytes)
 
+    def make_files(self, count: int, file_bytes: int) -> None:
+        if self._inner is None:
+            raise RuntimeError("prepare must come before make_files")
+        self._inner.make_files(count, file_bytes)
+
+    def remove_files(self) -> None:
+        if self._inner is not None:
+            self._inner.remove_files()
+
     def purge(self) -> str:
         if self._is_new:
             self._is_new = False
