@@ -125,6 +125,28 @@ def test_what_is_to_be_read_back_outlives_a_failure_and_nothing_else_does(
     assert_every_run_once(tmp_path / "out")
 
 
+def test_what_a_killed_process_did_not_remove_is_removed_before_anything_is_measured(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = Seen(tmp_path / "target")
+    monkeypatch.setattr(cycle, "perform", seen)
+
+    def killed(target: Any, run: Any) -> None:
+        if run.cell == "large" and run.turn == 2:
+            raise RunFailed("killed", cause="rank")
+        clear(target, run)
+
+    clear = cycle._clear_after
+    monkeypatch.setattr(cycle, "_clear_after", killed)
+    with pytest.raises(RunFailed, match="killed"):
+        lab.run(str(study), out=tmp_path / "out")
+    assert sizes(seen.files()) == [2 * MIB] * 3
+    monkeypatch.setattr(cycle, "_clear_after", clear)
+    lab.run(str(tmp_path / "out"))
+    assert list((tmp_path / "target").iterdir()) == []
+    assert_every_run_once(tmp_path / "out")
+
+
 def test_files_that_do_not_fit_are_told_before_anything_is_written(study: Path, tmp_path: Path) -> None:
     text = study.read_text(encoding="utf-8").replace('"6MiB"', '"900000GiB"')
     study.write_text(

@@ -210,6 +210,9 @@ class Cycle:
         done = [run for run in mine if run.index in self._done]
         kept = bool(done) and target.resumes()
         target.prepare(plan.allocated_bytes, plan.files, plan.file_bytes)
+        if done:
+            # A process that was killed may have had no time for it.
+            _clear_after(target, done[-1])
         if not done:
             target.purge()
         elif not kept:
