@@ -139,7 +139,7 @@ def _run_cycles(shared: Shared, mine: list[PlannedRun], open_target: OpenTarget)
     cycles = [tuple(runs) for _, runs in groupby(mine, key=lambda run: run.cycle)]
     workers = cycles_at_once(shared.plan)
     with ThreadPoolExecutor(workers, thread_name_prefix="cycle") as pool:
-        futures = [pool.submit(Cycle(shared, runs).run, open_target) for runs in cycles]
+        futures = [pool.submit(_run_cycle, shared, runs, open_target) for runs in cycles]
         with ends_on_sigterm(shared.stop):
             try:
                 pending = set(futures)
@@ -158,6 +158,17 @@ def _run_cycles(shared: Shared, mine: list[PlannedRun], open_target: OpenTarget)
     # The cause first: cycles that were told to stop because another failed say only that they were interrupted.
     for error in sorted(errors, key=lambda error: isinstance(error, Interrupted)):
         raise error
+
+
+def _run_cycle(shared: Shared, runs: tuple[PlannedRun, ...], open_target: OpenTarget) -> None:
+    """One cycle; not where an earlier one was cut short, which goes on later with what this would remove."""
+    if shared.stop.is_set():
+        raise Interrupted()
+    try:
+        Cycle(shared, runs).run(open_target)
+    except BaseException:
+        shared.stop.set()
+        raise
 
 
 def _is_cause(error: BaseException | None) -> bool:
