@@ -72,3 +72,32 @@ def test_the_next_cycle_does_not_begin(tmp_path: Path, monkeypatch: pytest.Monke
     lab.run(str(tmp_path / "out"))
     assert len(purged) == 2
     assert_every_run_once(tmp_path / "out")
+
+
+def test_what_is_written_again_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut off while it writes again what vanished, a study starts that anew and does not measure the half of it."""
+    (tmp_path / "target").mkdir()
+    study = tmp_path / "cut.toml"
+    study.write_text(STUDY.format(target=tmp_path / "target").replace("cycles = 2", "cycles = 1"), "utf-8")
+    genuine = cycle.perform
+    seen: list[tuple[str, bool]] = []
+    failing = "measure"
+
+    def perform(target: Any, run: Any, **rest: Any) -> Any:
+        seen.append((run.role, any(target.path.read_bytes())))
+        if run.role == failing:
+            raise RunFailed("pulled out", cause="vanished")
+        return genuine(target, run, **rest)
+
+    monkeypatch.setattr(cycle, "perform", perform)
+    with pytest.raises(RunFailed):
+        lab.run(str(study), out=tmp_path / "out")
+    (file,) = (tmp_path / "target").iterdir()
+    file.unlink()
+    failing = "torture"
+    with pytest.raises(RunFailed):
+        lab.run(str(tmp_path / "out"))
+    failing = ""
+    lab.run(str(tmp_path / "out"))
+    assert seen[2:] == [("torture", False), ("torture", False), ("measure", True)]
+    assert_every_run_once(tmp_path / "out")

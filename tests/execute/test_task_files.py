@@ -125,6 +125,23 @@ def test_what_is_to_be_read_back_outlives_a_failure_and_nothing_else_does(
     assert_every_run_once(tmp_path / "out")
 
 
+def test_a_file_that_vanished_before_it_was_read_back_is_written_again(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cycle, "perform", Seen(tmp_path / "target", fail_on="small read back round 2"))
+    with pytest.raises(RunFailed, match="pulled out"):
+        lab.run(str(study), out=tmp_path / "out")
+    next((tmp_path / "target").glob(".mileage-*.dat.1")).unlink()
+    monkeypatch.undo()
+    seen = Seen(tmp_path / "target")
+    monkeypatch.setattr(cycle, "perform", seen)
+    lab.run(str(tmp_path / "out"))
+    again = ["small 1", "small read back 1", "small 2"]
+    assert [name for name, _, _ in seen.runs] == [*again, "small read back 2", "large 1", "large 2"]
+    assert list((tmp_path / "target").iterdir()) == []
+    assert_every_run_once(tmp_path / "out")
+
+
 def test_what_a_killed_process_did_not_remove_is_removed_before_anything_is_measured(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

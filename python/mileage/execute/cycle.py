@@ -90,6 +90,9 @@ class Cycle:
         self._ended = {_entry_key(entry): entry for entry in ended}
         self._points = {_entry_key(entry): entry for entry in shared.content.of_kind("point")}
         self._unfinished = unfinished_arms(shared.content)
+        rewrites = shared.content.of_kind("rewrite")
+        self._rewritten = {(*_entry_key(e)[:3], int(e["target"])): bool(e["done"]) for e in rewrites}
+        """Whether what had vanished was all written again, when that was begun."""
         self._targets: dict[int, Target] = {}
         self._saved_s = 0.0
         self._saving_s = 0.0
@@ -208,15 +211,29 @@ class Cycle:
         plan = self._shared.plan
         mine = [run for stage in stages for run in stage if plan.setting_of(run).instance == number]
         done = [run for run in mine if run.index in self._done]
-        kept = bool(done) and target.resumes()
+        resumes = not done or (target.resumes() and self._rewritten.get(self._arm_on(number, done[0]), True))
+        if not resumes:
+            self._note_rewrite(number, done[0], ended=False)
         target.prepare(plan.allocated_bytes, plan.files, plan.file_bytes)
-        if done:
-            # A process that was killed may have had no time for it.
-            _clear_after(target, done[-1])
         if not done:
             target.purge()
-        elif not kept:
+            return
+        # A process that was killed may have had no time for it.
+        _clear_after(target, done[-1])
+        if resumes and _lacks_files(target, done[-1]):
+            self._note_rewrite(number, done[0], ended=False)
+            resumes = False
+        if not resumes:
             self._write_again(target, done)
+            self._note_rewrite(number, done[0], ended=True)
+
+    def _arm_on(self, number: int, run: PlannedRun) -> tuple[str, int, str, int]:
+        return (run.session, run.cycle, run.arm, number)
+
+    def _note_rewrite(self, number: int, run: PlannedRun, *, ended: bool) -> None:
+        """Journal that a target's content is written again, and that it was: in between it is not to be measured."""
+        entry = {"kind": "rewrite", **_key_fields(run), "target": number, "done": ended, "at": _now()}
+        self._shared.journal.append(entry)
 
     def _load(self, targets: dict[int, Target], entry: dict[str, Any], first: PlannedRun) -> bool:
         """Put drives back into the states that a stage or a point saved; false when one of them is gone."""
@@ -233,8 +250,8 @@ class Cycle:
         return True
 
     def _write_again(self, target: Target, done: list[PlannedRun]) -> None:
-        """The work file is gone, and with it what was written: prepare and torture are done again, unjournalled."""
-        self._shared.progress.note(f"{target.path} is gone; writing its content again")
+        """What was written is gone with its file: prepare and torture are done again, unjournalled."""
+        self._shared.progress.note(f"what was written to {target.path} is gone; writing it again")
         for run in done:
             if run.role in ("prepare", "torture"):
                 self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
@@ -386,6 +403,13 @@ def _clear_after(target: Target, run: PlannedRun) -> None:
     """Remove what the run made for itself alone, once it is in the journal: until then it may have to be done again."""
     if run.reach is not None and run.reach.removes_files:
         target.remove_files()
+
+
+def _lacks_files(target: Target, run: PlannedRun) -> bool:
+    """Whether a run that was done last made files for the one that reads them, and they are not there."""
+    if run.workload is None or run.reach is None or not run.reach.makes_files or run.reach.removes_files:
+        return False
+    return len(target.paths) <= run.workload.threads
 
 
 def _key_fields(run: PlannedRun) -> dict[str, Any]:
