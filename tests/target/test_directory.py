@@ -81,6 +81,19 @@ def test_an_unfinished_study_finds_its_file_again(tmp_path: Path, target: Target
     assert not (tmp_path / WORK).exists()
 
 
+def test_only_files_of_threads_are_taken_for_the_study_s(tmp_path: Path, target: Target) -> None:
+    (copy := Path(f"{target.path}.bak")).write_text("mine", "utf-8")
+    target.prepare(1 << 20, 12, 4096)
+    target.close()
+    with open_target(f"dir:{tmp_path}", plan_hash=HASH) as again:
+        numbers = [path.name.rpartition(".")[2] for path in again.paths[1:]]
+        assert numbers == [str(number) for number in range(12)]
+        again.prepare(1 << 20)
+        again.cleanup()
+    assert list(tmp_path.iterdir()) == [copy]
+    assert copy.read_text("utf-8") == "mine"
+
+
 def test_a_study_that_is_running_keeps_others_out(tmp_path: Path, target: Target) -> None:
     target.prepare(MIB)
     assert "in use by another study" in refused(f"dir:{tmp_path}")

@@ -9,6 +9,7 @@ too); a name that is taken by something that is not its own; `--destroy`, since 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -41,7 +42,7 @@ class DirectoryTarget(Target):
         self._plan_hash = plan_hash
         path = self._directory / work_file_name(plan_hash)
         self._file = self._work_file(path)
-        self._more = [self._work_file(found) for found in sorted(self._directory.glob(f"{path.name}.*"))]
+        self._more = [self._work_file(found) for found in _numbered(path)]
         self._of_run: list[WorkFile] = []
         """Files that a run made for its threads."""
         self._direct_supported = probe_direct(self._directory)
@@ -110,6 +111,13 @@ class DirectoryTarget(Target):
             refuse_file_in_use(str(self.spec), path, root=self._root)
             file.claim()
         return file
+
+
+def _numbered(path: Path) -> list[Path]:
+    """The files of threads that lie beside a work file, in their order; a copy of the user's has another name."""
+    numbers = (found.name.removeprefix(f"{path.name}.") for found in path.parent.glob(f"{path.name}.*"))
+    own = (int(number) for number in numbers if re.fullmatch("0|[1-9][0-9]*", number))
+    return [path.with_name(f"{path.name}.{number}") for number in sorted(own)]
 
 
 def refuse_unwritable_directory(text: str, directory: Path) -> None:
