@@ -30,8 +30,10 @@ def is_first(environment: Mapping[str, str]) -> bool:
     return next((environment[name] for name in _RANKS if name in environment), "0") == "0"
 
 
-_TOGETHER: Final = ("run", "measure", "sweep", "ior", "mdtest", "metarates")
+_TOGETHER: Final = ("run", "measure", "sweep")
 """Commands that the ranks of an MPI run do together."""
+_ALONE: Final = ("ior", "mdtest", "metarates")
+"""Commands that start their tasks themselves, and say so under a launcher."""
 
 
 def by_ranks(variable: str, arguments: Sequence[str], command: Callable[[], int]) -> int:
@@ -45,7 +47,7 @@ def by_ranks(variable: str, arguments: Sequence[str], command: Callable[[], int]
             return run_as_rank(variable, command)
         if not is_first(os.environ):
             return 0
-        if helps:
+        if helps or name in _ALONE:
             return command()
         raise Refused(
             f"{name} is not done by several ranks ({variable} is set); start it without the launcher. "
