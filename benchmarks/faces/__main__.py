@@ -23,22 +23,33 @@ BAR = 0.05
 LINES = {
     "iozone": "-I -e -r {record} -s {size} -i 0 -i 1 -i 2 -i 3 -i 5",
     "ior": "-a POSIX --posix.odirect -e -F -t {record} -b {size} -s 1",
-    "mdtest": "-F -n {files} -i {iterations} -u",
+    "mdtest files": "-F -n {files} -i {iterations} -u",
+    "mdtest directories": "-D -n {files} -i {iterations} -u",
+    "mdtest trees": "-F -I 1 -b 10 -z 3 -i {iterations}",
 }
+"""The command lines that are compared, each of the tool that its first word names."""
 MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
 }
-HELD = re.compile(r"iozone\.|ior\.|mdtest\.file_")
-"""Rows with a bar. The device limits IOzone's and IOR's, so that either side of it counts. Operations on names cost
-processor time: there the face may be faster, and the best iteration of each run, which other work on the machine
-disturbs least, is compared. Trees are a directory or two here, which says nothing."""
+HELD = re.compile(
+    r"iozone: iozone\.|ior: ior\.|mdtest files: mdtest\.file_|mdtest dir\w+: mdtest\.dir_|mdtest trees: mdtest\.tree_"
+)
+"""Rows with a bar, behind the name of their line. The device limits IOzone's and IOR's, so that either side of it
+counts. Operations on names cost processor time: there the face may be faster, and the best iteration of each run, which
+other work on the machine disturbs least, is compared. A tree counts where it has many directories; the time of a single
+one, which other lines have, is that of a first operation."""
 BEST = re.compile(r"^ {3}(File|Directory|Tree) (\w+) +([\d.]+) ", re.MULTILINE)
 """A row of mdtest's table as far as its Max."""
 WORDS = {"File": "file", "Directory": "dir", "Tree": "tree", "creation": "create", "removal": "remove"}
 
 Figures = dict[str, float]
+
+
+def tool_of(line: str) -> str:
+    """The tool of a line."""
+    return line.partition(" ")[0]
 
 
 def arguments() -> argparse.Namespace:
@@ -47,7 +58,7 @@ def arguments() -> argparse.Namespace:
         prog="python -m benchmarks.faces",
         description="IOzone, IOR and mdtest beside their faces, in turn; a tool that is not given by path is left out.",
     )
-    for tool in LINES:
+    for tool in dict.fromkeys(map(tool_of, LINES)):
         parser.add_argument(f"--{tool}", type=Path, help=f"the program {tool}")
     parser.add_argument("--mpirun", default="mpirun", help="starts IOR and mdtest (mpirun)")
     parser.add_argument(
@@ -64,10 +75,10 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def commands(asked: argparse.Namespace, tool: str) -> tuple[list[str], list[str]]:
+def commands(asked: argparse.Namespace, line: str) -> tuple[list[str], list[str]]:
     """The tool's own command and that of its face."""
-    sizes = {"record": asked.record, "size": asked.size}
-    words = LINES[tool].format(**sizes, files=asked.files, iterations=asked.iterations).split()
+    tool, sizes = tool_of(line), {"record": asked.record, "size": asked.size}
+    words = LINES[line].format(**sizes, files=asked.files, iterations=asked.iterations).split()
     program = str(getattr(asked, tool).resolve())
     own = [program, *words]
     tasks: list[str] = []
@@ -143,20 +154,21 @@ def shapes(text: str) -> list[list[int]]:
     return [[found.end() for found in re.finditer(r"\S+", line)][:8] for line in lines]
 
 
-def compare(asked: argparse.Namespace, tool: str) -> tuple[list[str], dict[str, list[Figures]], bool]:
-    """The lines of the table for one tool, every figure, and whether the bars hold."""
-    own, face = commands(asked, tool)
+def compare(asked: argparse.Namespace, line: str) -> tuple[list[str], dict[str, list[Figures]], bool]:
+    """The rows of the table for one line, every figure, and whether the bars hold."""
+    own, face = commands(asked, line)
+    names = tool_of(line) == "mdtest"
     taken: dict[str, list[Figures]] = {"tool": [], "face": []}
     texts: dict[str, str] = {}
     with TemporaryDirectory(dir=asked.folder, prefix="faces-") as name:
         place = Path(name)
-        for number in range(asked.rounds or (25 if tool == "mdtest" else 5)):
+        for number in range(asked.rounds or (25 if names else 5)):
             turns = [("tool", own), ("face", face)]
             for who, command in turns if number % 2 == 0 else reversed(turns):
                 found, texts[who] = figures(command, place)
                 taken[who].append(found)
     same = shapes(texts["tool"]) == shapes(texts["face"])
-    lines, held = [f"{tool}: columns {'equal' if same else 'DIFFER'}"], same
+    rows, held = [f"{line}: columns {'equal' if same else 'DIFFER'}"], same
     for test in taken["tool"][0]:
         pairs = [
             (one[test], two[test])
@@ -166,23 +178,22 @@ def compare(asked: argparse.Namespace, tool: str) -> tuple[list[str], dict[str, 
         ratios = [two / one for one, two in pairs if one]
         if not ratios:
             continue
-        middle, barred = median(ratios), bool(HELD.match(test))
-        ok = middle >= 1 - BAR and (tool == "mdtest" or middle <= 1 + BAR)
+        middle, barred = median(ratios), bool(HELD.match(f"{line}: {test}"))
+        ok = middle >= 1 - BAR and (names or middle <= 1 + BAR)
         held = held and (ok or not barred)
         mark = "" if not barred else "ok" if ok else f"beyond {BAR:.0%}"
         rates = " ".join(
-            f"{median(side) / (1 << 20 if tool != 'mdtest' else 1):10,.1f}"
-            for side in zip(*pairs, strict=True)
+            f"{median(side) / (1 if names else 1 << 20):10,.1f}" for side in zip(*pairs, strict=True)
         )
-        lines.append(f"  {test:<24}{rates}  {middle:6.3f} ({min(ratios):.3f} to {max(ratios):.3f}) {mark}")
-    return lines, taken, held
+        rows.append(f"  {test:<24}{rates}  {middle:6.3f} ({min(ratios):.3f} to {max(ratios):.3f}) {mark}")
+    return rows, taken, held
 
 
 def main() -> None:
     """Compare every tool that is given; ends with 1 when a bar does not hold."""
     asked = arguments()
-    tools = [tool for tool in LINES if getattr(asked, tool) is not None]
-    if not tools:
+    lines = [line for line in LINES if getattr(asked, tool_of(line)) is not None]
+    if not lines:
         raise SystemExit("give at least one of --iozone, --ior and --mdtest")
     sys.stdout.write(
         "MiB/s (mdtest: operations per second) of the tool and of its face, ratio (range over pairs)\n"
@@ -190,10 +201,10 @@ def main() -> None:
     every, held = {}, True
     asked.folder.mkdir(parents=True, exist_ok=True)
     with limited(asked.folder, asked.limit):
-        for tool in tools:
-            lines, every[tool], ok = compare(asked, tool)
+        for line in lines:
+            rows, every[line], ok = compare(asked, line)
             held = held and ok
-            sys.stdout.write("\n".join(lines) + "\n")
+            sys.stdout.write("\n".join(rows) + "\n")
             sys.stdout.flush()
     if asked.json is not None:
         asked.json.write_text(json.dumps(every, indent=2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from benchmarks.faces.__main__ import commands, shapes
+from benchmarks.faces.__main__ import HELD, LINES, commands, shapes
 
 ROW = "            1024      64   921705  1294520  8061038  7306780"
 
@@ -26,9 +26,20 @@ def test_both_are_given_the_same_words() -> None:
         tasks=2,
         iozone=Path("/x/iozone"),
         ior=Path("/x/ior"),
+        mdtest=Path("/x/mdtest"),
     )
     own, face = commands(asked, "iozone")
     assert own[1:] == face[4:]
-    own, face = commands(asked, "ior")
-    assert own[4:-2] == face[6:]
+    for line in LINES:
+        if line == "iozone":
+            continue
+        own, face = commands(asked, line)
+        assert own[4:-2] == face[6:]
+        assert own[3] == f"/x/{face[3]}"
     assert (own[:3], face[4:6]) == (["mpirun", "-np", "2"], ["--tasks", "2"])
+
+
+def test_a_row_has_its_bar_in_one_line() -> None:
+    rows = ["iozone.write", "ior.read", "mdtest.file_stat", "mdtest.dir_create", "mdtest.tree_remove"]
+    held = {row: [line for line in LINES if HELD.match(f"{line}: {row}")] for row in rows}
+    assert held == {row: [line] for row, line in zip(rows, LINES, strict=True)}
