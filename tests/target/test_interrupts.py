@@ -36,18 +36,25 @@ def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def world() -> dict[str, object]:
-    """What steps could leave behind: mounts, loop devices with their settings, control groups."""
+    """What steps of this study could leave behind: mounts, loop devices with their settings, control groups.
+
+    What other studies have on the machine meanwhile is theirs: they have other names, and processes that live.
+    """
     controller = find_controller()
     assert controller is not None
     loops = {}
     for loop in sorted(Path("/sys/block").glob("loop*/loop/backing_file")):
         text = loop.read_text()
-        if ".mileage-" in text:
+        if f".mileage-{HASH[:8]}" in text:
             loops[loop.parent.parent.name] = text
     return {
-        "mounts": [m.mount_point for m in read_mounts() if m.mount_point.startswith("/run/mileage")],
+        "mounts": [m.mount_point for m in read_mounts() if m.mount_point.startswith("/run/mileage/feedbeef")],
         "loops": loops,
-        "groups": sorted(path.name for path in controller.place.glob("mileage-*")),
+        "groups": sorted(
+            path.name
+            for path in controller.place.glob("mileage-*")
+            if not Path(f"/proc/{path.name.rpartition('-')[2]}").exists()
+        ),
         "own group": str(controller.own),
         "directories": sorted(path.name for path in Path("/run/mileage").glob("feedbeef*")),
     }
