@@ -167,7 +167,7 @@ def test_an_unfinished_study_finds_its_work_file_again(tmp_path: Path) -> None:
     first.close()
     assert not first.path.exists()
     with opened("xfs", tmp_path, "") as target:
-        assert target.resumes()
+        assert target.resumes(MIB)
         assert "kept the work file" in target.prepare(MIB)
         assert target.path is not None
         assert target.path.read_bytes() == content

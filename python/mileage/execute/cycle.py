@@ -211,10 +211,13 @@ class Cycle:
         plan = self._shared.plan
         mine = [run for stage in stages for run in stage if plan.setting_of(run).instance == number]
         done = [run for run in mine if run.index in self._done]
-        resumes = not done or (target.resumes() and self._rewritten.get(self._arm_on(number, done[0]), True))
+        sizes = (plan.allocated_bytes, plan.files, plan.file_bytes)
+        resumes = not done or (
+            target.resumes(*sizes) and self._rewritten.get(self._arm_on(number, done[0]), True)
+        )
         if not resumes:
             self._note_rewrite(number, done[0], ended=False)
-        target.prepare(plan.allocated_bytes, plan.files, plan.file_bytes)
+        target.prepare(*sizes)
         if not done:
             target.purge()
             return
@@ -224,6 +227,7 @@ class Cycle:
             self._note_rewrite(number, done[0], ended=False)
             resumes = False
         if not resumes:
+            target.purge()
             self._write_again(target, done)
             self._note_rewrite(number, done[0], ended=True)
 

@@ -47,8 +47,11 @@ class Target(ABC):
     def facts(self) -> TargetFacts:
         """What a plan must know. Raises RunFailed when the target is no longer there."""
 
-    def resumes(self) -> bool:
-        """Whether what this plan wrote earlier is still there; what holds it is attached and mounted for that."""
+    def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
+        """Whether `prepare` with the same sizes keeps everything that this plan wrote earlier.
+
+        What holds it is attached and mounted for that. False when any of it is gone: what is made then is empty.
+        """
         return self.path is not None and self.path.exists()
 
     @abstractmethod

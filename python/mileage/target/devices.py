@@ -177,6 +177,10 @@ class LoopDevice(Device):
         """Room for the file where it is, what it has already included."""
         return look_at(self.folder, root=self._root).free_bytes + self._file.allocated_bytes
 
+    def is_whole(self) -> bool:
+        """Whether the file that this plan made is there, of its full size."""
+        return self._claimed and self._file.is_whole(self._size_bytes)
+
     def attach(self, ledger: Ledger) -> Path:
         if self._path is None:
             if not self._claimed:

@@ -64,19 +64,24 @@ class DirectoryTarget(Target):
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         told = self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
+        there = {file.path: file for file in (*self._more, *self._of_run)}
+        self._more = [there.get(path) or self._work_file(path) for path in self._names(files)]
         # What is there beyond that, a run made: it is left to the run that reads it.
-        self._of_run += self._more[files:]
-        del self._more[files:]
-        for number in range(len(self._more), files):
-            self._more.append(self._work_file(self.path.with_name(f"{self.path.name}.{number}")))
+        self._of_run = [file for file in there.values() if file not in self._more]
         for file in self._more:
             file.prepare(file_bytes or work_bytes, _free_bytes(file, self.spec, self._root))
         return told + (f", and {files} beside it, one for each thread" if files else "")
 
+    def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
+        there = {file.path: file for file in self._more}
+        beside = [there.get(path) for path in self._names(files)]
+        whole = (file is not None and file.is_whole(file_bytes or work_bytes) for file in beside)
+        return self._file.is_whole(work_bytes) and all(whole)
+
     def make_files(self, count: int, file_bytes: int) -> None:
         self.remove_files()
-        for number in range(count):
-            file = self._work_file(self.path.with_name(f"{self.path.name}.{number}"))
+        for path in self._names(count):
+            file = self._work_file(path)
             self._of_run.append(file)
             try:
                 file.prepare(file_bytes, _free_bytes(file, self.spec, self._root))
@@ -103,6 +108,10 @@ class DirectoryTarget(Target):
 
     def _files(self) -> tuple[WorkFile, ...]:
         return self._file, *self._more, *self._of_run
+
+    def _names(self, count: int) -> list[Path]:
+        """The files of so many threads."""
+        return [self.path.with_name(f"{self.path.name}.{number}") for number in range(count)]
 
     def _work_file(self, path: Path) -> WorkFile:
         """A work file of this plan; one that is already there is claimed."""

@@ -53,6 +53,9 @@ class FileTarget(Target):
     def facts(self) -> TargetFacts:
         return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
 
+    def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
+        return self._file.is_whole(work_bytes)
+
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         if files:
             raise Refused(

@@ -62,7 +62,9 @@ class LoopTarget(Target):
             device_bytes=size,
         )
 
-    def resumes(self) -> bool:
+    def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
+        if self._device.path is None and not self._device.is_whole():
+            return False
         self._device.attach(self._ledger)
         return True
 

@@ -100,8 +100,10 @@ class PlacedTarget(Target):
             alignment=alignment_of(self._device.path, root=self._root),
         )
 
-    def resumes(self) -> bool:
-        """Whether the work file of this plan is still on the device, which is mounted for that."""
+    def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
+        """Whether the work files of this plan are still on the device, which is mounted for that."""
+        if self._inner is not None:
+            return self._inner.resumes(work_bytes, files, file_bytes)
         try:
             path = self._device.attach(self._ledger)
             if self._label_on(path) != self._label:
@@ -109,7 +111,10 @@ class PlacedTarget(Target):
             self._mount(path)
         except RunFailed:
             return False
-        return read_mark(self.path, self._hash) == "made"
+        if read_mark(self.path, self._hash) != "made":
+            return False
+        self._inner = self._directory()
+        return self._inner.resumes(work_bytes, files, file_bytes)
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         self._wanted = (work_bytes, files, file_bytes)

@@ -82,12 +82,22 @@ class WorkFile:
             )
         if self._descriptor is None and os.path.lexists(self.path):
             self.claim()
-        if self._is_whole(work_bytes):
+        if self.is_whole(work_bytes):
             self._size_bytes = work_bytes
             return f"kept the work file {self.path} of {work_bytes} bytes"
         self._size_bytes = work_bytes
         self._renew()
         return f"allocated the work file {self.path} with {work_bytes} bytes"
+
+    def is_whole(self, work_bytes: int) -> bool:
+        """Whether it is a work file of this size that this plan made: `prepare` keeps it then, and its content.
+
+        It may have holes: those that a run of the plan discarded, or that a compressing file system shows.
+        """
+        if self._descriptor is None or not self._ours:
+            return False
+        status = os.fstat(self._descriptor)
+        return status.st_nlink > 0 and status.st_size == work_bytes
 
     def renew(self) -> None:
         """Give the file fresh blocks: removed and made again, or emptied in place when it was taken over."""
@@ -181,12 +191,6 @@ class WorkFile:
             return
         if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
             self.path.unlink()
-
-    def _is_whole(self, work_bytes: int) -> bool:
-        if self._descriptor is None or not self._ours:
-            return False
-        status = os.fstat(self._descriptor)
-        return status.st_nlink > 0 and status.st_size == work_bytes and status.st_blocks * 512 >= work_bytes
 
     def _check_ours(self, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):

@@ -1,0 +1,155 @@
+"""A study that goes on measures what an uninterrupted one does: content that is gone is written again, all of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mileage import lab
+from mileage.errors import RunFailed
+from mileage.execute import cycle
+from mileage.target.ledger import LEDGER_VARIABLE
+from tests.execute.test_resume import assert_every_run_once
+
+STUDY = """
+name = "resumed"
+target = "{target}"
+cycles = 2
+[state]
+file = "1MiB"
+{state}
+[[stage]]
+name = "before"
+prepare = ["fill"]
+[[stage]]
+name = "torture"
+torture = ["wear"]
+[[stage]]
+name = "after"
+measure = ["m"]
+[measure.m]
+workload = "{measured}"
+record = "64KiB"
+{files}
+stop = {{ bytes = "1MiB" }}
+repeat = 2
+[torture.fill]
+workload = "throughput.write"
+record = "64KiB"
+{files}
+amount = "1MiB"
+[torture.wear]
+workload = "{wear}"
+record = "64KiB"
+{files}
+amount = "256KiB"
+"""
+TWO = 'threads = 2\nfiles = "per_thread"'
+WRITE, READ, DISCARD = "throughput.write", "throughput.read", "pattern.discard"
+
+
+class Seen:
+    """Does runs, and remembers of each its key and what the target's files held before it."""
+
+    def __init__(self, fail_at: str = "") -> None:
+        self.runs: list[tuple[str, list[str]]] = []
+        self._fail_at = fail_at
+        self._genuine = cycle.perform
+
+    def __call__(self, target: Any, run: Any, **rest: Any) -> Any:
+        if run.key.startswith(self._fail_at) and self._fail_at:
+            raise RunFailed("pulled out", cause="vanished")
+        self.runs.append((run.key, [hashlib.sha256(path.read_bytes()).hexdigest() for path in target.paths]))
+        return self._genuine(target, run, **rest)
+
+
+@pytest.fixture
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(LEDGER_VARIABLE, str(tmp_path / "ledger"))
+    (tmp_path / "target").mkdir()
+    return tmp_path / "target"
+
+
+def study(folder: Path, scheme: str, **keys: str) -> Path:
+    if scheme.startswith("loop:") and (os.geteuid() != 0 or shutil.which("losetup") is None):
+        pytest.skip("loop devices are attached by root, with losetup")
+    told = {"state": "", "files": "", "wear": WRITE, "measured": READ, **keys}
+    path = folder.parent / "resumed.toml"
+    path.write_text(STUDY.format(target=f"{scheme}{folder}", **told), encoding="utf-8")
+    return path
+
+
+def run(
+    name: Path, out: Path, monkeypatch: pytest.MonkeyPatch, fail_at: str = ""
+) -> list[tuple[str, list[str]]]:
+    with monkeypatch.context() as patch:
+        patch.setattr(cycle, "perform", seen := Seen(fail_at))
+        if fail_at:
+            with pytest.raises(RunFailed, match="pulled out"):
+                lab.run(str(name), out=out)
+        else:
+            lab.run(str(name), out=out)
+    return seen.runs
+
+
+def compare(
+    target: Path,
+    name: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lose: Callable[[], None],
+    fail_at: str = "cycle 1/torture/after/block 2",
+) -> list[str]:
+    """Every run finds what it finds in a study that is not cut off; the keys of what the second process did."""
+    whole = dict(run(name, target.parent / "whole", monkeypatch))
+    cut = target.parent / "cut"
+    first = run(name, cut, monkeypatch, fail_at)
+    lose()
+    second = run(cut, cut, monkeypatch)
+    assert [key for key, content in (*first, *second) if content != whole[key]] == []
+    assert_every_run_once(cut)
+    return [key for key, _ in second]
+
+
+def of_plan(target: Path, end: str) -> Path:
+    (found,) = target.glob(f".mileage-*{end}")
+    return found
+
+
+def test_discards_leave_the_work_file_as_it_is(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = study(target, "dir:", wear=DISCARD)
+    again = compare(target, name, monkeypatch, lambda: None)
+    assert again[0] == "cycle 1/torture/after/block 2/throughput.read 64 KiB"
+
+
+def test_remounting_leaves_the_work_file_as_it_is(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = 'filesystem = "ext4"\ncarryover = "remount"'
+    runs = run(study(target, "loop:64MiB@", wear=DISCARD, state=state), target.parent / "out", monkeypatch)
+    (first, second) = [found for key, found in runs if key.startswith("cycle 1/torture/after")]
+    assert first == second
+
+
+def test_a_work_file_of_another_size_is_written_again(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = study(target, "dir:")
+    again = compare(target, name, monkeypatch, lambda: os.truncate(of_plan(target, ".dat"), 512 << 10))
+    assert again[0] == "cycle 1/torture/before/block 1/fill"
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_so_is_the_file_of_a_thread(target: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    name = study(target, "dir:", files=TWO)
+    again = compare(target, name, monkeypatch, lambda: of_plan(target, f".dat.{number}").unlink())
+    assert again[0] == "cycle 1/torture/before/block 1/fill"
+
+
+@pytest.mark.parametrize("state", ["", 'filesystem = "ext4"'])
+def test_so_is_a_loop_device(target: Path, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    """And the next cycle begins with a purge, although the device was made by this process."""
+    name = study(target, "loop:64MiB@", state=state)
+    again = compare(target, name, monkeypatch, lambda: of_plan(target, ".img").unlink())
+    assert again[0] == "cycle 1/torture/before/block 1/fill"
