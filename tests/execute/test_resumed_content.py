@@ -86,15 +86,19 @@ def study(folder: Path, scheme: str, **keys: str) -> Path:
 
 
 def run(
-    name: Path, out: Path, monkeypatch: pytest.MonkeyPatch, fail_at: str = ""
+    name: Path,
+    out: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fail_at: str = "",
+    labels: dict[str, str] | None = None,
 ) -> list[tuple[str, list[str]]]:
     with monkeypatch.context() as patch:
         patch.setattr(cycle, "perform", seen := Seen(fail_at))
         if fail_at:
             with pytest.raises(RunFailed, match="pulled out"):
-                lab.run(str(name), out=out)
+                lab.run(str(name), out=out, labels=labels)
         else:
-            lab.run(str(name), out=out)
+            lab.run(str(name), out=out, labels=labels)
     return seen.runs
 
 
@@ -153,3 +157,28 @@ def test_so_is_a_loop_device(target: Path, monkeypatch: pytest.MonkeyPatch, stat
     name = study(target, "loop:64MiB@", state=state)
     again = compare(target, name, monkeypatch, lambda: of_plan(target, ".img").unlink())
     assert again[0] == "cycle 1/torture/before/block 1/fill"
+
+
+@pytest.mark.parametrize("fail_at", ["cycle 1/torture/before", "cycle 1/torture/after/block 2"])
+def test_another_session_in_between_is_not_measured(
+    target: Path, monkeypatch: pytest.MonkeyPatch, fail_at: str
+) -> None:
+    """What a session leaves is not what another one, that was cut off, wrote: that is written again."""
+    name = study(target, "dir:")
+    factor = '[factor.kernel]\nkind = "label"\nlevels = ["a", "b"]\n'
+    name.write_text(name.read_text("utf-8").replace("[[stage]]", f"{factor}[[stage]]", 1), "utf-8")
+    a, b, out = {"kernel": "a"}, {"kernel": "b"}, target.parent / "out"
+    whole = dict(run(name, target.parent / "whole", monkeypatch, labels=a))
+    whole |= run(name, target.parent / "whole", monkeypatch, labels=b)
+    parts = [
+        run(name, out, monkeypatch, "cycle 1/torture/after/block 2", a),
+        run(out, out, monkeypatch, fail_at, b),
+        run(out, out, monkeypatch, "cycle 2/torture/after/block 2", a),
+        run(out, out, monkeypatch, labels=b),
+        run(out, out, monkeypatch, labels=a),
+    ]
+    assert [key for part in parts for key, content in part if content != whole[key]] == []
+    assert [part[0][0] for part in parts[2:]] == [
+        f"cycle {n}/torture/before/block 1/fill (kernel {k})" for n, k in ((1, "a"), (1, "b"), (2, "a"))
+    ]
+    assert_every_run_once(out)

@@ -212,24 +212,44 @@ class Cycle:
         mine = [run for stage in stages for run in stage if plan.setting_of(run).instance == number]
         done = [run for run in mine if run.index in self._done]
         sizes = (plan.allocated_bytes, plan.files, plan.file_bytes)
-        resumes = not done or (
-            target.resumes(*sizes) and self._rewritten.get(self._arm_on(number, done[0]), True)
-        )
-        if not resumes:
-            self._note_rewrite(number, done[0], ended=False)
+        kept = bool(done) and target.resumes(*sizes)
+        kept = kept and self._rewritten.get(self._arm_on(number, done[0]), True)
+        if not kept:
+            self._note_lost(number, mine[0], done)
         target.prepare(*sizes)
         if not done:
             target.purge()
             return
         # A process that was killed may have had no time for it.
         _clear_after(target, done[-1])
-        if resumes and _lacks_files(target, done[-1]):
-            self._note_rewrite(number, done[0], ended=False)
-            resumes = False
-        if not resumes:
+        if kept and _lacks_files(target, done[-1]):
+            self._note_lost(number, mine[0], done)
+            kept = False
+        if not kept:
             target.purge()
             self._write_again(target, done)
             self._note_rewrite(number, done[0], ended=True)
+
+    def _note_lost(self, number: int, run: PlannedRun, done: list[PlannedRun]) -> None:
+        """Journal that what was written to a target is lost: of this arm, and of other sessions that are to go on."""
+        if done:
+            self._note_rewrite(number, done[0], ended=False)
+        plan, content = self._shared.plan, self._shared.content
+        begun = {head.run for head in content.heads if head.kind == "run" and head.session != run.session}
+        if not begun:
+            return
+        place = plan.setting_of(run).place
+        there = [other for other in plan.runs if plan.setting_of(other).place == place]
+        to_go_on = {stage_key(other)[:3] for other in there if stage_key(other) not in self._ended}
+        lost = {
+            self._arm_on(plan.setting_of(other).instance, other): other
+            for other in there
+            if other.index in begun and stage_key(other)[:3] in to_go_on - self._unfinished.keys()
+        }
+        for arm, other in lost.items():
+            if self._rewritten.get(arm, True):
+                self._note_rewrite(arm[3], other, ended=False)
+                self._rewritten[arm] = False
 
     def _arm_on(self, number: int, run: PlannedRun) -> tuple[str, int, str, int]:
         return (run.session, run.cycle, run.arm, number)
