@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from mileage import lab
-from mileage.errors import RunFailed
+from mileage.errors import Refused, RunFailed
 from mileage.execute import cycle
 from mileage.target.ledger import LEDGER_VARIABLE
+from tests.execute.conftest import small_profile
 from tests.execute.test_resume import assert_every_run_once
 
 STUDY = """
@@ -181,4 +182,21 @@ def test_another_session_in_between_is_not_measured(
     assert [part[0][0] for part in parts[2:]] == [
         f"cycle {n}/torture/before/block 1/fill (kernel {k})" for n, k in ((1, "a"), (1, "b"), (2, "a"))
     ]
+    assert_every_run_once(out)
+
+
+def test_a_drive_whose_profile_was_changed_is_not_gone_on_with(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = target / "own.toml"
+    text = small_profile(8)
+    profile.write_text(text, encoding="utf-8")
+    name = study(profile, "virtual:")
+    out = target.parent / "out"
+    run(name, out, monkeypatch, "cycle 2/torture/after/block 2")
+    profile.write_text(text.replace("read_us = { value = 50", "read_us = { value = 500"), encoding="utf-8")
+    with pytest.raises(Refused, match="another device than the study was planned for"):
+        lab.run(str(out))
+    profile.write_text(f"# a comment\n{text}", encoding="utf-8")
+    run(out, out, monkeypatch)
     assert_every_run_once(out)

@@ -9,6 +9,8 @@ endurance is looked up, because a plan must know it.
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 import tomllib
 from collections.abc import Sequence
 from importlib import resources
@@ -79,6 +81,12 @@ def rated_write_bytes(profile: str) -> int | None:
     figure = tomllib.loads(profile).get("rated_endurance_bytes")
     value = figure.get("value") if isinstance(figure, dict) else figure
     return value if isinstance(value, int) else None
+
+
+def profile_identity(profile: str) -> str:
+    """What tells a drive from one with other figures, as text; comments and the order of the figures do not count."""
+    figures = json.dumps(tomllib.loads(profile), sort_keys=True, default=str)
+    return f"profile {hashlib.sha256(figures.encode()).hexdigest()[:16]}"
 
 
 def changed(profile: str, changes: Sequence[str], where: str) -> str:

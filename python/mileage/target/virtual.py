@@ -14,7 +14,7 @@ from typing import Any
 from mileage.errors import Refused
 from mileage.plan.facts import TargetFacts
 from mileage.target.base import Target
-from mileage.target.profiles import load_profile, rated_write_bytes
+from mileage.target.profiles import load_profile, profile_identity, rated_write_bytes
 from mileage.target.spec import TargetSpec
 
 BLOCK_BYTES = 512
@@ -59,6 +59,7 @@ class VirtualTarget(Target):
             direct_supported=True,
             rated_write_bytes=rated_write_bytes(self.profile),
             host_layer=False,
+            identity=profile_identity(self.profile),
         )
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
