@@ -200,3 +200,35 @@ def test_a_drive_whose_profile_was_changed_is_not_gone_on_with(
     profile.write_text(f"# a comment\n{text}", encoding="utf-8")
     run(out, out, monkeypatch)
     assert_every_run_once(out)
+
+
+def test_what_was_measured_writing_is_written_again_too(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What later runs read may have been written by measured ones."""
+    name = study(target, "dir:")
+    text = name.read_text("utf-8").replace('prepare = ["fill"]', 'measure = ["w"]')
+    text = text.replace('measure = ["m"]', 'measure = ["w", "m"]')
+    fill = text[text.index("[torture.fill]") : text.index("[torture.wear]")]
+    writing = fill.replace("torture.fill", "measure.w").replace(
+        'amount = "1MiB"', 'stop = { bytes = "1MiB" }'
+    )
+    name.write_text(text.replace(fill, f"{writing}repeat = 1\n"), "utf-8")
+    again = compare(target, name, monkeypatch, lambda: of_plan(target, ".dat").unlink())
+    assert again[0] == f"cycle 1/torture/before/block 1/{WRITE} 64 KiB"
+
+
+def test_what_was_purged_between_blocks_is_not_written_again(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = study(target, "dir:", state='carryover = "purge"')
+    text = name.read_text("utf-8").replace('[[stage]]\nname = "torture"\ntorture = ["wear"]\n', "")
+    name.write_text(text[: text.index("[torture.wear]")], "utf-8")
+    again = compare(
+        target,
+        name,
+        monkeypatch,
+        lambda: of_plan(target, ".dat").unlink(),
+        "cycle 1/torture/after/block 2/throughput",
+    )
+    assert again[0] == "cycle 1/torture/after/block 2/fill"

@@ -13,8 +13,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from typing import Any
+
+import msgspec
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.calibration import Calibration
@@ -274,12 +277,25 @@ class Cycle:
         return True
 
     def _write_again(self, target: Target, done: list[PlannedRun]) -> None:
-        """What was written is gone with its file: prepare and torture are done again, unjournalled."""
-        self._shared.progress.note(f"what was written to {target.path} is gone; writing it again")
-        for run in done:
-            if run.role in ("prepare", "torture"):
-                self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
+        """What was written is gone with its file: what wrote it since the last purge is done again, unjournalled."""
+        shared = self._shared
+        shared.progress.note(f"what was written to {target.path} is gone; writing it again")
+        purges = [at for at, run in enumerate(done) if run.role == "reset" and run.cell == "purge"]
+        for run in done[purges[-1] + 1 if purges else 0 :]:
+            trims = run.role == "reset" and run.cell == "trim"
+            if (
+                run.role in ("prepare", "torture")
+                or trims
+                or (run.workload is not None and run.workload.changes)
+            ):
+                shared.calibration.perform(run, partial(self._do_again, target), again=True)
                 _clear_after(target, run)
+
+    def _do_again(self, target: Target, run: PlannedRun) -> dict[str, Any]:
+        """Do a run for what it leaves; the log of its operations stays that of the run in the journal."""
+        if run.reach is not None and run.reach.log:
+            run = msgspec.structs.replace(run, reach=msgspec.structs.replace(run.reach, log=False))
+        return self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
 
     def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> dict[str, Any]:
         if run.role == "reset":
