@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mileage import lab
+from mileage import _core, lab
 from mileage.errors import Refused, RunFailed
 from mileage.execute import cycle
 from mileage.target.ledger import LEDGER_VARIABLE
@@ -232,3 +232,44 @@ def test_what_was_purged_between_blocks_is_not_written_again(
         "cycle 1/torture/after/block 2/throughput",
     )
     assert again[0] == "cycle 1/torture/after/block 2/fill"
+
+
+IOZONE = """
+name = "iozone"
+target = "dir:{target}"
+cycles = 1
+[state]
+file = "1MiB"
+[[stage]]
+name = "only"
+measure = ["m"]
+[measure.m]
+workload = ["iozone.write", "iozone.rewrite"]
+record = "64KiB"
+repeat = 2
+fidelity = true
+{threads}
+"""
+
+
+@pytest.mark.parametrize(("threads", "files"), [("", [""]), ("threads = 2", [".0", ".1"])])
+def test_iozone_writes_new_files_after_a_process_was_killed(
+    target: Path, monkeypatch: pytest.MonkeyPatch, threads: str, files: list[str]
+) -> None:
+    name = target.parent / "iozone.toml"
+    name.write_text(IOZONE.format(target=target, threads=threads), encoding="utf-8")
+    out = target.parent / "out"
+    run(name, out, monkeypatch, "cycle 1/torture/only/block 2")
+    for end in files:
+        Path(f"{of_plan(target, '.dat')}.iozone{end}").write_bytes(os.urandom(1 << 20))
+    genuine = _core.run_iozone
+    there: list[Path] = []
+
+    def looked_at(path: str, *rest: Any) -> str:
+        there.extend(target.glob(".mileage-*.iozone*"))
+        return genuine(path, *rest)
+
+    monkeypatch.setattr(_core, "run_iozone", looked_at)
+    lab.run(str(out))
+    assert there == []
+    assert_every_run_once(out)

@@ -8,6 +8,7 @@ What it refuses: nothing; what a job cannot do, the core refuses.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -59,13 +60,18 @@ def _own_files(target: Target, job: Job, value: str) -> tuple[str, str]:
     """Where a set of tests works, and its value with the children's files. Raises Refused for a file with content."""
     place, name = target.place, job.options.get("name")
     names: list[str] = list(job.options.get("files") or ())
+    workers, makes = job.value["workers"], job.value["tests"][0] in ("write", "fwrite")
     if place is None or (name is None and not names):
-        return f"{target.path}.iozone", value
-    workers = job.value["workers"]
+        own = f"{target.path}.iozone"
+        for left in [own] if workers is None else [f"{own}.{number}" for number in range(workers)]:
+            if makes:
+                # Of a process that was killed; IOzone's workers write over what is there.
+                Path(left).unlink(missing_ok=True)
+        return own, value
     paths = [place / found for found in names] or [place / str(name)]
     if workers is not None and not names:
         paths = [place / f"{name}.{number}" for number in range(workers)]
-    for path in paths if job.value["tests"][0] in ("write", "fwrite") else ():
+    for path in paths if makes else ():
         if os.path.lexists(path) and (not path.is_file() or path.is_symlink() or path.stat().st_size > 0):
             raise Refused(
                 f"{path} is there and holds something; Mileage writes over no file that it did not make"
