@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from mileage import _core, lab
 from mileage.errors import Refused, RunFailed
 from mileage.execute import cycle
+from mileage.execute.progress import Silent
 from mileage.target.ledger import LEDGER_VARIABLE
 from tests.execute.conftest import small_profile
 from tests.execute.test_resume import assert_every_run_once
@@ -232,6 +234,34 @@ def test_what_was_purged_between_blocks_is_not_written_again(
         "cycle 1/torture/after/block 2/throughput",
     )
     assert again[0] == "cycle 1/torture/after/block 2/fill"
+
+
+def test_a_raw_device_that_is_gone_on_with_is_said_to_bear_no_mark(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing on it says who wrote last: the user is told what the rest of the study builds on."""
+    name = study(target, "loop:")
+    image = target / "image"
+    image.write_bytes(bytes(16 << 20))
+    found = subprocess.run(["losetup", "-f", "--show", image], check=True, capture_output=True, text=True)
+    device, out = found.stdout.strip(), target.parent / "out"
+    text = name.read_text("utf-8").replace(f"loop:{target}", f"block:{device}")
+    name.write_text(text.replace('file = "1MiB"', ""), "utf-8")
+    notes: list[str] = []
+    told = Silent()
+    monkeypatch.setattr(told, "note", notes.append)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(cycle, "perform", Seen("cycle 1/torture/after/block 2"))
+            with pytest.raises(RunFailed, match="pulled out"):
+                lab.run(str(name), out=out, destroy=device, progress=told)
+        assert not [note for note in notes if "mark" in note]
+        lab.run(str(out), destroy=device, progress=told)
+    finally:
+        subprocess.run(["losetup", "-d", device], check=True)
+    (note,) = [note for note in notes if "mark" in note]
+    assert note.startswith(f"{device} bears no mark: if anything else wrote to it since")
+    assert_every_run_once(out)
 
 
 IOZONE = """

@@ -228,6 +228,11 @@ class Cycle:
         if kept and _lacks_files(target, done[-1]):
             self._note_lost(number, mine[0], done)
             kept = False
+        if kept and not target.is_marked:
+            self._shared.progress.note(
+                f"{target.path} bears no mark: if anything else wrote to it since this study was cut off, begin the "
+                "study anew"
+            )
         if not kept:
             target.purge()
             self._write_again(target, done)

@@ -20,6 +20,9 @@ from mileage.target.spec import TargetSpec
 class Target(ABC):
     """An open target. As a context manager it cleans up on the way out, whatever the way was."""
 
+    is_marked: bool = True
+    """Whether `resumes` can tell what this plan wrote from what something else wrote there since."""
+
     def __init__(self, spec: TargetSpec) -> None:
         self.spec = spec
 

@@ -26,6 +26,8 @@ from mileage.target.spec import TargetSpec
 class KeptTarget(Target):
     """`file:PATH` or `block:PATH`, used in place. `destroy` is the path that may be overwritten, as in the target."""
 
+    is_marked = False
+
     def __init__(
         self,
         spec: TargetSpec,
