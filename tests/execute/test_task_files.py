@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mileage import lab
-from mileage.errors import RunFailed
+from mileage.errors import Refused, RunFailed
 from mileage.execute import cycle
-from mileage.record import StudyFolder
 from tests.execute.test_resume import assert_every_run_once
 
 STUDY = """
@@ -164,12 +164,12 @@ def test_what_a_killed_process_did_not_remove_is_removed_before_anything_is_meas
     assert_every_run_once(tmp_path / "out")
 
 
-def test_files_that_do_not_fit_are_told_before_anything_is_written(study: Path, tmp_path: Path) -> None:
-    text = study.read_text(encoding="utf-8").replace('"6MiB"', '"900000GiB"')
-    study.write_text(
-        text.replace("tasks = 3", "tasks = 4").replace('"8MiB"', '"900000GiB"'), encoding="utf-8"
-    )
-    with pytest.raises(Exception, match="free"):
-        lab.run(str(study), out=tmp_path / "out")
-    assert list((tmp_path / "target").iterdir()) == []
-    assert not (tmp_path / "out").exists() or not StudyFolder(tmp_path / "out").content().of_kind("run")
+def test_files_that_do_not_fit_beside_the_work_file_are_told_by_the_plan(study: Path, tmp_path: Path) -> None:
+    status = os.statvfs(tmp_path)
+    most = f"{status.f_bavail * status.f_frsize * 6 // 10 >> 20}MiB"
+    text = study.read_text(encoding="utf-8").replace('"8MiB"', f'"{most}"')
+    study.write_text(text, encoding="utf-8")
+    lab.plan(str(study))
+    study.write_text(text.replace('"6MiB"', '"100%"'), encoding="utf-8")
+    with pytest.raises(Refused, match=r"the work file needs .* are free on"):
+        lab.plan(str(study))
