@@ -16,6 +16,7 @@ from mileage.judge.tasks import (
     column,
     deviation_over_n,
     mdtest_per_s,
+    mdtest_tree_per_s,
     metarates_figures,
     operations_per_s,
     operations_without_segments_per_s,
@@ -161,6 +162,7 @@ def test_the_smallest_mean_is_the_fastest_task() -> None:
 
 def test_mdtest_and_metarates_take_the_slowest_task() -> None:
     assert mdtest_per_s([100, 100], [0.5, 1.0]) == 200.0
+    assert mdtest_tree_per_s(3 * 21, 3, 0.5) == 42.0
     figures = metarates_figures(200, [0.5, 1.0])
     assert figures.max_rate == 200.0
     assert figures.min_rate == 100.0

@@ -101,6 +101,15 @@ def mdtest_per_s(counts: Sequence[int], times_s: Sequence[float]) -> float:
     return slowest * len(counts)
 
 
+def mdtest_tree_per_s(directories: int, trees: int, time_s: float) -> float:
+    """Mdtest's rate of making or removing trees, directories a second: of one tree, however many tasks have one.
+
+    `directories` are those of all trees, `time_s` lasts until the last task is done (mdtest.c of IOR 4.0.0:
+    `num_dirs_in_tree / (endCreate - startCreate)`, between two barriers).
+    """
+    return directories / trees / time_s
+
+
 class MetaratesFigures(NamedTuple):
     """What metarates prints of a test, in operations per second."""
 

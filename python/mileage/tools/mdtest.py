@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from mileage.errors import Refused
 from mileage.formats.metadata_print import MDTEST_VERSION, mdtest_table
-from mileage.judge.tasks import mdtest_per_s
+from mileage.judge.tasks import mdtest_per_s, mdtest_tree_per_s
 from mileage.plan.study import Measure, StopRule
 from mileage.tools.crew import number, size_of, study_of, tasks_of
 from mileage.tools.flags import Given
@@ -133,6 +133,6 @@ def _rate(record: dict[str, Any]) -> float:
 
 
 def _tree_rate(record: dict[str, Any]) -> float:
-    """The directories of one tree over the time until the last task has made its own."""
+    """Each task has a tree, or the first one, which is then alone in the record, has made that of all."""
     trees = len(record.get("tasks", ())) or 1
-    return float(record["ops_metadata"] / trees * _S / record["elapsed_ns"])
+    return mdtest_tree_per_s(record["ops_metadata"], trees, record["elapsed_ns"] / _S)
