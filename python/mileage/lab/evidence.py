@@ -97,7 +97,8 @@ def with_files(view: StudyView, folder: StudyFolder) -> StudyView:
 
 
 def _files(folder: StudyFolder) -> list[tuple[str, int]]:
-    files = [path for path in sorted(folder.path.glob("*.parquet")) if path.is_file()]
+    # A name with a dot in front is a table that is being written beside this.
+    files = [path for path in sorted(folder.path.glob("[!.]*.parquet")) if path.is_file()]
     files += [path for path in (folder.journal, folder.plan_json) if path.is_file()]
     return [(path.name, path.stat().st_size) for path in files]
 
