@@ -32,11 +32,13 @@ ENVIRONMENT = {
 }
 
 
-def started(ranks: int, *arguments: str, launcher: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-    """`mileage ARGUMENTS` under so many ranks."""
+def started(
+    ranks: int, *arguments: str, launcher: tuple[str, ...] = (), program: tuple[str, ...] = ("-m", "mileage")
+) -> subprocess.Popen[str]:
+    """`mileage ARGUMENTS`, or another program of Python, under so many ranks."""
     assert MPIEXEC is not None
     how = launcher or ("--oversubscribe",)
-    command = [MPIEXEC, "-n", str(ranks), *how, sys.executable, "-m", "mileage"]
+    command = [MPIEXEC, "-n", str(ranks), *how, sys.executable, *program]
     return subprocess.Popen(
         [*command, *arguments],
         stdout=subprocess.PIPE,

@@ -42,20 +42,24 @@ def memory(tmp_path: Path) -> Iterator[Path]:
         yield Path(place)
 
 
-def files_in(target: Path) -> int:
-    """Files of all tasks that are there."""
-    found = 0
-    for place in target.glob(".mileage-*.tasks"):
-        for _, _, files in os.walk(place):
-            found += len(files)
-    return found
+def there(target: Path, family: str, number: int) -> bool:
+    """Whether a file of the first task is there, by its number; names are made and removed in order."""
+    name = f"mdtest_tree.0/file.mdtest.0.{number}" if family == "mdtest" else f"n0f{number}"
+    return any(target.glob(f".mileage-*.tasks/{name}"))
 
 
-def becoming_fewer(target: Path) -> bool:
-    """Whether files are being removed: they are fewer than a moment ago."""
-    before = files_in(target)
-    time.sleep(0.02)
-    return 0 < files_in(target) < before
+def made(target: Path, family: str = "mdtest") -> bool:
+    """Whether all files of the first task are there."""
+    return there(target, family, 0) and there(target, family, EACH - 1)
+
+
+def being_made(target: Path) -> bool:
+    return there(target, "mdtest", 0) and not there(target, "mdtest", EACH - 1)
+
+
+def being_removed(target: Path) -> bool:
+    # In this order: while they are made, the first is there before the last.
+    return there(target, "mdtest", EACH - 1) and not there(target, "mdtest", 0)
 
 
 def directories_in(target: Path) -> int:
@@ -69,11 +73,11 @@ def directories_in(target: Path) -> int:
 ALL = TASKS * EACH
 NAMES = f"stop = {{ operations = {ALL} }}\n"
 PHASES: dict[str, tuple[str, Callable[[Path], Any]]] = {
-    "metarates.utime": (NAMES, lambda target: files_in(target) == ALL),
-    "mdtest.file_create": (NAMES, lambda target: 0 < files_in(target) < ALL),
-    "mdtest.file_stat": (NAMES, lambda target: files_in(target) == ALL),
-    "mdtest.file_read": (NAMES, lambda target: files_in(target) == ALL),
-    "mdtest.file_remove": (NAMES, becoming_fewer),
+    "metarates.utime": (NAMES, lambda target: made(target, "metarates")),
+    "mdtest.file_create": (NAMES, being_made),
+    "mdtest.file_stat": (NAMES, made),
+    "mdtest.file_read": (NAMES, made),
+    "mdtest.file_remove": (NAMES, being_removed),
     "mdtest.tree_create": (
         f'tree = "1x{2 * EACH}"\nstop = {{ operations = {TASKS * (2 * EACH + 1)} }}\n',
         lambda target: 100 < directories_in(target) < EACH,
@@ -82,16 +86,23 @@ PHASES: dict[str, tuple[str, Callable[[Path], Any]]] = {
 
 
 def begun(folder: Path, target: Path, phase: str, launcher: tuple[str, ...] = ()) -> tuple[Any, Path, Any]:
-    """A study of one phase that four ranks are in; its launcher, its folder, and who the ranks are."""
+    """A study of one phase that four ranks are in; its launcher, its folder, and who the ranks are.
+
+    A phase takes a fifth of a second; where it went by unseen, it is done once more.
+    """
     table, inside = PHASES[phase]
     text = f'[measure.names]\nworkload = ["{phase}"]\nthreads = {TASKS}\nrepeat = 1\n{table}'
-    out = folder / "out"
-    process = started(
-        TASKS, "run", study(folder / "s.toml", target, text), "--out", str(out), launcher=launcher
-    )
-    ranks = wait_for(lambda: entries(out, "ranks"))[0]["ranks"]
-    wait_for(lambda: inside(target))
-    return process, out, ranks
+    path = study(folder / "s.toml", target, text)
+    for attempt in range(5):
+        out = folder / f"out-{attempt}"
+        process = started(TASKS, "run", path, "--out", str(out), launcher=launcher)
+        seen = wait_for(lambda out=out: inside(target) or entries(out, "run"))
+        ranks = entries(out, "ranks")[0]["ranks"]
+        if not entries(out, "run"):
+            return process, out, ranks
+        status, said = finished(process)
+        assert (status, bool(seen)) == (0, True), said
+    raise AssertionError("the phase went by unseen five times")
 
 
 def goes_on(out: Path, target: Path) -> None:
@@ -116,6 +127,47 @@ def test_a_rank_that_is_killed_among_names_is_named(tmp_path: Path, memory: Path
     assert f"{words(ranks[2])} died" in said
     assert next(entry["message"] for entry in entries(out, "failed")).startswith(f"{words(ranks[2])} died")
     goes_on(out, memory)
+
+
+HALF_SENT = """
+import os, signal, sys, time
+from mpi4py import MPI
+from mileage.execute.mpi.letters import Letters
+
+letters = Letters(MPI.COMM_WORLD)
+if letters.rank == 1:
+    letters.send(0, {"pid": os.getpid()})
+    letters.flush(10.0)
+    letters.send(0, {"long": "x" * (1 << 24)})
+    os.kill(os.getpid(), signal.SIGSTOP)
+    letters.flush(30.0)
+    sys.exit()
+
+def until(what, limit_s):
+    found, end_s = [], time.monotonic() + limit_s
+    while not found and time.monotonic() < end_s:
+        found = [message for _, message in letters.receive() if what in message]
+        time.sleep(0.002)
+    return found
+
+(first,) = until("pid", 30.0)
+state = lambda: open(f"/proc/{first['pid']}/stat").read().rpartition(")")[2].split()[0]
+while state() != "T":
+    time.sleep(0.002)
+print("half:", until("long", 2.0), flush=True)
+os.kill(first["pid"], signal.SIGCONT)
+print("whole:", [len(message["long"]) for message in until("long", 30.0)], flush=True)
+"""
+
+
+@needs_mpi
+def test_a_message_that_stays_half_sent_holds_nobody_up(tmp_path: Path) -> None:
+    script = tmp_path / "letters.py"
+    script.write_text(HALF_SENT)
+    ways = ("--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl", "self,tcp")
+    process = started(2, launcher=ways, program=(str(script),))
+    status, said = finished(process)
+    assert (status, said.splitlines()) == (0, ["half: []", "whole: [16777216]"]), said
 
 
 @needs_mpi

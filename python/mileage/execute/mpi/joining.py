@@ -13,7 +13,8 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,7 +62,8 @@ def run_as_rank(variable: str, command: Callable[[], int]) -> int:
     lead(leader)
     status = _LOST
     try:
-        status = command()
+        with _told_to_end(leader):
+            status = command()
     finally:
         lead(None)
         sys.stdout.flush()
@@ -72,6 +74,21 @@ def run_as_rank(variable: str, command: Callable[[], int]) -> int:
             # A rank that is gone would be waited for at the end of MPI.
             comm.Abort(status or _LOST)
     return status
+
+
+@contextmanager
+def _told_to_end(leader: Leader) -> Iterator[None]:
+    """SIGTERM names the rank whose loss made the launcher send it, also where nothing is measured; or is as Ctrl-C."""
+
+    def be_told(_signal: int, _frame: object) -> None:
+        leader.check(leader.size)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, be_told)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _introduction(letters: Letters) -> Message:

@@ -79,6 +79,8 @@ class Letters:
         self.rank: int = comm.Get_rank()
         self.size: int = comm.Get_size()
         self._sent: list[Any] = []
+        self._coming: dict[int, list[Any]] = {rank: [] for rank in range(self.size)}
+        """Of each rank the messages that have begun to come."""
         self.heard_s = dict.fromkeys(range(self.size), time.monotonic())
         self.identities: dict[int, Identity] = {self.rank: identity(self.rank)}
         self._beat_s = 0.0
@@ -89,16 +91,25 @@ class Letters:
         self._sent.append(self._comm.isend(message, dest=to, tag=_TAG))
 
     def receive(self) -> Iterator[tuple[int, Message]]:
-        """What has come, in order, with its sender; signs of life are noted and kept back."""
+        """What has come, in order, with its sender; signs of life are noted and kept back.
+
+        A message of which only the beginning has come is left for later: the rest of it never comes from a rank that
+        was killed while it sent.
+        """
         from mpi4py import MPI
 
         status = MPI.Status()
-        while self._comm.Iprobe(source=MPI.ANY_SOURCE, tag=_TAG, status=status):
-            source = status.Get_source()
-            message = self._comm.recv(source=source, tag=_TAG)
-            self.heard_s[source] = time.monotonic()
-            if "beat" not in message:
-                yield source, message
+        while (found := self._comm.improbe(source=MPI.ANY_SOURCE, tag=_TAG, status=status)) is not None:
+            self._coming[status.Get_source()].append(found.irecv())
+        for source, coming in self._coming.items():
+            while coming:
+                whole, message = coming[0].test()
+                if not whole:
+                    break
+                del coming[0]
+                self.heard_s[source] = time.monotonic()
+                if "beat" not in message:
+                    yield source, message
 
     def beat(self, *others: int) -> None:
         """Say that this rank is there, now and then."""
