@@ -72,7 +72,7 @@ def test_metadata_operations_are_done_on_so_many_files(directory: Facts) -> None
     )
     plan = resolve(study('"metadata.create"', more), directory())
     assert [cell.label for cell in plan.cells] == [
-        "metadata.create 4 KiB, 1 threads",
+        "metadata.create 4 KiB, 1 thread",
         "metadata.create 4 KiB, 4 threads",
     ]
     job = plan.cells[1].job

@@ -176,8 +176,8 @@ def test_several_levels_appear_in_the_labels(small_text: str, drive: TargetFacts
     )
     labels = [cell.label for cell in resolve(study, drive).cells if cell.kind == "iops"]
     assert labels == [
-        "iops.random_read 4 KiB, 1 threads, depth 1",
-        "iops.random_read 4 KiB, 1 threads, depth 4",
+        "iops.random_read 4 KiB, 1 thread, depth 1",
+        "iops.random_read 4 KiB, 1 thread, depth 4",
         "iops.random_read 4 KiB, 8 threads, depth 1",
         "iops.random_read 4 KiB, 8 threads, depth 4",
     ]

@@ -110,7 +110,7 @@ class _Making:
             stop = self._stop(path, table.stop or named.stop or StopRule(), unit, done.once, span[1])
             workload = self._workload(done, record_bytes, span, thread, depth, stop)
             self._check(path, done, workload, _FIELDS)
-            parts = [f"{thread} threads"] if len(threads) > 1 else []
+            parts = [_threads_words(thread)] if len(threads) > 1 else []
             parts += [f"depth {depth}"] if len(depths) > 1 else []
             parts += [level_words(key, value) for key, value in levels.items()]
             yield Cell(
@@ -136,7 +136,7 @@ class _Making:
             table = msgspec.structs.replace(measure, **levels)
             how, cache = how_in(table), self._study.state.cache
             size = [words(sizes.size_bytes(record))] if record is not None else []
-            parts = [f"{thread} threads"] if len(threads) > 1 else []
+            parts = [_threads_words(thread)] if len(threads) > 1 else []
             told = ", ".join([*size, *parts, *(level_words(key, value) for key, value in levels.items())])
             rest = f" {told}" if told else ""
             tests = _tests_of(found, "iozone")
@@ -372,6 +372,10 @@ class _Making:
             refuse(self._study, f"{path}.{fields.get(field, field)}", f"found {text}")
 
 
+def _threads_words(threads: int) -> str:
+    return "1 thread" if threads == 1 else f"{threads} threads"
+
+
 def _title(named: NamedWorkload, done: NamedWorkload, workload: Workload) -> str:
     """What a cell does, in a few words: the workload's own, unless a study changes its shares."""
     return named.title if done.does == named.does else workload.in_words
@@ -396,7 +400,7 @@ def _reach_problem(how: How, reach: Reach | None, depth: int) -> tuple[str, str]
 def _processes_problem(processes: int, workload: Workload) -> tuple[str, str] | None:
     """The key that keeps a workload from being spread over so many processes, and why; None when nothing does."""
     if processes > workload.threads:
-        shared = "1 thread" if workload.threads == 1 else f"{workload.threads} threads"
+        shared = _threads_words(workload.threads)
         return "processes", f"found {processes}, expected at most the {shared} that they share"
     if processes > 1 and workload.verify != "off" and workload.changes:
         text = (
