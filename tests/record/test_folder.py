@@ -1,5 +1,7 @@
 """A study folder is made whole, found again, and used by one process at a time."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,46 @@ def test_two_processes_cannot_run_one_study(tmp_path: Path) -> None:
         StudyFolder.open(folder.path).lock()
     folder.unlock()
     StudyFolder.open(folder.path).lock()
+
+
+def test_a_lock_that_is_given_up_while_another_waits_for_it_keeps_a_third_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second opens the first one's file and locks it once it is given up; the third comes after that."""
+    from mileage.record import folder as module
+
+    first = StudyFolder.create(tmp_path / "study", "", b"{}")
+    second, third = StudyFolder.open(first.path), StudyFolder.open(first.path)
+    first.lock()
+    genuine = module.fcntl.flock
+
+    def flock(descriptor: int, operation: int) -> None:
+        first.unlock()
+        genuine(descriptor, operation)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.fcntl, "flock", flock)
+        second.lock()
+    assert second.is_locked()
+    with pytest.raises(Refused, match="another process"):
+        third.lock()
+    second.unlock()
+    assert not (first.path / ".lock").exists()
+
+
+def test_a_file_that_cannot_be_written_whole_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mileage.record import folder as module
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "page").write_bytes(b"before")
+    monkeypatch.setattr(module.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        module.write_durably(tmp_path / "page", b"after")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
 
 
 def test_what_is_no_study_is_refused(tmp_path: Path) -> None:

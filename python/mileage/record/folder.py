@@ -21,13 +21,18 @@ from mileage.record.journal import JournalContent, read_journal
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a whole file or none: a temporary neighbour, forced to the disk, then renamed."""
+    """Write a whole file or none: a temporary neighbour, forced to the disk, then renamed. Raises OSError."""
     temporary = path.with_name(f".{path.name}.part")
-    with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        # What is half written on a full disk takes the room of what is to be written next.
+        temporary.unlink(missing_ok=True)
+        raise
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -97,20 +102,29 @@ class StudyFolder:
         Raises:
             Refused: another process runs it.
         """
-        self._lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as cause:
-            raise Refused(
-                f"{self.path} is being run by another process; wait for it or name another --out"
-            ) from cause
+        path = self.path / ".lock"
+        while self._lock is None:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Who held it may have removed it meanwhile: a lock without a name keeps nobody out.
+                if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+                    self._lock = descriptor
+            except BlockingIOError as cause:
+                raise Refused(
+                    f"{self.path} is being run by another process; wait for it or name another --out"
+                ) from cause
+            finally:
+                if self._lock is None:
+                    os.close(descriptor)
 
     def unlock(self) -> None:
         """Release :meth:`lock`."""
         if self._lock is not None:
+            # Removed while it is held, so that it is nobody else's.
+            (self.path / ".lock").unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
-            (self.path / ".lock").unlink(missing_ok=True)
 
     def is_locked(self) -> bool:
         """Whether a process runs the study now."""
