@@ -125,6 +125,14 @@ def test_a_study_folder_that_fills_up_fails_cleanly_and_goes_on(small: Small, tm
         whole = tmp_path / "whole"
         assert run_mileage("run", *args, "--out", str(whole)).returncode == 0
         assert (place / "study/samples.parquet").read_bytes() == (whole / "samples.parquet").read_bytes()
+        with pytest.raises(OSError, match="No space left"):
+            (place / "full").write_bytes(bytes(64 << 20))
+        there = sorted((place / "study").iterdir())
+        result = run_mileage("report", str(place / "study"))
+        assert result.returncode == 3
+        assert result.stderr.endswith(f"writing the study folder {place}/study: No space left on device\n")
+        assert "Traceback" not in result.stderr
+        assert sorted((place / "study").iterdir()) == there, "nothing half written is left"
     finally:
         subprocess.run(["umount", "-l", str(place)], check=False)
 

@@ -1,9 +1,11 @@
 """Tables say what the journal says, of records of this and of earlier versions."""
 
+import resource
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 
 from mileage.record import write_tables
 from mileage.record.journal import JournalContent
@@ -45,3 +47,16 @@ def test_an_intervals_latencies_are_null_where_nothing_completed_or_nothing_was_
     assert _latencies(tmp_path, 2) == [(7, 7, 7), (None, None, None), (10, 20, 20)]
     query = f"SELECT sum(ops), sum(bytes_read) FROM '{tmp_path}/series.parquet' GROUP BY run"
     assert duckdb.connect().execute(query).fetchall() == [(3, 12288), (3, 12288)]
+
+
+def test_a_full_disk_leaves_no_half_written_table(tmp_path: Path) -> None:
+    """A file may have a hundred bytes here: what is held back cannot be written when the tables are closed."""
+    content = JournalContent([_run(1, _OLD_SERIES)], whole_bytes=0, torn_bytes=0)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            write_tables(content, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []

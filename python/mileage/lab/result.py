@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mileage.errors import Refused
+from mileage.errors import Refused, RunFailed
 from mileage.execute import cycles_at_once, unfinished_lines
 from mileage.judge import Comparison, Sample
 from mileage.lab.reading import Reading, read
@@ -171,7 +171,13 @@ class StudyResult:
         return paragraphs(method_of(self.plan, self.content()), width)
 
     def write_report(self) -> None:
-        """Write the tables, the figures and the page into the study folder."""
+        """Write the tables, the figures and the page into the study folder. Raises RunFailed on a full disk."""
+        try:
+            self._write_report()
+        except OSError as error:
+            raise RunFailed.from_os_error(f"writing the study folder {self.folder.path}", error) from error
+
+    def _write_report(self) -> None:
         from mileage.lab.view import measured_page
         from mileage.report.measured_page import write_measured
 

@@ -262,9 +262,12 @@ class Staging:
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        self._opened.close()
-        for path in self._staged.values():
-            path.unlink(missing_ok=True)
+        try:
+            # Writes what is still held back, for which a disk may have no room.
+            self._opened.close()
+        finally:
+            for path in self._staged.values():
+                path.unlink(missing_ok=True)
 
     def add(self, entry: Row) -> None:
         """Take a run; of a set of tests, one of its tests (`each_test`)."""
