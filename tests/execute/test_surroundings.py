@@ -228,3 +228,95 @@ def test_a_rest_ends_when_it_is_asked_to(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (next(asked, None), len(synced)) == (None, 1)
     settle(0, lambda _operations, _bytes: True)
     assert len(synced) == 1, "no rest was asked for"
+
+
+def test_what_is_gone_is_not_written_again_on_a_machine_that_changed(
+    begun: Path, tmp_path: Path, machine: Path
+) -> None:
+    """The directory of a target that is not mounted is another file system's, which is not to be filled."""
+    from mileage import lab
+
+    (left,) = (tmp_path / "target").iterdir()
+    left.unlink()
+    (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
+    with pytest.raises(RunFailed, match="the study stops"):
+        lab.run(str(begun))
+    assert list((tmp_path / "target").iterdir()) == []
+    assert not StudyFolder(begun).content().of_kind("rewrite")
+    lab.run(str(begun), accept_change=True)
+    assert_every_run_once(begun)
+
+
+def test_the_report_tells_an_accepted_change_as_it_was(begun: Path, machine: Path) -> None:
+    from mileage import lab
+
+    (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
+    view = lab.run(str(begun), accept_change=True).view()
+    told = [line for line in view.environment_changes if "kernel.release" in line]
+    assert told == ["accepted: kernel.release changed from 6.1.0-before to 6.2.0-after"]
+
+
+ONE_STAGE = """
+name = "one-stage"
+target = "TARGET"
+[state]
+file = "1MiB"
+[[stage]]
+name = "measure"
+measure = ["m"]
+[measure.m]
+workload = "throughput.write"
+record = "64KiB"
+threads = [1, 2]
+stop = { bytes = "1MiB" }
+repeat = 3
+"""
+
+
+def test_a_change_accepted_within_a_stage_is_told_and_speaks_against_a_verdict(
+    tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing but the journal remembers it: both snapshots of the only stage are of the machine after it."""
+    from mileage import lab
+    from mileage.execute import cycle
+
+    (tmp_path / "target").mkdir()
+    study, folder = tmp_path / "one.toml", tmp_path / "study"
+    study.write_text(ONE_STAGE.replace("TARGET", f"dir:{tmp_path}/target"))
+    genuine = cycle.perform
+
+    def perform(target, run, **rest):  # type: ignore[no-untyped-def]
+        if run.block == 2 and run.role == "measure":
+            raise Stop
+        return genuine(target, run, **rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cycle, "perform", perform)
+        with pytest.raises(Stop):
+            lab.run(str(study), out=folder)
+    assert StudyFolder(folder).content().of_kind("run")
+    (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
+    result = lab.run(str(folder), accept_change=True)
+    told = "kernel.release changed from 6.1.0-before to 6.2.0-after"
+    assert f"the machine changed during the study: {told}" in result.vetoes()
+
+
+def test_a_change_at_another_target_of_a_study_is_told(tmp_path: Path) -> None:
+    import json
+
+    from mileage import lab
+
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    text = ONE_STAGE.replace('target = "TARGET"\n', "")
+    study, folder = tmp_path / "two.toml", tmp_path / "study"
+    study.write_text(
+        f'{text}[factor.drive]\nlevels = {{ one = "dir:{tmp_path}/one", two = "dir:{tmp_path}/two" }}\n'
+        '[compare]\narms = "drive"\nbaseline = "one"\n'
+    )
+    lab.run(str(study), out=folder)
+    (kept,) = (path for path in (folder / "environment").glob("cycle-*target-1.after.json"))
+    snapshot = json.loads(kept.read_text())
+    kept.write_text(json.dumps({**snapshot, "target.scheduler": "another"}))
+    (told,) = lab.load(folder).view().environment_changes
+    assert told.endswith(f"target.scheduler changed from {snapshot['target.scheduler']} to another"), told

@@ -130,6 +130,9 @@ class Cycle:
 
     def _run_arm(self, stages: list[tuple[PlannedRun, ...]]) -> None:
         shared = self._shared
+        next_one = next(stage[0] for stage in stages if stage_key(stage[0]) not in self._ended)
+        for place in self._places(next_one):
+            shared.surroundings.expect(*place)
         first, after = self._restore(stages)
         self._saved_s = time.monotonic()
         for number, stage in enumerate(stages):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mileage.errors import RunFailed
 from mileage.plan import Plan
@@ -68,13 +68,27 @@ class Surroundings:
             now = self._look(target, stage)
             start = self._starts.get(session) or self._folder.load_environment(start_name(session))
             if start is not None and self._accepts and session not in self._starts:
-                self._journal.append({"kind": "accepted", "session": session, "changes": diff(start, now)})
+                self._journal.append(_accepted(session, start, now))
                 start = None
             if start is None:
                 start = now
                 self._folder.save_environment(start_name(session), now)
             self._starts[session] = start
         self._weigh(target, f"before {stage}", start, now)
+
+    def expect(self, target: Target, stage: str, session: str = "") -> None:
+        """Look before a target is prepared for a stage: what changed may be where its content is to be written again.
+
+        Keeps nothing. Raises as `before`.
+        """
+        if not target.stands or (self._accepts and session not in self._starts):
+            return
+        with self._lock:
+            start = self._starts.get(session) or self._folder.load_environment(start_name(session))
+        if start is not None:
+            now = snapshot(target.place, root=HOST)
+            # What the drive says of itself is not asked here.
+            self._weigh(target, f"before {stage}", {key: start[key] for key in start if key in now}, now)
 
     def after(self, target: Target, stage: str, session: str = "") -> None:
         """Look after a stage: device counters have moved on, nothing else should have. Raises as `before`."""
@@ -113,6 +127,14 @@ class Surroundings:
             "comparable. Undo the change and resume, or resume with --accept-change, which the report tells",
             cause="environment",
         )
+
+
+def _accepted(session: str, before: dict[str, str], after: dict[str, str]) -> dict[str, Any]:
+    """The journal's entry of an accepted change. The first snapshot is replaced: what it said is kept here."""
+    lines = diff(before, after)
+    changed = [key_of(line) for line in lines]
+    was, now = ({key: found[key] for key in changed if key in found} for found in (before, after))
+    return {"kind": "accepted", "session": session, "changes": lines, "was": was, "now": now}
 
 
 def start_name(session: str) -> str:

@@ -103,7 +103,8 @@ class StudyResult:
         content = self.content()
         vetoes = self.outcome().vetoes + unfinished_lines(content)
         vetoes += [found.veto for found in audits(self.plan, self.seen().facts) if found.veto is not None]
-        grave = grave_changes(self.plan, environment_changes(self.plan, dict(self.folder.environments())))
+        saved = dict(self.folder.environments())
+        grave = grave_changes(self.plan, environment_changes(self.plan, content, saved))
         return vetoes + ([f"the machine changed during the study: {grave[0]}"] if grave else [])
 
     def view(self) -> StudyView:

@@ -98,7 +98,7 @@ def study_view(
     saved = dict(folder.environments())
     order = dict.fromkeys(stage_name(run) for run in plan.runs)
     environments = [(name, saved[name]) for name in order if name in saved]
-    changes = environment_changes(plan, saved)
+    changes = environment_changes(plan, content, saved)
     head = content.of_kind("study")
     return StudyView(
         name=plan.study.name,
@@ -124,15 +124,34 @@ def study_view(
 
 
 def environment_changes(
-    plan: Plan, saved: dict[str, Environment]
+    plan: Plan, content: JournalContent, saved: dict[str, Environment]
 ) -> list[tuple[str, str, Environment, Environment]]:
-    """Every stable key that differs from how its session began: where, in words, and the two snapshots."""
-    found = []
-    for name, session in dict.fromkeys((stage_name(run), run.session) for run in plan.runs):
-        start = saved.get(start_name(session)) or saved.get(name)
-        for when in (name, f"{name}.after"):
-            if start is not None and when in saved:
-                found += [(when, line, start, saved[when]) for line in diff(start, saved[when])]
+    """Every stable key that differs from how its session began: where, in words, and the two snapshots.
+
+    A change that was accepted is one, too, though the snapshots of before are written over as the study goes on.
+    """
+    accepted = content.of_kind("accepted")
+    found = [
+        ("accepted", line, entry.get("was", {}), entry.get("now", {}))
+        for entry in accepted
+        for line in entry["changes"]
+    ]
+    starts = dict(saved)
+    for entry in reversed(accepted):
+        name = start_name(str(entry["session"]))
+        starts[name] = {**starts.get(name, {}), **entry.get("was", {})}
+        for key in entry.get("now", {}).keys() - entry.get("was", {}).keys():
+            starts[name].pop(key, None)
+    told = {line for _, line, *_ in found}
+    others = sorted({setting.instance for setting in plan.settings})
+    for stage, session in dict.fromkeys((stage_name(run), run.session) for run in plan.runs):
+        for which in ("", *(f"-target-{number}" for number in others)):
+            name = stage + which
+            start = starts.get(start_name(session + which)) or saved.get(name)
+            for when in (name, f"{name}.after"):
+                if start is not None and when in saved:
+                    lines = [line for line in diff(start, saved[when]) if line not in told]
+                    found += [(when, line, start, saved[when]) for line in lines]
     return found
 
 

@@ -23,6 +23,9 @@ class Target(ABC):
     is_marked: bool = True
     """Whether `resumes` can tell what this plan wrote from what something else wrote there since."""
 
+    stands: bool = False
+    """Whether `place` is before `prepare` what it is afterwards: nothing is attached, mounted or set for a study."""
+
     def __init__(self, spec: TargetSpec) -> None:
         self.spec = spec
 

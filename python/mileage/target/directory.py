@@ -33,6 +33,8 @@ def work_file_name(plan_hash: str) -> str:
 class DirectoryTarget(Target):
     """A work file in a directory. `plan_hash` is hexadecimal; its first eight digits name the file."""
 
+    stands = True
+
     def __init__(self, spec: TargetSpec, plan_hash: str, *, root: Path = ROOT) -> None:
         super().__init__(spec)
         self._root = root

@@ -26,6 +26,8 @@ from mileage.target.workfile import Origin, WorkFile, read_mark
 class FileTarget(Target):
     """One named file. `destroy` is the path whose content the user gave up, exactly as in the target."""
 
+    stands = True
+
     def __init__(
         self, spec: TargetSpec, plan_hash: str, *, destroy: str | None = None, root: Path = ROOT
     ) -> None:
