@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from mileage import lab
+from mileage.errors import RunFailed
+from mileage.execute import run
 from mileage.execute.record import failure_of
+from tests.execute.conftest import Small
 
 RECORD: dict[str, Any] = {
     "bytes_read": 3 << 20,
@@ -34,3 +41,15 @@ def test_wrong_data_is_a_failure_with_its_kind() -> None:
     assert failure is not None
     assert failure.cause == "verification"
     assert str(failure) == "x: wrong data at byte 4096: stale: generation 3, found 2 (and 2 more)"
+
+
+def test_a_target_that_vanishes_just_before_it_is_opened_is_told_as_gone(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked at, then unmounted or removed, then opened: not a file that was forgotten to be made."""
+    place = tmp_path / "target"
+    place.mkdir()
+    monkeypatch.setattr(run, "settle", lambda *_: next(place.glob(".mileage-*")).unlink())
+    with pytest.raises(RunFailed, match=r"\.dat vanished; bring it back and resume") as failure:
+        lab.run(str(small.study(f"dir:{place}")), out=tmp_path / "study")
+    assert failure.value.cause == "vanished"

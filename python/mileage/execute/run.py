@@ -69,6 +69,10 @@ def perform(
                     text = _core.run_file(str(target.path), workload, options, poll)
     except ValueError as cause:
         raise Refused(f"{run.cell}: {cause}") from cause
+    except Refused:
+        # What vanished after it was looked at is refused as if it had never been made.
+        _still_there(target, run)
+        raise
     except OSError as cause:
         raise RunFailed.from_os_error(f"{run.cell} on {target.spec}", cause) from cause
     record: dict[str, Any] = msgspec.json.decode(text)
