@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mileage import _core
-from mileage.errors import Refused, RunFailed
+from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute import processes
 from mileage.execute.processes import run_in_processes, shares_of
 from mileage.plan.workload import Stop, Workload
@@ -208,3 +208,47 @@ def test_processes_do_not_outlive_their_parent(tmp_path: Path) -> None:
     while any(b"mileage.worker" in command_of(pid) for pid in workers):
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def workers_here() -> list[int]:
+    tasks = Path("/proc/self/task").glob("*/children")
+    found = [int(pid) for task in tasks for pid in task.read_text().split()]
+    return [pid for pid in found if b"mileage.worker" in command_of(pid)]
+
+
+def test_a_process_that_is_suspended_is_named_and_holds_up_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").write_bytes(bytes(SPAN))
+    monkeypatch.setattr(processes, "_END_S", 0.5)
+    suspended: list[int] = []
+
+    def poll(_bytes: int, operations: int) -> bool:
+        if operations > 0 and not suspended:
+            suspended.append(max(workers_here()))
+            os.kill(suspended[0], signal.SIGSTOP)
+        return bool(suspended)
+
+    began = time.monotonic()
+    with pytest.raises(RunFailed, match=r"^process \d of 2 \(process \d+\) did not end in 0\.5 s") as failed:
+        run_in_processes(str(tmp_path / "data"), workload(2, 1 << 40), "{}", 2, poll)
+    assert f"(process {suspended[0]})" in str(failed.value)
+    assert time.monotonic() - began < WAIT_S
+    assert workers_here() == []
+
+
+def test_a_process_that_never_begins_holds_up_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").write_bytes(bytes(SPAN))
+    monkeypatch.setattr(processes, "_END_S", 0.5)
+    begin = processes.LocalCrew.begin
+
+    def begin_suspended(crew: processes.LocalCrew) -> None:
+        begin(crew)
+        os.kill(crew.members[0].pid, signal.SIGSTOP)
+
+    monkeypatch.setattr(processes.LocalCrew, "begin", begin_suspended)
+    began = time.monotonic()
+    with pytest.raises(Interrupted):
+        run_in_processes(str(tmp_path / "data"), workload(2, 100), "{}", 2, lambda _bytes, _operations: True)
+    assert time.monotonic() - began < WAIT_S
+    assert workers_here() == []

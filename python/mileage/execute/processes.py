@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final
 
 import mileage
+from mileage.errors import Interrupted
 from mileage.execute.crew import Crew, Member, Step, at_meeting, byte_order, raise_for, ranks_here
 from mileage.execute.record import Poll
 from mileage.worker import Answer, Order
@@ -88,6 +89,8 @@ class LocalCrew(Crew):
         """Bytes and operations of each process in this step, as far as they are known."""
         self._rest: list[bytes] = []
         self._ready: set[int] = set()
+        self._stopped_s: float | None = None
+        """When they were told to stop, on the monotonic clock."""
 
     @property
     def members(self) -> list[Member]:
@@ -122,7 +125,7 @@ class LocalCrew(Crew):
         with tempfile.TemporaryDirectory(prefix="mileage-meeting-") as place:
             meeting = str(Path(place, "meeting"))
             _core.make_meeting(meeting, threads)
-            self._wait_until_ready()
+            self._wait_until_ready(poll)
             at_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + _NOTICE_NS
             for worker, order in zip(self._workers, orders, strict=True):
                 assert worker.stdin is not None
@@ -137,35 +140,44 @@ class LocalCrew(Crew):
         # A process that ends is noticed in the step that it was to do.
         return
 
-    def _wait_until_ready(self) -> None:
-        """Until every process has started, or has ended instead."""
-        for number in range(self.size):
-            while number not in self._ready and number not in self._done:
-                self._hear(number)
+    def _wait_until_ready(self, poll: Poll) -> None:
+        """Until every process has started, or has ended instead. Raises Interrupted."""
+        with self._listening() as selector:
+            while len(self._ready | self._done.keys()) < self.size:
+                self._listen(selector)
+                if poll(0, 0):
+                    raise Interrupted()
 
     def _finish(self, poll: Poll) -> list[str]:
         """Wait for all shares and return them. Raises Refused and RunFailed."""
-        deadline: float | None = None
+        with self._listening() as selector:
+            while len(self._done) < self.size and not self._is_late():
+                self._listen(selector)
+                told = sum(told[0] for told in self._told), sum(told[1] for told in self._told)
+                # Where one has failed the others end soon, and one of them may know better why.
+                if poll(*told) or any("share" not in message for message in self._done.values()):
+                    self._stop()
+        return self._shares()
+
+    @contextmanager
+    def _listening(self) -> Iterator[selectors.BaseSelector]:
         with selectors.DefaultSelector() as selector:
             for number, worker in enumerate(self._workers):
                 assert worker.stdout is not None
                 selector.register(worker.stdout, selectors.EVENT_READ, number)
-            while len(self._done) < len(self._workers) and (deadline is None or time.monotonic() < deadline):
-                for key, _ in selector.select(_LOOK_S):
-                    if not self._hear(int(key.data)):
-                        selector.unregister(key.fileobj)
-                if deadline is None and any("share" not in message for message in self._done.values()):
-                    # The others end soon, and one of them may know better why.
-                    self._stop()
-                    deadline = time.monotonic() + _END_S
-                if poll(sum(told[0] for told in self._told), sum(told[1] for told in self._told)):
-                    self._stop()
-        return self._shares()
+            yield selector
+
+    def _listen(self, selector: selectors.BaseSelector) -> None:
+        """Take in what is said within a moment."""
+        for key, _ in selector.select(_LOOK_S):
+            if not self._hear(int(key.data)):
+                selector.unregister(key.fileobj)
 
     def end(self) -> None:
         """See that all processes have ended: those that do not when they are told to are killed."""
         self._stop()
-        deadline = time.monotonic() + _END_S
+        assert self._stopped_s is not None
+        deadline = self._stopped_s + _END_S
         for worker in self._workers:
             try:
                 # Reads what is still said, so that nobody waits for a full pipe.
@@ -189,18 +201,31 @@ class LocalCrew(Crew):
             else:
                 self._done[number] = message
         if not heard and number not in self._done:
-            which = f"process {number + 1} of {len(self._workers)}"
-            self._done[number] = {"lost": f"{which} {_end_of(worker)} before it had done its share"}
+            lost = f"{self._name(number)} {_end_of(worker)} before it had done its share"
+            self._done[number] = {"lost": lost}
         return bool(heard)
 
     def _shares(self) -> list[str]:
-        if len(self._done) < len(self._workers):
-            lost = f"a process did not end in {_END_S:g} s when it was told to"
+        late = [number for number in range(self.size) if number not in self._done]
+        if late:
+            names = ", ".join(
+                f"{self._name(number)} (process {self._workers[number].pid})" for number in late
+            )
+            lost = f"{names} did not end in {_END_S:g} s when told to"
             raise_for([*self._done.values(), {"lost": lost}])
         return raise_for([self._done[number] for number in range(self.size)])
 
+    def _name(self, number: int) -> str:
+        return f"process {number + 1} of {self.size}"
+
+    def _is_late(self) -> bool:
+        """Whether the time is over that they have to end when they are told to."""
+        return self._stopped_s is not None and time.monotonic() > self._stopped_s + _END_S
+
     def _stop(self) -> None:
         """The end of their standard input tells the processes to stop."""
+        if self._stopped_s is None:
+            self._stopped_s = time.monotonic()
         for worker in self._workers:
             if worker.stdin is not None:
                 with suppress(BrokenPipeError):
