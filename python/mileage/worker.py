@@ -11,6 +11,7 @@ What it refuses: nothing of its own. It imports only what a share needs, to begi
 from __future__ import annotations
 
 import json
+import os
 import select
 import sys
 import time
@@ -59,7 +60,15 @@ def wait_until(at_ns: int) -> None:
 
 def main() -> int:
     """Do the shares that standard input asks for. Returns the exit status of the process."""
+    try:
+        return _serve()
+    except BrokenPipeError:
+        # Nobody is there to be told anything: what is still to be written at the end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 3
 
+
+def _serve() -> int:
     def poll(byte_count: int, operations: int) -> bool:
         _say({"bytes": byte_count, "operations": operations})
         ready, _, _ = select.select([sys.stdin.buffer], [], [], 0)
@@ -68,12 +77,10 @@ def main() -> int:
     # The first reading of the engine's clock calibrates it.
     _core.clock_ns()
     _say({"ready": True})
-    while line := sys.stdin.buffer.readline():
-        try:
-            answer = do_order(json.loads(line), poll)
-            _say(answer)
-        except BrokenPipeError:
-            return 3
+    # A line without an end is of a parent that was killed while it wrote.
+    while (line := sys.stdin.buffer.readline()).endswith(b"\n"):
+        answer = do_order(json.loads(line), poll)
+        _say(answer)
         if "share" not in answer:
             return 2 if "refused" in answer else 3
     return 0

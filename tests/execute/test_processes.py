@@ -252,3 +252,29 @@ def test_a_process_that_never_begins_holds_up_no_end(tmp_path: Path, monkeypatch
         run_in_processes(str(tmp_path / "data"), workload(2, 100), "{}", 2, lambda _bytes, _operations: True)
     assert time.monotonic() - began < WAIT_S
     assert workers_here() == []
+
+
+def test_a_process_whose_parent_is_gone_before_it_is_ready_ends_in_silence() -> None:
+    heard, said = os.pipe()
+    os.close(heard)
+    worker = subprocess.run(
+        [sys.executable, "-P", "-m", "mileage.worker"],
+        stdin=subprocess.DEVNULL,
+        stdout=said,
+        stderr=subprocess.PIPE,
+        timeout=WAIT_S,
+        check=False,
+    )
+    os.close(said)
+    assert (worker.returncode, worker.stderr) == (3, b"")
+
+
+def test_a_process_whose_parent_is_killed_while_it_gives_an_order_ends_in_silence() -> None:
+    worker = subprocess.run(
+        [sys.executable, "-P", "-m", "mileage.worker"],
+        input=b'{"kind": "by',
+        capture_output=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert (worker.returncode, worker.stderr) == (0, b"")
