@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -154,3 +157,60 @@ def test_what_makes_no_sense_for_a_program_is_refused(
     study.write_text(STUDY.replace(found, changed, 1).replace("TARGET", str(tmp_path / "target")))
     with pytest.raises(Refused, match=told.replace("[", r"\[")):
         lab.plan(str(study))
+
+
+def test_why_a_program_failed_is_not_hidden_by_what_cleans_up(tmp_path: Path) -> None:
+    job = command_job(Programs(("sh", "-c", "echo disk on fire; exit 3"), cleanup=("rm", "out")), How())
+    with pytest.raises(
+        RunFailed, match=r"status 3: disk on fire; it: cleaning up: rm out ended with status 1"
+    ):
+        perform_command(job, tmp_path, "it", never)
+    job = command_job(Programs(("sleep", "60"), cleanup=("rm", "out")), How())
+    with pytest.raises(Interrupted, match=r"interrupted.*; it: cleaning up: rm out ended with status 1"):
+        perform_command(job, tmp_path, "it", lambda _bytes, _operations: True)
+
+
+def test_processes_that_outlive_the_program_are_told(tmp_path: Path) -> None:
+    record = run(tmp_path, "sh", "-c", "sleep 60 & echo $! > child")
+    os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
+    assert [note for note in record["notes"] if "went on after its end" in note]
+    assert "notes" not in run(tmp_path, "sh", "-c", "sleep 0 & wait")
+
+
+def test_a_study_says_that_processes_outlive_the_program(tmp_path: Path) -> None:
+    study, folder = written(tmp_path), tmp_path / "study"
+    study.write_text(study.read_text().replace("echo built > out", "sleep 2 & echo built > out"))
+    result = run_mileage("run", str(study), "--out", str(folder), "--allow-commands")
+    assert result.returncode == 0, result.stderr
+    told = "compile: processes that it started went on after its end"
+    assert told in " ".join(result.stdout.split())
+    assert told in (folder / "report.html").read_text()
+
+
+def test_a_program_does_not_outlive_a_mileage_that_is_killed(tmp_path: Path) -> None:
+    script = (
+        "from pathlib import Path; from mileage.execute.command import perform_command; "
+        "from mileage.plan.how import How; from mileage.plan.job import Programs, command_job; "
+        "job = command_job(Programs(('sh', '-c', 'sleep 60 & echo $! $$ > pids; wait')), How()); "
+        f"perform_command(job, Path({str(tmp_path)!r}), 'it', lambda _bytes, _operations: False)"
+    )
+    mileage = subprocess.Popen([sys.executable, "-c", script])
+    until(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text().endswith("\n"))
+    # By then it has named the program to whoever looks after it.
+    time.sleep(0.2)
+    mileage.kill()
+    mileage.wait()
+    for pid in map(int, (tmp_path / "pids").read_text().split()):
+        until(lambda pid=pid: has_ended(pid))
+
+
+def has_ended(pid: int) -> bool:
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def until(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)

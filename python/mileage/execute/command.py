@@ -17,7 +17,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -31,6 +31,9 @@ GRACE_S: Final = 5.0
 """Seconds that a program has to end after it was asked to."""
 LAST_WORDS: Final = 400
 """Characters of what a failed program said at last that go into the message."""
+_LEFT: Final = "processes that it started went on after its end, beside what was measured next"
+_GUARD: Final = 'read -r group && { read -r _ || kill -s KILL -- "-$group"; }'
+"""A line of shell: reads which process group it is, and kills it when no further line comes before the input ends."""
 
 
 def perform_command(job: Job, place: Path | None, what: str, poll: Poll) -> dict[str, Any]:
@@ -42,16 +45,27 @@ def perform_command(job: Job, place: Path | None, what: str, poll: Poll) -> dict
     try:
         if job.value["before"]:
             _run(job.value["before"], place, f"{what}: before it", poll, None)
-        return _run(job.value["command"], place, what, poll, timeout_s)
-    finally:
-        if job.value["cleanup"]:
-            _run(job.value["cleanup"], place, f"{what}: cleaning up", lambda _bytes, _operations: False, None)
+        record = _run(job.value["command"], place, what, poll, timeout_s)
+    except RunFailed as failure:
+        try:
+            _clean_up(job, place, what)
+        except RunFailed as another:
+            # Why it failed comes first: what cleans up often fails where there is nothing to clean up.
+            failure.args = (f"{failure}; {another}",)
+        raise
+    _clean_up(job, place, what)
+    return record
+
+
+def _clean_up(job: Job, place: Path | None, what: str) -> None:
+    if job.value["cleanup"]:
+        _run(job.value["cleanup"], place, f"{what}: cleaning up", lambda _bytes, _operations: False, None)
 
 
 def _run(
     argv: Sequence[str], place: Path | None, what: str, poll: Poll, timeout_s: float | None
 ) -> dict[str, Any]:
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as said, _guarded() as guard:
         started_ns = time.monotonic_ns()
         try:
             process = subprocess.Popen(
@@ -65,6 +79,7 @@ def _run(
         except OSError as cause:
             raise RunFailed(f"{what}: {shlex.join(argv)}: {cause.strerror}", cause="command") from cause
         try:
+            guard(process.pid)
             ended_ns = _wait(process, started_ns, what, poll, timeout_s)
             counted = _counted(process.pid)
         except BaseException:
@@ -79,6 +94,8 @@ def _run(
             )
     record = empty_record(ended_ns - started_ns)
     record["bytes_read"], record["bytes_written"] = counted.get("rchar", 0), counted.get("wchar", 0)
+    if _group_is_there(process.pid):
+        record["notes"] = [_LEFT]
     record["counters"] = {
         "command_user_us": round(usage.ru_utime * 1e6),
         "command_system_us": round(usage.ru_stime * 1e6),
@@ -91,6 +108,54 @@ def _run(
         "command_writes": counted.get("syscw", 0),
     }
     return record
+
+
+@contextlib.contextmanager
+def _guarded() -> Iterator[Callable[[int], None]]:
+    """Have a process group, once it is named, killed when this process is: it would work on the target unseen.
+
+    Who does that is there before the program, so that starting it takes none of its time, and in a session of its own,
+    which Ctrl-C does not reach.
+    """
+    guard = subprocess.Popen(
+        ["/bin/sh", "-c", _GUARD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+    def tell(line: bytes) -> None:
+        assert guard.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            guard.stdin.write(line)
+            guard.stdin.flush()
+
+    named = False
+
+    def watch(group: int) -> None:
+        nonlocal named
+        named = True
+        tell(b"%d\n" % group)
+
+    try:
+        yield watch
+    finally:
+        if named:
+            tell(b"ended\n")
+        with contextlib.suppress(BrokenPipeError):
+            guard.communicate()
+
+
+def _group_is_there(group: int) -> bool:
+    """Whether a process group has members, of whom nobody waits for the first."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _wait(

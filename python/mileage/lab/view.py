@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Final
@@ -112,7 +113,12 @@ def study_view(
         environment_changes=list(dict.fromkeys(f"{name}: {line}" for name, line, *_ in changes)),
         trust=lamps_of(plan, content, read.seen, changes, comparison, aa),
         shapes=_shapes(_tortures(runs)),
-        notes=[*lost_lines(folder), *why(comparison, read.arms.found), *read.hidden.notes],
+        notes=[
+            *lost_lines(folder),
+            *_of_programs(plan, runs),
+            *why(comparison, read.arms.found),
+            *read.hidden.notes,
+        ],
         factor=plan.study.compare.arms if standings else "",
         standings=standings,
         evidence=evidence_of(plan, folder, comparison, read.samples),
@@ -121,6 +127,14 @@ def study_view(
         method=method_of(plan, content),
         capacity_bytes=plan.facts.capacity_bytes if plan.facts.virtual else None,
     )
+
+
+def _of_programs(plan: Plan, runs: Sequence[dict[str, Any]]) -> list[str]:
+    """What was noted of runs of programs, once for each cell."""
+    if not any(run.job is not None and run.job.family == "command" for run in plan.runs):
+        return []
+    told = Counter((run["cell"], note) for run in runs for note in run["record"].get("notes", ()))
+    return [f"{cell}: {note} (in {number} of its runs)." for (cell, note), number in told.items()]
 
 
 def environment_changes(
