@@ -177,9 +177,13 @@ def test_processes_that_outlive_the_program_are_told(tmp_path: Path) -> None:
     assert "notes" not in run(tmp_path, "sh", "-c", "sleep 0 & wait")
 
 
-def test_a_study_says_that_processes_outlive_the_program(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compares", [True, False])
+def test_a_study_says_that_processes_outlive_the_program(tmp_path: Path, compares: bool) -> None:
     study, folder = written(tmp_path), tmp_path / "study"
-    study.write_text(study.read_text().replace("echo built > out", "sleep 2 & echo built > out"))
+    text = study.read_text().replace("echo built > out", "sleep 2 & echo built > out")
+    after = '[[stage]]\nname = "after"\nmeasure = "before"\n'
+    assert after in text
+    study.write_text(text if compares else text.replace(after, ""))
     result = run_mileage("run", str(study), "--out", str(folder), "--allow-commands")
     assert result.returncode == 0, result.stderr
     told = "compile: processes that it started went on after its end"

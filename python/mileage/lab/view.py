@@ -43,7 +43,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     weak = [f"Not conclusive because {listed(vetoes)}."] if vetoes else []
     if cells and max(cell.runs for cell in cells) == 1:
         weak.append("One run of each cell: how much a repetition would differ is not known.")
-    weak += lost_lines(folder)
+    weak += lost_lines(folder) + _of_programs(plan, content.runs())
     return MeasuredPage(
         name=plan.study.name,
         question=plan.study.question,
