@@ -237,6 +237,44 @@ def test_more_tasks_than_ranks_are_refused_by_name(tmp_path: Path) -> None:
     assert "4 tasks are needed and this MPI run has 2 ranks" in said
 
 
+FIRST_ALONE = """
+name = "ranks"
+target = "dir:TARGET"
+[state]
+cache = "warm"
+file = "1MiB"
+[[stage]]
+name = "first"
+prepare = ["alone"]
+[[stage]]
+name = "later"
+measure = ["names"]
+[torture.alone]
+workload = "throughput.write"
+record = "64KiB"
+amount = "1MiB"
+[measure.names]
+workload = "metarates.create"
+threads = 4
+stop = { operations = 400 }
+repeat = 1
+"""
+
+
+@needs_mpi
+def test_more_tasks_than_ranks_are_refused_before_anything_is_done(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    file = tmp_path / "s.toml"
+    file.write_text(FIRST_ALONE.replace("TARGET", str(tmp_path / "target")), encoding="utf-8")
+    status, said = finished(started(2, "run", str(file), "--out", str(tmp_path / "out")))
+    assert status == 2
+    assert "4 tasks are needed and this MPI run has 2 ranks" in said
+    assert not entries(tmp_path / "out", "run")
+    assert not list((tmp_path / "target").iterdir())
+    run(4, "run", str(tmp_path / "out"))
+    assert len(entries(tmp_path / "out", "run")) == 2
+
+
 @needs_mpi
 def test_ranks_with_different_commands_are_refused_by_name(tmp_path: Path) -> None:
     toml = study(tmp_path / "s.toml", tmp_path, '[measure.m]\nworkload = "metarates.create"\nrepeat = 1\n')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,10 +14,11 @@ import mileage
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.calibration import Calibration, calibrates
 from mileage.execute.crew import ranks_here
-from mileage.execute.cycle import Cycle, Shared
+from mileage.execute.cycle import Cycle, Shared, stage_key
 from mileage.execute.progress import Progress
 from mileage.execute.stopping import Rules, Stopping
 from mileage.execute.surroundings import Surroundings, changed_by
+from mileage.execute.unfinished import unfinished_arms
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.record import FORMAT, Journal, StudyFolder
 from mileage.record.journal import JournalContent
@@ -58,6 +59,10 @@ def execute_study(
             progress.note(f"dropped {content.torn_bytes} bytes of a torn last line of {folder.journal.name}")
         if content.of_kind("end"):
             return ()
+        mine = [run for run in plan.runs if run.session == session]
+        if ranks := ranks_here():
+            # Now, and not after hours when the first run comes that needs them.
+            ranks.crew(tasks_of(mine, content))
         journal = Journal(folder.journal)
         try:
             if not content.entries:
@@ -70,10 +75,9 @@ def execute_study(
                     "command": command,
                 }
                 journal.append({**head, "started": started})
-            if ranks := ranks_here():
+            if ranks:
                 told = [{"rank": one.rank, "host": one.host, "process": one.pid} for one in ranks.identities]
                 journal.append({"kind": "ranks", "ranks": told, "at": _now()})
-            mine = [run for run in plan.runs if run.session == session]
             progress.start(plan, spent_s(content), cycles_at_once(plan))
             shared = _shared(plan, folder, journal, content, progress, rules, accept_change)
             _run_cycles(shared, mine, open_target)
@@ -119,6 +123,24 @@ def _shared(
         surroundings,
         Calibration(plan, journal, content, progress.note),
     )
+
+
+def tasks_of(runs: Sequence[PlannedRun], content: JournalContent) -> int:
+    """The most tasks that one of the runs has which are left to do; 1 where there is none."""
+    done = {head.run for head in content.heads if head.kind == "run"}
+    over = {
+        (str(entry.get("session", "")), int(entry["cycle"]), str(entry["arm"]), str(entry["stage"]))
+        for entry in content.of_kind("stage")
+    }
+    given_up = unfinished_arms(content)
+    left = [
+        run
+        for run in runs
+        if run.index not in done and stage_key(run) not in over and stage_key(run)[:3] not in given_up
+    ]
+    asked = [run.reach.processes for run in left if run.reach is not None]
+    asked += [int(run.job.value["tasks"]) for run in left if run.job is not None and "tasks" in run.job.value]
+    return max(asked, default=1)
 
 
 def cycles_at_once(plan: Plan) -> int:
