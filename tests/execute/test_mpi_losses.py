@@ -129,6 +129,37 @@ def test_a_rank_that_is_killed_among_names_is_named(tmp_path: Path, memory: Path
     goes_on(out, memory)
 
 
+STUBBORN = """
+name = "ranks"
+target = "dir:TARGET"
+[[stage]]
+name = "now"
+measure = ["program"]
+[workload.program]
+command = ["sh", "-c", "trap '' TERM; echo $$ > begun; i=0; while [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done"]
+[measure.program]
+workload = "program"
+repeat = 1
+"""
+
+
+@needs_mpi
+def test_a_rank_that_is_killed_beside_a_program_is_named_and_the_program_ended(
+    tmp_path: Path, memory: Path
+) -> None:
+    path, out = tmp_path / "s.toml", tmp_path / "out"
+    path.write_text(STUBBORN.replace("TARGET", str(memory)), encoding="utf-8")
+    process = started(2, "run", str(path), "--out", str(out), "--allow-commands")
+    program = int(wait_for(lambda: (memory / "begun").exists() and (memory / "begun").read_text().strip()))
+    ranks = entries(out, "ranks")[0]["ranks"]
+    os.kill(ranks[1]["process"], signal.SIGKILL)
+    status, said = finished(process, wait_s=LIMIT_S)
+    assert status != 0
+    assert f"{words(ranks[1])} died" in said
+    assert next(entry["message"] for entry in entries(out, "failed")).startswith(f"{words(ranks[1])} died")
+    wait_for(lambda: not Path(f"/proc/{program}").exists())
+
+
 HALF_SENT = """
 import os, signal, sys, time
 from mpi4py import MPI

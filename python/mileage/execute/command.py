@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from mileage.errors import Interrupted, RunFailed
+from mileage.execute.crew import ranks_here
 from mileage.execute.record import Poll, empty_record
 from mileage.plan.job import Job
 
@@ -47,6 +48,9 @@ def perform_command(job: Job, place: Path | None, what: str, poll: Poll) -> dict
             _run(job.value["before"], place, f"{what}: before it", poll, None)
         record = _run(job.value["command"], place, what, poll, timeout_s)
     except RunFailed as failure:
+        if failure.cause == "rank":
+            # The launcher kills this process soon, and the journal is to hear of it before that.
+            raise
         try:
             _clean_up(job, place, what)
         except RunFailed as another:
@@ -82,8 +86,9 @@ def _run(
             guard(process.pid)
             ended_ns = _wait(process, started_ns, what, poll, timeout_s)
             counted = _counted(process.pid)
-        except BaseException:
-            _end(process)
+        except BaseException as cause:
+            lost = isinstance(cause, RunFailed) and cause.cause == "rank"
+            _end(process, 0.0 if lost else GRACE_S)
             raise
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -170,6 +175,9 @@ def _wait(
         poller.register(ended, select.POLLIN)
         while not poller.poll(PERIOD_S * 1000):
             if poll(0, 0):
+                # A launcher that ends a run because a rank died tells the others to stop.
+                if ranks := ranks_here():
+                    ranks.check(ranks.size)
                 raise Interrupted()
             if timeout_s is not None and time.monotonic_ns() - started_ns > timeout_s * 1e9:
                 raise RunFailed(f"{what}: did not end within {timeout_s:g} s", cause="command")
@@ -188,13 +196,13 @@ def _counted(pid: int) -> dict[str, int]:
     return {name: int(value) for name, _, value in pairs}
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], grace_s: float) -> None:
     """End the whole group: asked first, then killed; nothing is left behind."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE_S)
+            process.wait(grace_s)
     process.wait()
 
 
