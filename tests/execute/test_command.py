@@ -177,6 +177,20 @@ def test_processes_that_outlive_the_program_are_told(tmp_path: Path) -> None:
     assert "notes" not in run(tmp_path, "sh", "-c", "sleep 0 & wait")
 
 
+def test_a_process_that_has_ended_and_was_not_waited_for_is_not_told(tmp_path: Path) -> None:
+    # It stays what it is until its parent, which is in a group of its own, has waited for it.
+    script = (
+        "import os, time\n"
+        "group, child = os.getpgrp(), os.fork()\n"
+        "if child == 0:\n"
+        "    os.setsid() if os.fork() else None\n"
+        "    if os.getpgrp() != group: time.sleep(3)\n"
+        "    os._exit(0)\n"
+        "time.sleep(0.5)\n"
+    )
+    assert "notes" not in run(tmp_path, sys.executable, "-c", script)
+
+
 @pytest.mark.parametrize("compares", [True, False])
 def test_a_study_says_that_processes_outlive_the_program(tmp_path: Path, compares: bool) -> None:
     study, folder = written(tmp_path), tmp_path / "study"

@@ -99,7 +99,7 @@ def _run(
             )
     record = empty_record(ended_ns - started_ns)
     record["bytes_read"], record["bytes_written"] = counted.get("rchar", 0), counted.get("wchar", 0)
-    if _group_is_there(process.pid):
+    if _is_at_work(process.pid):
         record["notes"] = [_LEFT]
     record["counters"] = {
         "command_user_us": round(usage.ru_utime * 1e6),
@@ -152,15 +152,21 @@ def _guarded() -> Iterator[Callable[[int], None]]:
             guard.communicate()
 
 
-def _group_is_there(group: int) -> bool:
-    """Whether a process group has members, of whom nobody waits for the first."""
+def _is_at_work(group: int) -> bool:
+    """Whether a process group, of which the first process is gone, has members that have not ended."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass
-    return True
+        return True
+    # Members that have ended and for whom nobody waits count for the kernel.
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, found, *_ = place.read_text(errors="replace").rpartition(")")[2].split()
+            if int(found) == group and state not in "ZX":
+                return True
+    return False
 
 
 def _wait(
