@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +109,9 @@ class StudyFolder:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # Who held it may have removed it meanwhile: a lock without a name keeps nobody out.
-                if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
-                    self._lock = descriptor
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                        self._lock = descriptor
             except BlockingIOError as cause:
                 raise Refused(
                     f"{self.path} is being run by another process; wait for it or name another --out"
