@@ -50,8 +50,8 @@ pub(crate) struct Data {
 pub(crate) enum Buffers {
     /// Those of [`Data`]: one for reads, one for writes, one operation at a time.
     Own,
-    /// The caller's, one for each slot, for reads and writes alike.
-    OfSlots,
+    /// The caller's, one for each of so many slots, for reads and writes alike.
+    OfSlots(u32),
 }
 
 impl Data {
@@ -64,7 +64,10 @@ impl Data {
     ) -> Result<Self, Error> {
         let (reads, writes) = (workload.reads(), workload.writes());
         let room = || Pages::new(workload.length_bytes_max() as usize);
-        let own = buffers == Buffers::Own;
+        let (own, slots) = match buffers {
+            Buffers::Own => (true, 1),
+            Buffers::OfSlots(slots) => (false, slots as usize),
+        };
         let filler = Filler::new(workload, thread);
         let mut outgoing = (own && writes).then(room).transpose()?;
         let fixed = Filler::is_fixed(workload.content) && (own || !reads);
@@ -79,9 +82,9 @@ impl Data {
             writes,
             record_bytes: workload.length_bytes_max() as usize,
             sampler: (writes && !fixed).then(|| Sampler::new(workload, thread)).transpose()?,
-            verifier: Verifier::new(workload, thread, laps.cloned())?,
+            verifier: Verifier::new(workload, thread, slots, laps.cloned())?,
             laps: laps.cloned(),
-            lap_of: vec![0; workload.depth as usize].into(),
+            lap_of: vec![0; slots].into(),
         })
     }
 

@@ -53,8 +53,14 @@ pub(super) struct Verifier {
 }
 
 impl Verifier {
-    /// What compares `thread`'s reads; `None` when the workload asks for no comparison.
-    pub(super) fn new(workload: &Workload, thread: u32, laps: Option<Arc<Laps>>) -> Result<Option<Self>, Error> {
+    /// What compares `thread`'s reads, each of which has one of so many slots; `None` when the workload asks for no
+    /// comparison.
+    pub(super) fn new(
+        workload: &Workload,
+        thread: u32,
+        slots: usize,
+        laps: Option<Arc<Laps>>,
+    ) -> Result<Option<Self>, Error> {
         let one_in = match workload.verify {
             Verify::Off => return Ok(None),
             Verify::Sampled { one_in } => u64::from(one_in),
@@ -72,7 +78,7 @@ impl Verifier {
             one_in,
             draw: workload.seed ^ u64::from(thread) << 32,
             laps,
-            before: vec![None; workload.depth as usize].into(),
+            before: vec![None; slots].into(),
             scratch,
             block: Box::new([0; BLOCK_BYTES]),
             compared: Compared { mismatches: Vec::with_capacity(KEPT), ..Compared::default() },

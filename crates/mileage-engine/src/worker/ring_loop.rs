@@ -4,21 +4,26 @@
 //! The engine's own rule (`batch` 0): everything that may be issued goes to the kernel with one call, which waits for
 //! at least one completion and brings back all there are. On a target that answers at once (the page cache) that is a
 //! batch of the whole depth, and costs one call for all; on a device it never holds back a completion to wait for
-//! others, which would cost rate, and still gathers those that came while the thread was away. Past the page cache an
-//! eighth of the depth goes with one call, so that the device has the first while the last are still submitted. With
-//! `batch` N, N
-//! operations are submitted together and N completions waited for, or as many as are outstanding.
+//! others, which would cost rate, and still gathers those that came while the thread was away. Past the page cache the
+//! device is to have the first while the last are still submitted: an eighth of the depth goes with one call where only
+//! reads are done, and each operation by itself where some write (`benchmarks/peers`: random writes at depth 32 were a
+//! tenth slower by fours; reads were not, and took a fifth less processor time). With `batch` N, N operations are
+//! submitted together and N completions waited for, or as many as are outstanding.
+//!
+//! # When data is generated
+//! Before the operation that writes it is released. Past the page cache there are more slots than operations
+//! outstanding, so that the next ones are filled while the device works, and what completes is followed at once; a
+//! completion that comes meanwhile ends that.
 //!
 //! # What is timed
-//! An operation's latency runs from the moment the execution released it (data to write is generated before that, as soon as a slot is free) to
-//! the moment at which the loop has its completion in hand: operations submitted together begin together, and
+//! An operation's latency runs from the moment the execution released it to the moment at which the loop has its completion in hand: operations submitted together begin together, and
 //! completions found together end together. The ring does not say when in between each was done.
 
 use super::books::{Books, Completed};
 use super::failure::{Failure, overdue};
 use super::{Loop, Shared};
 use crate::api::uring::workers::Workers;
-use crate::api::uring::{Call, Reaped, Ring, Settings};
+use crate::api::uring::{Call, Reaped, Ring, Settings, slots_of};
 use crate::clock::RunClock;
 use crate::data::{Buffers, Data};
 use crate::error::Error;
@@ -65,6 +70,8 @@ pub(super) struct RingLoop<'a, O> {
     together: usize,
     flights: Box<[Option<Flight>]>,
     free: Vec<u32>,
+    /// Whether there are slots to fill while the device works.
+    spare: bool,
     /// Slots that hold what the next operations write, in their order.
     prepared: VecDeque<u32>,
     reaped: Vec<Reaped>,
@@ -97,9 +104,12 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         let depth = workload.depth;
         let block =
             rustix::fs::fstat(&file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice);
-        let mut ring = Ring::new(settings, depth, workload.length_bytes_max(), file, &shared.options.path)?;
-        let data = Data::new(workload, thread, Buffers::OfSlots, shared.laps.as_ref())?;
-        (0..depth).for_each(|slot| data.prime(ring.bytes_mut(slot, workload.length_bytes_max() as usize)));
+        let slots = slots_of(workload, shared.options.direct);
+        let length_bytes = workload.length_bytes_max();
+        let mut ring = Ring::new(settings, depth, slots, length_bytes, file, &shared.options.path)?;
+        let data = Data::new(workload, thread, Buffers::OfSlots(slots), shared.laps.as_ref())?;
+        let spare = slots > depth && data.prepares() && !settings.iopoll;
+        (0..slots).for_each(|slot| data.prime(ring.bytes_mut(slot, length_bytes as usize)));
         Ok(Self {
             shared,
             thread,
@@ -110,12 +120,15 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             observer,
             settings,
             together: match settings.batch {
-                0 if shared.options.direct && !settings.iopoll && !settings.sqpoll => depth.div_ceil(8) as usize,
+                0 if !shared.options.direct || settings.iopoll || settings.sqpoll => 0,
+                0 if workload.writes() => 1,
+                0 => depth.div_ceil(8) as usize,
                 batch => batch as usize,
             },
-            flights: vec![None; depth as usize].into(),
-            free: (0..depth).rev().collect(),
-            prepared: VecDeque::with_capacity(depth as usize),
+            flights: vec![None; slots as usize].into(),
+            free: (0..slots).rev().collect(),
+            spare,
+            prepared: VecDeque::with_capacity(slots as usize),
             reaped: Vec::with_capacity(depth as usize),
             discard: if block { Call::Discard } else { Call::Punch },
             looked_ns: 0,
@@ -128,7 +141,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// Turn the execution until it is done, the run is halted, or an operation fails.
     fn run(&mut self, clock: RunClock) -> Result<(), Failed> {
-        let mut out = Vec::with_capacity(self.flights.len());
+        let mut out = Vec::with_capacity(self.shared.workload.depth as usize);
         let signals = self.shared.signals();
         // Operations that the execution has ready; at zero it must compute more.
         let mut ready = self.execution.upcoming().len();
@@ -154,8 +167,14 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                     ready = ready.saturating_sub(out.len());
                     continue;
                 }
-                Step::AwaitCompletion => self.collect(self.wanted(), LOOK_NS, clock)?,
-                Step::WaitUntil(due_ns) => self.wait_until(due_ns, clock)?,
+                Step::AwaitCompletion => {
+                    self.prepare_ahead(clock)?;
+                    self.collect(self.wanted(), LOOK_NS, clock)?;
+                }
+                Step::WaitUntil(due_ns) => {
+                    self.prepare_ahead(clock)?;
+                    self.wait_until(due_ns, clock)?;
+                }
                 Step::Done => {
                     self.books.done(self.shared.workload.sync_timed);
                     return Ok(());
@@ -168,22 +187,42 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         }
     }
 
-    /// Fill what will be written next, as far as it is known and there is room, before its time comes; `at_ns` moves on.
+    /// Fill what may be released now, unless it was filled ahead; `at_ns` moves on.
     #[inline]
     fn prepare(&mut self, at_ns: &mut u64, clock: RunClock) {
-        let Self { execution, prepared, free, ring, data, .. } = self;
-        let known = execution.upcoming();
-        if free.is_empty() || prepared.len() >= known.len() {
+        let may_be_released = self.shared.workload.depth.saturating_sub(self.ring.outstanding()) as usize;
+        if self.prepared.len() >= may_be_released || !self.prepare_one() {
             return;
         }
-        for op in &known[prepared.len()..] {
-            let Some(slot) = free.pop() else { break };
-            data.prepare(op, slot as usize, ring.bytes_mut(slot, op.length_bytes as usize));
-            prepared.push_back(slot);
-        }
+        while self.prepared.len() < may_be_released && self.prepare_one() {}
         let filled_ns = clock.now_ns();
         self.books.part.fill_ns += if self.counted { filled_ns - *at_ns } else { 0 };
         *at_ns = filled_ns;
+    }
+
+    /// Before a wait: fill the slots that are left over, until there is a completion.
+    #[inline]
+    fn prepare_ahead(&mut self, clock: RunClock) -> Result<(), Failed> {
+        if self.spare && self.prepared.len() < self.execution.upcoming().len() && !self.free.is_empty() {
+            if self.ring.has_queued() {
+                self.enter(0, 0, clock)?;
+            }
+            let began_ns = clock.now_ns();
+            while !self.ring.has_news() && self.prepare_one() {}
+            self.books.part.fill_ns += if self.counted { clock.now_ns() - began_ns } else { 0 };
+        }
+        Ok(())
+    }
+
+    /// Fill what the first operation writes that is not prepared; false where none is known or no slot is free.
+    #[inline]
+    fn prepare_one(&mut self) -> bool {
+        let Self { execution, prepared, free, ring, data, .. } = self;
+        let Some(op) = execution.upcoming().get(prepared.len()) else { return false };
+        let Some(slot) = free.pop() else { return false };
+        data.prepare(op, slot as usize, ring.bytes_mut(slot, op.length_bytes as usize));
+        prepared.push_back(slot);
+        true
     }
 
     /// A slot for an operation that is released.

@@ -1,9 +1,9 @@
 //! Reads are compared with what was written, and what is wrong is named.
 
-use crate::scratch::{finish, folder, plain, run};
+use crate::scratch::{finish, folder, has_direct, plain, run};
 use mileage_engine::{Api, Options, lay_out, start};
 use mileage_measure::RunRecord;
-use mileage_workload::{Blocks, Content, Files, PatternKind, Stop, Verify, Workload, Writing};
+use mileage_workload::{Blocks, Content, Files, PatternKind, Stop, Sync, Verify, Workload, Writing};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -208,11 +208,37 @@ fn what_lay_out_wrote_is_generation_0() {
     passes(&read(&path, all), bytes / 4096);
 }
 
+/// Past the page cache the buffers of the next writes are filled while the device works on others.
+#[test]
+fn what_is_filled_ahead_is_what_is_written() {
+    if !has_direct("what_is_filled_ahead_is_what_is_written", 4096) {
+        return;
+    }
+    let folder = folder();
+    let path = folder.path().join("data");
+    let shuffled = |workload| Workload { pattern: PatternKind::Shuffled, ..workload };
+    for (generation, (depth, record_bytes, sync_every, batch)) in
+        [(1, 4096, 0, 0), (2, 1 << 20, 0, 0), (32, 4096, 5, 0), (32, 4096, 0, 7), (3, 4 << 20, 1, 0), (200, 8192, 0, 0)]
+            .into_iter()
+            .enumerate()
+    {
+        let sync = if sync_every > 0 { Sync::Fdatasync } else { Sync::None };
+        let writes = writes(generation as u32);
+        let workload = Workload { depth, record_bytes, sync, sync_every, sync_timed: sync_every > 0, ..writes };
+        let api = Api::Uring { registered: true, batch, sqpoll: false, iopoll: false };
+        let options = Options { create: true, direct: true, api, ..Options::new(&path) };
+        let record = run(shuffled(workload), options).record;
+        assert_eq!((record.error, record.bytes_written), (None, SPAN), "{depth} x {record_bytes}");
+        passes(&read(&path, reads(generation as u32)), SPAN / 4096);
+    }
+}
+
 /// A run that reads and writes knows what it wrote itself, whatever the API, the threads and what is outstanding.
 #[test]
 fn a_run_that_reads_and_writes_agrees_with_itself() {
     let folder = folder();
     let path = folder.path().join("data");
+    let can_direct = has_direct("a_run_that_reads_and_writes_agrees_with_itself", 4096);
     write(&path, writes(1));
     for pattern in [PatternKind::Random, PatternKind::Shuffled, PatternKind::Sequential] {
         for (api, depth, threads) in [(Api::Positioned, 1, 1), (Api::Positioned, 1, 3), (ring(), 32, 1), (ring(), 8, 3)]
@@ -220,10 +246,13 @@ fn a_run_that_reads_and_writes_agrees_with_itself() {
             let stop = Stop { operations: Some(12_000), ..Stop::default() };
             let mixed = Workload { pattern: pattern.clone(), read_percent: 60, depth, threads, stop, ..reads(2) };
             let mixed = Workload { span_bytes: SPAN / 8, discard_percent: 5, ..mixed };
-            let record = run(mixed, Options { api, ..Options::new(&path) }).record;
-            assert_eq!(record.error, None, "{pattern:?} {api:?} {depth} {threads}");
-            assert_eq!((record.ops_compared, record.ops_mismatched), (record.ops_read, 0));
-            write(&path, writes(1));
+            for direct in [false, true] {
+                let options = Options { api, direct: direct && can_direct, ..Options::new(&path) };
+                let record = run(mixed.clone(), options).record;
+                assert_eq!(record.error, None, "{pattern:?} {api:?} {depth} {threads} {direct}");
+                assert_eq!((record.ops_compared, record.ops_mismatched), (record.ops_read, 0));
+                write(&path, writes(1));
+            }
         }
     }
 }

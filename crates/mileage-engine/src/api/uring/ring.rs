@@ -58,25 +58,26 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// A ring for `depth` operations of up to `length_bytes` on `file`, to be used by the calling thread alone. `path`
-    /// is for messages.
+    /// A ring for `depth` operations at a time, each with one of `slots` buffers of `length_bytes`, on `file`, to be used
+    /// by the calling thread alone. `path` is for messages.
     pub(crate) fn new(
         settings: Settings,
         depth: u32,
+        slots: u32,
         length_bytes: u32,
         file: OwnedFd,
         path: &Path,
     ) -> Result<Self, Error> {
         let ring = setup::build(settings, depth, path)?;
-        let slots = Slots::new(depth, length_bytes as usize)?;
+        let slots_made = Slots::new(slots, length_bytes as usize)?;
         if settings.registered {
-            setup::register(&ring, &file, &slots.vectors(), path)?;
+            setup::register(&ring, &file, &slots_made.vectors(), path)?;
         }
         Ok(Self {
             queues: ManuallyDrop::new(ring),
             file: ManuallyDrop::new(file),
-            slots: ManuallyDrop::new(slots),
-            busy: vec![false; depth as usize].into(),
+            slots: ManuallyDrop::new(slots_made),
+            busy: vec![false; slots as usize].into(),
             outstanding: 0,
             queued: 0,
             registered: settings.registered,
@@ -117,7 +118,7 @@ impl Ring {
         // SAFETY: the entry's memory is a range of the slot (`entry` asserts that), which belongs to this ring, is lent
         // to nobody while it is busy, and is unmapped only when nothing is outstanding; the file is as long-lived.
         let queued = unsafe { self.queues.submission().push(&entry) };
-        queued.expect("a ring has an entry for each of its slots");
+        queued.expect("a ring has an entry for each operation of its depth");
         self.busy[slot as usize] = true;
         self.outstanding += 1;
         self.queued += 1;
@@ -167,6 +168,12 @@ impl Ring {
             Ok(_) => Ok(()),
             Err(error) => passing(&error),
         }
+    }
+
+    /// Whether something waits to be submitted.
+    #[inline]
+    pub(crate) fn has_queued(&self) -> bool {
+        self.queued > 0
     }
 
     /// Whether [`Ring::enter`] would find something to do without waiting.

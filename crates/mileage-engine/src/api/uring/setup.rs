@@ -1,6 +1,7 @@
 //! Makes rings, and refuses by name what the kernel or the target cannot do.
 
 use super::ring::{discard, passing};
+use super::slots::slots_of;
 use crate::errno;
 use crate::error::Error;
 use crate::options::{Api, Options};
@@ -99,7 +100,7 @@ pub(crate) fn check(settings: Settings, workload: &Workload, options: &Options, 
             &format!("{} operations cannot be submitted together at depth {depth}", settings.batch),
         );
     }
-    check_memory(workload, path)?;
+    check_memory(workload, options.direct, path)?;
     let ring = build(settings, workload.depth, path)?;
     if settings.iopoll {
         if !options.direct {
@@ -116,11 +117,11 @@ pub(crate) fn check(settings: Settings, workload: &Workload, options: &Options, 
     }
 }
 
-/// Whether there is memory for a buffer for every operation that may be outstanding: asking for more than there is ends
-/// other programs.
-fn check_memory(workload: &Workload, path: &Path) -> Result<(), Error> {
+/// Whether there is memory for the buffers: asking for more than there is ends other programs.
+fn check_memory(workload: &Workload, direct: bool, path: &Path) -> Result<(), Error> {
     let operations = u64::from(workload.threads) * u64::from(workload.depth);
-    let needed = operations * u64::from(workload.length_bytes_max()).next_multiple_of(4096);
+    let slots = u64::from(workload.threads) * u64::from(slots_of(workload, direct));
+    let needed = slots * u64::from(workload.length_bytes_max()).next_multiple_of(4096);
     let facts = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = facts.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.split_whitespace().next());
     match available.and_then(|kib| kib.parse::<u64>().ok()).map(|kib| kib << 10) {

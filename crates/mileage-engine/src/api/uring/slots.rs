@@ -1,10 +1,22 @@
-//! The buffers of a ring: one slot of page-aligned memory for each operation that may be outstanding.
+//! The buffers of a ring: one slot of page-aligned memory for each operation that may be outstanding, and, where data is
+//! written past the page cache, some more: they are filled while the device works on the others.
 
 use crate::error::Error;
 use crate::memory::Pages;
+use mileage_workload::Workload;
 use std::ops::Range;
 
 const PAGE_BYTES: usize = 4096;
+/// Most slots beyond the depth. A device rarely completes more operations at one time.
+const SPARE_MAX: u32 = 64;
+/// Most memory of these slots, where one does not need more.
+const SPARE_BYTES: u32 = 4 << 20;
+
+/// How many slots a thread of the workload has.
+pub(crate) fn slots_of(workload: &Workload, direct: bool) -> u32 {
+    let room = (SPARE_BYTES / workload.length_bytes_max().max(1)).clamp(1, SPARE_MAX);
+    workload.depth + if direct && workload.writes() { room.min(workload.depth) } else { 0 }
+}
 
 /// Buffers of equal size, each on pages of its own.
 #[derive(Debug)]
@@ -50,5 +62,21 @@ impl Slots {
         assert!(slot < self.count && length <= self.length, "{length} bytes of slot {slot}");
         let start = slot * self.stride;
         self.pages.part_mut(Range { start, end: start + length })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slots_of;
+    use mileage_workload::Workload;
+
+    #[test]
+    fn some_more_slots_than_the_depth_where_data_is_written_past_the_page_cache() {
+        let writes = Workload { read_percent: 0, depth: 32, ..Workload::default() };
+        let of = |depth, record_bytes, direct| slots_of(&Workload { depth, record_bytes, ..writes.clone() }, direct);
+        assert_eq!([of(1, 4096, true), of(32, 4096, true), of(4096, 4096, true)], [2, 64, 4160]);
+        assert_eq!([of(32, 1 << 20, true), of(32, 16 << 20, true)], [36, 33]);
+        assert_eq!(of(32, 4096, false), 32);
+        assert_eq!(slots_of(&Workload { read_percent: 100, ..writes }, true), 32);
     }
 }
