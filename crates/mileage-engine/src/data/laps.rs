@@ -56,6 +56,16 @@ pub(super) struct Look {
     discards: u32,
 }
 
+impl Look {
+    fn of(words: impl Iterator<Item = u32>, discards: u32) -> Self {
+        words.fold(Self { words: 0, discarded: false, discards }, |look, word| Self {
+            words: look.words.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(word)),
+            discarded: look.discarded || word & DISCARDED != 0,
+            discards,
+        })
+    }
+}
+
 /// What a unit may be compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -134,27 +144,37 @@ impl Laps {
 
     /// What was done to the units of an operation so far.
     pub(super) fn look(&self, op: &Op) -> Look {
+        let discards = self.discards_of(op);
+        Look::of(self.words_of(op), discards)
+    }
+
+    fn words_of(&self, op: &Op) -> impl Iterator<Item = u32> {
+        self.units[self.units(op)].iter().map(|unit| unit.load(Ordering::SeqCst))
+    }
+
+    fn discards_of(&self, op: &Op) -> u32 {
         let groups = self.units(op).filter_map(|unit| self.discards.get(unit % GROUPS));
-        let discards = groups.fold(0, |sum: u32, count| sum.wrapping_add(count.load(Ordering::SeqCst)));
-        let mut look = Look { words: 0, discarded: false, discards };
-        for unit in &self.units[self.units(op)] {
-            let word = unit.load(Ordering::SeqCst);
-            look.words = look.words.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(word));
-            look.discarded |= word & DISCARDED != 0;
-        }
-        look
+        groups.fold(0, |sum: u32, count| sum.wrapping_add(count.load(Ordering::SeqCst)))
     }
 
     /// The stretches of a read that are to be compared, each with what it may hold; `before` is what [`Laps::look`] said
-    /// when the read was submitted.
-    pub(super) fn stretches(&self, op: &Op, before: Look) -> impl Iterator<Item = (Range<usize>, State)> {
-        let now = self.look(op);
+    /// when the read was submitted. Each unit is looked at once, into `words`: another thread may write it at any moment,
+    /// and what it holds then is not what was read.
+    pub(super) fn stretches<'a>(
+        &'a self,
+        op: &Op,
+        before: Look,
+        words: &'a mut Vec<u32>,
+    ) -> impl Iterator<Item = (Range<usize>, State)> + 'a {
+        words.clear();
+        words.extend(self.words_of(op));
+        let now = Look::of(words.iter().copied(), self.discards_of(op));
         let discarded = before.discarded || now.discards != before.discards;
         let (offset, end) = (op.offset_bytes, op.offset_bytes + u64::from(op.length_bytes));
-        self.units(op).map(move |unit| {
+        self.units(op).zip(words).map(move |(unit, value)| {
             let from = (self.start_bytes + unit as u64 * self.unit_bytes).max(offset);
             let to = (from + self.unit_bytes).min(end);
-            let value = self.units[unit].load(Ordering::SeqCst);
+            let value = *value;
             let state = match value {
                 _ if discarded || value & DISCARDED != 0 => State::Anything,
                 _ if now.words != before.words || value & (MANY | AMBIGUOUS) != 0 => State::Lap(Lap::Unsettled),
@@ -180,7 +200,8 @@ mod tests {
     }
 
     fn state(laps: &Laps, record: u64, before: Look) -> State {
-        let (range, state) = laps.stretches(&op(record), before).next().unwrap();
+        let mut words = Vec::new();
+        let (range, state) = laps.stretches(&op(record), before, &mut words).next().unwrap();
         assert_eq!(range, 0..4096);
         state
     }
@@ -196,6 +217,18 @@ mod tests {
         assert_eq!(state(&laps, 3, untouched), State::Lap(Lap::Unsettled), "written while the read was under way");
         assert_eq!(state(&laps, 3, laps.look(&op(3))), State::Lap(Lap::Exactly(7)));
         assert_eq!(state(&laps, 4, laps.look(&op(4))), State::Lap(Lap::Older));
+    }
+
+    #[test]
+    fn a_write_between_the_look_and_the_comparison_changes_nothing() {
+        let laps = laps();
+        laps.begin(&op(3), 7);
+        laps.end(&op(3));
+        let (before, mut words) = (laps.look(&op(3)), Vec::new());
+        let mut stretches = laps.stretches(&op(3), before, &mut words);
+        laps.begin(&op(3), 8);
+        laps.end(&op(3));
+        assert_eq!(stretches.next().unwrap().1, State::Lap(Lap::Exactly(7)));
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub(super) struct Verifier {
     laps: Option<Arc<Laps>>,
     /// Of each slot's read, what the laps were when it was submitted; `None` when it is not compared.
     before: Box<[Option<Look>]>,
+    /// What the laps of the units of a read were.
+    words: Vec<u32>,
     /// Room for what should have come, where that cannot be made block by block.
     scratch: Option<Pages>,
     block: Box<Scratch>,
@@ -79,6 +81,7 @@ impl Verifier {
             draw: workload.seed ^ u64::from(thread) << 32,
             laps,
             before: vec![None; slots].into(),
+            words: Vec::new(),
             scratch,
             block: Box::new([0; BLOCK_BYTES]),
             compared: Compared { mismatches: Vec::with_capacity(KEPT), ..Compared::default() },
@@ -106,10 +109,15 @@ impl Verifier {
         let laps = self.laps.clone();
         let wrong = match laps {
             None => self.stretch(op.offset_bytes, Lap::Any, found),
-            Some(laps) => laps.stretches(op, before).fold(false, |wrong, (range, state)| {
-                let State::Lap(lap) = state else { return wrong };
-                self.stretch(op.offset_bytes + range.start as u64, lap, &found[range]) || wrong
-            }),
+            Some(laps) => {
+                let mut words = std::mem::take(&mut self.words);
+                let wrong = laps.stretches(op, before, &mut words).fold(false, |wrong, (range, state)| {
+                    let State::Lap(lap) = state else { return wrong };
+                    self.stretch(op.offset_bytes + range.start as u64, lap, &found[range]) || wrong
+                });
+                self.words = words;
+                wrong
+            }
         };
         self.compared.reads += 1;
         self.compared.wrong += u64::from(wrong);
