@@ -37,7 +37,8 @@ pub struct Usage {
     pub switches_voluntary: u64,
     /// Times a worker was taken off the processor.
     pub switches_involuntary: u64,
-    /// Time spent generating data to write, in nanoseconds; it lies outside latencies and inside the run's time.
+    /// Time spent generating data to write, in nanoseconds. It lies inside the run's time and outside latencies, but for
+    /// the filling of a buffer during which an operation of a ring completes.
     pub fill_ns: u64,
     /// Time spent comparing what was read, in nanoseconds; likewise.
     pub verify_ns: u64,

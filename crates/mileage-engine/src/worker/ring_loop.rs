@@ -6,18 +6,21 @@
 //! batch of the whole depth, and costs one call for all; on a device it never holds back a completion to wait for
 //! others, which would cost rate, and still gathers those that came while the thread was away. Past the page cache the
 //! device is to have the first while the last are still submitted: an eighth of the depth goes with one call where only
-//! reads are done, and each operation by itself where some write (`benchmarks/peers`: random writes at depth 32 were a
-//! tenth slower by fours; reads were not, and took a fifth less processor time). With `batch` N, N operations are
-//! submitted together and N completions waited for, or as many as are outstanding.
+//! reads are done, and each operation by itself where some write. In turn with `uring:batch=1` and `batch=4` at depth 32
+//! on a virtio disk, random writes of 4 KiB were 8 % slower by fours; reads were not, and took a fifth less processor
+//! time. With `batch` N, N operations are submitted together and N completions waited for, or as many as are
+//! outstanding.
 //!
 //! # When data is generated
 //! Before the operation that writes it is released. Past the page cache there are more slots than operations
-//! outstanding, so that the next ones are filled while the device works, and what completes is followed at once; a
-//! completion that comes meanwhile ends that.
+//! outstanding, so that the next ones are filled while the device works, and what completes is followed at once. A
+//! completion that comes meanwhile ends that: it waits for one buffer at most, some 0.2 us for 4 KiB and 50 us for 1 MiB
+//! at 20 GB/s, which its latency then holds.
 //!
 //! # What is timed
-//! An operation's latency runs from the moment the execution released it to the moment at which the loop has its completion in hand: operations submitted together begin together, and
-//! completions found together end together. The ring does not say when in between each was done.
+//! An operation's latency runs from the moment the execution released it to the moment at which the loop has its
+//! completion in hand: operations submitted together begin together, and completions found together end together. The
+//! ring does not say when in between each was done.
 
 use super::books::{Books, Completed};
 use super::failure::{Failure, overdue};

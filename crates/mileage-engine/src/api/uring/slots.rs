@@ -7,9 +7,9 @@ use mileage_workload::Workload;
 use std::ops::Range;
 
 const PAGE_BYTES: usize = 4096;
-/// Most slots beyond the depth. A device rarely completes more operations at one time.
+/// Most slots beyond the depth: chosen, as more than a device is thought to complete at one time.
 const SPARE_MAX: u32 = 64;
-/// Most memory of these slots, where one does not need more.
+/// Most memory of these slots, where one alone does not need more: chosen, so that they stay in a processor's cache.
 const SPARE_BYTES: u32 = 4 << 20;
 
 /// How many slots a thread of the workload has.
