@@ -62,8 +62,11 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     overhead_ns_per_op: float | None
     """The engine's own cost of an operation on a target that does nothing; None when not known."""
     fill_ns_per_write: float | None
-    """Time of generating what was written, per write; None when nothing was generated. It lies outside latencies, but for
-    one buffer of a ring past the page cache: one that was being filled when an operation completed."""
+    """Time of generating what was written, per write; None when nothing was generated.
+
+    It lies outside latencies, but for one buffer of a ring past the page cache: one that was being filled when an
+    operation completed.
+    """
     verify_ns_per_compared: float | None
     """Time of comparing a read with what was written; outside latencies. None when nothing was compared."""
     ops_compared: int
