@@ -85,16 +85,21 @@ impl<T: Send> Held<T> {
 
     /// Make a call that may never return; the value is out of reach meanwhile. If it was taken, this thread unwinds
     /// with [`LeftBehind`] as soon as the call does return.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "made in the loop's own function: docs/decisions/0009")]
+    #[inline(always)]
     pub(crate) fn outside<R>(&mut self, call: impl FnOnce() -> R) -> R {
-        let Some(deposit) = &self.deposit else { return call() };
-        if let Some(value) = self.value.take() {
+        // Written once, so that it becomes part of the loop that makes it.
+        if let Some(deposit) = &self.deposit
+            && let Some(value) = self.value.take()
+        {
             deposit.left.store(Box::into_raw(value), Ordering::Release);
         }
         let result = call();
-        self.value = deposit.take();
-        if self.value.is_none() {
-            resume_unwind(Box::new(LeftBehind));
+        if let Some(deposit) = &self.deposit {
+            self.value = deposit.take();
+            if self.value.is_none() {
+                resume_unwind(Box::new(LeftBehind));
+            }
         }
         result
     }

@@ -22,6 +22,8 @@
 //! completion in hand: operations submitted together begin together, and completions found together end together. The
 //! ring does not say when in between each was done.
 
+#![expect(clippy::inline_always, reason = "made in the loop's own function: docs/decisions/0009")]
+
 use super::books::{Books, Completed};
 use super::failure::{Failure, overdue};
 use super::{Loop, Shared};
@@ -204,7 +206,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     }
 
     /// Before a wait: fill the slots that are left over, until there is a completion.
-    #[inline]
+    #[inline(always)]
     fn prepare_ahead(&mut self, clock: RunClock) -> Result<(), Failed> {
         if self.spare && self.prepared.len() < self.execution.upcoming().len() && !self.free.is_empty() {
             if self.ring.has_queued() {
@@ -244,7 +246,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     }
 
     /// Queue what was released at `at_ns`.
-    #[inline]
+    #[inline(always)]
     fn issue(&mut self, at_ns: u64, out: &[Op], clock: RunClock) -> Result<(), Failed> {
         let together = self.together;
         for (number, op) in out.iter().enumerate() {
@@ -334,7 +336,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), Failed> {
         self.books.moved(OpKind::Sync, 0, u64::from(self.counted));
         self.books.enter();
@@ -343,7 +345,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     }
 
     /// Submit what is queued, wait for `want` completions, for no longer than `wait_ns`, and book all there are.
-    #[inline]
+    #[inline(always)]
     fn collect(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), Failed> {
         self.enter(want, wait_ns, clock)?;
         let now_ns = clock.now_ns();

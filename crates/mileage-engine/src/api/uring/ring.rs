@@ -8,6 +8,7 @@ use io_uring::types::{CancelBuilder, Fd, Fixed, FsyncFlags, SubmitArgs, Timespec
 use io_uring::{IoUring, opcode};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
+use rustix::io_uring::{IoringEnterFlags, io_uring_enter_arg, io_uring_getevents_arg, io_uring_ptr};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::time::Duration;
@@ -55,6 +56,8 @@ pub(crate) struct Ring {
     queued: u32,
     registered: bool,
     polls: bool,
+    /// A kernel thread submits.
+    sqpoll: bool,
 }
 
 impl Ring {
@@ -82,6 +85,7 @@ impl Ring {
             queued: 0,
             registered: settings.registered,
             polls: settings.iopoll,
+            sqpoll: settings.sqpoll,
         })
     }
 
@@ -157,17 +161,37 @@ impl Ring {
     ///
     /// # Errors
     /// What the kernel answered, if it is neither a passing shortage nor the end of the wait.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "made in the loop's own function: docs/decisions/0009")]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, want: u32, at_most: Duration) -> Result<(), Errno> {
-        let limit = Timespec::from(at_most);
-        let arguments = SubmitArgs::new().timespec(&limit);
+        self.queued = 0;
         // A ring that polls does so inside the call, and knows no limit there.
         let want = if self.polls { 0 } else { want };
-        self.queued = 0;
-        match self.queues.submitter().submit_with_args(want as usize, &arguments) {
-            Ok(_) => Ok(()),
-            Err(error) => passing(&error),
+        if self.sqpoll {
+            return self.wake(want, at_most);
         }
+        let queue = self.queues.submission();
+        let mut flags = IoringEnterFlags::EXT_ARG;
+        // Deferred work is done by a call that asks for completions.
+        flags.set(IoringEnterFlags::GETEVENTS, want > 0 || self.polls || queue.taskrun() || queue.cq_overflow());
+        let queued = queue.len() as u32;
+        drop(queue);
+        let limit = Timespec::from(at_most);
+        let arguments = io_uring_getevents_arg {
+            ts: io_uring_ptr::new((&raw const limit).cast_mut().cast()),
+            ..io_uring_getevents_arg::default()
+        };
+        // SAFETY: the ring is open; what its entries refer to lives as `queue` says, the limit until the call returns.
+        let entered = unsafe { io_uring_enter_arg(&*self.queues, queued, want, flags, Some(&arguments)) };
+        entered.map(drop).or_else(passing)
+    }
+
+    /// The same where a kernel thread submits, which is to be woken if it sleeps.
+    #[cold]
+    fn wake(&mut self, want: u32, at_most: Duration) -> Result<(), Errno> {
+        let limit = Timespec::from(at_most);
+        let entered = self.queues.submitter().submit_with_args(want as usize, &SubmitArgs::new().timespec(&limit));
+        entered.map(drop).or_else(|error| passing(Errno::from_io_error(&error).unwrap_or(Errno::IO)))
     }
 
     /// Whether something waits to be submitted.
@@ -254,9 +278,9 @@ pub(super) fn discard(fd: Fd, offset_bytes: u64, length_bytes: u64) -> Entry {
 /// What to make of an error of `io_uring_enter`: an interruption, a shortage of memory or of room for completions, or
 /// the end of a wait passes; anything else does not.
 #[cold]
-pub(super) fn passing(error: &std::io::Error) -> Result<(), Errno> {
-    match Errno::from_io_error(error) {
-        Some(Errno::INTR | Errno::AGAIN | Errno::BUSY | Errno::TIME) => Ok(()),
-        other => Err(other.unwrap_or(Errno::IO)),
+pub(super) fn passing(errno: Errno) -> Result<(), Errno> {
+    match errno {
+        Errno::INTR | Errno::AGAIN | Errno::BUSY | Errno::TIME => Ok(()),
+        other => Err(other),
     }
 }

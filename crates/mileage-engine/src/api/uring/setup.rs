@@ -197,7 +197,7 @@ fn try_one(ring: &mut IoUring, entry: &io_uring::squeue::Entry) -> Option<i32> {
     while began.elapsed() < TRIAL_WAIT {
         let arguments = SubmitArgs::new().timespec(&step);
         if let Err(error) = ring.submitter().submit_with_args(usize::from(!polls), &arguments) {
-            passing(&error).ok()?;
+            passing(Errno::from_io_error(&error)?).ok()?;
         }
         if let Some(entry) = ring.completion().next() {
             return Some(entry.result());
