@@ -93,6 +93,8 @@ pub(super) struct RingLoop<'a, O> {
     counted: bool,
 }
 
+const IN_FLIGHT: &str = "a call returns to the operation it was made for";
+
 /// An operation that failed, and when.
 type Failed = (u64, RunError);
 
@@ -256,13 +258,13 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                 self.about_to_hand_on(op);
             }
             let due_ns = self.execution.due_ns().get(number).copied();
-            let flight = Flight { op: *op, due_ns, submit_ns: at_ns, done: 0, counted: self.counted };
-            self.flights[slot as usize] = Some(flight);
+            self.flights[slot as usize] =
+                Some(Flight { op: *op, due_ns, submit_ns: at_ns, done: 0, counted: self.counted });
             if op.kind == OpKind::Sync && self.settings.iopoll {
-                self.sync_aside(slot, flight, clock)?;
+                self.sync_aside(slot, op, at_ns, clock)?;
                 continue;
             }
-            self.queue(slot, flight);
+            self.queue(slot, op, 0);
             if together > 0 && (number + 1) % together == 0 {
                 self.enter(0, 0, clock)?;
             }
@@ -282,10 +284,9 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         }
     }
 
-    /// Queue an operation, or what is left of it.
+    /// Queue an operation, or what is left of it after `done` bytes.
     #[inline]
-    fn queue(&mut self, slot: u32, flight: Flight) {
-        let Flight { op, done, .. } = flight;
+    fn queue(&mut self, slot: u32, op: &Op, done: u32) {
         let call = match op.kind {
             OpKind::Read => Call::Read,
             OpKind::Write => Call::Write,
@@ -298,8 +299,8 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// A ring that polls cannot sync; the call is made beside it.
     #[cold]
-    fn sync_aside(&mut self, slot: u32, flight: Flight, clock: RunClock) -> Result<(), Failed> {
-        self.books.begin(&flight.op, flight.submit_ns);
+    fn sync_aside(&mut self, slot: u32, op: &Op, at_ns: u64, clock: RunClock) -> Result<(), Failed> {
+        self.books.begin(op, at_ns);
         loop {
             let synced = self.books.part.outside(|| match self.shared.workload.sync {
                 Sync::Fsync => rustix::fs::fsync(self.ring.file()),
@@ -308,11 +309,11 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             let now_ns = clock.now_ns();
             match synced {
                 Ok(()) => {
-                    self.finish(slot, flight, now_ns, clock);
+                    self.finish(slot, now_ns, clock);
                     return Ok(());
                 }
                 Err(Errno::INTR) => {}
-                Err(errno) => return Err((now_ns, self.describe(flight, Some(errno)))),
+                Err(errno) => return Err((now_ns, self.describe(slot, Some(errno)))),
             }
         }
     }
@@ -372,14 +373,15 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     #[inline]
     fn settle(&mut self, reaped: Reaped, now_ns: u64, clock: RunClock) -> Result<(), Failed> {
         let Reaped { slot, result } = reaped;
-        let mut flight = self.flights[slot as usize].expect("a call returns to the operation it was made for");
+        let flight = self.flights[slot as usize].as_mut().expect(IN_FLIGHT);
         let count = match result {
             Ok(count) => count,
             Err(Errno::INTR | Errno::AGAIN) => {
-                self.queue(slot, flight);
+                let Flight { op, done, .. } = *flight;
+                self.queue(slot, &op, done);
                 return Ok(());
             }
-            Err(errno) => return Err((now_ns, self.describe(flight, Some(errno)))),
+            Err(errno) => return Err((now_ns, self.describe(slot, Some(errno)))),
         };
         if matches!(flight.op.kind, OpKind::Read | OpKind::Write) {
             if flight.counted {
@@ -388,33 +390,35 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             flight.done += count;
             if flight.done < flight.op.length_bytes {
                 if count == 0 {
-                    return Err((now_ns, self.describe(flight, None)));
+                    return Err((now_ns, self.describe(slot, None)));
                 }
-                self.flights[slot as usize] = Some(flight);
-                self.queue(slot, flight);
+                let Flight { op, done, .. } = *flight;
+                self.queue(slot, &op, done);
                 return Ok(());
             }
         }
-        self.finish(slot, flight, now_ns, clock);
+        self.finish(slot, now_ns, clock);
         Ok(())
     }
 
+    /// Book an operation that has completed whole, and let go of its slot.
     #[inline]
-    fn finish(&mut self, slot: u32, flight: Flight, now_ns: u64, clock: RunClock) {
-        let Flight { op, due_ns, submit_ns, counted, .. } = flight;
-        self.books.completed(Completed { op: &op, due_ns, submit_ns, complete_ns: now_ns, counted });
+    fn finish(&mut self, slot: u32, now_ns: u64, clock: RunClock) {
+        let flight = self.flights[slot as usize].as_ref().expect(IN_FLIGHT);
+        let Flight { ref op, due_ns, submit_ns, counted, .. } = *flight;
+        self.books.completed(Completed { op, due_ns, submit_ns, complete_ns: now_ns, counted });
         self.execution.complete(now_ns);
         self.observer.completed(&Completion {
             thread: self.thread,
-            op,
+            op: *op,
             due_ns: due_ns.unwrap_or(submit_ns),
             submit_ns,
             complete_ns: now_ns,
             counted,
         });
-        if self.data.completed(&op, slot as usize) {
+        if self.data.completed(op, slot as usize) {
             let began_ns = clock.now_ns();
-            self.data.compare(&op, slot as usize, self.ring.bytes_mut(slot, op.length_bytes as usize));
+            self.data.compare(op, slot as usize, self.ring.bytes_mut(slot, op.length_bytes as usize));
             self.books.part.verify_ns += clock.now_ns() - began_ns;
         }
         self.flights[slot as usize] = None;
@@ -467,8 +471,9 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     }
 
     #[cold]
-    fn describe(&self, flight: Flight, errno: Option<Errno>) -> RunError {
-        let failure = Failure { op: flight.op, errno, done: flight.done as usize };
+    fn describe(&self, slot: u32, errno: Option<Errno>) -> RunError {
+        let Flight { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
+        let failure = Failure { op, errno, done: done as usize };
         failure.describe(self.shared, self.thread)
     }
 
