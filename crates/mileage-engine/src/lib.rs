@@ -17,8 +17,9 @@
 //! # Invariants
 //! * The loop allocates nothing, locks nothing and formats nothing. *Guard:* the bench `pread_loop` prints its cost
 //!   over a bare loop.
-//! * The system call of an operation is an instruction of the function that holds the loop (`docs/decisions/0009`).
-//!   *Guard:* `make bench-peers`, above all its row of unlinking.
+//! * The system call of a positioned or vectored read or write, of an operation on names that is one call, and of
+//!   entering a ring is an instruction of the function that holds the loop (`docs/decisions/0009`). *Guard:*
+//!   `make bench-peers`, above all its row of unlinking.
 //! * What the record says is what the kernel was asked. *Guard:* the tests compare it with the kernel's own counts
 //!   per thread (`Options::audit`) and with a trace of the system calls.
 //! * Unsafe code is confined to the modules that say so where they are declared, each with its reason. *Guard:*

@@ -7,8 +7,8 @@
 //! # Who owns the memory
 //! The kernel reads and writes a buffer until its operation has completed, whatever becomes of the thread. A ring
 //! therefore owns its buffers, a slot for each operation that may be outstanding and some to fill, and lends a slot's
-//! bytes only while no operation uses it. A ring that is dropped while operations are outstanding cancels what can be cancelled and
-//! leaks the rest: memory that the kernel may still write is never given back.
+//! bytes only while no operation uses it. A ring that is dropped while operations are outstanding cancels what can be
+//! cancelled and leaks the rest: memory that the kernel may still write is never given back.
 
 mod ring;
 mod setup;
