@@ -123,9 +123,10 @@ pub struct PackedData {
 pub struct Concurrency {
     /// First submission of any thread to the end of the thread that was done first, in nanoseconds.
     pub first_done_ns: u64,
-    /// Bytes that all threads had moved by then.
+    /// Bytes that all threads had moved by then, each as far as it hears of that end: what completes in the
+    /// microseconds before, or while the thread that is done is kept from telling, counts too.
     pub first_done_bytes: u64,
-    /// Operations that all threads had completed by then.
+    /// Operations that all threads had completed by then, likewise.
     pub first_done_ops: u64,
 }
 
