@@ -210,6 +210,17 @@ struct Latencies {
     response: Histogram,
 }
 
+impl Latencies {
+    fn of(&mut self, kind: OpKind) -> &mut Histogram {
+        match kind {
+            OpKind::Read => &mut self.read,
+            OpKind::Write => &mut self.write,
+            OpKind::Sync => &mut self.sync,
+            OpKind::Discard => &mut self.discard,
+        }
+    }
+}
+
 #[inline]
 fn request(op: Op, submit_ns: u64) -> Request {
     Request {
@@ -302,7 +313,7 @@ impl<'a, D: BlockDevice, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN
             last_ns: start_ns,
             sync_timed: workload.sync_timed,
             latency: Box::default(),
-            one_way: u8::from(workload.reads()) + u8::from(workload.writes()) + u8::from(workload.discards()) == 1,
+            one_way: workload.one_way().is_some(),
             series: Series::new(INTERVAL_NS, series_names),
             interval_end_ns: 0,
             counters_now: vec![0; series_names.len()],
@@ -534,16 +545,8 @@ impl<'a, D: BlockDevice, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN
     }
 
     fn finish(mut self, workload: &Workload) -> RunRecord {
-        if self.one_way {
-            let Latencies { read, write, discard, .. } = &mut *self.latency;
-            let one = if workload.reads() {
-                read
-            } else if workload.writes() {
-                write
-            } else {
-                discard
-            };
-            *one = self.series.latency();
+        if let Some(kind) = workload.one_way() {
+            *self.latency.of(kind) = self.series.latency();
         }
         self.device.advance_to(self.last_ns);
         if self.origin_ns == NEVER {

@@ -38,8 +38,13 @@ static SCALE: OnceLock<Option<Scale>> = OnceLock::new();
 /// [`CALIBRATION_NS`]; later ones are no system call.
 #[inline]
 pub fn now_ns() -> u64 {
+    now_by(*SCALE.get_or_init(calibrate))
+}
+
+#[inline]
+fn now_by(scale: Option<Scale>) -> u64 {
     #[cfg(target_arch = "x86_64")]
-    if let Some(scale) = SCALE.get_or_init(calibrate) {
+    if let Some(scale) = scale {
         return scale.ns(tsc::ticks());
     }
     raw_ns()
@@ -69,19 +74,21 @@ impl Scale {
 /// The clock as a loop reads it: nanoseconds since the instant at which the run's threads were released.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunClock {
+    /// Its own, so that a loop has it at hand.
+    scale: Option<Scale>,
     origin_ns: u64,
 }
 
 impl RunClock {
     /// A clock that was zero at `origin_ns` of [`now_ns`].
     pub(crate) fn since(origin_ns: u64) -> Self {
-        Self { origin_ns }
+        Self { scale: *SCALE.get_or_init(calibrate), origin_ns }
     }
 
     /// Nanoseconds since the origin; 0 for the instant before it that another processor's counter may show.
     #[inline]
     pub(crate) fn now_ns(self) -> u64 {
-        now_ns().saturating_sub(self.origin_ns)
+        now_by(self.scale).saturating_sub(self.origin_ns)
     }
 }
 

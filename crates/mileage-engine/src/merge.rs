@@ -8,7 +8,8 @@ use crate::handle::Finished;
 use crate::limits::limited_by;
 use crate::worker::Part;
 use mileage_measure::{Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
-use mileage_workload::Workload;
+use mileage_workload::{OpKind, Workload};
+use std::borrow::Cow;
 
 /// Mismatches that a record keeps.
 const MISMATCHES_MAX: usize = 100;
@@ -22,11 +23,12 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
     let last_ns = parts.iter().map(|part| part.last_ns).max().unwrap_or(0).max(first_ns);
     let durable_ns =
         parts.iter().filter_map(|part| part.durable_ns).max().map_or(last_ns, |end_ns| end_ns.max(last_ns));
-    let latency = |pick: fn(&Part) -> &Histogram| {
+    let together = |of: &dyn Fn(&Part) -> Cow<'_, Histogram>| {
         let mut all = Histogram::default();
-        parts.iter().for_each(|part| all.merge(pick(part)));
+        parts.iter().for_each(|part| all.merge(&of(part)));
         all.to_data()
     };
+    let latency = |kind| together(&|part: &Part| part.latency(kind));
     let series = parts.iter().map(|part| part.series.clone()).reduce(|mut all, part| {
         all.merge(&part);
         all
@@ -48,11 +50,11 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
         ops_discarded: sum(|part| part.ops_discarded),
         bytes_discarded: sum(|part| part.bytes_discarded),
         latency: LatencyData {
-            read: latency(|part| &part.read),
-            write: latency(|part| &part.write),
-            sync: latency(|part| &part.sync),
-            discard: latency(|part| &part.discard),
-            response: latency(|part| &part.response),
+            read: latency(OpKind::Read),
+            write: latency(OpKind::Write),
+            sync: latency(OpKind::Sync),
+            discard: latency(OpKind::Discard),
+            response: together(&|part: &Part| Cow::Borrowed(&part.response)),
             ..LatencyData::default()
         },
         series: series.map(|series| series.to_data()).unwrap_or_default(),

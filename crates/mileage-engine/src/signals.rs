@@ -16,36 +16,43 @@ pub(crate) struct Padded<T>(pub(crate) T);
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Signals {
-    halt: Padded<AtomicU8>,
-    first_done_ns: Padded<AtomicU64>,
+    /// Together: every thread reads both around every operation, and they are written a few times in a run.
+    shown: Padded<Shown>,
+}
+
+#[derive(Debug)]
+#[repr(C)]
+struct Shown {
+    halt: AtomicU8,
+    first_done_ns: AtomicU64,
 }
 
 impl Default for Signals {
     fn default() -> Self {
-        Self { halt: Padded::default(), first_done_ns: Padded(AtomicU64::new(u64::MAX)) }
+        Self { shown: Padded(Shown { halt: AtomicU8::new(0), first_done_ns: AtomicU64::new(u64::MAX) }) }
     }
 }
 
 impl Signals {
     /// Have all threads end: [`STOPPED`] or [`FAILED`].
     pub(crate) fn halt(&self, why: u8) {
-        self.halt.0.fetch_or(why, Ordering::Relaxed);
+        self.shown.0.halt.fetch_or(why, Ordering::Relaxed);
     }
 
     /// Why threads should end; 0 as long as they should not.
     #[inline]
     pub(crate) fn halted(&self) -> u8 {
-        self.halt.0.load(Ordering::Relaxed)
+        self.shown.0.halt.load(Ordering::Relaxed)
     }
 
     /// When the first thread was done, on the run's clock; `u64::MAX` as long as none is.
     #[inline]
     pub(crate) fn first_done_ns(&self) -> u64 {
-        self.first_done_ns.0.load(Ordering::Relaxed)
+        self.shown.0.first_done_ns.load(Ordering::Relaxed)
     }
 
     /// A thread was done at `at_ns`.
     pub(crate) fn done(&self, at_ns: u64) {
-        self.first_done_ns.0.fetch_min(at_ns, Ordering::Relaxed);
+        self.shown.0.first_done_ns.fetch_min(at_ns, Ordering::Relaxed);
     }
 }

@@ -32,6 +32,16 @@ impl Workload {
         }
     }
 
+    /// The one thing that its operations do besides syncs; `None` where they may do several.
+    pub fn one_way(&self) -> Option<OpKind> {
+        match (self.reads(), self.writes(), self.discards()) {
+            (true, false, false) => Some(OpKind::Read),
+            (false, true, false) => Some(OpKind::Write),
+            (false, false, true) => Some(OpKind::Discard),
+            _ => None,
+        }
+    }
+
     /// Whether a driver may be told to wait for a time.
     pub fn waits(&self) -> bool {
         let Load { open, cap, think, .. } = &self.load;

@@ -92,6 +92,8 @@ pub struct Execution {
     in_flight: u32,
     /// From this time on nothing is issued; known once the first call has told the time.
     deadline_ns: u64,
+    /// Until then [`Execution::next_plain`] may issue: the deadline, or 0 where there is more to be asked than that.
+    plain_until_ns: u64,
     start_ns: Option<u64>,
     /// How long operations are issued, warm-up included; `None` for ever.
     duration_ns: Option<u64>,
@@ -130,6 +132,7 @@ impl Execution {
             depth: workload.depth,
             in_flight: 0,
             deadline_ns: u64::MAX,
+            plain_until_ns: 0,
             start_ns: None,
             duration_ns: workload.stop.time_ns.map(|time_ns| time_ns + workload.load.warm_up_ns),
             remaining: workload.limit_of(thread),
@@ -163,13 +166,29 @@ impl Execution {
         self.advance::<true>(now_ns, out)
     }
 
+    /// The next operation, if it is generated and nothing stands before it: no gate, no depth, no deadline, no sync.
+    /// `None` says nothing but that [`Execution::next`] is to be asked.
+    #[inline]
+    pub fn next_plain(&mut self, now_ns: u64) -> Option<Op> {
+        if now_ns >= self.plain_until_ns || self.in_flight == self.depth {
+            return None;
+        }
+        let op = *self.chunk.ops.get(self.cursor)?;
+        self.cursor += 1;
+        self.dirty |= op.kind.changes();
+        self.in_flight += 1;
+        Some(op)
+    }
+
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several loops: a call costs one of them a fiftieth")]
     fn advance<const SHOWN: bool>(&mut self, now_ns: u64, out: &mut Vec<Op>) -> Step {
         if self.start_ns.is_none() {
             self.start(now_ns);
         }
-        self.expired |= now_ns >= self.deadline_ns;
+        if now_ns >= self.deadline_ns {
+            self.stop();
+        }
         if self.gates.is_some() {
             return self.next_gated::<SHOWN>(now_ns, out);
         }
@@ -178,11 +197,12 @@ impl Execution {
             if self.cursor == self.chunk.ops.len() && (SHOWN && out.len() > before || !self.refill()) {
                 break;
             }
-            let op = self.chunk.ops[self.cursor];
-            self.cursor += 1;
+            let op = &self.chunk.ops[self.cursor];
             self.dirty |= op.kind.changes();
+            // By reference: copied in one piece, so that who reads it next need not wait for several stores.
+            out.push(*op);
+            self.cursor += 1;
             self.in_flight += 1;
-            out.push(op);
         }
         if out.len() > before { Step::Issue } else { self.idle(out) }
     }
@@ -192,6 +212,9 @@ impl Execution {
         self.start_ns = Some(now_ns);
         if let Some(duration_ns) = self.duration_ns {
             self.deadline_ns = now_ns.saturating_add(duration_ns);
+        }
+        if self.gates.is_none() && !self.expired {
+            self.plain_until_ns = self.deadline_ns;
         }
     }
 
@@ -307,6 +330,7 @@ impl Execution {
     /// Issue nothing more except the final sync: the user interrupted the run.
     pub fn stop(&mut self) {
         self.expired = true;
+        self.plain_until_ns = 0;
     }
 
     /// The operations that will be issued next, in order, as far as they are known, syncs on the way left out; more

@@ -41,6 +41,8 @@ pub(crate) struct Data {
     sampler: Option<Sampler>,
     verifier: Option<Verifier>,
     laps: Option<Arc<Laps>>,
+    /// Whether there is either, so that operations are noted as they come and go.
+    notes: bool,
     /// Lap of each slot's write under way.
     lap_of: Box<[u32]>,
 }
@@ -74,6 +76,7 @@ impl Data {
         if let (true, Some(outgoing)) = (fixed, &mut outgoing) {
             filler.prime(outgoing.bytes_mut());
         }
+        let verifier = Verifier::new(workload, thread, slots, laps.cloned())?;
         Ok(Self {
             incoming: (own && reads).then(room).transpose()?,
             outgoing,
@@ -82,7 +85,8 @@ impl Data {
             writes,
             record_bytes: workload.length_bytes_max() as usize,
             sampler: (writes && !fixed).then(|| Sampler::new(workload, thread)).transpose()?,
-            verifier: Verifier::new(workload, thread, slots, laps.cloned())?,
+            notes: verifier.is_some() || laps.is_some(),
+            verifier,
             laps: laps.cloned(),
             lap_of: vec![0; slots].into(),
         })
@@ -131,6 +135,13 @@ impl Data {
     /// An operation is about to be submitted from a slot.
     #[inline]
     pub(crate) fn submit(&mut self, op: &Op, slot: usize) {
+        if self.notes {
+            self.note_submitted(op, slot);
+        }
+    }
+
+    #[inline(never)]
+    fn note_submitted(&mut self, op: &Op, slot: usize) {
         match op.kind {
             OpKind::Read => {
                 if let Some(verifier) = &mut self.verifier {
@@ -168,6 +179,11 @@ impl Data {
     /// An operation of a slot has completed. True if it is a read that is to be compared.
     #[inline]
     pub(crate) fn completed(&mut self, op: &Op, slot: usize) -> bool {
+        self.notes && self.note_completed(op, slot)
+    }
+
+    #[inline(never)]
+    fn note_completed(&mut self, op: &Op, slot: usize) -> bool {
         if op.kind == OpKind::Read {
             return self.verifier.as_ref().is_some_and(|verifier| verifier.wants(slot));
         }

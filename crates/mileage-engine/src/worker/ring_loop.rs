@@ -123,7 +123,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             execution: Execution::new(workload, thread)?,
             ring,
             data,
-            books: Books::new(shared, thread),
+            books: Books::new(shared, thread, workload),
             observer,
             settings,
             together: match settings.batch {
@@ -284,6 +284,13 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         }
     }
 
+    /// Queue what is left of an operation under way.
+    #[cold]
+    fn queue_again(&mut self, slot: u32) {
+        let Flight { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
+        self.queue(slot, &op, done);
+    }
+
     /// Queue an operation, or what is left of it after `done` bytes.
     #[inline]
     fn queue(&mut self, slot: u32, op: &Op, done: u32) {
@@ -350,18 +357,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     fn collect(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), Failed> {
         self.enter(want, wait_ns, clock)?;
         let now_ns = clock.now_ns();
-        self.ring.reap(&mut self.reaped);
-        let mut outcome = Ok(());
-        for index in 0..self.reaped.len() {
-            let reaped = self.reaped[index];
-            let settled = self.settle(reaped, now_ns, clock);
-            if settled.is_err() {
-                self.flights[reaped.slot as usize] = None;
-            }
-            outcome = outcome.and(settled);
-        }
-        self.reaped.clear();
-        outcome?;
+        self.settle_all(now_ns, clock)?;
         if now_ns - self.looked_ns >= LOOK_NS {
             self.looked_ns = now_ns;
             self.look(now_ns)?;
@@ -369,16 +365,31 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         Ok(())
     }
 
+    /// Book all calls that have returned. The first failure.
+    #[inline(never)]
+    fn settle_all(&mut self, now_ns: u64, clock: RunClock) -> Result<(), Failed> {
+        self.ring.reap(&mut self.reaped);
+        let mut first = None;
+        for index in 0..self.reaped.len() {
+            let reaped = self.reaped[index];
+            if let Err(failed) = self.settle(reaped, now_ns, clock) {
+                self.flights[reaped.slot as usize] = None;
+                first.get_or_insert(failed);
+            }
+        }
+        self.reaped.clear();
+        first.map_or(Ok(()), Err)
+    }
+
     /// Book one call that has returned, and continue its operation if that is not complete.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, reaped: Reaped, now_ns: u64, clock: RunClock) -> Result<(), Failed> {
         let Reaped { slot, result } = reaped;
         let flight = self.flights[slot as usize].as_mut().expect(IN_FLIGHT);
         let count = match result {
             Ok(count) => count,
             Err(Errno::INTR | Errno::AGAIN) => {
-                let Flight { op, done, .. } = *flight;
-                self.queue(slot, &op, done);
+                self.queue_again(slot);
                 return Ok(());
             }
             Err(errno) => return Err((now_ns, self.describe(slot, Some(errno)))),
@@ -392,8 +403,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                 if count == 0 {
                     return Err((now_ns, self.describe(slot, None)));
                 }
-                let Flight { op, done, .. } = *flight;
-                self.queue(slot, &op, done);
+                self.queue_again(slot);
                 return Ok(());
             }
         }
@@ -402,7 +412,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     }
 
     /// Book an operation that has completed whole, and let go of its slot.
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, slot: u32, now_ns: u64, clock: RunClock) {
         let flight = self.flights[slot as usize].as_ref().expect(IN_FLIGHT);
         let Flight { ref op, due_ns, submit_ns, counted, .. } = *flight;

@@ -25,6 +25,7 @@ pub(super) struct SyncLoop<'a, T, O> {
     transfer: T,
     data: Data,
     books: Books<'a>,
+    touch_bytes: u32,
     observer: O,
 }
 
@@ -53,7 +54,8 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             execution: Execution::new(&workload, thread)?,
             transfer,
             data: Data::new(&workload, thread, Buffers::Own, shared.laps.as_ref())?,
-            books: Books::new(shared, thread),
+            books: Books::new(shared, thread, &workload),
+            touch_bytes: shared.options.touch_bytes,
             observer,
         })
     }
@@ -88,20 +90,22 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 self.books.warmed_up();
                 at_ns = clock.now_ns();
             }
-            out.clear();
-            match self.execution.next_shown(at_ns, &mut out) {
-                Step::Issue => {}
-                Step::Done => return self.finish(clock),
-                Step::WaitUntil(until_ns) => {
-                    at_ns = wait::until(clock, until_ns, || signals.halted() != 0);
-                    continue;
+            let (op, due_ns) = if let Some(op) = self.execution.next_plain(at_ns) {
+                (op, None)
+            } else {
+                out.clear();
+                match self.execution.next_shown(at_ns, &mut out) {
+                    Step::Issue => (out[0], self.execution.due_ns().first().copied()),
+                    Step::Done => return self.finish(clock),
+                    Step::WaitUntil(until_ns) => {
+                        at_ns = wait::until(clock, until_ns, || signals.halted() != 0);
+                        continue;
+                    }
+                    Step::AwaitCompletion => {
+                        unreachable!("at depth 1 every operation completes before the next is asked for")
+                    }
                 }
-                Step::AwaitCompletion => {
-                    unreachable!("at depth 1 every operation completes before the next is asked for")
-                }
-            }
-            let op = out[0];
-            let due_ns = self.execution.due_ns().first().copied();
+            };
             self.books.begin(&op, at_ns);
             self.data.submit(&op, 0);
             let done = self.perform(&op, counted);
@@ -147,13 +151,14 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     /// Do one operation whole.
     #[inline]
     fn perform(&mut self, op: &Op, counted: bool) -> Result<(), Failure> {
-        let Self { shared, transfer, data, books, .. } = self;
+        let Self { shared, transfer, data, books, touch_bytes, .. } = self;
+        let touch_bytes = *touch_bytes;
         let at = |done: usize| op.offset_bytes + done as u64;
         match op.kind {
             OpKind::Read => {
                 let into = data.incoming(op);
                 move_whole::<T>(op, shared, counted, books, |done| transfer.read(at(done), &mut into[done..]))?;
-                touch(into, shared.options.touch_bytes);
+                touch(into, touch_bytes);
                 Ok(())
             }
             OpKind::Write => {
@@ -242,19 +247,39 @@ fn move_whole<T: Transfer>(
     books: &mut Books<'_>,
     mut call: impl FnMut(usize) -> Result<usize, Errno>,
 ) -> Result<(), Failure> {
+    let length = op.length_bytes as usize;
+    let answer = books.part.outside(|| call(0));
+    if counted {
+        books.moved(op.kind, answer.unwrap_or(0), T::CALLS);
+    }
+    if answer == Ok(length) { Ok(()) } else { move_rest::<T>(op, shared, counted, books, answer, call) }
+}
+
+/// Go on after the first call's `answer`, until all has moved.
+#[cold]
+fn move_rest<T: Transfer>(
+    op: &Op,
+    shared: &Shared,
+    counted: bool,
+    books: &mut Books<'_>,
+    mut answer: Result<usize, Errno>,
+    mut call: impl FnMut(usize) -> Result<usize, Errno>,
+) -> Result<(), Failure> {
     let (length, mut done, mut tries) = (op.length_bytes as usize, 0, 0);
-    while done < length {
-        let answer = books.part.outside(|| call(done));
-        if counted {
-            books.moved(op.kind, answer.unwrap_or(0), T::CALLS);
-        }
+    loop {
         match answer {
             Ok(0) => return Err(Failure { op: *op, errno: None, done }),
             Ok(count) => done += count,
             Err(errno) => try_again(shared, errno, &mut tries, op, done)?,
         }
+        if done >= length {
+            return Ok(());
+        }
+        answer = books.part.outside(|| call(done));
+        if counted {
+            books.moved(op.kind, answer.unwrap_or(0), T::CALLS);
+        }
     }
-    Ok(())
 }
 
 /// Whether a call that answered an error is to be made again: at once if a signal interrupted it, after a while if

@@ -3,6 +3,7 @@
 use crate::scratch::{file_of, finish, folder, plain, run};
 use crate::trace::run_traced;
 use mileage_engine::{Api, Error, Options, start, start_observed};
+use mileage_measure::Histogram;
 use mileage_workload::{Completion, Files, Load, Observer, OpKind, Open, PatternKind, Spacing, Stop, Sync, Workload};
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
@@ -174,6 +175,38 @@ fn the_warm_up_is_done_and_not_counted() {
         if api == Api::Positioned {
             let audited: u64 = finished.audit.unwrap().iter().map(|io| io.rchar).sum();
             assert_eq!(audited, record.bytes_read, "the kernel's account has no warm-up either");
+        }
+    }
+}
+
+#[test]
+fn latencies_stand_by_kind_whether_a_run_does_one_kind_or_several() {
+    let (_folder, path) = file_of(4 << 20);
+    // Reads, writes, discards alone; reads and writes; all three. Two threads, so that intervals are merged too.
+    for (read_percent, discard_percent) in [(100, 0), (0, 0), (0, 100), (40, 0), (40, 30)] {
+        for api in [Api::Positioned, Api::Uring { registered: false, batch: 0, sqpoll: false, iopoll: false }] {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let stop = Stop { operations: Some(2_000), ..Stop::default() };
+            let random = Workload { pattern: PatternKind::Random, threads: 2, read_percent, stop, ..plain() };
+            let workload = Workload { discard_percent, sync: Sync::Fdatasync, ..random };
+            let options = Options { api, interval_ns: 10_000_000, ..Options::new(&path) };
+            let record = match start_observed(workload, options, |_| Counted(Arc::clone(&seen))) {
+                Err(error) if api != Api::Positioned => return eprintln!("skipped the part on io_uring: {error}"),
+                started => finish(&started.unwrap()).unwrap().record,
+            };
+            assert_eq!(record.error, None);
+            let of = |kind: OpKind| {
+                let mut all = Histogram::default();
+                let seen = seen.lock().unwrap();
+                seen.iter().filter(|it| it.op.kind == kind).for_each(|it| all.record(it.complete_ns - it.submit_ns));
+                all.to_data()
+            };
+            let latency = &record.latency;
+            assert_eq!(
+                [&latency.read, &latency.write, &latency.discard, &latency.sync],
+                [&of(OpKind::Read), &of(OpKind::Write), &of(OpKind::Discard), &of(OpKind::Sync)],
+                "{read_percent} % reads, {discard_percent} % discards, {api:?}"
+            );
         }
     }
 }

@@ -8,13 +8,23 @@ use std::collections::BinaryHeap;
 /// Everything a workload does on a device that takes `latency_ns` of each operation, all threads beginning at
 /// `start_ns`.
 pub fn simulate_from(start_ns: u64, workload: &Workload, latency_ns: impl Fn(&Op) -> u64) -> Log {
+    simulate_asking(Execution::next, start_ns, workload, latency_ns)
+}
+
+/// The same where `next` asks what to do at a time, appending operations.
+pub fn simulate_asking(
+    mut next: impl FnMut(&mut Execution, u64, &mut Vec<Op>) -> Step,
+    start_ns: u64,
+    workload: &Workload,
+    latency_ns: impl Fn(&Op) -> u64,
+) -> Log {
     let mut log = Log::default();
     for thread in 0..workload.threads {
         let mut execution = Execution::new(workload, thread).unwrap();
         let (mut now_ns, mut out, mut waiting) = (start_ns, Vec::new(), BinaryHeap::new());
         loop {
             let will_count = execution.will_count(now_ns);
-            let step = execution.next(now_ns, &mut out);
+            let step = next(&mut execution, now_ns, &mut out);
             assert_eq!(execution.counted(), will_count, "said before and after one call");
             let first_done_ns = waiting.peek().map(|Reverse(at_ns)| *at_ns);
             match (step, first_done_ns) {

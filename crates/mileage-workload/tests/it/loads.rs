@@ -1,6 +1,6 @@
 //! When operations start: dues of the open loop against closed forms, caps, pauses, syncs, warm-up.
 
-use super::driver::{seed, simulate, simulate_from, uneven};
+use super::driver::{seed, simulate, simulate_asking, simulate_from, uneven};
 use super::refusals::plain;
 use mileage_workload::conformance::Log;
 use mileage_workload::{
@@ -109,6 +109,39 @@ fn dues_of(log: &Log) -> Vec<u64> {
     let mut dues: Vec<u64> = log.0.iter().map(|it| it.due_ns).collect();
     dues.sort_unstable();
     dues
+}
+
+proptest! {
+    #[test]
+    fn who_asks_for_plain_operations_first_does_the_same(
+        depth in 1_u32..9, threads in 1_u32..4, count in 1_u64..700, limit_us in prop::option::of(1_u64..900),
+        read_percent in 0_u8..=100, gate in 0..4,
+    ) {
+        let load = match gate {
+            0 => open(50_000, Spacing::Poisson, None),
+            1 => Load { think: Some(Think { every_operations: 7, pause_ns: 5_000 }), ..Load::default() },
+            _ => Load::default(),
+        };
+        let stop = Stop { operations: Some(count), time_ns: limit_us.map(|us| us * 1000), ..Stop::default() };
+        let workload = Workload { depth, read_percent, stop, sync: Sync::Fsync, ..under(load, threads, count) };
+        let mut plain = 0;
+        let asked = simulate_asking(
+            |execution, now_ns, out| match execution.next_plain(now_ns) {
+                Some(op) => {
+                    plain += 1;
+                    out.push(op);
+                    Step::Issue
+                }
+                None => execution.next(now_ns, out),
+            },
+            0,
+            &workload,
+            uneven,
+        );
+        prop_assert_eq!(asked.0, simulate(&workload, uneven).0);
+        prop_assert!(gate > 1 || plain == 0, "what waits for a gate is never plain");
+        prop_assert!(gate <= 1 || plain > 0 || count < 64 || limit_us.is_some(), "else most operations are");
+    }
 }
 
 #[test]

@@ -115,7 +115,8 @@ impl Ring {
     ///
     /// # Panics
     /// When a call is outstanding for the slot, or it holds fewer than `skip + length` bytes.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the entry would go through memory twice, for every operation")]
+    #[inline(always)]
     pub(crate) fn queue(&mut self, slot: u32, call: Call, offset_bytes: u64, skip: u32, length: u32) {
         assert!(!self.busy[slot as usize], "slot {slot} belongs to the kernel");
         let entry = self.entry(slot, call, offset_bytes, skip, length).user_data(u64::from(slot));
@@ -128,7 +129,8 @@ impl Ring {
         self.queued += 1;
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as `queue`")]
+    #[inline(always)]
     fn entry(&self, slot: u32, call: Call, offset_bytes: u64, skip: u32, length: u32) -> Entry {
         let fd = Fd(self.file.as_raw_fd());
         match call {
