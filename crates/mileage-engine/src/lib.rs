@@ -16,7 +16,7 @@
 //!
 //! # Invariants
 //! * The loop allocates nothing, locks nothing and formats nothing. *Guard:* the bench `pread_loop` prints its cost
-//!   over a bare loop.
+//!   over a bare loop, and `steps` counts its instructions (`docs/decisions/0010`).
 //! * The system call of a positioned or vectored read or write, of an operation on names that is one call, and of
 //!   entering a ring is an instruction of the function that holds the loop (`docs/decisions/0009`). *Guard:*
 //!   `make bench-peers`, above all its row of unlinking.
