@@ -17,9 +17,8 @@ const RECORDS: u64 = 4096;
 
 /// `(what, system call, depth, options)` of a row.
 fn rows() -> [(&'static str, libc::c_long, u32, Options); 4] {
-    let path = || std::env::temp_dir().join(format!("mileage-steps-{}", std::process::id()));
     // One interval: stepping takes so long that each operation would end one.
-    let plain = || Options { interval_ns: 1_000_000_000_000, ..Options::new(path()) };
+    let plain = || Options { interval_ns: 1_000_000_000_000, ..Options::new("") };
     let ring = Api::Uring { registered: true, batch: 0, sqpoll: false, iopoll: false };
     [
         ("pread", libc::SYS_pread64, 1, plain()),
@@ -128,20 +127,22 @@ fn step(thread: libc::pid_t, call: libc::c_long, counted: u32) -> Result<Steps, 
 }
 
 fn tell(row: usize, operations: u32) -> Result<(), Box<dyn Error>> {
-    let (name, call, depth, options) = rows().into_iter().nth(row).ok_or("no such row")?;
+    let (name, call, depth, _) = rows().into_iter().nth(row).ok_or("no such row")?;
     let counted = (operations / depth).max(1);
-    std::fs::write(&options.path, vec![1; RECORDS as usize * 4096])?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("data");
+    std::fs::write(&path, vec![1; RECORDS as usize * 4096])?;
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg("--stepped").arg(row.to_string()).arg(&options.path);
+    command.arg("--stepped").arg(row.to_string()).arg(&path);
     // SAFETY: between fork and exec only system calls are made.
     let traced = unsafe { command.pre_exec(|| ptrace(libc::PTRACE_TRACEME, 0, 0).map(drop)) };
     let mut child = traced.spawn()?;
     let steps = reach(&child, call).and_then(|thread| step(thread, call, counted));
-    child.kill()?;
+    // It may have ended by itself, and is told of then.
+    let _ = child.kill();
     // All of its threads, which are this process's to take leave of.
     // SAFETY: no status is asked for.
     while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::__WALL) } > 0 {}
-    std::fs::remove_file(&options.path)?;
     let Steps { instructions, lines } = steps?;
     let each = instructions.iter().sum::<usize>() as f64 / f64::from(counted * depth);
     let least = *instructions.iter().min().unwrap_or(&0) as f64 / f64::from(depth);
@@ -158,5 +159,19 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     }
     let counted = if arguments.iter().any(|word| word == "--bench") { COUNTED } else { 2 };
     writeln!(std::io::stdout(), "{:28} {:>8} {:>8} {:>6}", "an operation's instructions", "mean", "least", "lines")?;
-    (0..rows().len()).try_for_each(|row| tell(row, counted))
+    for (row, (name, _, _, options)) in rows().into_iter().enumerate() {
+        match tell(row, counted) {
+            Err(error) if may_be_refused(&options, &*error) => {
+                writeln!(std::io::stdout(), "{name:28} not counted here: {error}")?;
+            }
+            told => told?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether a machine may be without what a row needs: a ring, or leave to trace a process.
+fn may_be_refused(options: &Options, error: &(dyn Error + 'static)) -> bool {
+    let refused = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    matches!(options.api, Api::Uring { .. }) || refused == Some(std::io::ErrorKind::PermissionDenied)
 }
