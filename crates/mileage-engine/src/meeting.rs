@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 const PAGE_BYTES: usize = 4096;
-/// What a meeting's page starts with.
-const MARK: u64 = u64::from_le_bytes(*b"mileage1");
+/// What a meeting's page starts with; another one whenever the page is laid out differently.
+const MARK: u64 = u64::from_le_bytes(*b"mileage2");
 /// From the last arrival to the start: every process looks several times meanwhile.
 const NOTICE_NS: u64 = 10_000_000;
 const LOOK: Duration = Duration::from_millis(1);

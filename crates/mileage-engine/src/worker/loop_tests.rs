@@ -2,7 +2,7 @@
 
 use super::books::Part;
 use super::sync_loop::SyncLoop;
-use super::{Loop, Shared};
+use super::{Loop, Shared, reach};
 use crate::api::Transfer;
 use crate::around::Around;
 use crate::clock::{RunClock, now_ns};
@@ -115,6 +115,23 @@ fn turn_with(workload: &Workload, options: Options, target: &Scripted) -> (Part,
     let mut worker = SyncLoop::new(&shared, 0, target.clone(), Unobserved).unwrap();
     let failure = worker.turn(RunClock::since(now_ns()));
     (worker.books().part.hand_over().into_inner(), failure.map(|(_, error)| error))
+}
+
+#[test]
+fn every_thread_of_a_share_leaves_its_books_at_its_own_place() {
+    let workload = Workload { threads: 5, ..Workload::default() };
+    let options = Options { timeout_ns: 1_000_000_000, ..Options::new("target") };
+    let seats = Seats { first: 3, count: 2, meeting: None };
+    let shared = Shared::new(workload, options, seats, Around::of(None, &[]));
+    for thread in 3..5 {
+        let left =
+            reach(&shared, thread, || shared.deposits.iter().map(|deposit| deposit.is_left()).collect::<Vec<_>>());
+        assert_eq!(
+            left,
+            [thread == 3, thread == 4],
+            "what a watchdog finds while thread {thread} reaches for the target"
+        );
+    }
 }
 
 fn any_answer() -> impl Strategy<Value = Answer> {

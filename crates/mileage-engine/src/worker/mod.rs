@@ -143,7 +143,7 @@ trait Loop<'a> {
 
 /// Reach for the target, which may take as long as any call to it.
 pub(crate) fn reach<R>(shared: &Shared, thread: u32, call: impl FnOnce() -> R) -> R {
-    let Some(deposit) = shared.deposits.get(thread as usize) else { return call() };
+    let Some(deposit) = shared.deposits.get(shared.place_of(thread)) else { return call() };
     let mut nothing_yet = Held::new(Part::new(shared.options.interval_ns, None), Some(Arc::clone(deposit)));
     nothing_yet.begin();
     nothing_yet.under_way = Some(UnderWay::Closing);
