@@ -114,7 +114,7 @@ fn dues_of(log: &Log) -> Vec<u64> {
 proptest! {
     #[test]
     fn who_asks_for_plain_operations_first_does_the_same(
-        depth in 1_u32..9, threads in 1_u32..4, count in 1_u64..700, limit_us in prop::option::of(1_u64..900),
+        depth in 1_u32..9, threads in 1_u32..4, count in 3_u64..700, limit_us in prop::option::of(1_u64..900),
         read_percent in 0_u8..=100, gate in 0..4,
     ) {
         let load = match gate {
