@@ -327,7 +327,7 @@ impl Execution {
         self.last_ns = now_ns;
     }
 
-    /// Issue nothing more except the final sync: the user interrupted the run.
+    /// Issue nothing more except the final sync: the time is over, or the user interrupted the run.
     pub fn stop(&mut self) {
         self.expired = true;
         self.plain_until_ns = 0;

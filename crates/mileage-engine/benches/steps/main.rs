@@ -1,7 +1,6 @@
 //! How many instructions an operation takes outside the kernel: a run is stepped through one instruction at a time,
 //! which counts them exactly, however busy or slow the machine is. Beside them the cache lines of code that they lie
-//! in. The bare loops of `make bench-peers` take some 25 with `pread`. `cargo bench` measures; `cargo test --benches`
-//! only tries that it runs.
+//! in. `cargo bench` measures; `cargo test --benches` only tries that it runs.
 
 #[cfg(target_arch = "x86_64")]
 mod stepping;

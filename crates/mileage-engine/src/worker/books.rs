@@ -315,7 +315,7 @@ impl<'a> Books<'a> {
 
     /// Book an operation that has completed whole. True when that took longer than a few nanoseconds (an interval was
     /// closed, progress told): who times operations reads the clock again.
-    #[expect(clippy::inline_always, reason = "what it is told would go through memory, a tenth of a null operation")]
+    #[expect(clippy::inline_always, reason = "what it is told would go through memory, for every operation")]
     #[inline(always)]
     pub(crate) fn completed(&mut self, done: Completed<'_>) -> bool {
         let Completed { op, due_ns, submit_ns, complete_ns, counted } = done;

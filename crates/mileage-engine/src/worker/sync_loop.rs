@@ -247,12 +247,27 @@ fn move_whole<T: Transfer>(
     books: &mut Books<'_>,
     mut call: impl FnMut(usize) -> Result<usize, Errno>,
 ) -> Result<(), Failure> {
-    let length = op.length_bytes as usize;
-    let answer = books.part.outside(|| call(0));
+    let answer = move_some::<T>(op, counted, books, || call(0));
+    if answer == Ok(op.length_bytes as usize) {
+        return Ok(());
+    }
+    move_rest::<T>(op, shared, counted, books, answer, call)
+}
+
+/// Make one call, and book what it moved.
+#[expect(clippy::inline_always, reason = "the call is to be an instruction of the loop: docs/decisions/0009")]
+#[inline(always)]
+fn move_some<T: Transfer>(
+    op: &Op,
+    counted: bool,
+    books: &mut Books<'_>,
+    call: impl FnOnce() -> Result<usize, Errno>,
+) -> Result<usize, Errno> {
+    let answer = books.part.outside(call);
     if counted {
         books.moved(op.kind, answer.unwrap_or(0), T::CALLS);
     }
-    if answer == Ok(length) { Ok(()) } else { move_rest::<T>(op, shared, counted, books, answer, call) }
+    answer
 }
 
 /// Go on after the first call's `answer`, until all has moved.
@@ -275,10 +290,7 @@ fn move_rest<T: Transfer>(
         if done >= length {
             return Ok(());
         }
-        answer = books.part.outside(|| call(done));
-        if counted {
-            books.moved(op.kind, answer.unwrap_or(0), T::CALLS);
-        }
+        answer = move_some::<T>(op, counted, books, || call(done));
     }
 }
 
