@@ -90,7 +90,7 @@ pictures: $(STAMPS)/dev packages ## docs/pictures again, from runs of the built-
 fuzz-import: $(STAMPS)/dev ## 100,000 damaged result files: none fails but by a refusal; minutes
 	$(BIN)/python -m tests.formats.test_hostile 100000
 
-bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here, in turn; 5 minutes
+bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here; 6 minutes
 	@$(MAKE) --no-print-directory packages TEST_PACKAGES="$(PEER_PACKAGES)"
 	cargo build --quiet --locked --release -p mileage-engine --examples
 	@mkdir -p "$(CARGO_OUT)"

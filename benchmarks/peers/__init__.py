@@ -1,5 +1,5 @@
-"""Mileage beside other load generators and beside bare loops, in turn on one machine: `make bench-peers`.
+"""Mileage beside other load generators and beside bare loops on one machine: `make bench-peers`.
 
 `programs` finds and runs the others, `places` makes the files and file systems, `rows` says what is compared and which
-bars are asked for, `table` turns readings into ratios. Only the standard library is needed.
+bars are asked for, `turns` when each runs, `table` turns readings into ratios. Only the standard library is needed.
 """

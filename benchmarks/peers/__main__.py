@@ -8,22 +8,16 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from benchmarks.peers import places, rows
-from benchmarks.peers import programs as run
+from benchmarks.peers import places, rows, turns
 from benchmarks.peers.programs import OTHERS, Programs, Unusable
 from benchmarks.peers.rows import Row, Sizes
-from benchmarks.peers.table import US, Bar, Reading, judge, lines
-
-Readings = dict[str, list[Reading]]
-#: A row's name, readings and bars.
-Compared = tuple[str, Readings, tuple[Bar, ...]]
-METADATA_BARS = (Bar("rate", 0.97, ("bare loop",)), Bar("cpu", 1.03, ("bare loop",)))
-METADATA = ("create", "stat", "utime", "unlink")
+from benchmarks.peers.table import US, Compared, Readings, lines
 
 
 def say(text: str) -> None:
@@ -57,45 +51,6 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def take_turns(row: Row, rounds: int) -> Readings:
-    """Every program of a row, round after round, each round starting with another one."""
-    readings: Readings = {name: [] for name in row.arms}
-    for number in range(rounds):
-        names = list(readings)
-        first = number % max(len(names), 1)
-        for name in names[first:] + names[:first]:
-            row.before()
-            try:
-                readings[name].append(row.arms[name]())
-            except Unusable as error:
-                if name == US:
-                    raise
-                say(f"  left out of this row: {name}: {error}")
-                del readings[name]
-    return readings
-
-
-def metadata(programs: Programs, sizes: Sizes, scratch: Path) -> dict[str, Readings]:
-    """Create, stat, utime, unlink; every program on a file system of its own."""
-    arms: dict[str, Callable[[Path], dict[str, Reading]]] = {
-        US: lambda at: {step: run.metadata(programs, at, sizes.files, step) for step in METADATA},
-        "bare loop": lambda at: {
-            step: run.bare(programs, ["metadata", str(at), str(sizes.files), step]) for step in METADATA
-        },
-    }
-    if "mdtest" in programs.others:
-        arms["mdtest"] = lambda at: run.mdtest(programs.others["mdtest"], at, sizes.files)
-    found: dict[str, Readings] = {operation: {} for operation in METADATA}
-    for number in range(sizes.rounds):
-        names = list(arms)
-        first = number % len(names)
-        for name in names[first:] + names[:first]:
-            with places.fresh_ext4(scratch, sizes.files) as at:
-                for operation, reading in arms[name](at).items():
-                    found[operation].setdefault(name, []).append(reading)
-    return found
-
-
 def file_rows(programs: Programs, sizes: Sizes, scratch: Path, memory: Path) -> Iterator[Row]:
     """The rows on files; a file is laid out when the first run needs it."""
     path, kind = scratch / "cached.dat", places.kind_of(scratch)
@@ -115,22 +70,24 @@ def file_rows(programs: Programs, sizes: Sizes, scratch: Path, memory: Path) -> 
 
 
 def compare(given: argparse.Namespace, sizes: Sizes, programs: Programs) -> Iterator[Compared]:
-    """Name, readings and bars of every row that was asked for."""
+    """Every row that was asked for."""
     given.folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="peers-", dir=given.folder) as name:
         scratch = Path(name)
         with places.in_memory(scratch, sizes.cached_mib) as memory:
             for row in file_rows(programs, sizes, scratch, memory):
                 if given.only in row.name:
-                    yield row.name, take_turns(row, sizes.rounds), row.bars
+                    yield turns.compared(row, sizes, say)
         if given.only in "metadata on a fresh ext4":
             try:
-                found = metadata(programs, sizes, scratch)
+                yield from turns.metadata(programs, sizes, scratch)
             except Unusable as error:
                 say(f"metadata on a fresh ext4: left out: {error}")
-                return
-            for operation, readings in found.items():
-                yield f"metadata on a fresh ext4: {operation}", readings, METADATA_BARS
+
+
+def written(readings: Readings) -> dict[str, list[dict[str, Any]]]:
+    """Readings as JSON has them."""
+    return {who: [asdict(one) for one in ones] for who, ones in readings.items()}
 
 
 def main() -> int:
@@ -148,12 +105,11 @@ def main() -> int:
             f"takes part: {', '.join(programs.others) or 'nobody else'}; not found: {', '.join(programs.missing())}"
         )
         say(f"each ratio is {US}'s figure over the other's: median of {sizes.rounds} rounds [least, most]\n")
-        for name, readings, bars in compare(given, sizes, programs):
-            say("\n".join(lines(name, readings, bars)) + "\n")
-            outcomes = [outcome for bar in bars if (outcome := judge(bar, readings))]
-            missed += [f"{name}: {outcome.bar}" for outcome in outcomes if not outcome.holds]
-            runs = {who: [asdict(one) for one in ones] for who, ones in readings.items()}
-            kept.append({"row": name, "readings": runs})
+        for row in compare(given, sizes, programs):
+            say("\n".join(lines(row)) + "\n")
+            outcomes = [outcome for bar in row.bars if (outcome := row.outcome(bar))]
+            missed += [f"{row.name}: {outcome.bar}" for outcome in outcomes if not outcome.holds]
+            kept.append({"row": row.name, "in_turn": written(row.in_turn), "at_once": written(row.at_once)})
     except Unusable as error:
         sys.stderr.write(f"{error}\n")
         return 2

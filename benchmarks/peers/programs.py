@@ -7,12 +7,12 @@ import io
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from benchmarks.peers.table import Reading
@@ -65,23 +65,29 @@ class Programs:
 
 def called(command: Sequence[str], cwd: Path | None = None) -> tuple[str, float]:
     """What a program prints, and the processor time in nanoseconds that it took, start-up included."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # Without a terminal: fio changes the settings of one that it finds, and is stopped for it in the background.
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-        start_new_session=True,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
-        raise Unusable(f"{Path(command[0]).name} ended with status {done.returncode}: {said}")
-    used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return done.stdout, used_s * 1e9
+    with TemporaryFile("w+") as output, TemporaryFile("w+") as errors:
+        # Without a terminal: fio changes the settings of one that it finds, and is stopped for it in the background.
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            cwd=cwd,
+            start_new_session=True,
+        )
+        try:
+            _, status, used = os.wait4(child.pid, 0)
+        except BaseException:
+            child.kill()
+            raise
+        child.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        text, error = output.read(), errors.read()
+    if child.returncode != 0:
+        said = (error.strip() or text.strip() or "nothing").splitlines()[-1]
+        raise Unusable(f"{Path(command[0]).name} ended with status {child.returncode}: {said}")
+    return text, (used.ru_utime + used.ru_stime) * 1e9
 
 
 def _ours(record: Mapping[str, Any], operations: int) -> Reading:

@@ -27,6 +27,10 @@ CONSTANT = "constant data"
 REGISTERED = {"api": {"uring": {"registered": True, "batch": 0, "sqpoll": False, "iopoll": False}}}
 
 
+#: A run of a program, of so many seconds where it can be told how long.
+Arm = Callable[[float], Reading]
+
+
 @dataclass(frozen=True)
 class Sizes:
     """How long, how much."""
@@ -43,13 +47,15 @@ class Row:
     """One line of the comparison. A row's programs run in turn, round after round."""
 
     name: str
-    arms: dict[str, Callable[[], Reading]]
+    arms: dict[str, Arm]
     bars: tuple[Bar, ...]
     #: What is done to the file before every run.
     before: Callable[[], None]
+    #: Whether the processor alone limits it: the programs then also run all at once on one.
+    processor_bound: bool = False
 
 
-def workload(sizes: Sizes, mib: int, **changes: Any) -> dict[str, Any]:
+def workload(seconds: float, mib: int, **changes: Any) -> dict[str, Any]:
     """Random 4 KiB reads of a whole file for the given time."""
     return {
         "pattern": "random",
@@ -59,7 +65,7 @@ def workload(sizes: Sizes, mib: int, **changes: Any) -> dict[str, Any]:
         "span_bytes": mib * MIB,
         "depth": 1,
         "threads": 1,
-        "stop": {"time_ns": int(sizes.seconds * 1e9)},
+        "stop": {"time_ns": int(seconds * 1e9)},
         "seed": 1,
         "content": "incompressible",
         "sync": "none",
@@ -68,77 +74,83 @@ def workload(sizes: Sizes, mib: int, **changes: Any) -> dict[str, Any]:
     }
 
 
-def _fio_arms(
-    programs: Programs, common: Iterable[str], **variants: Iterable[str]
-) -> dict[str, Callable[[], Reading]]:
+def _fio_arm(program: str, options: list[str]) -> Arm:
+    return lambda seconds: run.fio(program, [*options, f"--runtime={round(seconds * 1e3)}ms", "--time_based"])
+
+
+def _fio_arms(programs: Programs, common: Iterable[str], **variants: Iterable[str]) -> dict[str, Arm]:
     """Each fio there is, in each variant (`lean_batched` is shown as `lean batched`, `_` as fio itself)."""
-    arms: dict[str, Callable[[], Reading]] = {}
+    arms: dict[str, Arm] = {}
     for name in ("fio", "fio-new"):
         program = programs.others.get(name)
         if program is None:
             continue
         for variant, extra in variants.items():
             shown = f"{name} {variant.strip('_').replace('_', ' ')}".strip()
-            options = [*common, *extra]
-            arms[shown] = lambda program=program, options=options: run.fio(program, options)  # type: ignore[misc]
+            arms[shown] = _fio_arm(program, [*common, *extra])
     return arms
 
 
-def _timed(sizes: Sizes, path: Path, mib: int) -> list[str]:
-    return [f"--filename={path}", f"--size={mib}m", f"--runtime={sizes.seconds:g}", "--time_based"]
+def _whole(path: Path, mib: int) -> list[str]:
+    return [f"--filename={path}", f"--size={mib}m"]
 
 
 def cached_calls(programs: Programs, sizes: Sizes, path: Path, kind: str) -> Row:
     """Random reads from the page cache by system calls."""
     mib = sizes.cached_mib
-    words = ["calls", str(path), "4096", f"{sizes.seconds}"]
-    arms: dict[str, Callable[[], Reading]] = {
-        US: lambda: run.engine(programs, path, workload(sizes, mib), {}),
-        "bare loop": lambda: run.bare(programs, words),
+    arms: dict[str, Arm] = {
+        US: lambda seconds: run.engine(programs, path, workload(seconds, mib), {}),
+        "bare loop": lambda seconds: run.bare(programs, ["calls", str(path), "4096", f"{seconds}"]),
     }
-    common = [*_timed(sizes, path, mib), "--rw=randread", "--bs=4k", "--invalidate=0", "--ioengine=psync"]
+    common = [*_whole(path, mib), "--rw=randread", "--bs=4k", "--invalidate=0", "--ioengine=psync"]
     arms |= _fio_arms(programs, common, _=(), lean=LEAN)
     others = programs.others
     if "elbencho" in others:
         flags = ["-r", "-t", "1", "-b", "4k", "-s", f"{mib}m", "--rand"]
-        arms["elbencho"] = lambda: run.elbencho(others["elbencho"], "READ", flags, path, path.parent)
+        arms["elbencho"] = lambda _: run.elbencho(others["elbencho"], "READ", flags, path, path.parent)
     if "ior" in others:
-        arms["ior"] = lambda: run.ior(others["ior"], path, mib)
+        arms["ior"] = lambda _: run.ior(others["ior"], path, mib)
     if "iozone" in others:
-        arms["iozone"] = lambda: run.iozone(others["iozone"], min(mib, 512), path.parent)
+        arms["iozone"] = lambda _: run.iozone(others["iozone"], min(mib, 512), path.parent)
     bars = (Bar("cpu", 1.06, ("bare loop",)), Bar("cpu", 1.0, FIOS))
-    return Row(f"cached 4 KiB random read, pread, {kind}", arms, bars, lambda: cached(path, mib))
+    return Row(
+        f"cached 4 KiB random read, pread, {kind}",
+        arms,
+        bars,
+        lambda: cached(path, mib),
+        processor_bound=True,
+    )
 
 
 def cached_ring(programs: Programs, sizes: Sizes, path: Path, kind: str) -> Row:
     """The same through a ring with registered file and buffers."""
     mib = sizes.cached_mib
-    words = ["ring", str(path), "4096", f"{sizes.seconds}", "32", "32"]
-    arms: dict[str, Callable[[], Reading]] = {
-        US: lambda: run.engine(programs, path, workload(sizes, mib, depth=32), REGISTERED),
-        "bare loop": lambda: run.bare(programs, words),
+    arms: dict[str, Arm] = {
+        US: lambda seconds: run.engine(programs, path, workload(seconds, mib, depth=32), REGISTERED),
+        "bare loop": lambda seconds: run.bare(
+            programs, ["ring", str(path), "4096", f"{seconds}", "32", "32"]
+        ),
     }
-    common = [*_timed(sizes, path, mib), "--rw=randread", "--bs=4k", "--invalidate=0", "--ioengine=io_uring"]
+    common = [*_whole(path, mib), "--rw=randread", "--bs=4k", "--invalidate=0", "--ioengine=io_uring"]
     common += ["--iodepth=32", "--fixedbufs", "--registerfiles"]
     batch = ("--iodepth_batch_submit=32", "--iodepth_batch_complete_min=1", "--iodepth_batch_complete_max=32")
     arms |= _fio_arms(programs, common, lean=LEAN, lean_batched=(*LEAN, *batch))
     if "t/io_uring" in programs.others:
         program = programs.others["t/io_uring"]
-        arms["t/io_uring"] = lambda: run.t_io_uring(program, path, sizes.seconds, direct=False)
+        arms["t/io_uring"] = lambda seconds: run.t_io_uring(program, path, seconds, direct=False)
     bars = (Bar("cpu", 1.06, ("bare loop", "t/io_uring")), Bar("cpu", 1.0, FIOS))
     name = f"cached 4 KiB random read, registered ring, depth 32, {kind}"
-    return Row(name, arms, bars, lambda: cached(path, mib))
+    return Row(name, arms, bars, lambda: cached(path, mib), processor_bound=True)
 
 
 def null(programs: Programs, sizes: Sizes, path: Path) -> Row:
     """No call at all: what the generators themselves cost."""
     mib = sizes.cached_mib
-    arms: dict[str, Callable[[], Reading]] = {
-        US: lambda: run.engine(programs, path, workload(sizes, mib), {"api": "null"}),
-        "bare loop": lambda: run.bare(programs, ["offsets", f"{sizes.seconds}"]),
+    arms: dict[str, Arm] = {
+        US: lambda seconds: run.engine(programs, path, workload(seconds, mib), {"api": "null"}),
+        "bare loop": lambda seconds: run.bare(programs, ["offsets", f"{seconds}"]),
     }
     common = ["--filename=/dev/null", "--ioengine=null", f"--size={mib}m", "--rw=randread", "--bs=4k"]
-    common += [f"--runtime={sizes.seconds:g}", "--time_based"]
     arms |= _fio_arms(programs, common, _=(), lean=LEAN)
     bars = (Bar("cpu", 40.0, absolute=True), Bar("cpu", 1.0, FIOS))
     return Row("null target", arms, bars, lambda: cached(path, mib))
@@ -150,29 +162,32 @@ def direct(programs: Programs, sizes: Sizes, path: Path, write: bool, depth: int
     changes = {"depth": depth, "read_percent": 0 if write else 100}
     options = {"direct": True, **(REGISTERED if deep else {})}
     rest = ["direct", *(["write"] if write else [])]
-    kind = ["ring", str(path), "4096", f"{sizes.seconds}", f"{depth}", "1", *rest]
-    if not deep:
-        kind = ["calls", str(path), "4096", f"{sizes.seconds}", *rest]
-    arms: dict[str, Callable[[], Reading]] = {
-        US: lambda: run.engine(programs, path, workload(sizes, mib, **changes), options),
-        "bare loop": lambda: run.bare(programs, kind),
+    words = [f"{depth}", "1", *rest] if deep else rest
+    arms: dict[str, Arm] = {
+        US: lambda seconds: run.engine(programs, path, workload(seconds, mib, **changes), options),
+        "bare loop": lambda seconds: run.bare(
+            programs, ["ring" if deep else "calls", str(path), "4096", f"{seconds}", *words]
+        ),
     }
     engine = ("--ioengine=io_uring", "--fixedbufs", "--registerfiles") if deep else ("--ioengine=psync",)
-    common = [*_timed(sizes, path, mib), f"--rw=rand{word}", "--bs=4k", "--direct=1", f"--iodepth={depth}"]
+    common = [*_whole(path, mib), f"--rw=rand{word}", "--bs=4k", "--direct=1", f"--iodepth={depth}"]
     common += [*engine, "--norandommap", "--thread"]
     arms |= _fio_arms(programs, common, _=(), **_fresh(write))
     others = programs.others
     if "elbencho" in others:
         flags = [f"-{word[0]}", "-t", "1", "-b", "4k", "-s", f"{mib}m", "--rand", "--direct"]
-        flags += ["--iodepth", f"{depth}", "--timelimit", f"{max(1, round(sizes.seconds))}"]
-        arms["elbencho"] = lambda: run.elbencho(others["elbencho"], word.upper(), flags, path, path.parent)
+        flags += ["--iodepth", f"{depth}", "--timelimit"]
+        arms["elbencho"] = lambda seconds: run.elbencho(
+            others["elbencho"], word.upper(), [*flags, f"{max(1, round(seconds))}"], path, path.parent
+        )
     if deep and not write and "t/io_uring" in others:
-        arms["t/io_uring"] = lambda: run.t_io_uring(others["t/io_uring"], path, sizes.seconds, direct=True)
+        arms["t/io_uring"] = lambda seconds: run.t_io_uring(others["t/io_uring"], path, seconds, direct=True)
     name = f"O_DIRECT 4 KiB random {word}, depth {depth}"
     peers = tuple(name for name in arms if name != US)
     if write:
-        constant = workload(sizes, mib, **changes, content="zeros")
-        arms[CONSTANT] = lambda: run.engine(programs, path, constant, options)
+        arms[CONSTANT] = lambda seconds: run.engine(
+            programs, path, workload(seconds, mib, **changes, content="zeros"), options
+        )
     bars = (Bar("cpu", 1.0, FRESH if write else FIOS, noise=True), Bar("rate", 0.97, peers))
     return Row(name, arms, bars, lambda: uncached(path, mib))
 
@@ -181,21 +196,13 @@ def sequential(programs: Programs, sizes: Sizes, path: Path, write: bool) -> Row
     """Sequential 1 MiB past the page cache."""
     mib, word = sizes.direct_mib, "write" if write else "read"
     changes = {"pattern": "sequential", "record_bytes": MIB, "read_percent": 0 if write else 100}
-    words = [
-        "calls",
-        str(path),
-        str(MIB),
-        f"{sizes.seconds}",
-        "direct",
-        "sequential",
-        *(["write"] if write else []),
-    ]
-    arms: dict[str, Callable[[], Reading]] = {
-        US: lambda: run.engine(programs, path, workload(sizes, mib, **changes), {"direct": True}),
-        "bare loop": lambda: run.bare(programs, words),
+    words = ["direct", "sequential", *(["write"] if write else [])]
+    arms: dict[str, Arm] = {
+        US: lambda seconds: run.engine(programs, path, workload(seconds, mib, **changes), {"direct": True}),
+        "bare loop": lambda seconds: run.bare(programs, ["calls", str(path), str(MIB), f"{seconds}", *words]),
     }
     common = [
-        *_timed(sizes, path, mib),
+        *_whole(path, mib),
         f"--rw={word}",
         "--bs=1m",
         "--direct=1",

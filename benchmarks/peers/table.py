@@ -76,6 +76,22 @@ class Outcome:
 Readings = Mapping[str, Sequence[Reading]]
 
 
+@dataclass(frozen=True)
+class Compared:
+    """A row that was run."""
+
+    name: str
+    bars: tuple[Bar, ...]
+    in_turn: Readings
+    #: What the same programs did all at once on one processor; empty where the processor is not the limit.
+    at_once: Readings
+
+    def outcome(self, bar: Bar) -> Outcome | None:
+        """A bar held against the readings that show it best: a ratio of processor times against those at once."""
+        once = bar.figure == "cpu" and not bar.absolute
+        return judge(bar, self.at_once if once and self.at_once else self.in_turn)
+
+
 def figures(readings: Sequence[Reading], figure: str) -> list[float] | None:
     """The figure of every round; None unless all rounds have it."""
     found = [one.cpu_ns if figure == "cpu" else one.rate_per_s for one in readings]
@@ -121,20 +137,29 @@ def judge(bar: Bar, readings: Readings) -> Outcome | None:
     return Outcome(bar, against, found, holds)
 
 
-def lines(name: str, readings: Readings, bars: Sequence[Bar]) -> list[str]:
-    """A row of the table: each program's medians and ratios, then the bars."""
-    out = [name]
+def _shown(readings: Readings, asked: Sequence[str]) -> list[str]:
+    """Each program's medians and ratios of the figures that are asked for."""
+    out = []
     for program, ones in readings.items():
         rate, cpu = figures(ones, "rate"), figures(ones, "cpu")
-        shown = f"  {program:<18} {median(rate or [0.0]):>12,.0f} /s"
+        shown = f"  {program:<18}"
+        shown += f" {median(rate or [0.0]):>12,.0f} /s" if "rate" in asked else " " * 16
         shown += f" {median(cpu):>9,.1f} ns cpu" if cpu else " " * 17
         if program != US:
-            for figure in ("rate", "cpu"):
+            for figure in asked:
                 spread = ratio(readings, program, figure)
                 shown += f"   {figure} {spread}" if spread else ""
         out.append(shown)
-    for bar in bars:
-        outcome = judge(bar, readings)
+    return out
+
+
+def lines(row: Compared) -> list[str]:
+    """A row of the table: what ran in turn, what ran at once, then the bars."""
+    out = [row.name, *_shown(row.in_turn, ("rate", "cpu"))]
+    if row.at_once:
+        out += ["  all at once on one processor:", *_shown(row.at_once, ("cpu",))]
+    for bar in row.bars:
+        outcome = row.outcome(bar)
         if outcome is None:
             out.append(f"  bar {bar}: nothing here to hold it against")
         else:

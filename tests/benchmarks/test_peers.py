@@ -1,14 +1,17 @@
 """The comparison with other programs: its arithmetic, and that every row of it runs."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks.peers.programs import Unusable, fio
-from benchmarks.peers.table import US, Bar, Outcome, Reading, Readings, best, judge, lines, ratio
+from benchmarks.peers.programs import Programs, Unusable, called, fio
+from benchmarks.peers.rows import Arm, Row, Sizes, cached_calls
+from benchmarks.peers.table import US, Bar, Compared, Outcome, Reading, Readings, best, judge, lines, ratio
+from benchmarks.peers.turns import compared, together
 from tests.house.repository import ROOT
 
 EXAMPLES = [ROOT / "target" / profile / "examples" for profile in ("release", "debug")]
@@ -57,10 +60,81 @@ def test_noise_is_granted_only_while_one_round_keeps_to_the_bar() -> None:
 def test_the_table_says_what_is_missed_and_what_could_not_be_held() -> None:
     readings = {US: cpu(50, 60, 70), "bare loop": cpu(10, 10, 10)}
     bars = (Bar("cpu", 40.0, absolute=True), Bar("cpu", 8.0, ("bare loop",)), Bar("cpu", 1.0, ("fio",)))
-    text = "\n".join(lines("a row", readings, bars))
+    text = "\n".join(lines(Compared("a row", bars, readings, {})))
     assert "cpu <= 40 ns: 60.000 [50.000, 70.000] MISSED" in text
     assert "cpu <= 8 of bare loop: 6.000 [5.000, 7.000] holds" in text
     assert "cpu <= 1: nothing here to hold it against" in text
+
+
+def test_ratios_of_processor_time_are_held_at_once_and_everything_else_in_turn() -> None:
+    bars = (Bar("cpu", 1.0, ("other",)), Bar("rate", 0.97, ("other",)), Bar("cpu", 100.0, absolute=True))
+    in_turn, at_once = {US: cpu(100), "other": cpu(110)}, {US: cpu(200), "other": cpu(190)}
+    row = Compared("a row", bars, in_turn, at_once)
+    assert [outcome.holds for bar in bars if (outcome := row.outcome(bar))] == [False, True, True]
+    assert [outcome.holds for bar in bars if (outcome := Compared("", bars, at_once, {}).outcome(bar))] == [
+        False,
+        False,
+        False,
+    ]
+    text = "\n".join(lines(row))
+    assert "cpu 0.909 [0.909, 0.909]" in text
+    assert "all at once" in text
+    assert "bar cpu <= 1 of other: 1.053 [1.053, 1.053] MISSED" in text
+    assert text.count("rate") == 2, "of what ran in turn, and of the bar"
+
+
+def test_at_once_is_on_one_processor_and_left_again() -> None:
+    before = os.sched_getaffinity(0)
+    words = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
+    seen = together({name: lambda: Reading(float(called(words)[0])) for name in "ab"})
+    assert seen == {"a": Reading(1.0), "b": Reading(1.0)}
+    assert os.sched_getaffinity(0) == before
+    with pytest.raises(Unusable, match="ended with status 3"):
+        together({"a": lambda: Reading(called([sys.executable, "-c", "raise SystemExit(3)"])[1])})
+    assert os.sched_getaffinity(0) == before
+
+
+def test_processor_time_is_the_programs_own_beside_another() -> None:
+    burn = "import time; end = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
+    programs = {"burns": burn, "waits": "import time; time.sleep(1)"}
+    arms = {
+        name: lambda code=code: Reading(1.0, called([sys.executable, "-S", "-c", code])[1])
+        for name, code in programs.items()
+    }
+    used = together(arms)
+    assert used["burns"].cpu_ns is not None
+    assert used["burns"].cpu_ns >= 0.4e9
+    assert used["waits"].cpu_ns is not None
+    assert used["waits"].cpu_ns < 0.4e9
+
+
+def test_at_once_are_those_that_a_bar_names_as_long_as_gives_each_its_seconds() -> None:
+    lengths: list[tuple[str, float]] = []
+
+    def arm(name: str) -> Arm:
+        return lambda seconds: lengths.append((name, seconds)) or Reading(1.0, 1.0)
+
+    arms = {name: arm(name) for name in (US, "named", "beside")}
+    row = Row("a row", arms, (Bar("cpu", 1.0, ("named", "absent")),), lambda: None, processor_bound=True)
+    sizes = Sizes(seconds=0.5, rounds=2, cached_mib=1, direct_mib=1, files=1)
+    found = compared(row, sizes, lambda text: None)
+    assert {name: len(ones) for name, ones in found.in_turn.items()} == {US: 2, "named": 2, "beside": 2}
+    assert {name: len(ones) for name, ones in found.at_once.items()} == {US: 2, "named": 2}
+    assert sorted(lengths) == sorted(
+        [*((name, 0.5) for name in arms for _ in range(2)), *((name, 1.0) for name in (US, "named") * 2)]
+    )
+
+
+def test_fio_is_told_a_part_of_a_second(tmp_path: Path) -> None:
+    # Of a plain 0.25 fio makes no time at all, and does the whole file once.
+    program = tmp_path / "fio"
+    program.write_text(f'#!/bin/sh\necho "$*" > {tmp_path}/told; exit 1\n')
+    program.chmod(0o755)
+    programs = Programs(tmp_path, tmp_path, tmp_path, {"fio": str(program)})
+    sizes = Sizes(seconds=1, rounds=1, cached_mib=1, direct_mib=1, files=1)
+    with pytest.raises(Unusable):
+        cached_calls(programs, sizes, tmp_path / "file", "ext4").arms["fio"](0.25)
+    assert "--runtime=250ms --time_based" in (tmp_path / "told").read_text()
 
 
 def test_what_fio_prints_around_its_json_is_passed_over(tmp_path: Path) -> None:
@@ -99,5 +173,8 @@ def test_every_row_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     kept = json.loads((tmp_path / "out.json").read_text())
     assert len(kept) in (10, 14), "ten rows on files, and four of metadata where file systems can be made"
-    assert all({US, "bare loop"} <= set(row["readings"]) for row in kept)
+    assert all({US, "bare loop"} <= set(row["in_turn"]) for row in kept)
+    assert [row["row"] for row in kept if row["at_once"]] == [
+        row["row"] for row in kept if row["row"].startswith(("cached", "metadata"))
+    ]
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"], "nothing is left behind"
