@@ -123,6 +123,21 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path,
     assert list(tmp_path.iterdir()) == []
 
 
+def test_files_of_a_run_fail_for_what_is_in_their_way(tmp_path: Path, target: Target) -> None:
+    target.prepare(MIB)
+    target.make_files(2, MIB)
+    (tmp_path / f"{WORK}.2").mkdir()
+    with pytest.raises(RunFailed, match="Is a directory") as taken:
+        target.make_files(3, MIB)
+    assert taken.value.cause == "EEXIST"
+    with pytest.raises(RunFailed, match="free some space") as full:
+        target.make_files(1, 1 << 60)
+    assert full.value.cause == "ENOSPC"
+    target.remove_files()
+    target.cleanup()
+    assert [path.name for path in tmp_path.iterdir()] == [f"{WORK}.2"], "what is not Mileage's own stays"
+
+
 def test_a_directory_that_vanishes_fails_the_run(tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()

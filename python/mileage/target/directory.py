@@ -20,7 +20,7 @@ from mileage.target.filesystem import look_at, memory_bytes, probe_direct
 from mileage.target.guard import ROOT, kind_of, refuse_file_in_use
 from mileage.target.identity import may_take_steps
 from mileage.target.spec import TargetSpec
-from mileage.target.workfile import WorkFile
+from mileage.target.workfile import NoRoom, WorkFile
 
 PURGED_FILE = "fresh file only: a file target cannot purge the device below it"
 
@@ -83,12 +83,14 @@ class DirectoryTarget(Target):
     def make_files(self, count: int, file_bytes: int) -> None:
         self.remove_files()
         for path in self._names(count):
-            file = self._work_file(path)
-            self._of_run.append(file)
             try:
+                file = self._work_file(path)
+                self._of_run.append(file)
                 file.prepare(file_bytes, _free_bytes(file, self.spec, self._root))
-            except Refused as full:
+            except NoRoom as full:
                 raise RunFailed(str(full), cause="ENOSPC") from full
+            except Refused as taken:
+                raise RunFailed(str(taken), cause="EEXIST") from taken
 
     def remove_files(self) -> None:
         while self._of_run:

@@ -23,6 +23,11 @@ from mileage.target.guard import kind_of
 Origin = Literal["made", "taken"]
 """Whether Mileage made the file, or took over one that was there (emptied, not removed, at the end)."""
 
+
+class NoRoom(Refused):
+    """A work file does not fit."""
+
+
 _MARK = "user.mileage.work"
 _VANISHED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -76,7 +81,7 @@ class WorkFile:
             )
         self.check_place()
         if work_bytes > free_bytes + self.allocated_bytes:
-            raise Refused(
+            raise NoRoom(
                 f"{self._text}: the study needs {work_bytes} bytes and "
                 f"{free_bytes + self.allocated_bytes} are free; free some space or make the study smaller"
             )
