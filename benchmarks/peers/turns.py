@@ -2,7 +2,7 @@
 
 A machine that is shared changes its speed by a factor of two within seconds. Of programs that run one after the other
 each meets another moment; of programs that run at once on one processor the kernel gives each a few milliseconds of
-every moment, and processor time per operation compares to within a hundredth in one round. Rates do not compare so:
+every moment, and processor time per operation compares to within some hundredths in one round. Rates do not compare so:
 each has its share of the processor, and who is done first leaves the rest to the others.
 """
 
