@@ -78,11 +78,11 @@ def compare(given: argparse.Namespace, sizes: Sizes, programs: Programs) -> Iter
             for row in file_rows(programs, sizes, scratch, memory):
                 if given.only in row.name:
                     yield turns.compared(row, sizes, say)
-        if given.only in "metadata on a fresh ext4":
+        if given.only in rows.METADATA_ROW:
             try:
                 yield from turns.metadata(programs, sizes, scratch)
             except Unusable as error:
-                say(f"metadata on a fresh ext4: left out: {error}")
+                say(f"{rows.METADATA_ROW}: left out: {error}")
 
 
 def written(readings: Readings) -> dict[str, list[dict[str, Any]]]:

@@ -79,6 +79,7 @@ def called(command: Sequence[str], cwd: Path | None = None) -> tuple[str, float]
             _, status, used = os.wait4(child.pid, 0)
         except BaseException:
             child.kill()
+            child.wait()
             raise
         child.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)

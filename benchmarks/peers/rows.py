@@ -24,6 +24,9 @@ FIOS = ("fio", "fio lean", "fio-new", "fio-new lean", "fio lean batched", "fio-n
 FRESH = ("fio fresh data", "fio-new fresh data")
 #: Mileage as the bare loop and plain fio write: one content again and again. Beside them for what new data costs.
 CONSTANT = "constant data"
+METADATA = ("create", "stat", "utime", "unlink")
+METADATA_ROW = "metadata on a fresh ext4"
+METADATA_BARS = (Bar("rate", 0.97, ("bare loop",)), Bar("cpu", 1.03, ("bare loop",)))
 REGISTERED = {"api": {"uring": {"registered": True, "batch": 0, "sqpoll": False, "iopoll": False}}}
 
 

@@ -17,13 +17,10 @@ from pathlib import Path
 from benchmarks.peers import places
 from benchmarks.peers import programs as run
 from benchmarks.peers.programs import Programs, Unusable
-from benchmarks.peers.rows import Row, Sizes
-from benchmarks.peers.table import US, Bar, Compared, Reading
+from benchmarks.peers.rows import METADATA, METADATA_BARS, METADATA_ROW, Row, Sizes
+from benchmarks.peers.table import US, Compared, Reading
 
 Readings = dict[str, list[Reading]]
-METADATA = ("create", "stat", "utime", "unlink")
-METADATA_BARS = (Bar("rate", 0.97, ("bare loop",)), Bar("cpu", 1.03, ("bare loop",)))
-_METADATA_NAME = "metadata on a fresh ext4: {}"
 
 
 def rotated(names: list[str], number: int) -> list[str]:
@@ -108,9 +105,7 @@ def metadata(programs: Programs, sizes: Sizes, scratch: Path) -> list[Compared]:
     for number in range(sizes.rounds):
         _metadata_in_turn(programs, sizes, scratch, number, turns)
         _metadata_at_once(programs, sizes, scratch, number, once)
-    return [
-        Compared(_METADATA_NAME.format(step), METADATA_BARS, turns[step], once[step]) for step in METADATA
-    ]
+    return [Compared(f"{METADATA_ROW}: {step}", METADATA_BARS, turns[step], once[step]) for step in METADATA]
 
 
 def _metadata_in_turn(

@@ -74,7 +74,8 @@ class Target(ABC):
     def make_files(self, count: int, file_bytes: int) -> None:
         """Make so many files of `file_bytes` each for the threads of one run: `PATH.0`, `PATH.1` and so on.
 
-        What an earlier run had there is removed before. Raises Refused where the target is no directory, and RunFailed.
+        What an earlier run had there is removed before. Raises Refused where the target is no directory, and RunFailed:
+        ENOSPC where they do not fit, EEXIST where something else is in the way.
         """
         raise Refused(f"{self.spec}: is no directory, so threads have no files of their own; expected dir:")
 

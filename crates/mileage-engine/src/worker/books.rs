@@ -334,7 +334,7 @@ impl<'a> Books<'a> {
         if !(is_read || is_write) && part.command_completed(op, latency_ns, complete_ns) {
             return true;
         }
-        // Added without a branch: a jump through a table of kinds is often foretold wrongly after a system call.
+        // Added without a branch on the kind.
         part.record.ops_read += u64::from(is_read);
         part.record.ops_written += u64::from(is_write);
         let (read, written) = (if is_read { bytes } else { 0 }, if is_write { bytes } else { 0 });
