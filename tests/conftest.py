@@ -12,6 +12,9 @@ import signal
 import pytest
 from hypothesis import settings
 
+# Pictures are most of a small study's time. The tests that are about them ask for them.
+os.environ.setdefault("MILEAGE_REPORT", "text")
+
 settings.register_profile("fast", max_examples=100, deadline=None, print_blob=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None, print_blob=True)
 

@@ -19,8 +19,14 @@ import click
     metavar="NEW",
     help="Of two studies: the new folder to write into.",
 )
+@click.option(
+    "--report",
+    "level",
+    type=click.Choice(("text", "full")),
+    help="Page and tables without pictures, or all; default: full.",
+)
 @click.option("--method", is_flag=True, help="Print how it was measured and judged, instead of the verdict.")
-def command(studies: tuple[str, ...], stage: str | None, out: Path | None, method: bool) -> None:
+def command(studies: tuple[str, ...], stage: str | None, out: Path | None, level: str | None, method: bool) -> None:
     """Write the report of a study folder again and print the verdict; of a
     study that runs still, or that is broken, what there is and what is
     missing. Two folders, or two stages written FOLDER:STAGE, give the page
@@ -36,7 +42,7 @@ def command(studies: tuple[str, ...], stage: str | None, out: Path | None, metho
             f"{len(studies)} studies: a report is of one or two; `mileage compare` ranks more"
         )
     if len(studies) == 2:
-        _pair(studies[0], studies[1], stage, out, method)
+        _pair(studies[0], studies[1], stage, out, level, method)
         return
     if stage is not None or out is not None:
         raise click.UsageError(
@@ -48,11 +54,13 @@ def command(studies: tuple[str, ...], stage: str | None, out: Path | None, metho
     if method:
         click.echo(result.method(), nl=False)
         return
-    result.write_report()
+    result.write_report(level)
     _print(result.text(width=80), result.folder.report)
 
 
-def _pair(a: str, b: str, stage: str | None, out: Path | None, method: bool) -> None:
+def _pair(
+    a: str, b: str, stage: str | None, out: Path | None, level: str | None, method: bool
+) -> None:
     from mileage.lab.pair import fresh_folder, pair_view, write_pair
     from mileage.report import render_text
 
@@ -60,7 +68,7 @@ def _pair(a: str, b: str, stage: str | None, out: Path | None, method: bool) -> 
     if method:
         click.echo(view.method)
         return
-    page = write_pair(view, out or fresh_folder())
+    page = write_pair(view, out or fresh_folder(), level)
     _print(render_text(view, width=80), page)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -33,6 +34,11 @@ import click
     metavar="NAME=LEVEL",
     help="Where this machine stands: --label kernel=6.1 measures the runs at that level.",
 )
+@click.option(
+    "--report",
+    type=click.Choice(("none", "text", "full")),
+    help="At the end: no report, page and tables without pictures, or all; default: the study's own, or full.",
+)
 def command(
     study: str | None,
     target: str | None,
@@ -43,6 +49,7 @@ def command(
     accept_change: bool,
     allow_commands: bool,
     labels: tuple[str, ...],
+    report: str | None,
 ) -> None:
     """Run STUDY (a built-in study, a study file, or the folder of an
     unfinished study; default: degradation) and print the verdict.
@@ -54,6 +61,7 @@ def command(
     """
     from mileage import lab
     from mileage.execute.live import Terminal
+    from mileage.lab.report_level import report_level
     from mileage.terminal import say
 
     with Terminal() as progress:
@@ -68,9 +76,13 @@ def command(
             progress=progress,
             accept_change=accept_change,
             allow_commands=allow_commands,
+            report=report,
         )
     say(result.text(width=80))
-    click.echo(f"Report: {result.folder.report}")
+    if report_level(report, result.plan.study.report) != "none":
+        click.echo(f"Report: {result.folder.report}")
+    else:
+        click.echo(f"No report was written; to write it: mileage report {shlex.quote(str(result.folder.path))}")
 
 
 def _labels(texts: tuple[str, ...]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from mileage.errors import Refused
 from mileage.execute import Progress, Silent
 from mileage.lab.doing import check_built, do, facts_of, traces_of
 from mileage.lab.offered import load_notes
+from mileage.lab.report_level import report_level
 from mileage.plan import Asked, Plan, Study, resolve
 from mileage.plan.study import State
 from mileage.record import MeasuredCell, StudyFolder, measured_cells
@@ -79,7 +80,8 @@ def measure(
         cells, notes = _done_in(save, resolved, destroy, tell, command, log)
         from mileage.lab import StudyResult
 
-        StudyResult(StudyFolder.open(save), resolved).write_report()
+        if report_level(None, resolved.study.report) != "none":
+            StudyResult(StudyFolder.open(save), resolved).write_report()
     else:
         with tempfile.TemporaryDirectory(prefix="mileage-measure-") as place:
             cells, notes = _done_in(Path(place) / "study", resolved, destroy, tell, command, log)

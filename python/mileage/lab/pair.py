@@ -15,6 +15,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.judge import Comparison
 from mileage.judge.sentence import listed
+from mileage.lab.report_level import rewritten_level
 from mileage.lab.result import StudyResult
 from mileage.lab.several import compare, stage_of
 from mileage.record.environment import diff
@@ -60,8 +61,8 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
     )
 
 
-def write_pair(view: StudyView, out: Path) -> Path:
-    """Write page, figures and tables of a comparison into a new folder; the page's path.
+def write_pair(view: StudyView, out: Path, level: str | None = None) -> Path:
+    """Write page, figures and tables of a comparison into a new folder; the page's path. `level` as for a study.
 
     Raises:
         Refused: something is there already, or the folder cannot be made.
@@ -69,16 +70,18 @@ def write_pair(view: StudyView, out: Path) -> Path:
     from mileage.report import render_html, write_figures
     from mileage.report.tables import write_tables
 
+    drawn = rewritten_level(level) == "full"
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Refused(f"{out} exists; nothing is written over: name a new folder with --out")
     try:
-        for folder in (out, out / "figures", out / "tables"):
+        for folder in (out, out / "tables"):
             folder.mkdir(exist_ok=True)
     except OSError as cause:
         raise Refused(f"cannot make the folder {out}: {cause.strerror}; name another with --out") from cause
-    write_figures(view, out / "figures")
+    if drawn:
+        write_figures(view, out / "figures")
     write_tables(view.comparison, out / "tables")
-    write_durably(out / "report.html", render_html(view).encode())
+    write_durably(out / "report.html", render_html(view, drawn=drawn).encode())
     return out / "report.html"
 
 

@@ -12,6 +12,7 @@ from mileage.errors import Refused, RunFailed
 from mileage.execute import cycles_at_once, unfinished_lines
 from mileage.judge import Comparison, Sample
 from mileage.lab.reading import Reading, read
+from mileage.lab.report_level import rewritten_level
 from mileage.lab.seen import Seen
 from mileage.plan import Plan
 from mileage.plan.describe import duration
@@ -171,14 +172,22 @@ class StudyResult:
 
         return paragraphs(method_of(self.plan, self.content()), width)
 
-    def write_report(self) -> None:
-        """Write the tables, the figures and the page into the study folder. Raises RunFailed on a full disk."""
+    def write_report(self, level: str | None = None) -> None:
+        """Write the tables, the figures and the page into the study folder.
+
+        `level`: "text" leaves the figures out; None: as the environment variable MILEAGE_REPORT says, or "full".
+
+        Raises:
+            Refused: the level is none of these.
+            RunFailed: the disk is full.
+        """
+        pictures = rewritten_level(level) == "full"
         try:
-            self._write_report()
+            self._write_report(pictures=pictures)
         except OSError as error:
             raise RunFailed.from_os_error(f"writing the study folder {self.folder.path}", error) from error
 
-    def _write_report(self) -> None:
+    def _write_report(self, *, pictures: bool) -> None:
         from mileage.lab.view import measured_page
         from mileage.report.measured_page import write_measured
 
@@ -194,10 +203,24 @@ class StudyResult:
             write_tables(self.content(), self.folder.path)
             write_measured(
                 measured_page(self.plan, self.folder, self.vetoes()),
-                *(self.folder.report, self.folder.tables, self.folder.figures),
+                *(self.folder.report, self.folder.tables, self.folder.figures if pictures else None),
             )
-            return
-        self._write_comparison()
+        elif pictures:
+            self._write_comparison()
+        else:
+            self._write_comparison_text()
+
+    def _write_comparison_text(self) -> None:
+        """Tables and page of a study that compares, without pictures."""
+        from mileage.lab.evidence import with_files
+        from mileage.report import render_html
+
+        with Staging(self.folder.path) as staging:
+            self.reading(staging)
+            staging.write()
+            view = self.view()
+            self._write_csv(view)
+            write_durably(self.folder.report, render_html(with_files(view, self.folder), drawn=False).encode())
 
     def _write_comparison(self) -> None:
         """Tables, figures and page of a study that compares.

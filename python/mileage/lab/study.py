@@ -11,6 +11,7 @@ import msgspec
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute import Progress, Silent, cycles_at_once
 from mileage.lab.doing import check_built, check_commands, do, facts_of_all, traces_of
+from mileage.lab.report_level import report_level
 from mileage.lab.result import StudyResult, load_plan
 from mileage.lab.sessions import session_now
 from mileage.plan import (
@@ -133,18 +134,22 @@ def run(
     progress: Progress | None = None,
     accept_change: bool = False,
     allow_commands: bool = False,
+    report: str | None = None,
 ) -> StudyResult:
     """Run a study to its end and write its report; goes on where `out` (or `study`) is an unfinished study folder.
 
     `labels`: at which level of each label of the study this machine is now; only the runs of those levels are done.
     `accept_change`: goes on although kernel, firmware, scheduler, mount or memory changed; the journal tells.
     `allow_commands`: the programs that the study names may be run.
+    `report`: "none", "text" (page and tables without pictures) or "full"; None: as the study or the environment
+    variable MILEAGE_REPORT says, or "full".
 
     Raises:
         Refused: as :func:`plan`, or the folder cannot be used.
         RunFailed: a run failed; calling this again on the folder goes on.
     """
     tell = progress or Silent()
+    report_level(report)
     folder, resolved = _folder_and_plan(
         study, target, quick, out, seed, destroy, labels or {}, allow_commands=allow_commands
     )
@@ -162,8 +167,10 @@ def run(
             accept_change=accept_change,
         )
         result = StudyResult(folder, resolved)
-        tell.stage("writing the report")
-        result.write_report()
+        level = report_level(report, resolved.study.report)
+        if level != "none":
+            tell.stage("writing the report")
+            result.write_report(level)
     except (MileageError, OSError) as error:
         tell.note(f"to go on: mileage run {here}{_label_options(session)}")
         if isinstance(error, OSError):

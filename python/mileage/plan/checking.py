@@ -27,6 +27,7 @@ from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
 from mileage.plan.profiles import PROFILES
 from mileage.plan.starting import check_state
 from mileage.plan.study import (
+    REPORT_LEVELS,
     Compare,
     Level,
     Measure,
@@ -112,6 +113,8 @@ class _Check:
         self.whole("seed", study.seed, 0, SEED_MAX)
         self.whole("cycles", study.cycles, 1, CYCLES_MAX)
         self.word("on_failure", study.on_failure, ("dnf", "stop"))
+        if study.report is not None:
+            self.word("report", study.report, REPORT_LEVELS)
         self.word("state.on_change", study.state.on_change, ("stop", "mark"))
 
     def tables(self) -> None:

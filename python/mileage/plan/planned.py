@@ -220,10 +220,15 @@ def hash_of(
     runs: tuple[PlannedRun, ...],
     others: dict[str, TargetFacts] | None = None,
 ) -> str:
-    """SHA-256 over the study, the targets' identities and the runs, as canonical JSON; free space left out."""
+    """SHA-256 over the study, the targets' identities and the runs, as canonical JSON; free space left out.
+
+    `report` is left out as well: it changes what is written about the measurement, not the measurement.
+    """
+    fields = msgspec.to_builtins(study)
+    del fields["report"]
     everything = {
         "version": PLAN_VERSION,
-        "study": study,
+        "study": fields,
         "target": _identity(facts),
         "others": {target: _identity(found) for target, found in (others or {}).items()},
         "work_bytes": work_bytes,

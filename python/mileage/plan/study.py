@@ -254,6 +254,10 @@ class Compare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Changes below these are not worth a word."""
 
 
+REPORT_LEVELS: Final = ("none", "text", "full")
+"""How much of a report is written, least first."""
+
+
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A whole study file."""
 
@@ -286,6 +290,9 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exclude: tuple[dict[str, FactorLevel], ...] = ()
     """Combinations of levels that are left out: { cache = "warm", drive = "plain" }; a factor not named matches at
     every level."""
+    report: str | None = None
+    """How much of a report `mileage run` writes at the end: "none", "text" (page and tables without pictures) or "full";
+    None: as the command line or the environment says, or "full". Not part of the plan's hash."""
     state: State = State()
     factor: dict[str, Factor] = {}
     workload: dict[str, OwnWorkload] = {}

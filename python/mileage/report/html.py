@@ -37,15 +37,19 @@ _CORRECTIONS: Final = (
 _ATTENTION: Final = ("bad", "warn", "unknown")
 
 
-def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None) -> str:
+def render_html(
+    view: StudyView, pictures: Mapping[str, Picture] | None = None, *, drawn: bool = True
+) -> str:
     """The whole page as text, to be stored as UTF-8. Takes about two seconds, most of it drawing.
 
-    `pictures` are those of `gallery` of the cleaned view, where they are drawn already.
+    `pictures` are those of `gallery` of the cleaned view, where they are drawn already. With `drawn` False the page has
+    no pictures and says so.
     """
     from markupsafe import Markup
 
     view = cleaned(view)
-    drawn = gallery(view) if pictures is None else pictures
+    if pictures is None:
+        pictures = gallery(view) if drawn else {}
     shown = min(FIRST_SCREEN_ROWS, len(view.headline))
     lead = wording.most_telling(view.headline, shown)
     script = _script()
@@ -69,7 +73,8 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None) 
         standings_rule=standings.RULE,
         paragraphs=[p for p in re.split(r"\n\s*\n", view.method) if p.strip()],
         **_below(view),
-        **_pictures(drawn),
+        **_pictures(pictures),
+        drawn=drawn,
         lamps=[[lamp for lamp in view.trust if (lamp.state in _ATTENTION) == loud] for loud in (True, False)],
         lamp_glyphs=wording.LAMP_GLYPHS,
         lamp_words=wording.LAMP_WORDS,

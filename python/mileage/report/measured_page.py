@@ -45,19 +45,26 @@ class MeasuredPage(msgspec.Struct, frozen=True):
     """What the levels of `evidence` are levels of."""
 
 
-def render_measured(page: MeasuredPage, pictures: Sequence[Picture] | None = None) -> str:
-    """The whole page as text, to be stored as UTF-8. `pictures`: where they are drawn already."""
+def render_measured(
+    page: MeasuredPage, pictures: Sequence[Picture] | None = None, *, drawn: bool = True
+) -> str:
+    """The whole page as text, to be stored as UTF-8.
+
+    `pictures`: where they are drawn already. With `drawn` False the page has none and says so.
+    """
     from markupsafe import Markup
 
     page = _cleaned(page)
-    drawn = measured_pictures(page.evidence, page.factor) if pictures is None else pictures
+    if pictures is None:
+        pictures = measured_pictures(page.evidence, page.factor) if drawn else ()
     columns = columns_of(page.cells)
     return (
         templates()
         .get_template("measured.html.j2")
         .render(
             page=page,
-            pictures=[(picture.name, Markup(picture.svg), picture.caption) for picture in drawn],
+            pictures=[(picture.name, Markup(picture.svg), picture.caption) for picture in pictures],
+            drawn=drawn,
             heads=[head for head, _, _ in columns],
             rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
         )
@@ -108,10 +115,16 @@ def _median(values: tuple[float, ...]) -> float | str:
     return statistics.median(values) if values else ""
 
 
-def write_measured(page: MeasuredPage, report: Path, tables: Path, figures: Path) -> None:
-    """Write the page, its pictures as SVG and PNG, and `measured.csv` into the folder of tables."""
+def write_measured(page: MeasuredPage, report: Path, tables: Path, figures: Path | None) -> None:
+    """Write the page, its pictures as SVG and PNG, and `measured.csv` into the folder of tables.
+
+    Without a folder for `figures` nothing is drawn.
+    """
     tables.mkdir(exist_ok=True)
     (tables / "measured.csv").write_text(measured_csv(page.cells), encoding="utf-8")
+    if figures is None:
+        write_durably(report, render_measured(page, drawn=False).encode())
+        return
     page = _cleaned(page)
     pictures = measured_pictures(page.evidence, page.factor)
     if pictures:
