@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from mileage.cli import _COMMANDS
-from tests.execute.conftest import Small, run_mileage
+from tests.command import mileage
+from tests.execute.conftest import Small
 from tests.house.repository import ROOT
 
 
 @pytest.mark.parametrize("command", sorted(_COMMANDS))
 def test_every_command_has_its_help(command: str) -> None:
-    result = run_mileage(command, "--help")
+    result = mileage(command, "--help")
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("Usage: ")
 
@@ -33,14 +34,14 @@ def test_the_help_loads_none_of_the_heavy_libraries() -> None:
 
 
 def test_doctor_looks_at_a_directory(tmp_path: Path) -> None:
-    result = run_mileage("doctor", f"dir:{tmp_path}", "--json")
+    result = mileage("doctor", f"dir:{tmp_path}", "--json")
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)
 
 
 @pytest.mark.parametrize("what", ["studies", "workloads", "drives"])
 def test_lists_name_what_exists(what: str) -> None:
-    rows = json.loads(run_mileage("list", what, "--json").stdout)
+    rows = json.loads(mileage("list", what, "--json").stdout)
     assert all(row["name"] and row["title"] for row in rows)
     expected = {"studies": "degradation", "workloads": "iops.random_write", "drives": "intel-x25e-64gb"}
     assert expected[what] in {row["name"] for row in rows}
@@ -48,43 +49,43 @@ def test_lists_name_what_exists(what: str) -> None:
 
 def test_a_study_is_compared_and_the_exit_status_tells(tmp_path: Path) -> None:
     folder = tmp_path / "study"
-    assert run_mileage("run", *Small(tmp_path).virtual(), "--out", str(folder)).returncode == 0
+    assert mileage("run", *Small(tmp_path).virtual(), "--out", str(folder)).returncode == 0
     stages = (f"{folder}:before", f"{folder}:after")
-    told = run_mileage("compare", *stages, "--json")
+    told = mileage("compare", *stages, "--json")
     assert told.returncode == 0, told.stderr
     verdicts = {cell["verdict"] for cell in json.loads(told.stdout)["cells"]}
     assert "slower" in verdicts
-    assert run_mileage("compare", *stages, "--fail-if", "slower").returncode == 1
-    assert run_mileage("compare", *reversed(stages), "--fail-if", "slower").returncode == 0
-    assert run_mileage("compare", stages[0], stages[0]).returncode == 2
-    assert run_mileage("report", str(folder)).returncode == 0
-    assert run_mileage("report", str(tmp_path / "none")).returncode == 2
+    assert mileage("compare", *stages, "--fail-if", "slower").returncode == 1
+    assert mileage("compare", *reversed(stages), "--fail-if", "slower").returncode == 0
+    assert mileage("compare", stages[0], stages[0]).returncode == 2
+    assert mileage("report", str(folder)).returncode == 0
+    assert mileage("report", str(tmp_path / "none")).returncode == 2
     twin = tmp_path / "elsewhere" / "study"
     shutil.copytree(folder, twin)
-    both = run_mileage("compare", f"{folder}:after", f"{twin}:after", "--json")
+    both = mileage("compare", f"{folder}:after", f"{twin}:after", "--json")
     assert both.returncode == 0, both.stderr
     assert f"{tmp_path.name}/study:after" in both.stdout
     assert "elsewhere/study:after" in both.stdout
     folders = [str(folder), str(twin)]
     folders += [str(shutil.copytree(folder, tmp_path / f"night-{number}")) for number in range(4)]
-    ranks = run_mileage("compare", *folders[:3], "--stage", "after")
+    ranks = mileage("compare", *folders[:3], "--stage", "after")
     assert ranks.returncode == 0, ranks.stderr
     assert "    1-3  " in ranks.stdout
     assert all(len(line) <= 80 for line in ranks.stdout.splitlines())
-    assert run_mileage("compare", "--history", *folders).stdout.startswith("No change over 6 studies")
+    assert mileage("compare", "--history", *folders).stdout.startswith("No change over 6 studies")
     for wrong in (
         [],
         [folders[0], "--stage", "after"],
         [*folders[:2], folders[0]],
         ["--history", *folders[:5]],
     ):
-        assert run_mileage("compare", *wrong).returncode == 2
+        assert mileage("compare", *wrong).returncode == 2
 
 
 def test_a_published_table_is_judged_again() -> None:
     folder = ROOT / "examples" / "published"
     tables = ("--table", str(folder / "sandforce_kernel_diff.csv"))
-    told = run_mileage("compare", *tables, "--against", str(folder / "sandforce_highlights.csv"))
+    told = mileage("compare", *tables, "--against", str(folder / "sandforce_highlights.csv"))
     assert told.returncode == 0, told.stderr
     assert all(len(line) <= 80 for line in told.stdout.splitlines())
     assert told.stdout.startswith(
@@ -92,6 +93,6 @@ def test_a_published_table_is_judged_again() -> None:
         "printed spread is known); 271 (269) are shown to be the same within 2 %"
     )
     assert "4 cells are printed differently in the second table:" in told.stdout
-    assert run_mileage("compare", *tables, "--fail-if", "slower").returncode == 1
+    assert mileage("compare", *tables, "--fail-if", "slower").returncode == 1
     for wrong in (("a", "--runs", "3"), (*tables, "--stage", "x"), (*tables, "--runs", "1"), ()):
-        assert run_mileage("compare", *wrong).returncode == 2
+        assert mileage("compare", *wrong).returncode == 2

@@ -6,16 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import mileage
+from mileage import Drive
 from mileage.report.datasheet import bars, data_sheet
 from mileage.target.profiles import drive_names
-from tests.execute.conftest import run_mileage, small_profile
+from tests.command import mileage
+from tests.execute.conftest import small_profile
 
 
 @pytest.mark.parametrize("name", drive_names())
 def test_a_data_sheet_names_every_figure_with_its_source(name: str) -> None:
-    result = run_mileage("drive", "show", name)
-    rows = json.loads(run_mileage("drive", "show", name, "--json").stdout)
+    result = mileage("drive", "show", name)
+    rows = json.loads(mileage("drive", "show", name, "--json").stdout)
     assert result.returncode == 0, result.stderr
     for row in rows:
         line = next(line for line in result.stdout.splitlines() if line.startswith(f"{row['name']} "))
@@ -27,13 +28,11 @@ def test_a_data_sheet_names_every_figure_with_its_source(name: str) -> None:
 def test_a_run_is_drawn_saved_and_continued(tmp_path: Path) -> None:
     state = tmp_path / "aged"
     few = ["--size", "64MiB", "--passes", "1"]
-    first = run_mileage("drive", "run", "plain-64gib", *few, "--save", str(state))
+    first = mileage("drive", "run", "plain-64gib", *few, "--save", str(state))
     assert first.returncode == 0, first.stderr
     assert "write amplification 1.000" in first.stdout
     assert "MB/s" in first.stdout
-    record = json.loads(
-        run_mileage("drive", "run", "plain-64gib", *few, "--from", str(state), "--json").stdout
-    )
+    record = json.loads(mileage("drive", "run", "plain-64gib", *few, "--from", str(state), "--json").stdout)
     assert record["gauges"]["mapped_pages"] > 0
     assert record["series"]["counters"]["free_blocks"]
     assert record["life"] == "working"
@@ -44,16 +43,16 @@ def test_discards_are_drawn_and_leave_that_share_unmapped(tmp_path: Path) -> Non
     profile.write_text(small_profile(blocks_per_plane=16))
     few = [str(profile), "--fill", "--passes", "8"]
     words = ["drive", "run", *few, "--discards", "25"]
-    record = json.loads(run_mileage(*words, "--json").stdout)
+    record = json.loads(mileage(*words, "--json").stdout)
     operations = record["ops_written"] + record["ops_discarded"]
-    pages = mileage.Drive(profile.read_text()).capacity_bytes // 4096
+    pages = Drive(profile.read_text()).capacity_bytes // 4096
     # In balance as many pages are trimmed as are written to a place that holds nothing: q m = (1 - q) (1 - m).
     assert record["ops_discarded"] / operations == pytest.approx(0.25, rel=0.05)
     assert record["gauges"]["mapped_pages"] / pages == pytest.approx(0.75, rel=0.05)
-    drawn = run_mileage(*words).stdout
+    drawn = mileage(*words).stdout
     assert f"trimmed {record['counters']['trimmed_pages']:,} pages" in drawn
     assert "pages trimmed/s" in drawn
-    without = run_mileage("drive", "run", *few).stdout
+    without = mileage("drive", "run", *few).stdout
     assert "trimmed" not in without
 
 
@@ -63,13 +62,13 @@ def test_what_makes_no_sense_is_refused() -> None:
         (["run", "no-such-drive"], "no-such-drive"),
         (["check", "--quick", "--life"], "one of them"),
     ]:
-        result = run_mileage("drive", *words)
+        result = mileage("drive", *words)
         assert result.returncode == 2, result.stdout
         assert expected in result.stderr
 
 
 def test_the_quick_check_holds() -> None:
-    result = run_mileage("drive", "check", "--quick", "--json")
+    result = mileage("drive", "check", "--quick", "--json")
     assert result.returncode == 0, result.stderr
     rows = json.loads(result.stdout)
     assert len(rows) > 30
@@ -77,7 +76,7 @@ def test_the_quick_check_holds() -> None:
 
 
 def test_a_drive_goes_in_steps_and_counts_in_numpy() -> None:
-    drive = mileage.Drive("plain-64gib")
+    drive = Drive("plain-64gib")
     names = drive.counter_names()
     before = drive.counter_array()
     assert before.dtype == np.uint64
@@ -115,33 +114,31 @@ def test_the_power_can_be_cut_in_a_run(tmp_path: Path) -> None:
     lost = {}
     for power in ("volatile", "protected"):
         profile.write_text(buffered + figure.format("write_buffer_power", f'"{power}"'))
-        cut = json.loads(run_mileage(*words, "--json").stdout)["power_cut"]
+        cut = json.loads(mileage(*words, "--json").stdout)["power_cut"]
         assert 0.25e9 <= cut["after_ns"] < 0.26e9
         lost[power] = cut["lost"]
-        assert "power cut 0.25" in run_mileage(*words).stdout
+        assert "power cut 0.25" in mileage(*words).stdout
     # No more than the buffer holds, each page a write of its own, and all of them among the last.
     assert 0 < len(lost["volatile"]) <= 64
     assert {part["length_bytes"] for part in lost["volatile"]} == {4096}
     assert lost["protected"] == []
     # What was written long before is safe: the run is over sooner than the power.
     profile.write_text(buffered + figure.format("write_buffer_power", '"volatile"'))
-    short = run_mileage("drive", "run", str(profile), "--size", "1MiB", "--power-cut", "1")
+    short = mileage("drive", "run", str(profile), "--size", "1MiB", "--power-cut", "1")
     assert "1.000000 s after the start: no acknowledged write is lost" in short.stdout
     profile.write_text(buffered)
-    refused = run_mileage(*words)
+    refused = mileage(*words)
     assert refused.returncode == 2
     assert "write_buffer_power is missing" in refused.stderr
 
 
 def test_a_power_cut_names_what_is_lost_and_nothing_that_was_flushed() -> None:
-    def buffered(power: str) -> mileage.Drive:
+    def buffered(power: str) -> Drive:
         figure = '{{ value = {}, source = "a test", confidence = "defined" }}\n'
         profile = small_profile(blocks_per_plane=16)
         lines = [line for line in profile.splitlines() if not line.startswith("write_buffer_pages")]
         lines.append("write_buffer_pages = " + figure.format(64))
-        return mileage.Drive(
-            "\n".join(lines) + ("\nwrite_buffer_power = " + figure.format(power) if power else "\n")
-        )
+        return Drive("\n".join(lines) + ("\nwrite_buffer_power = " + figure.format(power) if power else "\n"))
 
     for power, expected in [('"volatile"', [(2, 8192, 4096)]), ('"protected"', [])]:
         drive = buffered(power)
@@ -158,4 +155,4 @@ def test_a_power_cut_names_what_is_lost_and_nothing_that_was_flushed() -> None:
         drive.power_cut(1)
     with pytest.raises(ValueError, match="write_buffer_power is missing"):
         buffered("").power_cut()
-    assert mileage.Drive("plain-64gib").power_cut() == []
+    assert Drive("plain-64gib").power_cut() == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.execute.conftest import run_mileage
+from tests.command import mileage
 from tests.house.repository import ROOT
 
 PAGES = (ROOT / "docs" / "drives.md", ROOT / "docs" / "failures.md")
@@ -36,7 +36,7 @@ def beside_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("beside_the_profile")
 @pytest.mark.parametrize(("command", "printed"), commands(), ids=[command for command, _ in commands()])
 def test_a_command_prints_what_the_page_shows(command: str, printed: str) -> None:
-    result = run_mileage(*shlex.split(command))
+    result = mileage(*shlex.split(command))
     assert result.returncode == 0, result.stderr
     same = doctest.OutputChecker().check_output(printed, result.stdout, doctest.ELLIPSIS)
     assert same, f"the page says\n{printed}\nand the command\n{result.stdout}"

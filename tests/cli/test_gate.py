@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mileage.lab import run
-from tests.execute.conftest import run_mileage
+from tests.command import mileage
 from tests.execute.test_factors import DRIVES, written
 
 
@@ -31,6 +31,6 @@ def slower(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_the_gate_of_a_study(slower: Path, rule: str, status: int, said: str) -> None:
-    done = run_mileage("compare", str(slower), "--fail-if", rule)
+    done = mileage("compare", str(slower), "--fail-if", rule)
     assert done.returncode == status, done.stderr
     assert said in done.stderr

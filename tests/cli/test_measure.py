@@ -7,20 +7,20 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import command
+
 CREWS = (("--threads", "3"), ("--processes", "3"))
 DRIVE = ("-t", "virtual:plain-64gib", "--size", "64MiB")
 
 
 def mileage(*args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mileage", *args]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+    return command.mileage(*args, cwd=cwd)
 
 
 def measured(*args: str) -> str:

@@ -13,6 +13,8 @@ import pytest
 
 from tests.cli.test_measure import cells, measured, mileage
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 DEVICE_BYTES = 24 << 20
 STRACE = shutil.which("strace")
 

@@ -17,6 +17,8 @@ import pytest
 
 from mileage.cli import _COMMANDS
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 NOBODY = 65534
 PAGE = Path(__file__).parents[2] / "docs/privileges.md"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.execute.conftest import run_mileage
+from tests.command import mileage
 from tests.execute.test_factors import KERNELS, written
 
 
@@ -16,43 +16,43 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the two sessions of a study, and the study that they make together."""
     folder = tmp_path_factory.mktemp("questions")
     study = written(folder, KERNELS)
-    refused = run_mileage("run", study, "--out", str(folder / "a"))
+    refused = mileage("run", study, "--out", str(folder / "a"))
     assert refused.returncode == 2
     assert "say --label kernel=LEVEL; expected one of 6.1, 6.8" in refused.stderr
     for name, kernel in (("a", "6.1"), ("b", "6.8")):
-        done = run_mileage("run", study, "--out", str(folder / name), "--label", f"kernel={kernel}")
+        done = mileage("run", study, "--out", str(folder / name), "--label", f"kernel={kernel}")
         assert done.returncode == 0, done.stderr
         assert f"left at kernel={'6.8' if kernel == '6.1' else '6.1'}: mileage run" in done.stderr
-    joined = run_mileage("merge", str(folder / "a"), str(folder / "b"), "--out", str(folder / "both"))
+    joined = mileage("merge", str(folder / "a"), str(folder / "b"), "--out", str(folder / "both"))
     assert joined.returncode == 0, joined.stderr
     assert "both: 18 of 18 runs" in joined.stdout
     return folder
 
 
 def test_the_studies_of_a_folder_are_listed(merged: Path) -> None:
-    rows = json.loads(run_mileage("list", "studies", str(merged), "--json").stdout)
+    rows = json.loads(mileage("list", "studies", str(merged), "--json").stdout)
     assert [(Path(row["name"]).name, row["runs"], row["finished"]) for row in rows] == [
         ("a", 9, False),
         ("b", 9, False),
         ("both", 18, True),
     ]
-    assert run_mileage("list", "drives", str(merged)).returncode == 2
+    assert mileage("list", "drives", str(merged)).returncode == 2
 
 
 def test_sql_is_answered_as_text_and_as_json(merged: Path) -> None:
     sql = "SELECT levels['kernel'] AS kernel, count(*) AS n FROM samples WHERE role = 'measure' GROUP BY ALL ORDER BY 1"
     both = str(merged / "both")
-    assert run_mileage("query", sql, both).stdout.split() == ["kernel", "n", "6.1", "16", "6.8", "16"]
-    assert json.loads(run_mileage("query", sql, both, "--json").stdout) == [
+    assert mileage("query", sql, both).stdout.split() == ["kernel", "n", "6.1", "16", "6.8", "16"]
+    assert json.loads(mileage("query", sql, both, "--json").stdout) == [
         {"kernel": "6.1", "n": 16},
         {"kernel": "6.8", "n": 16},
     ]
-    broken = run_mileage("query", "SELECT nothing FROM samples", both)
+    broken = mileage("query", "SELECT nothing FROM samples", both)
     assert broken.returncode == 2
     assert broken.stderr.startswith("mileage: query: Binder Error")
 
 
 def test_the_comparison_of_a_merged_study_has_no_veto(merged: Path) -> None:
-    done = run_mileage("compare", str(merged / "both"), "--json")
+    done = mileage("compare", str(merged / "both"), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["vetoes"] == []

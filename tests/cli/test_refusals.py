@@ -2,11 +2,12 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests import command
 
 STUDY = """
 name = "small"
@@ -34,8 +35,7 @@ amount = "16MiB"
 
 
 def mileage(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mileage", *args]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+    return command.mileage(*args, cwd=cwd)
 
 
 def tree(folder: Path) -> dict[str, int]:

@@ -6,7 +6,7 @@ from itertools import accumulate
 import pytest
 
 from mileage.judge.regimes import regimes
-from tests.execute.conftest import run_mileage
+from tests.command import mileage
 
 Series = tuple[list[float], list[float]]
 
@@ -30,7 +30,7 @@ def written(name: str, size: str) -> Series:
         size,
         "--json",
     ]
-    result = run_mileage(*words)
+    result = mileage(*words)
     assert result.returncode == 0, result.stderr
     series = json.loads(result.stdout)["series"]
     moved = series["bytes_written"][:-1]

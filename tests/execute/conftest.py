@@ -1,8 +1,6 @@
 """A study that takes a second or two: a small drive, three cycles with a sham, torture of three drive writes."""
 
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,12 +60,6 @@ def small_profile(blocks_per_plane: int) -> str:
     capacity_bytes = int(32 * (blocks_per_plane - 2) * (1 << 20) / 1.15) >> 20 << 20
     text = re.sub(r"(?m)^(blocks_per_plane = \{ value = )[0-9_]+", rf"\g<1>{blocks_per_plane}", text)
     return re.sub(r"(?m)^(capacity_bytes = \{ value = )[0-9_]+", rf"\g<1>{capacity_bytes}", text)
-
-
-def run_mileage(*args: str, timeout_s: float = 300.0) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
-    command = [sys.executable, "-m", "mileage", *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
 
 
 def run_keys(folder: Path) -> list[int]:

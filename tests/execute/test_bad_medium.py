@@ -12,6 +12,8 @@ from mileage.record import StudyFolder
 from tests.execute.conftest import Small
 from tests.execute.test_resume import assert_every_run_once
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 
 def sh(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout

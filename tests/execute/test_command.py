@@ -17,7 +17,7 @@ from mileage.execute.command import perform_command
 from mileage.plan.how import How
 from mileage.plan.job import Programs, command_job
 from mileage.record import StudyFolder
-from tests.execute.conftest import run_mileage
+from tests.command import mileage
 
 STUDY = """
 name = "build"
@@ -114,13 +114,13 @@ def test_a_study_of_a_program_is_refused_unless_commands_are_allowed(tmp_path: P
     from mileage import lab
 
     study, folder = written(tmp_path), tmp_path / "study"
-    result = run_mileage("run", str(study), "--out", str(folder))
+    result = mileage("run", str(study), "--out", str(folder))
     assert result.returncode == 2
     assert "runs programs (touch fresh; sh -c 'echo built > out; cat out > copy'" in result.stderr
     assert "--allow-commands" in result.stderr
     assert not folder.exists()
     assert not any((tmp_path / "target").iterdir())
-    planned = run_mileage("plan", str(study))
+    planned = mileage("plan", str(study))
     assert "with --allow-commands only" in planned.stdout
     with pytest.raises(Refused):
         lab.run(str(study), out=folder)
@@ -128,7 +128,7 @@ def test_a_study_of_a_program_is_refused_unless_commands_are_allowed(tmp_path: P
 
 def test_a_study_of_a_program_is_judged_by_its_time(tmp_path: Path) -> None:
     study, folder = written(tmp_path), tmp_path / "study"
-    result = run_mileage("run", str(study), "--out", str(folder), "--allow-commands")
+    result = mileage("run", str(study), "--out", str(folder), "--allow-commands")
     assert result.returncode == 0, result.stderr
     assert "compile" in result.stdout
     runs = list(StudyFolder(folder).content().of_kind("run"))
@@ -198,7 +198,7 @@ def test_a_study_says_that_processes_outlive_the_program(tmp_path: Path, compare
     after = '[[stage]]\nname = "after"\nmeasure = "before"\n'
     assert after in text
     study.write_text(text if compares else text.replace(after, ""))
-    result = run_mileage("run", str(study), "--out", str(folder), "--allow-commands")
+    result = mileage("run", str(study), "--out", str(folder), "--allow-commands")
     assert result.returncode == 0, result.stderr
     told = "compile: processes that it started went on after its end"
     assert told in " ".join(result.stdout.split())

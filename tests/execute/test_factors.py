@@ -143,6 +143,7 @@ def test_two_directories_are_two_arms(tmp_path: Path) -> None:
     assert load(tmp_path / "out").plan.settings[1].target == f"dir:{tmp_path}/b"
 
 
+@pytest.mark.xdist_group("devices")
 @pytest.mark.skipif(
     os.geteuid() != 0 or not all(map(shutil.which, ("losetup", "mkfs.ext4", "mkfs.xfs"))),
     reason="needs root, losetup, mkfs.ext4 and mkfs.xfs",

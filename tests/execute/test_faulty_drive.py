@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from mileage.record import StudyFolder
-from tests.execute.conftest import Small, run_keys, run_mileage
+from tests.command import mileage
+from tests.execute.conftest import Small, run_keys
 
 STALLS = {"stall_s": "0.05", "stall_every_s": "0.5", "fault_seed": "1"}
 LOSES = {"lost_command_every": "5_000", "command_timeout_s": "2.0"}
@@ -41,7 +42,7 @@ def test_the_study_ends_as_dnf_with_the_cause_and_all_before_it(
     small: Small, tmp_path: Path, faults: dict[str, str], cause: str, message: str
 ) -> None:
     folder = tmp_path / "study"
-    result = run_mileage("run", faulty(small, faults), "--out", str(folder))
+    result = mileage("run", faulty(small, faults), "--out", str(folder))
     assert result.returncode == 0, result.stderr
     assert "DNF" in result.stdout
     assert message in result.stdout
@@ -65,7 +66,7 @@ def test_the_study_ends_as_dnf_with_the_cause_and_all_before_it(
 
 def test_stalls_alone_end_nothing_and_are_counted(small: Small, tmp_path: Path) -> None:
     folder = tmp_path / "study"
-    result = run_mileage("run", faulty(small, STALLS), "--out", str(folder))
+    result = mileage("run", faulty(small, STALLS), "--out", str(folder))
     assert result.returncode in (0, 1), result.stderr
     records = [entry["record"] for entry in StudyFolder(folder).content().of_kind("run")]
     assert sum(record["counters"].get("commands_stalled", 0) for record in records) > 0

@@ -16,6 +16,8 @@ from mileage.target.ledger import LEDGER_VARIABLE
 from mileage.target.memory import find_controller
 from mileage.target.mounts import read_mounts
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 STUDY = """
 name = "made"
 target = "{target}"

@@ -18,6 +18,8 @@ import pytest
 from tests.execute import mpi_runs
 from tests.execute.mpi_runs import entries, finished, hosts, no_namespaces, run, started, study, wait_for
 
+pytestmark = pytest.mark.xdist_group("mpi")
+
 needs_mpi = pytest.mark.skipif(bool(mpi_runs.MISSING), reason=f"not here: {mpi_runs.MISSING}")
 
 IOR_SMALL = """

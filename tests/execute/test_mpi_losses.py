@@ -25,6 +25,8 @@ from tests.execute.mpi_runs import (
     wait_for,
 )
 
+pytestmark = pytest.mark.xdist_group("mpi")
+
 needs_mpi = pytest.mark.skipif(bool(mpi_runs.MISSING), reason=f"not here: {mpi_runs.MISSING}")
 needs_hosts = pytest.mark.skipif(bool(no_namespaces()), reason=no_namespaces())
 

@@ -6,7 +6,8 @@ import pytest
 
 from mileage.lab import load
 from mileage.lab.lamps import _percentile_lamps
-from tests.execute.conftest import Small, run_mileage
+from tests.command import mileage
+from tests.execute.conftest import Small
 
 
 @pytest.mark.parametrize(("count", "state"), [(999, "warn"), (1000, "ok"), (20_000, "ok")])
@@ -18,7 +19,7 @@ def test_ten_operations_must_lie_beyond(count: int, state: str) -> None:
 
 
 def test_studies_without_latency_have_no_such_lamp(small: Small, tmp_path: Path) -> None:
-    run_mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "study"))
+    mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "study"))
     result = load(tmp_path / "study")
     found, measured = result.seen(), [r for r in result.plan.runs if r.role == "measure"]
     assert found.runs == len(result.plan.runs)

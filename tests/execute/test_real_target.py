@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from mileage.record import StudyFolder
-from tests.execute.conftest import Small, run_keys, run_mileage
+from tests.command import mileage
+from tests.execute.conftest import Small, run_keys
 from tests.execute.test_resume import assert_every_run_once
 
 
@@ -22,7 +23,7 @@ def runs_of(folder: Path) -> list[dict]:
 def test_quick_degradation_runs_on_a_directory(tmp_path: Path) -> None:
     target, folder = tmp_path / "target", tmp_path / "study"
     target.mkdir()
-    result = run_mileage("run", "degradation", "--quick", "--target", f"dir:{target}", "--out", str(folder))
+    result = mileage("run", "degradation", "--quick", "--target", f"dir:{target}", "--out", str(folder))
     assert result.returncode == 0, result.stderr
     assert "descriptive" in result.stdout
     assert (folder / "report.html").stat().st_size > 10_000
@@ -33,7 +34,7 @@ def test_quick_degradation_runs_on_a_directory(tmp_path: Path) -> None:
 def test_the_journal_agrees_with_the_kernels_count_of_each_thread(small: Small, tmp_path: Path) -> None:
     folder = tmp_path / "study"
     (tmp_path / "target").mkdir()
-    result = run_mileage("run", str(small.study(f"dir:{tmp_path}/target")), "--out", str(folder))
+    result = mileage("run", str(small.study(f"dir:{tmp_path}/target")), "--out", str(folder))
     assert result.returncode == 0, result.stderr
     compared = 0
     for entry in runs_of(folder):

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from mileage.record import StudyFolder
 from mileage.record.journal import read_journal
-from tests.execute.conftest import Small, run_keys, run_mileage
+from tests.command import mileage
+from tests.execute.conftest import Small, run_keys
 
 
 def kill_after(args: list[str], delay_s: float) -> bool:
@@ -41,18 +42,18 @@ def test_one_seed_gives_one_table_killed_or_not_and_another_seed_another(
     args = small.virtual()
     whole, cut, other = tmp_path / "whole", tmp_path / "cut", tmp_path / "other"
     started = time.monotonic()
-    result = run_mileage("run", *args, "--out", str(whole))
+    result = mileage("run", *args, "--out", str(whole))
     assert result.returncode == 0, result.stderr
     duration_s = time.monotonic() - started
     for share in (0.5, 0.75):
         kill_after([*args, "--out", str(cut)], share * duration_s)
-    assert run_mileage("run", *args, "--out", str(cut)).returncode == 0
+    assert mileage("run", *args, "--out", str(cut)).returncode == 0
     assert table(cut) == table(whole)
     for name in ("series", "latency", "counters"):
         assert (cut / f"{name}.parquet").read_bytes() == (whole / f"{name}.parquet").read_bytes(), name
     assert list((whole / "state").iterdir()) == []
     args[-1] = "8"
-    assert run_mileage("run", *args, "--out", str(other)).returncode == 0
+    assert mileage("run", *args, "--out", str(other)).returncode == 0
     assert table(other) != table(whole)
 
 
@@ -63,7 +64,7 @@ def test_twenty_kills_at_uniform_times(small: Small, tmp_path: Path) -> None:
     args = small.virtual(blocks_per_plane=24)
     reference = tmp_path / "reference"
     started = time.monotonic()
-    assert run_mileage("run", *args, "--out", str(reference)).returncode == 0
+    assert mileage("run", *args, "--out", str(reference)).returncode == 0
     duration_s = time.monotonic() - started
     kills = 0
     study = 0
@@ -72,7 +73,7 @@ def test_twenty_kills_at_uniform_times(small: Small, tmp_path: Path) -> None:
         study += 1
         for _ in range(5):
             kills += kill_after([*args, "--out", str(folder)], rng.uniform(0.0, duration_s))
-        result = run_mileage("run", *args, "--out", str(folder))
+        result = mileage("run", *args, "--out", str(folder))
         assert result.returncode == 0, result.stderr
         assert_every_run_once(folder)
         assert table(folder) == table(reference)
@@ -89,7 +90,7 @@ def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_pat
         Path(study).read_text().replace('"8MiB"', '"256KiB"').replace("2000", "4").replace('"3x"', '"1MiB"')
     )
     Path(study).write_text(short)
-    assert run_mileage("run", study, *rest, "--out", str(folder)).returncode == 0
+    assert mileage("run", study, *rest, "--out", str(folder)).returncode == 0
     journal = folder / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     plan = lab.load(folder).plan
@@ -148,9 +149,9 @@ def test_a_saved_state_that_was_tampered_with_is_not_used(small: Small, tmp_path
     args = small.virtual(cycles=2)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     started = time.monotonic()
-    assert run_mileage("run", *args, "--out", str(whole)).returncode == 0
+    assert mileage("run", *args, "--out", str(whole)).returncode == 0
     kill_after([*args, "--out", str(cut)], 0.6 * (time.monotonic() - started))
     for state in (cut / "state").iterdir():
         state.write_bytes(b"stale")
-    assert run_mileage("run", *args, "--out", str(cut)).returncode == 0
+    assert mileage("run", *args, "--out", str(cut)).returncode == 0
     assert table(cut) == table(whole)

@@ -20,6 +20,8 @@ from mileage.target.ledger import LEDGER_VARIABLE
 from tests.execute.conftest import small_profile
 from tests.execute.test_resume import assert_every_run_once
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 STUDY = """
 name = "resumed"
 target = "{target}"

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import mileage
-from tests.execute.conftest import run_mileage, small_profile
+from mileage import load
+from tests.command import mileage
+from tests.execute.conftest import small_profile
 
 STALLS = """
 stall_s = { value = 1.0, source = "a test", confidence = "defined" }
@@ -46,10 +47,10 @@ def report_of(folder: Path, more: str) -> str:
     drive.write_text(profile[:end] + STALLS + profile[end:], encoding="utf-8")
     study = folder / "stalls.toml"
     study.write_text(STUDY.format(drive=drive, more=more), encoding="utf-8")
-    done = run_mileage("run", str(study), "--out", str(folder / "study"))
+    done = mileage("run", str(study), "--out", str(folder / "study"))
     assert done.returncode == 0, done.stderr
     page = (folder / "study" / "report.html").read_text(encoding="utf-8")
-    text = " ".join(mileage.load(folder / "study").text().split())
+    text = " ".join(load(folder / "study").text().split())
     assert re.search(r"longest operation took|From the intended start", page), "the page says it too"
     return text
 

@@ -14,7 +14,8 @@ import pytest
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.surround import settle
 from mileage.record import StudyFolder
-from tests.execute.conftest import Small, run_mileage
+from tests.command import mileage
+from tests.execute.conftest import Small
 from tests.execute.test_resume import assert_every_run_once
 
 FILES = {
@@ -115,20 +116,20 @@ def test_a_study_folder_that_fills_up_fails_cleanly_and_goes_on(small: Small, tm
         pytest.skip("needs root and mount")
     try:
         args = small.virtual(cycles=1)
-        result = run_mileage("run", *args, "--out", str(place / "study"))
+        result = mileage("run", *args, "--out", str(place / "study"))
         assert result.returncode == 3, result.stderr
         assert "No space left on device" in result.stderr
         assert "Traceback" not in result.stderr
         assert "to go on: mileage run" in result.stderr
         subprocess.run(["mount", "-o", "remount,size=50m", str(place)], check=True)
-        assert run_mileage("run", str(place / "study")).returncode == 0
+        assert mileage("run", str(place / "study")).returncode == 0
         whole = tmp_path / "whole"
-        assert run_mileage("run", *args, "--out", str(whole)).returncode == 0
+        assert mileage("run", *args, "--out", str(whole)).returncode == 0
         assert (place / "study/samples.parquet").read_bytes() == (whole / "samples.parquet").read_bytes()
         with pytest.raises(OSError, match="No space left"):
             (place / "full").write_bytes(bytes(64 << 20))
         there = sorted((place / "study").iterdir())
-        result = run_mileage("report", str(place / "study"))
+        result = mileage("report", str(place / "study"))
         assert result.returncode == 3
         assert result.stderr.endswith(f"writing the study folder {place}/study: No space left on device\n")
         assert "Traceback" not in result.stderr

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mileage.record import StudyFolder, left_out
-from tests.execute.conftest import Small, run_mileage, small_profile
+from tests.command import mileage
+from tests.execute.conftest import Small, small_profile
 
 WORN = """
 [pe_cycles]
@@ -33,7 +34,7 @@ def weak(small: Small) -> Path:
 
 def test_a_worn_out_drive_ends_its_arm_and_the_sham_arm_goes_on(weak: Path, tmp_path: Path) -> None:
     folder = tmp_path / "study"
-    result = run_mileage("run", str(weak), "--out", str(folder))
+    result = mileage("run", str(weak), "--out", str(folder))
     assert result.returncode == 0, result.stderr
     content = StudyFolder(folder).content()
     unfinished = content.of_kind("dnf")
@@ -52,7 +53,7 @@ def test_a_worn_out_drive_ends_its_arm_and_the_sham_arm_goes_on(weak: Path, tmp_
 def test_a_study_that_stops_on_failure_stops(weak: Path, tmp_path: Path) -> None:
     weak.write_text(weak.read_text().replace('on_failure = "dnf"', 'on_failure = "stop"'))
     folder = tmp_path / "study"
-    result = run_mileage("run", str(weak), "--out", str(folder))
+    result = mileage("run", str(weak), "--out", str(folder))
     assert result.returncode == 3
     content = StudyFolder(folder).content()
     assert content.of_kind("failed")
@@ -101,7 +102,7 @@ def test_a_study_that_compares_nothing_says_dnf_too(weak: Path, tmp_path: Path) 
     before, _, rest = text.partition('[[stage]]\nname = "after"\nmeasure = "before"\n')
     weak.write_text(before + rest)
     folder = tmp_path / "study"
-    result = run_mileage("run", str(weak), "--out", str(folder))
+    result = mileage("run", str(weak), "--out", str(folder))
     assert result.returncode == 0, result.stderr
     assert "DNF: the torture arm of cycle 1 did not finish" in " ".join(result.stdout.split())
     assert "DNF" in (folder / "report.html").read_text()

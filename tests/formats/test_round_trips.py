@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mileage import lab
+from tests.command import mileage
 from tests.formats.reading import of
 
 MIB = 1 << 20
@@ -16,9 +15,7 @@ MIB = 1 << 20
 
 def face(folder: Path, *words: str) -> tuple[Path, dict[str, list[float]]]:
     """Runs a face. Returns what it printed, and what its study folder holds: values by cell and metric."""
-    told = subprocess.run(
-        [sys.executable, "-m", "mileage", *words], cwd=folder, capture_output=True, text=True, check=False
-    )
+    told = mileage(*words, cwd=folder)
     assert told.returncode == 0, told.stderr
     (folder / "printed").write_text(told.stdout)
     (study,) = folder.glob("mileage-*")

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from mileage.record import StudyFolder
-from tests.execute.conftest import STUDY, Small, run_mileage
+from tests.command import mileage
+from tests.execute.conftest import STUDY, Small
 from tests.execute.test_faulty_drive import DROPS, faulty
 
 MEMORY = Path("/dev/shm")
@@ -22,7 +23,7 @@ ONE_STAGE = (
 
 def said_first(folder: Path) -> tuple[str, str]:
     """The first sentence of the terminal's report and of the page."""
-    done = run_mileage("report", str(folder))
+    done = mileage("report", str(folder))
     assert done.returncode == 0, done.stderr
     terminal = " ".join(done.stdout.split("\n\n")[0].split())
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -51,7 +52,7 @@ def test_a_failed_audit(small: Small, tmp_path: Path) -> None:
     place = MEMORY / f"mileage-{tmp_path.name}"
     place.mkdir()
     try:
-        done = run_mileage("run", str(small.study(f"dir:{place}")), "--out", str(tmp_path / "s"))
+        done = mileage("run", str(small.study(f"dir:{place}")), "--out", str(tmp_path / "s"))
     finally:
         place.rmdir()
     assert done.returncode == 0, done.stderr
@@ -59,14 +60,14 @@ def test_a_failed_audit(small: Small, tmp_path: Path) -> None:
 
 
 def test_a_drive_that_did_not_finish(small: Small, tmp_path: Path) -> None:
-    run_mileage("run", faulty(small, DROPS), "--out", str(tmp_path / "s"))
+    mileage("run", faulty(small, DROPS), "--out", str(tmp_path / "s"))
     check(tmp_path / "s", "Not conclusive because", "DNF", "did not finish", "dropped off")
 
 
 def test_a_study_that_stopped_at_a_failure(small: Small, tmp_path: Path) -> None:
     path = Path(faulty(small, DROPS))
     path.write_text(path.read_text().replace('on_failure = "dnf"', 'on_failure = "stop"'))
-    done = run_mileage("run", str(path), "--out", str(tmp_path / "s"))
+    done = mileage("run", str(path), "--out", str(tmp_path / "s"))
     assert done.returncode == 3
     check(
         tmp_path / "s",
@@ -80,7 +81,7 @@ def test_a_study_that_stopped_at_a_failure(small: Small, tmp_path: Path) -> None
 def test_one_run_only(small: Small, tmp_path: Path) -> None:
     path = Path(small.virtual(cycles=1)[0])
     path.write_text(path.read_text().replace("repeat = 2", "repeat = 1"))
-    run_mileage("run", str(path), "--out", str(tmp_path / "s"))
+    mileage("run", str(path), "--out", str(tmp_path / "s"))
     check(tmp_path / "s", "one run of each cell", "Descriptive")
 
 
@@ -90,13 +91,13 @@ def test_one_run_of_a_study_that_compares_nothing(small: Small, tmp_path: Path) 
     text = ONE_STAGE.replace("TARGET", f"virtual:{tmp_path}/small-drive.toml").replace("ON_FAILURE", "dnf")
     text = text.replace('"throughput", ', "").replace("repeat = 2", "repeat = 1").split("[torture.churn]")[0]
     path.write_text(text.replace("CYCLES", "1").replace("SHAM", "false"))
-    done = run_mileage("run", str(path), "--out", str(tmp_path / "s"))
+    done = mileage("run", str(path), "--out", str(tmp_path / "s"))
     assert done.returncode == 0, done.stderr
     check(tmp_path / "s", "One run of each cell")
 
 
 def test_one_cycle_only(small: Small, tmp_path: Path) -> None:
-    run_mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "s"))
+    mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "s"))
     check(tmp_path / "s", "Descriptive, from one cycle on one device")
 
 
@@ -137,13 +138,13 @@ def test_running_then_interrupted(small: Small, tmp_path: Path) -> None:
 
 
 def test_killed_before_the_first_run(small: Small, tmp_path: Path) -> None:
-    run_mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "s"))
+    mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "s"))
     (tmp_path / "s" / "journal.jsonl").write_bytes(b"")
     check(tmp_path / "s", "Not conclusive because", "the study was interrupted", "36 of 36 runs are missing")
 
 
 def test_a_damaged_journal(small: Small, tmp_path: Path) -> None:
-    run_mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "s"))
+    mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "s"))
     journal = tmp_path / "s" / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     lines[4] = lines[4][:40] + b"\xff\x00" + lines[4][42:]
@@ -152,5 +153,5 @@ def test_a_damaged_journal(small: Small, tmp_path: Path) -> None:
     environment.write_bytes(b"{")
     check(tmp_path / "s", "1 of 36 runs is missing", "1 line is damaged in the journal")
     assert f"machine at {environment.stem} cannot be read" in " ".join(
-        run_mileage("report", str(tmp_path / "s")).stdout.split()
+        mileage("report", str(tmp_path / "s")).stdout.split()
     )

@@ -9,7 +9,8 @@ import pytest
 from mileage import lab
 from mileage.errors import Refused
 from mileage.lab.pair import pair_view, write_pair
-from tests.execute.conftest import Small, run_mileage
+from tests.command import mileage
+from tests.execute.conftest import Small
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_page_of_two_says_what_compare_says(two: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = run_mileage("report", str(two / "a"), str(two / "b"), "--out", str(out))
+    done = mileage("report", str(two / "a"), str(two / "b"), "--out", str(out))
     assert done.returncode == 0, done.stderr
     judged = lab.compare(str(two / "a"), str(two / "b"))
     page = (out / "report.html").read_text(encoding="utf-8")
@@ -64,8 +65,8 @@ def test_nothing_is_written_over_and_three_are_refused(two: Path, tmp_path: Path
     (tmp_path / "kept").write_text("x")
     with pytest.raises(Refused, match="nothing is written over"):
         write_pair(view, tmp_path)
-    three = run_mileage("report", *(str(two / "a") for _ in range(3)))
+    three = mileage("report", *(str(two / "a") for _ in range(3)))
     assert three.returncode == 2
     assert "one or two" in three.stderr
-    alone = run_mileage("report", str(two / "a"), "--out", str(tmp_path / "x"))
+    alone = mileage("report", str(two / "a"), "--out", str(tmp_path / "x"))
     assert alone.returncode == 2

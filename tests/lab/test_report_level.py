@@ -9,7 +9,8 @@ import pytest
 from mileage import lab
 from mileage.errors import Refused
 from mileage.lab.report_level import report_level, rewritten_level
-from tests.execute.conftest import Small, run_mileage
+from tests.command import mileage
+from tests.execute.conftest import Small
 
 
 def test_the_nearest_word_decides() -> None:
@@ -42,11 +43,11 @@ def files(folder: Path) -> set[str]:
 
 def test_none_writes_no_report_and_says_how_to_get_one(small: Small, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    told = run_mileage("run", *small.virtual(cycles=1), "--out", str(out), "--report", "none")
+    told = mileage("run", *small.virtual(cycles=1), "--out", str(out), "--report", "none")
     assert told.returncode == 0, told.stderr
     assert f"No report was written; to write it: mileage report {out}" in told.stdout
     assert not files(out) & {"report.html", "figures", "tables", "samples.parquet"}
-    written = run_mileage("report", str(out), "--report", "text")
+    written = mileage("report", str(out), "--report", "text")
     assert written.returncode == 0, written.stderr
     assert files(out) >= {"report.html", "tables", "samples.parquet"}
     assert "figures" not in files(out)
@@ -66,7 +67,9 @@ def test_text_and_full_differ_in_pictures_only(small: Small, tmp_path: Path) -> 
     assert any(result.folder.figures.glob("*.png"))
 
 
-def test_the_level_of_a_study_file_is_honoured_and_is_not_part_of_the_plan(small: Small, tmp_path: Path) -> None:
+def test_the_level_of_a_study_file_is_honoured_and_is_not_part_of_the_plan(
+    small: Small, tmp_path: Path
+) -> None:
     path = Path(small.virtual(cycles=1)[0])
     before = lab.plan(str(path)).hash
     path.write_text('report = "none"\n' + path.read_text())

@@ -10,7 +10,7 @@ from mileage.lab import load, plan
 from mileage.plan import Plan, builtin_names
 from mileage.report.method import method_text
 from mileage.report.text import paragraphs
-from tests.execute.conftest import run_mileage
+from tests.command import mileage
 
 AGREED = Path(__file__).with_name("methods")
 
@@ -71,7 +71,7 @@ def test_a_plan_of_levels_speaks_of_blocks_and_a_label_of_sessions(tmp_path: Pat
 
 def test_an_imported_study_claims_nothing_that_mileage_did(tmp_path: Path) -> None:
     sample = Path(__file__).parents[1] / "formats" / "samples" / "fio-client.json"
-    done = run_mileage("import", str(sample), "--out", str(tmp_path / "s"))
+    done = mileage("import", str(sample), "--out", str(tmp_path / "s"))
     assert done.returncode == 0, done.stderr
     text = load(tmp_path / "s").method()
     assert "fio-client.json" in text.replace("\n", "")

@@ -17,7 +17,8 @@ from mileage.lab import load, run
 from mileage.lab.saved import saved_tables
 from mileage.saving import FORMATS, save_as
 from mileage.saving.tables import bucket_ns
-from tests.execute.conftest import Small, run_mileage
+from tests.command import mileage
+from tests.execute.conftest import Small
 
 
 @pytest.fixture(scope="module")
@@ -140,19 +141,19 @@ def test_a_killed_saving_leaves_no_folder_of_that_name(study: Path, tmp_path: Pa
 
 
 def test_the_command_says_what_it_wrote_and_what_is_missing(study: Path, tmp_path: Path) -> None:
-    done = run_mileage("save-as", "csv", str(study), "--out", str(tmp_path / "a"))
+    done = mileage("save-as", "csv", str(study), "--out", str(tmp_path / "a"))
     assert done.returncode == 0, done.stderr
     assert f"{tmp_path}/a/runs.csv" in done.stdout
-    again = run_mileage("save-as", "csv", str(study), "--out", str(tmp_path / "a"))
+    again = mileage("save-as", "csv", str(study), "--out", str(tmp_path / "a"))
     assert again.returncode == 2
     assert "nothing is written over" in again.stderr
     broken = tmp_path / "broken"
     broken.mkdir()
     lines = (study / "journal.jsonl").read_text().splitlines(keepends=True)
     (broken / "journal.jsonl").write_text("".join(lines[:9]) + "damaged\n" + "".join(lines[10:12]))
-    part = run_mileage("save-as", "csv", str(broken), "--out", str(tmp_path / "b"))
+    part = mileage("save-as", "csv", str(broken), "--out", str(tmp_path / "b"))
     assert part.returncode == 0, part.stderr
     assert "What was judged is missing" in part.stderr
     assert (tmp_path / "b" / "runs.csv").read_text().count("\n") > 3
-    none = run_mileage("save-as", "csv", str(tmp_path), "--out", str(tmp_path / "c"))
+    none = mileage("save-as", "csv", str(tmp_path), "--out", str(tmp_path / "c"))
     assert none.returncode == 2

@@ -14,6 +14,8 @@ from mileage.target.aging import FOLDER, age, fill
 from mileage.target.condition import condition_of
 from mileage.target.ledger import LEDGER_VARIABLE
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 MIB = 1 << 20
 HASH = "a9ed0000" * 8
 

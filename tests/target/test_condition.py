@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from mileage.target import open_target
 from mileage.target.cache import drop_caches, empty_cache, fill_cache, resident_bytes
 from mileage.target.condition import condition_of, extents
+
+pytestmark = pytest.mark.xdist_group("devices")
 
 MIB = 1 << 20
 HASH = "abad1dea" * 8

@@ -25,6 +25,8 @@ from mileage.target import open_target
 from mileage.target.guard import read_word
 from mileage.target.ledger import LEDGER_VARIABLE
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 MIB = 1 << 20
 HASH = "cafecafe" * 8
 EXT4 = file_system_of("ext4", "", "")

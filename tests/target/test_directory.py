@@ -14,6 +14,8 @@ from mileage.target import Target, open_target
 from mileage.target.filesystem import look_at, memory_bytes, probe_direct
 from mileage.target.profiles import drive_names
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 HASH = "0123456789abcdef"
 WORK = ".mileage-01234567.dat"
 MIB = 1 << 20

@@ -18,6 +18,8 @@ from mileage.target import open_target
 from mileage.target.ledger import LEDGER_VARIABLE, repair
 from mileage.target.mounts import read_mounts
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 MIB = 1 << 20
 HASH = "deadbeef" * 8
 

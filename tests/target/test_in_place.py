@@ -13,6 +13,8 @@ from mileage.errors import Refused
 from mileage.target import open_target
 from mileage.target.cache import empty_cache
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 HASH = "0123456789abcdef"
 
 

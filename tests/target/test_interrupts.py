@@ -17,6 +17,8 @@ from mileage.target.ledger import LEDGER_VARIABLE, Ledger, repair
 from mileage.target.memory import find_controller, limited_memory
 from mileage.target.mounts import read_mounts
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 MIB = 1 << 20
 HASH = "feedbeef" * 8
 POINTS_MAX = 200

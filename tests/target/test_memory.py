@@ -13,6 +13,8 @@ from mileage.target.cache import empty_cache, fill_cache, resident_bytes
 from mileage.target.ledger import LEDGER_VARIABLE
 from mileage.target.memory import find_controller, limited_memory
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 MIB = 1 << 20
 Machine = Callable[[dict[str, str]], Path]
 

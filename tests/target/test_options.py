@@ -17,6 +17,8 @@ from mileage.target.mounts import read_mounts
 from mileage.target.placed import holds
 from mileage.target.programs import call
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 MIB = 1 << 20
 HASH = "0ddba115" * 8
 SIZE = {"ext4": "64MiB", "xfs": "320MiB", "btrfs": "256MiB"}

@@ -19,6 +19,8 @@ from mileage.target import open_target
 from mileage.target.ledger import LEDGER_VARIABLE, Ledger, repair
 from mileage.target.purge import _nvme_format, formats_all, namespaces_beside, purge_device, reads_zeros
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 HASH = "5ec0de00" * 8
 STAND_IN = """#!{python}
 import json, os, signal, sys

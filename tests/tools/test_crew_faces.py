@@ -6,7 +6,6 @@ import json
 import re
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +15,14 @@ from mileage.formats.ior_print import human
 from mileage.formats.metadata_print import Rates, mdtest_table, metarates_lines
 from mileage.judge.tasks import column as spread
 from mileage.record import StudyFolder
+from tests.command import mileage
 from tests.formats.reading import SAMPLES, of_text
 
 SMALL = "-a POSIX -b 64k -F -i 2 -s 4 -t 4k"
 
 
 def face(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "mileage",
-        words[0],
-        "--save",
-        f"study-{len(list(place.iterdir()))}",
-        *words[1:],
-    ]
-    return subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300, check=False)
+    return mileage(words[0], "--save", f"study-{len(list(place.iterdir()))}", *words[1:], cwd=place)
 
 
 def printed(place: Path, line: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mileage.tools.listed import tools
+from tests.command import mileage
 from tests.tools.test_iometer_face import ICF
 
 EXAMPLES = [f"{tool.name} {example}" for tool in tools() for example in tool.examples]
@@ -18,8 +17,7 @@ EXAMPLES = [f"{tool.name} {example}" for tool in tools() for example in tool.exa
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_runs(line: str, tmp_path: Path) -> None:
     (tmp_path / "test.icf").write_text(ICF)
-    command = [sys.executable, "-m", "mileage", *shlex.split(line)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    done = mileage(*shlex.split(line), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert list(tmp_path.glob("mileage-*/report.html"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from mileage.errors import Refused
 from mileage.formats.icf import read_icf
 from mileage.record import StudyFolder
+from tests.command import mileage
 
 ICF = """Version 1.1.0
 'TEST SETUP ====
@@ -54,8 +54,7 @@ ICF = """Version 1.1.0
 
 def face(place: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
     (place / "test.icf").write_text(text)
-    command = [sys.executable, "-m", "mileage", "iometer", *words, "test.icf", "--save", "study"]
-    return subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=120, check=False)
+    return mileage("iometer", *words, "test.icf", "--save", "study", cwd=place)
 
 
 def test_a_configuration_is_done_on_a_virtual_drive(tmp_path: Path) -> None:

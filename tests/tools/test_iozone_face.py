@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import openpyxl
@@ -12,6 +11,7 @@ import pytest
 import xlrd
 
 from mileage.record import StudyFolder
+from tests.command import mileage
 
 #: Where the figures of IOzone 3.471 end in a full row, and in a row of one test beside write; read off its own output.
 ENDS = [16, 24, 33, 42, 51, 60, 69, 78, 87, 97, 107, 116, 125, 134, 143]
@@ -24,16 +24,7 @@ ALL_LINE = "-a -n 64k -g 128k -y 32k -q 128k -i 0 -R"
 
 
 def iozone(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "mileage",
-        "iozone",
-        *words,
-        "--save",
-        f"study-{len(list(place.iterdir()))}",
-    ]
-    return subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300, check=False)
+    return mileage("iozone", *words, "--save", f"study-{len(list(place.iterdir()))}", cwd=place)
 
 
 def printed(place: Path, *words: str) -> str:

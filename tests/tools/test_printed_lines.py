@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("devices")
+
 DRIVE = "/dev/" + 3 * "X"
 """The drive, as C prints it."""
 

@@ -14,13 +14,15 @@ import pytest
 from mileage.formats.dd_print import amount, summary
 from mileage.formats.hdparm_print import timing_line
 from mileage.record import StudyFolder
+from tests.command import mileage
+
+pytestmark = pytest.mark.xdist_group("devices")
 
 DRIVE = "virtual:plain-64gib"
 
 
 def face(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mileage", *words, "--save", "study"]
-    return subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=120, check=False)
+    return mileage(*words, "--save", "study", cwd=place)
 
 
 @pytest.fixture
@@ -67,8 +69,7 @@ def test_hdparm_refuses_a_device_without_room_for_a_read(
 ) -> None:
     (tmp_path / "image").open("r+b").truncate(kib << 10)
     subprocess.run(["losetup", "--set-capacity", loop], check=True)
-    command = [sys.executable, "-m", "mileage", "hdparm", *words, DRIVE, loop]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = mileage("hdparm", *words, DRIVE, loop, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, ""), "and times none of the others"
     assert told.replace("DEVICE", loop) in done.stderr
 

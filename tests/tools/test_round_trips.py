@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mileage.formats.result import Result
 from mileage.record import StudyFolder
+from tests.command import mileage
 from tests.formats.reading import of, of_text
 
 IOZONE = {
@@ -26,8 +25,7 @@ IOZONE = {
 
 
 def printed(place: Path, *words: str) -> tuple[str, str]:
-    command = [sys.executable, "-m", "mileage", *words, "--save", "study"]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=300, check=False)
+    done = mileage(*words, "--save", "study", cwd=place)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 
@@ -70,7 +68,6 @@ def test_the_worksheet_is_read_back_equal_to_the_text(tmp_path: Path) -> None:
 def test_a_face_and_its_text_give_the_same_study(tmp_path: Path) -> None:
     text, _ = printed(tmp_path, "iozone", *IOZONE["a part"].split())
     (tmp_path / "out.txt").write_text(text)
-    command = [sys.executable, "-m", "mileage", "import", "--strict", "out.txt", "--out", "imported"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = mileage("import", "--strict", "out.txt", "--out", "imported", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(re.findall(r"^iozone\.", done.stdout, re.MULTILINE)) == 5

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from mileage.tools.flags import read
 from mileage.tools.iozone import asked_of
 from mileage.tools.listed import tool_named
+from tests.command import mileage
 
 STUDY = """
 name = "both-ways"
@@ -58,8 +58,7 @@ repeat = 1
 
 
 def planned(place: Path, tool: str, study: str = "study.toml") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mileage", "plan", study, "--as", tool]
-    return subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=60, check=False)
+    return mileage("plan", study, "--as", tool, cwd=place)
 
 
 def text_for(place: Path, tool: str) -> str:

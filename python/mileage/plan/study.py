@@ -8,6 +8,8 @@ What it refuses: keys it does not know, so that a misspelt one is never ignored.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from mileage.plan.how import How
