@@ -1,4 +1,5 @@
-# The two commands of a fresh checkout: `make demo` and `make test`. `make` alone lists all.
+# The two commands of a fresh checkout: `make demo` and `make test`. `make` alone lists all. CONTRIBUTING.md has a table of
+# the tiers `quick`, `test` and `thorough`.
 # Needs Rust (cargo, rustfmt, clippy), Python 3.11 or later with venv, gcc and make; the rest is fetched into .venv.
 
 SHELL := /bin/bash
@@ -19,6 +20,10 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
+RUST_MIN := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
+RUST_INSTALL = $(if $(shell command -v rustup),rustup update stable,install rustup (package of your distribution, or \
+	rust-lang.org/tools/install), then: rustup default stable)
+
 # Debian packages that only tests need, and the program of each that is looked for.
 TEST_PACKAGES := strace:strace chromium:chromium e2fsprogs:mkfs.ext4 btrfs-progs:mkfs.btrfs xfsprogs:mkfs.xfs
 # The same for `make bench-peers`; PEERS holds its options, such as PEERS="--only cached --rounds 9".
@@ -26,26 +31,76 @@ PEER_PACKAGES := fio:fio e2fsprogs:mkfs.ext4
 PEERS ?=
 # Options of `make bench-devices`, such as DEVICES="--rounds 10 --folder /mnt/scratch".
 DEVICES ?=
+# Processes of the Python tests: more than processors, because many tests wait.
+WORKERS ?= $(shell expr 2 '*' "$$(nproc)")
+# `make quick` tests what differs from this commit, with what is not committed yet.
+BASE ?= HEAD
+CHANGED = $(shell { git diff --name-only $(BASE) --; git ls-files --others --exclude-standard; } 2>/dev/null)
+CHANGED_CRATES = $(sort $(foreach path,$(filter crates/%,$(CHANGED)),$(word 2,$(subst /, ,$(path)))))
+# The everyday build has no link-time optimisation; `make released` and wheels have.
+BUILD ?= --profile dev
+MATURIN = $(BIN)/maturin develop --locked --quiet
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help mutants demo test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page fuzz-import pictures packages \
+STEPS_BEGAN := $(shell date +%s)
+# One line per step of a build, with the seconds since `make` was called.
+step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
+
+.PHONY: help mutants demo quick quick-lint quick-rust thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page fuzz-import pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Prints how long a part took: $(call timed,NAME,COMMAND).
+timed = @start=$$SECONDS; $(2); echo "time of $(1): $$((SECONDS - start)) s"
+
 demo: $(STAMPS)/installed ## build what is missing, run the default study on a virtual drive, print the verdict
 	@if [ -e "$(DEMO)/plan.json" ]; then rm -rf -- "$(DEMO)"; fi
+	$(call step,running the study degradation on a virtual drive)
 	@$(BIN)/mileage run --out "$(DEMO)"
 
-test: lint test-rust test-python ## everything that must hold: lints, types, stubs, Rust and Python tests
+quick: need-rust need-python ## a minute: formats, lints, types, fast tests, and the tests of what changed since BASE
+	@$(MAKE) --no-print-directory $(STAMPS)/dev
+	$(call timed,format and lint,$(MAKE) --no-print-directory quick-lint)
+	$(call timed,Rust tests,$(MAKE) --no-print-directory quick-rust)
+	$(call timed,Python tests,$(BIN)/pytest -q -n $(WORKERS) --tier quick --changed "$(CHANGED)")
+
+quick-lint: $(STAMPS)/dev
+	@$(MAKE) --no-print-directory lint-python
+	@if [ -n "$(CHANGED_CRATES)" ]; then \
+		cargo fmt --all --check; \
+		cargo clippy --quiet --locked $(addprefix -p ,$(CHANGED_CRATES)) --all-targets -- -D warnings; \
+	fi
+
+quick-rust: need-rust
+	@if [ -n "$(filter-out mileage-python,$(CHANGED_CRATES))" ]; then \
+		cargo test --quiet --locked $(addprefix -p ,$(filter-out mileage-python,$(CHANGED_CRATES))); \
+	fi
+
+test: need-rust need-python ## everything that must hold: lints, types, stubs, Rust and Python tests
+	@$(MAKE) --no-print-directory $(STAMPS)/dev packages
+	$(call timed,format lint and types,$(MAKE) --no-print-directory lint)
+	$(call timed,Rust tests,$(MAKE) --no-print-directory test-rust)
+	$(call timed,Python tests,$(MAKE) --no-print-directory test-python)
+
+thorough: test ## hours: `make test`, then long random searches, mutants, damaged files, lost ranks again and again
+	$(call timed,long random searches in Rust,PROPTEST_CASES=2000 MILEAGE_TEST_PROFILE=thorough $(MAKE) --no-print-directory test-rust)
+	$(call timed,long random searches in Python,MILEAGE_TEST_PROFILE=thorough $(BIN)/pytest -q -n $(WORKERS) --tier thorough --timeout 3600)
+	$(call timed,mutants,$(MAKE) --no-print-directory mutants)
+	$(call timed,damaged files,$(MAKE) --no-print-directory fuzz-import)
+	$(call timed,lost ranks,for turn in $$(seq 30); do $(BIN)/pytest -q tests/execute/test_mpi_losses.py; done)
 
 test-rust: need-rust packages ## Rust tests (the binding crate has no logic; Python tests it)
 	cargo test --locked --workspace --exclude mileage-python
 	cargo test --locked --workspace --exclude mileage-python --bench '*'
 
 test-python: $(STAMPS)/dev packages ## Python tests, on the installed package
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(WORKERS) --durations 20
+	@$(BIN)/python -m tests.durations
+
+durations: ## keep the durations of the last `make test` as those that later runs are compared with
+	@$(BIN)/python -m tests.durations --accept
 
 lint: lint-rust lint-python check-stubs ## format, clippy, ruff, mypy, generated stubs
 
@@ -60,28 +115,28 @@ lint-python: $(STAMPS)/dev
 
 stubs: $(STAMPS)/dev ## write python/mileage/_core.pyi from the compiled core
 	@mkdir -p $(STAMPS)/stubs
-	$(BIN)/maturin generate-stubs --quiet --locked --profile release --out $(STAMPS)/stubs
+	$(BIN)/maturin generate-stubs --quiet --locked $(BUILD) --out $(STAMPS)/stubs
 	cp $(STAMPS)/stubs/mileage/_core.pyi python/mileage/_core.pyi
 
 check-stubs: $(STAMPS)/dev
 	@mkdir -p $(STAMPS)/stubs
-	$(BIN)/maturin generate-stubs --quiet --locked --profile release --out $(STAMPS)/stubs
+	$(BIN)/maturin generate-stubs --quiet --locked $(BUILD) --out $(STAMPS)/stubs
 	@diff -u python/mileage/_core.pyi $(STAMPS)/stubs/mileage/_core.pyi \
 	|| { echo "python/mileage/_core.pyi is not what the core says; run: make stubs" >&2; exit 1; }
 
 bench: need-rust ## Rust benchmarks (the same code runs small in `make test`)
 	cargo bench --locked --workspace --exclude mileage-python --benches
 
-bench-judge: $(STAMPS)/installed ## a million samples judged: processor time and memory, beside the goal
+bench-judge: $(STAMPS)/released ## a million samples judged: processor time and memory, beside the goal
 	@$(BIN)/python -m benchmarks.judgement
 
-bench-scale: $(STAMPS)/dev ## A study of 36,000 runs: planned, killed twice, finished, asked; 8 minutes
+bench-scale: $(STAMPS)/released ## A study of 36,000 runs: planned, killed twice, finished, asked; 8 minutes
 	$(BIN)/python -m benchmarks.scale
 
-bench-import: $(STAMPS)/dev ## a gigabyte of fio's logs imported: time and memory, beside the goal; a minute
+bench-import: $(STAMPS)/released ## a gigabyte of fio's logs imported: time and memory, beside the goal; a minute
 	$(BIN)/python -m benchmarks.importing
 
-bench-page: $(STAMPS)/dev packages ## The page of 414 cells x 10 runs and of 36,000 runs: size, time to make it, scrolling; 20 minutes, 4 GB
+bench-page: $(STAMPS)/released packages ## The page of 414 cells x 10 runs and of 36,000 runs: size, time to make it, scrolling; 20 minutes, 4 GB
 	$(BIN)/python -m benchmarks.page
 
 pictures: $(STAMPS)/dev packages ## docs/pictures again, from runs of the built-in studies; some minutes
@@ -118,9 +173,14 @@ packages: ## Debian packages that only tests need: installed when root, named wh
 	fi
 
 need-rust:
-	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.89 or later" >&2; exit 2; }
-	@command -v rustc >/dev/null || { echo "rustc is missing: install Rust 1.89 or later" >&2; exit 2; }
+	@for tool in cargo rustc; do \
+		command -v $$tool >/dev/null || { \
+			echo "$$tool is missing; Rust $(RUST_MIN) or later is needed. To install it: $(RUST_INSTALL)" >&2; exit 2; }; \
+	done
 	@rustc --version >/dev/null || { echo "rustc does not run, for the reason above" >&2; exit 2; }
+	@found=$$(rustc --version | cut -d ' ' -f 2); \
+	[ "$$(printf '%s\n' "$(RUST_MIN)" "$$found" | sort -V | head -n 1)" = "$(RUST_MIN)" ] || { \
+		echo "found Rust $$found; $(RUST_MIN) or later is needed. To install it: $(RUST_INSTALL)" >&2; exit 2; }
 	@command -v cc >/dev/null || { echo "cc is missing: install gcc" >&2; exit 2; }
 
 need-lints: need-rust
@@ -134,19 +194,27 @@ need-python:
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 	|| { echo "$(PYTHON) has no venv or pip: install python3-venv" >&2; exit 2; }
 
-$(STAMPS)/venv: pyproject.toml | need-python
+$(STAMPS)/venv: pyproject.toml | need-rust need-python
+	$(call step,making a virtual environment in $(VENV))
 	@mkdir -p $(STAMPS)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet "maturin==1.16.0"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet "maturin==1.16.0"
 	@touch $@
 
 $(STAMPS)/installed: $(STAMPS)/venv $(CRATES) | need-rust
-	@echo "building the core and fetching what it needs; the first time takes a few minutes"
-	$(BIN)/maturin develop --locked --release
+	$(call step,building the core and fetching what it needs: two minutes the first time)
+	@$(MATURIN) $(BUILD)
+	@rm -f $(STAMPS)/released
 	@touch $@
 
 $(STAMPS)/dev: pyproject.toml | $(STAMPS)/installed
-	$(BIN)/maturin develop --locked --release --quiet --extras dev
+	$(call step,fetching the tools of the tests)
+	@$(MATURIN) $(BUILD) --extras dev
+	@touch $@
+
+$(STAMPS)/released: $(STAMPS)/dev $(CRATES) ## the core as it is in a wheel, for benchmarks
+	$(call step,building the core with all optimisations)
+	@$(MATURIN) --release
 	@touch $@
 
 clean: ## remove what was built here

@@ -12,15 +12,28 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests import durations
 
 # Pictures are most of a small study's time. The tests that are about them ask for them.
 os.environ.setdefault("MILEAGE_REPORT", "text")
 
 settings.register_profile("fast", max_examples=100, deadline=None, print_blob=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None, print_blob=True)
+
+
+TIERS = ("quick", "test", "thorough")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which tests are run, as CONTRIBUTING has it."""
+    parser.addoption("--tier", choices=TIERS, default="test", help="how much is tested")
+    parser.addoption("--changed", default="", help="changed files: their tests are run in the tier quick too")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,6 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
     seed = os.environ.setdefault("MILEAGE_TEST_SEED", str(secrets.randbelow(2**32)))
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = seed
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(durations.Recorder(), "durations")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -44,8 +59,12 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests together that share a fixture of their module: it would be built once per process."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the tests of the tier; keep those together that share a fixture of their module, built once per process."""
+    chosen = _of_tier(config.getoption("--tier"), config.getoption("--changed").split(), items)
+    if len(chosen) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
     for item in items:
         if item.get_closest_marker("xdist_group") is None and _shares_fixture(item):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
@@ -55,3 +74,24 @@ def _shares_fixture(item: pytest.Item) -> bool:
     known = getattr(item, "_fixtureinfo", None)
     found = known.name2fixturedefs.values() if known is not None else ()
     return any(definition[-1].scope in ("module", "class") for definition in found)
+
+
+def _of_tier(tier: str, changed: Iterable[str], items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    """The tests of a tier. `changed`: paths from the root of the repository."""
+    if tier == "thorough":
+        return set(items)
+    of_test = [item for item in items if item.get_closest_marker("thorough") is None]
+    if tier == "test":
+        return set(of_test)
+    long, paths = durations.kept(), [Path(path) for path in changed]
+    direct = {path.name for path in paths if path.name.startswith("test_")}
+    direct |= {f"test_{path.stem}.py" for path in paths if path.suffix == ".py"}
+    return {
+        item
+        for item in of_test
+        if item.path.name in direct
+        or (
+            durations.function_of(item.nodeid) not in long
+            and not any(map(item.get_closest_marker, ("slow", "xdist_group")))
+        )
+    }

@@ -49,7 +49,9 @@ class Recorder:
         """Write them down."""
         if self.seconds:
             LAST.parent.mkdir(exist_ok=True)
-            LAST.write_text(json.dumps({"seconds": self.seconds, "slow": sorted(self.slow)}), encoding="utf-8")
+            LAST.write_text(
+                json.dumps({"seconds": self.seconds, "slow": sorted(self.slow)}), encoding="utf-8"
+            )
 
 
 def function_of(nodeid: str) -> str:
