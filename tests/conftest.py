@@ -60,7 +60,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Choose the tests of the tier; keep those together that share a fixture of their module, built once per process."""
+    """Choose the tests of the tier, and keep those together that share a fixture of their module: it is built once."""
     chosen = _of_tier(config.getoption("--tier"), config.getoption("--changed").split(), items)
     if len(chosen) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])

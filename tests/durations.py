@@ -4,8 +4,8 @@
 kept file and names the tests that take three times as long, and new tests that take long and carry no mark `slow`.
 `python -m tests.durations --accept` makes the last whole run the kept file.
 
-A duration is the wall time of all cases of a test function with their fixtures, in seconds. The kept file holds those of
-at least `FAST_S`; a test that is not in it is fast.
+A duration is the wall time in seconds of all cases of a test function with their fixtures. The kept file holds those
+of at least `FAST_S`; a test that is not in it is fast.
 """
 
 from __future__ import annotations
