@@ -112,10 +112,14 @@ def home() -> Iterator[Path]:
 
 
 def disk() -> str:
-    """The first that has a size: a loop device that nothing is behind holds nothing to be read."""
+    """The first that has a size: a loop device that nothing is behind holds nothing to be read.
+
+    Loop devices come last: other tests attach and detach them.
+    """
+    names = sorted(Path("/sys/block").iterdir(), key=lambda path: (path.name.startswith("loop"), path.name))
     return next(
         f"/dev/{path.name}"
-        for path in sorted(Path("/sys/block").iterdir())
+        for path in names
         if Path("/dev", path.name).exists() and int((path / "size").read_text()) > 0
     )
 
@@ -137,6 +141,7 @@ def interpreter() -> str:
 
 def as_nobody(home: Path, arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("XDG", "MILEAGE"))}
+    environment["MILEAGE_REPORT"] = "text"
     return subprocess.run(
         [interpreter(), "-m", "mileage", *arguments.format(disk=disk()).split()],
         cwd=home,

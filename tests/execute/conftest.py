@@ -1,11 +1,15 @@
 """A study that takes a second or two: a small drive, three cycles with a sham, torture of three drive writes."""
 
+import fcntl
+import os
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from mileage import lab
 from mileage.record import StudyFolder
 from mileage.target.profiles import load_profile
 
@@ -92,3 +96,31 @@ class Small:
 def small(tmp_path: Path) -> Small:
     """A maker of small studies."""
     return Small(tmp_path)
+
+
+class Finished:
+    """Finished small studies on a virtual drive: each is simulated once per session, and a copy of it handed out."""
+
+    def __init__(self, shelf: Path) -> None:
+        """Keep them in a folder that the processes of the session share."""
+        self.shelf = shelf
+
+    def __call__(self, to: Path, *, cycles: int = 1, seed: int = 7) -> Path:
+        """A copy at `to` of the study with so many cycles and this seed."""
+        place = self.shelf / f"small-{cycles}-{seed}"
+        place.mkdir(parents=True, exist_ok=True)
+        with (place / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (place / "done").exists():
+                shutil.rmtree(place / "study", ignore_errors=True)
+                lab.run(Small(place).virtual(cycles=cycles)[0], out=place / "study", seed=seed, report="text")
+                (place / "done").touch()
+        shutil.copytree(place / "study", to)
+        return to
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Hands out copies of finished small studies."""
+    base = tmp_path_factory.getbasetemp()
+    return Finished((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "finished")

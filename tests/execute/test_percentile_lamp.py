@@ -6,8 +6,7 @@ import pytest
 
 from mileage.lab import load
 from mileage.lab.lamps import _percentile_lamps
-from tests.command import mileage
-from tests.execute.conftest import Small
+from tests.execute.conftest import Finished
 
 
 @pytest.mark.parametrize(("count", "state"), [(999, "warn"), (1000, "ok"), (20_000, "ok")])
@@ -18,8 +17,8 @@ def test_ten_operations_must_lie_beyond(count: int, state: str) -> None:
     assert ("1 of 2 runs" in lamp.text) == (state == "warn")
 
 
-def test_studies_without_latency_have_no_such_lamp(small: Small, tmp_path: Path) -> None:
-    mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "study"))
+def test_studies_without_latency_have_no_such_lamp(finished: Finished, tmp_path: Path) -> None:
+    finished(tmp_path / "study")
     result = load(tmp_path / "study")
     found, measured = result.seen(), [r for r in result.plan.runs if r.role == "measure"]
     assert found.runs == len(result.plan.runs)

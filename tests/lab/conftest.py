@@ -1,5 +1,5 @@
 """The small studies of the tests of execution serve here too."""
 
-from tests.execute.conftest import small
+from tests.execute.conftest import finished, small
 
-__all__ = ["small"]
+__all__ = ["finished", "small"]

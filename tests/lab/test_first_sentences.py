@@ -12,7 +12,7 @@ import pytest
 
 from mileage.record import StudyFolder
 from tests.command import mileage
-from tests.execute.conftest import STUDY, Small
+from tests.execute.conftest import STUDY, Finished, Small
 from tests.execute.test_faulty_drive import DROPS, faulty
 
 MEMORY = Path("/dev/shm")
@@ -96,8 +96,8 @@ def test_one_run_of_a_study_that_compares_nothing(small: Small, tmp_path: Path) 
     check(tmp_path / "s", "One run of each cell")
 
 
-def test_one_cycle_only(small: Small, tmp_path: Path) -> None:
-    mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "s"))
+def test_one_cycle_only(finished: Finished, tmp_path: Path) -> None:
+    finished(tmp_path / "s")
     check(tmp_path / "s", "Descriptive, from one cycle on one device")
 
 
@@ -137,14 +137,14 @@ def test_running_then_interrupted(small: Small, tmp_path: Path) -> None:
     check(tmp_path / "s", "Not conclusive because", "the study was interrupted", "runs are missing")
 
 
-def test_killed_before_the_first_run(small: Small, tmp_path: Path) -> None:
-    mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "s"))
+def test_killed_before_the_first_run(finished: Finished, tmp_path: Path) -> None:
+    finished(tmp_path / "s")
     (tmp_path / "s" / "journal.jsonl").write_bytes(b"")
     check(tmp_path / "s", "Not conclusive because", "the study was interrupted", "36 of 36 runs are missing")
 
 
-def test_a_damaged_journal(small: Small, tmp_path: Path) -> None:
-    mileage("run", *small.virtual(cycles=1), "--out", str(tmp_path / "s"))
+def test_a_damaged_journal(finished: Finished, tmp_path: Path) -> None:
+    finished(tmp_path / "s")
     journal = tmp_path / "s" / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     lines[4] = lines[4][:40] + b"\xff\x00" + lines[4][42:]

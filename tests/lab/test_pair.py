@@ -10,21 +10,20 @@ from mileage import lab
 from mileage.errors import Refused
 from mileage.lab.pair import pair_view, write_pair
 from tests.command import mileage
-from tests.execute.conftest import Small
+from tests.execute.conftest import Finished
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def two(tmp_path_factory: pytest.TempPathFactory, finished: Finished) -> Path:
     folder = tmp_path_factory.mktemp("two")
-    small = Small(folder)
-    lab.run(small.virtual(cycles=1)[0], out=folder / "a")
-    lab.run(small.virtual(cycles=1)[0], out=folder / "b", seed=8)
+    finished(folder / "a")
+    finished(folder / "b", seed=8)
     return folder
 
 
 def test_the_page_of_two_says_what_compare_says(two: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = mileage("report", str(two / "a"), str(two / "b"), "--out", str(out))
+    done = mileage("report", str(two / "a"), str(two / "b"), "--out", str(out), "--report", "full")
     assert done.returncode == 0, done.stderr
     judged = lab.compare(str(two / "a"), str(two / "b"))
     page = (out / "report.html").read_text(encoding="utf-8")

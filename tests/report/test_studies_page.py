@@ -1,12 +1,11 @@
 """The pages of all built-in studies, run for this and opened in a browser without a network."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mileage.plan import builtin_names
+from tests import command
 from tests.report import chromium
 from tests.report.chromium import Chromium
 from tests.report.test_browser import FAULTS, SCREENS, SEEN, axe
@@ -25,9 +24,7 @@ OUTLINE = """(() => { const found = getComputedStyle(document.activeElement);
 
 
 def mileage(*arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mileage", *arguments], capture_output=True, text=True, check=False
-    )
+    done = command.mileage(*arguments, "--report", "full")
     assert done.returncode == 0, done.stderr
 
 

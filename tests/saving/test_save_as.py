@@ -13,19 +13,17 @@ import pytest
 
 from mileage import _core
 from mileage.errors import Refused, RunFailed
-from mileage.lab import load, run
+from mileage.lab import load
 from mileage.lab.saved import saved_tables
 from mileage.saving import FORMATS, save_as
 from mileage.saving.tables import bucket_ns
 from tests.command import mileage
-from tests.execute.conftest import Small
+from tests.execute.conftest import Finished
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("study")
-    run(Small(folder).virtual(cycles=1)[0], out=folder / "s")
-    return folder / "s"
+def study(tmp_path_factory: pytest.TempPathFactory, finished: Finished) -> Path:
+    return finished(tmp_path_factory.mktemp("study") / "s")
 
 
 def saved(study: Path, word: str, out: Path) -> Path:
