@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from mileage.judge.correction import holm
+from mileage.judge.distributions import t_quantile, t_two_sided
 from mileage.judge.ratio import exp, welch
 
 RESAMPLES: Final = 2000
@@ -69,7 +69,7 @@ def mean_ratio(log_ratios: Sequence[Sequence[float]], *, seed: int) -> MeanRatio
     by_block = table.mean(axis=0)
     n = len(by_block)
     if n < BOOTSTRAP_BLOCKS_MIN:
-        half = float(stdtrit(n - 1, 0.975)) * float(by_block.std(ddof=1)) / math.sqrt(n)
+        half = t_quantile(n - 1, 0.975) * float(by_block.std(ddof=1)) / math.sqrt(n)
         low, high = float(by_block.mean()) - half, float(by_block.mean()) + half
     else:
         draws = np.random.default_rng(seed).integers(n, size=(RESAMPLES, n))
@@ -122,7 +122,7 @@ def trend(values: Sequence[float]) -> Trend:
         if abs(rho) >= 1 - 1e-12:
             return Trend(rho, 0.0, n, exact=False)
         t = rho * math.sqrt((n - 2) / (1 - rho**2))
-        return Trend(rho, 2 * float(stdtr(n - 2, -abs(t))), n, exact=False)
+        return Trend(rho, t_two_sided(n - 2, t), n, exact=False)
     places = np.arange(n) - (n - 1) / 2
     orders = np.asarray(list(permutations(ranks)))
     seen = abs(float(places @ np.asarray(ranks))) - 1e-9
@@ -145,7 +145,7 @@ def trend_of_runs(levels: Sequence[Sequence[float]]) -> Trend:
     if abs(rho) >= 1 - 1e-12:
         return Trend(rho, 0.0, len(levels), exact=False)
     t = rho * math.sqrt((n - 2) / (1 - rho**2))
-    return Trend(rho, 2 * float(stdtr(n - 2, -abs(t))), len(levels), exact=False)
+    return Trend(rho, t_two_sided(n - 2, t), len(levels), exact=False)
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

@@ -15,7 +15,8 @@ import statistics
 from collections.abc import Sequence
 
 import msgspec
-from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
+
+from mileage.judge.distributions import t_quantile
 
 _EXPONENT_MAX = 700.0
 
@@ -45,8 +46,8 @@ def precision(cells: Sequence[Sequence[float]]) -> Precision:
         mean = statistics.fmean(logs)
         squares += sum((log - mean) ** 2 for log in logs)
     sd = math.sqrt(squares / freedom)
-    reach = float(stdtrit(freedom, 0.975))
-    power = float(stdtrit(freedom, 0.8))
+    reach = t_quantile(freedom, 0.975)
+    power = t_quantile(freedom, 0.8)
     half = reach * sd / math.sqrt(n)
     return Precision(n, _relative(half), _relative((reach + power) * sd * math.sqrt(2 / n)))
 

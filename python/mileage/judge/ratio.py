@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
+
+from mileage.judge.distributions import t_quantile, t_two_sided
 
 LOG_RESOLUTION: Final = 1e-12
 """Log differences and standard deviations up to this are rounding of the logarithm, taken as zero: no clock
@@ -46,18 +47,18 @@ class Estimate(msgspec.Struct, frozen=True):
         """Two-sided interval of the log ratio; `confidence` in (0, 1)."""
         if self.se == 0:
             return self.log_ratio, self.log_ratio
-        half = float(stdtrit(self.df, 0.5 + confidence / 2)) * self.se
+        half = t_quantile(self.df, 0.5 + confidence / 2) * self.se
         return self.log_ratio - half, self.log_ratio + half
 
     def p_value(self) -> float:
         """Two-sided p of the hypothesis that the ratio is 1."""
         if self.se == 0:
             return 1.0 if self.log_ratio == 0 else 0.0
-        return min(1.0, 2 * float(stdtr(self.df, -abs(self.log_ratio) / self.se)))
+        return min(1.0, t_two_sided(self.df, self.log_ratio / self.se))
 
     def detectable(self, alpha: float = 0.05, power: float = 0.8) -> float:
         """Smallest relative change (0.05 = 5 %) that a test at `alpha` sees with probability `power`."""
-        quantiles = float(stdtrit(self.df, 1 - alpha / 2)) + float(stdtrit(self.df, power))
+        quantiles = t_quantile(self.df, 1 - alpha / 2) + t_quantile(self.df, power)
         return exp(quantiles * self.se) - 1
 
 

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from mileage.judge.distributions import t_quantile
+
 
 class Spread(msgspec.Struct, frozen=True):
     """Repetitions of one value."""
@@ -32,11 +34,9 @@ def spread(values: Sequence[float]) -> Spread:
     n, median = len(values), statistics.median(values)
     if n == 1:
         return Spread(1, median, None, None)
-    from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
-
     logs = [math.log(value) for value in values]
     mean = statistics.fmean(logs)
-    half = float(stdtrit(n - 1, 0.975)) * statistics.stdev(logs) / math.sqrt(n)
+    half = t_quantile(n - 1, 0.975) * statistics.stdev(logs) / math.sqrt(n)
     return Spread(n, median, _exp(mean - half), _exp(mean + half))
 
 

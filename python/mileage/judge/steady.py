@@ -16,7 +16,8 @@ from typing import Final, Literal
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
+
+from mileage.judge.distributions import t_quantile
 
 PTS_WINDOW: Final = 5
 PTS_RANGE_MAX: Final = 0.20
@@ -85,11 +86,11 @@ def drift(rounds: Sequence[float]) -> Drift:
     scale = (DRIFT_ROUNDS - 1) / float(series.mean())
     slope = _slope(series)
     error, df = _slope_error(series, slope)
-    half = float(stdtrit(df, 0.95)) * error
+    half = t_quantile(df, 0.95) * error
     low, high = (slope - half) * scale, (slope + half) * scale
     if max(-low, high) <= DRIFT_MAX:
         state: Literal["steady", "drifting", "not shown"] = "steady"
-    elif abs(slope) > float(stdtrit(df, 0.975)) * error:
+    elif abs(slope) > t_quantile(df, 0.975) * error:
         state = "drifting"
     else:
         state = "not shown"

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-from scipy.special import bdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
+
+from mileage.judge.distributions import binomial_at_most, t_quantile
 
 MEDIAN_RUNS_MIN: Final = 6
 """Fewest runs for which two order statistics enclose the median with 95 %: 1 - 2 x 0.5^6 = 96.9 %."""
@@ -87,10 +88,10 @@ def median_interval(values: Sequence[float]) -> tuple[tuple[float, float] | None
     if n < MEDIAN_RUNS_MIN:
         return None, None
     rank = 1
-    while float(bdtr(rank, n, 0.5)) <= 0.025:
+    while binomial_at_most(rank, n, 0.5) <= 0.025:
         rank += 1
     ordered = sorted(values)
-    return (ordered[rank - 1], ordered[n - rank]), 1 - 2 * float(bdtr(rank - 1, n, 0.5))
+    return (ordered[rank - 1], ordered[n - rank]), 1 - 2 * binomial_at_most(rank - 1, n, 0.5)
 
 
 def total_work_rate(work: Sequence[float], times_s: Sequence[float]) -> float:
@@ -142,7 +143,7 @@ def runs_needed(cv: float, change: float, *, alpha: float = 0.05, power: float =
 
 def _detectable(n: int, cv: float, alpha: float, power: float) -> float:
     df = 2 * n - 2
-    quantiles = float(stdtrit(df, 1 - alpha / 2)) + float(stdtrit(df, power))
+    quantiles = t_quantile(df, 1 - alpha / 2) + t_quantile(df, power)
     return quantiles * cv * math.sqrt(2 / n)
 
 
@@ -150,7 +151,7 @@ def _log_interval(logs: Sequence[float]) -> tuple[float, float]:
     n = len(logs)
     centre = math.fsum(logs) / n
     sd = math.sqrt(math.fsum((x - centre) ** 2 for x in logs) / (n - 1))
-    half = float(stdtrit(n - 1, 0.975)) * sd / math.sqrt(n)
+    half = t_quantile(n - 1, 0.975) * sd / math.sqrt(n)
     return math.exp(centre - half), math.exp(centre + half)
 
 

@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
+
+from mileage.judge.distributions import t_quantile
 
 BATCHES_MIN: Final = 20
 _Series = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
@@ -62,7 +63,7 @@ def within_run(values: Sequence[float]) -> WithinRun:
 
 @cache
 def _quantile(freedom: int) -> float:
-    return float(stdtrit(freedom, 0.975))
+    return t_quantile(freedom, 0.975)
 
 
 def _mean(series: _Series) -> float:
