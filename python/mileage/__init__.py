@@ -6,32 +6,31 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mileage._core import Drive
     from mileage.lab import StudyResult, compare, load, run
 
     __version__: str
+else:
+    _load = lazy_names(
+        __name__,
+        {
+            "mileage._core": ("Drive",),
+            "mileage.lab": ("StudyResult", "compare", "load", "run"),
+        },
+    )
 
-__all__ = ["Drive", "StudyResult", "__version__", "compare", "load", "run"]
-
-_HOMES = {
-    "Drive": "mileage._core",
-    "StudyResult": "mileage.lab",
-    "compare": "mileage.lab",
-    "load": "mileage.lab",
-    "run": "mileage.lab",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used, so that `mileage --help` loads none of them."""
-    if name == "__version__":
+    def __getattr__(name: str) -> Any:
+        """A public name; the version, which takes some milliseconds to find, is looked up when it is asked for."""
+        if name != "__version__":
+            return _load(name)
         from importlib.metadata import version
 
         return version("mileage")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'mileage' has no attribute {name!r}")
+
+
+__all__ = ["Drive", "StudyResult", "__version__", "compare", "load", "run"]

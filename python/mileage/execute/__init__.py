@@ -7,12 +7,31 @@ device gave up; `progress` is what the user is told meanwhile, `live` shows it o
 and `watch` does so for a short study.
 """
 
-from mileage.execute.cycle import stage_name
-from mileage.execute.progress import Progress, Silent
-from mileage.execute.stopping import Rules
-from mileage.execute.study import cycles_at_once, execute_study
-from mileage.execute.surroundings import start_name
-from mileage.execute.unfinished import unfinished_lines
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mileage.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from mileage.execute.cycle import stage_name
+    from mileage.execute.progress import Progress, Silent
+    from mileage.execute.stopping import Rules
+    from mileage.execute.study import cycles_at_once, execute_study
+    from mileage.execute.surroundings import start_name
+    from mileage.execute.unfinished import unfinished_lines
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "mileage.execute.cycle": ("stage_name",),
+            "mileage.execute.progress": ("Progress", "Silent"),
+            "mileage.execute.stopping": ("Rules",),
+            "mileage.execute.study": ("cycles_at_once", "execute_study"),
+            "mileage.execute.surroundings": ("start_name",),
+            "mileage.execute.unfinished": ("unfinished_lines",),
+        },
+    )
 
 __all__ = [
     "Progress",

@@ -5,13 +5,33 @@ turn samples into a `Comparison`; `verdict_sentence` puts it into words. The sca
 of inference the highest level that was repeated (cycle, then block, then run), never the second or the I/O.
 """
 
-from mileage.judge.comparison import CellVerdict, Comparison, compare_arms, compare_stages
-from mileage.judge.correction import benjamini_hochberg, holm
-from mileage.judge.ratio import Estimate, one_sample, pooled, welch
-from mileage.judge.repetitions import Spread, spread
-from mileage.judge.samples import Sample
-from mileage.judge.sentence import verdict_sentence
-from mileage.judge.verdict import DEFAULT_RELEVANCE, VERDICTS, Verdict
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mileage.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from mileage.judge.comparison import CellVerdict, Comparison, compare_arms, compare_stages
+    from mileage.judge.correction import benjamini_hochberg, holm
+    from mileage.judge.ratio import Estimate, one_sample, pooled, welch
+    from mileage.judge.repetitions import Spread, spread
+    from mileage.judge.samples import Sample
+    from mileage.judge.sentence import verdict_sentence
+    from mileage.judge.verdict import DEFAULT_RELEVANCE, VERDICTS, Verdict
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "mileage.judge.comparison": ("CellVerdict", "Comparison", "compare_arms", "compare_stages"),
+            "mileage.judge.correction": ("benjamini_hochberg", "holm"),
+            "mileage.judge.ratio": ("Estimate", "one_sample", "pooled", "welch"),
+            "mileage.judge.repetitions": ("Spread", "spread"),
+            "mileage.judge.samples": ("Sample",),
+            "mileage.judge.sentence": ("verdict_sentence",),
+            "mileage.judge.verdict": ("DEFAULT_RELEVANCE", "VERDICTS", "Verdict"),
+        },
+    )
 
 __all__ = [
     "DEFAULT_RELEVANCE",

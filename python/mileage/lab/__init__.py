@@ -8,10 +8,27 @@ makes studies of other tools' files, `imported` says how far to trust them; `sel
 judgement where the truth is known. The command line and the public functions of `mileage` are thin faces of this room.
 """
 
-from mileage.lab.listings import listing, listing_of
-from mileage.lab.result import StudyResult, load
-from mileage.lab.several import compare, history, rank
-from mileage.lab.study import plan, run, time_left
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mileage.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from mileage.lab.listings import listing, listing_of
+    from mileage.lab.result import StudyResult, load
+    from mileage.lab.several import compare, history, rank
+    from mileage.lab.study import plan, run, time_left
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "mileage.lab.listings": ("listing", "listing_of"),
+            "mileage.lab.result": ("StudyResult", "load"),
+            "mileage.lab.several": ("compare", "history", "rank"),
+            "mileage.lab.study": ("plan", "run", "time_left"),
+        },
+    )
 
 __all__ = [
     "StudyResult",

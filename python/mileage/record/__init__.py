@@ -4,11 +4,29 @@
 derived from it and can be made again at any time. Nothing here measures, judges or draws.
 """
 
-from mileage.record.folder import StudyFolder
-from mileage.record.journal import FORMAT, Journal, left_out, read_journal
-from mileage.record.measured import Latency, MeasuredCell, measured_cells
-from mileage.record.outcome import Outcome, outcome_of
-from mileage.record.tables import sample_rows, write_tables
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mileage.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from mileage.record.folder import StudyFolder
+    from mileage.record.journal import FORMAT, Journal, left_out, read_journal
+    from mileage.record.measured import Latency, MeasuredCell, measured_cells
+    from mileage.record.outcome import Outcome, outcome_of
+    from mileage.record.tables import sample_rows, write_tables
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "mileage.record.folder": ("StudyFolder",),
+            "mileage.record.journal": ("FORMAT", "Journal", "left_out", "read_journal"),
+            "mileage.record.measured": ("Latency", "MeasuredCell", "measured_cells"),
+            "mileage.record.outcome": ("Outcome", "outcome_of"),
+            "mileage.record.tables": ("sample_rows", "write_tables"),
+        },
+    )
 
 __all__ = [
     "FORMAT",

@@ -8,14 +8,25 @@ imported when something is drawn.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mileage.report.figures import write_figures
     from mileage.report.html import render_html
     from mileage.report.text import comparison_table, render_text
     from mileage.report.view import StudyView, TortureTrace, TrustLamp
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "mileage.report.figures": ("write_figures",),
+            "mileage.report.html": ("render_html",),
+            "mileage.report.text": ("comparison_table", "render_text"),
+            "mileage.report.view": ("StudyView", "TortureTrace", "TrustLamp"),
+        },
+    )
 
 __all__ = [
     "StudyView",
@@ -26,20 +37,3 @@ __all__ = [
     "render_text",
     "write_figures",
 ]
-
-_HOMES = {
-    "StudyView": "mileage.report.view",
-    "TortureTrace": "mileage.report.view",
-    "TrustLamp": "mileage.report.view",
-    "comparison_table": "mileage.report.text",
-    "render_html": "mileage.report.html",
-    "render_text": "mileage.report.text",
-    "write_figures": "mileage.report.figures",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used: who needs one module need not wait for the others' libraries."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,9 +9,26 @@ block       block:PATH                            profiles    where virtual driv
 virtual     virtual:NAME                          null        null:
 """
 
-from mileage.target.base import Target
-from mileage.target.cache import empty_cache
-from mileage.target.opening import guard_target, open_target
-from mileage.target.spec import TargetSpec, parse_target
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mileage.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from mileage.target.base import Target
+    from mileage.target.cache import empty_cache
+    from mileage.target.opening import guard_target, open_target
+    from mileage.target.spec import TargetSpec, parse_target
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "mileage.target.base": ("Target",),
+            "mileage.target.cache": ("empty_cache",),
+            "mileage.target.opening": ("guard_target", "open_target"),
+            "mileage.target.spec": ("TargetSpec", "parse_target"),
+        },
+    )
 
 __all__ = ["Target", "TargetSpec", "empty_cache", "guard_target", "open_target", "parse_target"]
