@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mileage.judge.distributions import t_quantile
+from mileage.plan.student_t import t_quantile
 
 
 class Spread(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from typing import Final
 
 from mileage.plan.factors import kind_of, named_levels
 from mileage.plan.planned import Plan
+from mileage.plan.student_t import t_quantile
 
 POWER: Final = 0.8
 """Chance with which the smallest difference is seen."""
@@ -86,9 +87,7 @@ def _detectable(plan: Plan) -> str | None:
         unit, freedom = ("paired blocks", count - 1) if paired else ("runs of each arm", 2 * count - 2)
     if freedom < 1:
         return f"no difference can be told from chance with {count} {unit}"
-    from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
-
-    spreads = float(stdtrit(freedom, 0.975) + stdtrit(freedom, POWER)) * math.sqrt(2 / count)
+    spreads = (t_quantile(freedom, 0.975) + t_quantile(freedom, POWER)) * math.sqrt(2 / count)
     return (
         f"with {count} {unit} a difference of {spreads:.2g} times the spread between them is seen in 4 of 5 studies: "
         f"{spreads:.2g} % where they scatter by 1 %, {5 * spreads:.2g} % where by 5 %"
