@@ -31,11 +31,6 @@ MARGIN: Final = 1.1
 Do = Callable[[PlannedRun], dict[str, Any]]
 
 
-def calibrates(plan: Plan) -> bool:
-    """Whether any cell of a plan has a count that is to be found."""
-    return any(table.stop is not None and table.stop.at_least for table in plan.study.measure.values())
-
-
 class Calibration:
     """The factors of a study, by cell. Its cycles follow each other, so that the first one decides."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -12,7 +11,8 @@ from itertools import groupby
 
 import mileage
 from mileage.errors import Interrupted, RunFailed
-from mileage.execute.calibration import Calibration, calibrates
+from mileage.execute.calibration import Calibration
+from mileage.execute.concurrency import cycles_at_once
 from mileage.execute.crew import ranks_here
 from mileage.execute.cycle import Cycle, Shared, stage_key
 from mileage.execute.progress import Progress
@@ -141,16 +141,6 @@ def tasks_of(runs: Sequence[PlannedRun], content: JournalContent) -> int:
     asked = [run.reach.processes for run in left if run.reach is not None]
     asked += [int(run.job.value["tasks"]) for run in left if run.job is not None and "tasks" in run.job.value]
     return max(asked, default=1)
-
-
-def cycles_at_once(plan: Plan) -> int:
-    """How many cycles are done at the same time: on virtual drives one on each processor, elsewhere one.
-
-    Where the first run of a cell finds its count, the cycles follow each other, so that it is the same every time.
-    """
-    if calibrates(plan):
-        return 1
-    return min(plan.study.cycles, os.cpu_count() or 1) if plan.virtual else 1
 
 
 def _now() -> str:

@@ -10,15 +10,20 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mileage.errors import Refused
-from mileage.execute import Progress, Rules, execute_study
+from mileage.execute.progress import Progress
 from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, places_of, trace_paths
 from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.plan.starting import check_state, file_system, settings_of_device, used
 from mileage.plan.study import Repeat, State
-from mileage.record import StudyFolder
-from mileage.target import Target, open_target
+from mileage.record.folder import StudyFolder
+from mileage.target.base import Target
+from mileage.target.opening import open_target
+
+if TYPE_CHECKING:
+    from mileage.execute.stopping import Rules
 
 _PROVISIONAL_HASH = "0" * 16
 
@@ -155,6 +160,8 @@ def do(
     With `always_clean` it is removed when something failed, too, so that nothing is left to go on with.
     `accept_change`: a machine that changed since the study began is accepted. Raises as :func:`run`.
     """
+    from mileage.execute.study import execute_study
+
     keep_traces(resolved, folder)
     shared: dict[str, Target] = {}
 

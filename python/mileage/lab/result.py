@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mileage.errors import Refused, RunFailed
-from mileage.execute import cycles_at_once, unfinished_lines
-from mileage.judge import Comparison, Sample
-from mileage.lab.reading import Reading, read
+from mileage.execute.concurrency import cycles_at_once
 from mileage.lab.report_level import rewritten_level
-from mileage.lab.seen import Seen
 from mileage.plan import Plan
-from mileage.plan.describe import duration
-from mileage.plan.estimate import remaining_s
-from mileage.record import Outcome, StudyFolder, outcome_of, write_tables
+from mileage.record import StudyFolder
 from mileage.record.folder import write_durably
 from mileage.record.journal import JournalContent
-from mileage.record.spent import closed_s, spent_s
-from mileage.record.tables import Staging
-from mileage.report import StudyView
 from mileage.terminal import wrapped
+
+if TYPE_CHECKING:
+    from mileage.judge import Comparison, Sample
+    from mileage.lab.reading import Reading
+    from mileage.lab.seen import Seen
+    from mileage.record import Outcome
+    from mileage.record.tables import Staging
+    from mileage.report import StudyView
 
 
 def load_plan(folder: StudyFolder) -> Plan:
@@ -66,6 +65,11 @@ class StudyResult:
 
     def outcome(self) -> Outcome:
         """How far the study came, and why no further."""
+        from mileage.plan.describe import duration
+        from mileage.plan.estimate import remaining_s
+        from mileage.record.outcome import outcome_of
+        from mileage.record.spent import closed_s, spent_s
+
         content = self.content()
 
         def left() -> str:
@@ -77,6 +81,8 @@ class StudyResult:
 
     def reading(self, staging: Staging | None = None) -> Reading:
         """What the runs say, read once; read again for a `staging`, which gets them for the tables."""
+        from mileage.lab.reading import read
+
         self._look()
         if self._reading is None or staging is not None:
             self._reading = read(self.plan, self.content(), staging)
@@ -98,6 +104,7 @@ class StudyResult:
 
     def vetoes(self) -> list[str]:
         """What speaks against any verdict of this study, each to follow "not conclusive because"."""
+        from mileage.execute.unfinished import unfinished_lines
         from mileage.lab.lamps import audits, grave_changes
         from mileage.lab.view import environment_changes
 
@@ -189,11 +196,11 @@ class StudyResult:
 
     def _write_report(self, *, pictures: bool) -> None:
         from mileage.lab.view import measured_page
+        from mileage.record.tables import PRINTED, TABLES, write_tables
         from mileage.report.measured_page import write_measured
 
         if self.plan.imported is not None:
             from mileage.lab.imported import imported_page
-            from mileage.record.tables import PRINTED, TABLES
             from mileage.report.imported import write_imported
 
             write_tables(self.content(), self.folder.path, (*TABLES, PRINTED))
@@ -213,6 +220,7 @@ class StudyResult:
     def _write_comparison_text(self) -> None:
         """Tables and page of a study that compares, without pictures."""
         from mileage.lab.evidence import with_files
+        from mileage.record.tables import Staging
         from mileage.report import render_html
 
         with Staging(self.folder.path) as staging:
@@ -220,14 +228,19 @@ class StudyResult:
             staging.write()
             view = self.view()
             self._write_csv(view)
-            write_durably(self.folder.report, render_html(with_files(view, self.folder), drawn=False).encode())
+            write_durably(
+                self.folder.report, render_html(with_files(view, self.folder), drawn=False).encode()
+            )
 
     def _write_comparison(self) -> None:
         """Tables, figures and page of a study that compares.
 
         The tables are written while it is judged, the figures drawn while the page is made.
         """
+        from concurrent.futures import ThreadPoolExecutor
+
         from mileage.lab.evidence import with_files
+        from mileage.record.tables import Staging
         from mileage.report import render_html, write_figures
         from mileage.report.drawer import get_ready
         from mileage.report.gallery import gallery

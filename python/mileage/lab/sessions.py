@@ -14,7 +14,6 @@ from mileage.errors import Refused
 from mileage.plan import Plan, session_of
 from mileage.plan.factors import kind_of
 from mileage.plan.study import Factor
-from mileage.record.environment import snapshot
 
 
 def session_now(plan: Plan, said: Mapping[str, str]) -> str:
@@ -35,7 +34,7 @@ def session_now(plan: Plan, said: Mapping[str, str]) -> str:
 def _level(study: str, name: str, factor: Factor, said: str | None) -> str:
     levels = list(factor.named)
     expected = f"expected one of {', '.join(levels)}"
-    found = None if factor.found is None else snapshot(None).get(factor.found)
+    found = None if factor.found is None else _fact(factor.found)
     if factor.found is not None and found is None:
         raise Refused(
             f"{study}: factor.{name}.found: this machine has no {factor.found!r}; leave it out, use --label"
@@ -54,6 +53,12 @@ def _level(study: str, name: str, factor: Factor, said: str | None) -> str:
     if not fitting:
         raise Refused(f"{study}: factor.{name}: found {factor.found} = {found!r}; {expected}")
     return said or max(fitting, key=len)
+
+
+def _fact(key: str) -> str | None:
+    from mileage.record.environment import snapshot
+
+    return snapshot(None).get(key)
 
 
 def is_level(found: str, level: str) -> bool:

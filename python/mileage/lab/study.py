@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from mileage.errors import MileageError, Refused, RunFailed
-from mileage.execute import Progress, Silent, cycles_at_once
+from mileage.execute.concurrency import cycles_at_once
+from mileage.execute.progress import Progress, Silent
 from mileage.lab.doing import check_built, check_commands, do, facts_of_all, traces_of
 from mileage.lab.report_level import report_level
 from mileage.lab.result import StudyResult, load_plan

@@ -14,18 +14,10 @@ from mileage.errors import Refused
 from mileage.plan.filesystems import FileSystem
 from mileage.plan.starting import Used
 from mileage.target.base import Target
-from mileage.target.block import BlockTarget
-from mileage.target.directory import DirectoryTarget, refuse_unwritable_directory
-from mileage.target.file import FileTarget, guard_file
 from mileage.target.guard import ROOT, block_device_refusal
-from mileage.target.kept import KeptTarget
-from mileage.target.loop import LoopTarget
-from mileage.target.null import NullTarget
-from mileage.target.placed import placed_target
 from mileage.target.profiles import load_profile
 from mileage.target.settings import NO_SETTINGS, Settings
 from mileage.target.spec import LoopName, TargetSpec, parse_target
-from mileage.target.virtual import VirtualTarget
 
 _HASH = re.compile(r"[0-9a-f]{8,}")
 
@@ -56,21 +48,37 @@ def open_target(
         raise ValueError(f"plan hash {plan_hash!r}: expected at least 8 lower-case hexadecimal digits")
     check_destroy(spec, destroy)
     if spec.scheme == "virtual":
+        from mileage.target.virtual import VirtualTarget
+
         return VirtualTarget(spec)
     if spec.scheme == "null":
+        from mileage.target.null import NullTarget
+
         return NullTarget(spec)
     if made is not None:
+        from mileage.target.placed import placed_target
+
         return placed_target(
             spec, made, plan_hash, settings, destroy=destroy, purge=purge, used=used, root=root
         )
     if spec.scheme == "loop":
+        from mileage.target.loop import LoopTarget
+
         return LoopTarget(spec, plan_hash, settings, root=root)
     if spec.scheme == "dir":
+        from mileage.target.directory import DirectoryTarget
+
         return DirectoryTarget(spec, plan_hash, root=root)
     if keep:
+        from mileage.target.kept import KeptTarget
+
         return KeptTarget(spec, destroy=destroy, settings=settings, root=root)
     if spec.scheme == "file":
+        from mileage.target.file import FileTarget
+
         return FileTarget(spec, plan_hash, destroy=destroy, root=root)
+    from mileage.target.block import BlockTarget
+
     return BlockTarget(spec, destroy=destroy, settings=settings, purge=purge, root=root)
 
 
@@ -86,6 +94,8 @@ def guard_target(spec: TargetSpec, *, destroy: str | None = None, root: Path = R
         return None
     if spec.scheme == "null":
         return None
+    from mileage.target.directory import refuse_unwritable_directory
+
     if spec.scheme == "loop":
         folder = Path(LoopName.parse(spec).folder)
         refuse_unwritable_directory(str(spec), folder)
@@ -94,6 +104,8 @@ def guard_target(spec: TargetSpec, *, destroy: str | None = None, root: Path = R
         refuse_unwritable_directory(str(spec), path)
         return path.resolve()
     if spec.scheme == "file":
+        from mileage.target.file import guard_file
+
         guard_file(spec, destroy=destroy, plan_hash=None, root=root)
         return path.parent.resolve()
     if refusal := block_device_refusal(str(spec), path, root=root):

@@ -1,0 +1,22 @@
+"""How many cycles of a study run at the same time. `mileage plan` asks for it, without what runs them."""
+
+from __future__ import annotations
+
+import os
+
+from mileage.plan import Plan
+
+
+def calibrates(plan: Plan) -> bool:
+    """Whether any cell of a plan has a count that is to be found."""
+    return any(table.stop is not None and table.stop.at_least for table in plan.study.measure.values())
+
+
+def cycles_at_once(plan: Plan) -> int:
+    """How many cycles are done at the same time: on virtual drives one on each processor, elsewhere one.
+
+    Where the first run of a cell finds its count, the cycles follow each other, so that it is the same every time.
+    """
+    if calibrates(plan):
+        return 1
+    return min(plan.study.cycles, os.cpu_count() or 1) if plan.virtual else 1
