@@ -18,5 +18,5 @@ def test_t_quantile_agrees_with_scipy(probability: float) -> None:
 
 @pytest.mark.parametrize(("freedom", "probability"), [(0, 0.9), (5, 0.4), (5, 1.0)])
 def test_t_quantile_rejects_what_it_does_not_compute(freedom: int, probability: float) -> None:
-    with pytest.raises(ValueError, match="expected 1 or more, and 0.5 to below 1"):
+    with pytest.raises(ValueError, match=r"expected 1 or more, and 0.5 to below 1"):
         t_quantile(freedom, probability)
