@@ -6,13 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mileage.plan import (
-    WORKLOADS,
-    builtin_names,
-    builtin_text,
-    parse_study,
-)
-
 
 def listing(what: str) -> list[dict[str, Any]]:
     """Names and titles of the built-in `studies`, `workloads`, `drives` or `tortures`."""
@@ -37,12 +30,16 @@ def _told(row: dict[str, Any]) -> str:
 
 
 def _studies() -> list[dict[str, Any]]:
+    from mileage.plan import builtin_names, builtin_text, parse_study
+
     return [
         {"name": name, "title": parse_study(builtin_text(name), name).question} for name in builtin_names()
     ]
 
 
 def _workloads() -> list[dict[str, Any]]:
+    from mileage.plan import WORKLOADS
+
     return [{"name": name, "title": named.title} for name, named in WORKLOADS.items()]
 
 

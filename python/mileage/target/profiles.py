@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from mileage.errors import Refused
-from mileage.plan.writing import toml_value
 
 PROFILE_SUFFIX = ".toml"
 CHANGE = ","
@@ -114,6 +113,8 @@ def changed(profile: str, changes: Sequence[str], where: str) -> str:
             table[last] = value
         else:
             table[last] = {**figure, "value": value}
+    from mileage.plan.writing import toml_value
+
     return "".join(f"{name} = {toml_value(value)}\n" for name, value in figures.items())
 
 
