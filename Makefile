@@ -46,7 +46,7 @@ STEPS_BEGAN := $(shell date +%s)
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help mutants demo quick quick-lint quick-rust thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page fuzz-import pictures packages \
+.PHONY: help mutants demo quick quick-lint quick-rust thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -138,6 +138,9 @@ bench-import: $(STAMPS)/released ## a gigabyte of fio's logs imported: time and 
 
 bench-page: $(STAMPS)/released packages ## The page of 414 cells x 10 runs and of 36,000 runs: size, time to make it, scrolling; 20 minutes, 4 GB
 	$(BIN)/python -m benchmarks.page
+
+bench-start: $(STAMPS)/released ## processor time of three short commands, median of 20 runs each, next to the goals
+	@$(BIN)/python -m benchmarks.start_up
 
 pictures: $(STAMPS)/dev packages ## docs/pictures again, from runs of the built-in studies; some minutes
 	$(BIN)/python docs/make_pictures.py

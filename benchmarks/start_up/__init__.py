@@ -1,0 +1,1 @@
+"""How much processor time a command of Mileage takes before it does anything."""
