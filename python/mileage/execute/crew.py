@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, TypeVar
 
 from mileage.errors import Refused, RunFailed
@@ -99,6 +100,12 @@ class Ranks(Protocol):
 
     def check(self, size: int) -> None:
         """Raise RunFailed, with its name, when one of the first so many ranks is lost."""
+
+    def on_loss(self, handler: Callable[[str], None]) -> AbstractContextManager[None]:
+        """In this block, have a handler called with the message when a rank is lost, before `check` raises it.
+
+        By a thread of the ranks' own. What the handler raises is ignored.
+        """
 
     def spread(self, function: Callable[[A], B], values: Sequence[A]) -> list[B]:
         """`function` of every value, in their order, by all ranks."""

@@ -68,6 +68,7 @@ def run_as_rank(variable: str, command: Callable[[], int]) -> int:
         lead(None)
         sys.stdout.flush()
         sys.stderr.flush()
+        leader.stop_watch()
         if leader.broken is None:
             leader.end()
         else:

@@ -15,7 +15,8 @@ import secrets
 import stat
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,6 +25,7 @@ from mileage.execute.crew import Crew, Member, Step, raise_for
 from mileage.execute.mpi.clocks import SAME_CLOCK, Exchange, Offset, between, offset_of, shifts_of
 from mileage.execute.mpi.futures import lead_spread
 from mileage.execute.mpi.letters import Identity, Letters, Message
+from mileage.execute.mpi.loss_watch import LossWatch
 from mileage.execute.mpi.under_way import UnderWay
 from mileage.execute.record import Poll
 from mileage.worker import Answer, Order
@@ -42,6 +44,10 @@ _ANSWER_S: Final = 10.0
 """How long an answer may take when the others have theirs and all are told to stop."""
 
 
+def _message(reason: str) -> str:
+    return f"{reason}; resume the study with as many ranks"
+
+
 def _now_ns() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
@@ -56,12 +62,16 @@ class Leader:
         self._inbox: queue.Queue[tuple[int, Message]] = queue.Queue()
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self.broken: str | None = None
-        """Which rank was lost; nothing more is done by any then."""
+        self._losses = LossWatch(letters)
         self._seen: set[str] = set()
         self._looked_s = 0.0
         self._courier = threading.Thread(target=self._carry, name="mileage-letters", daemon=True)
         self._courier.start()
+
+    @property
+    def broken(self) -> str | None:
+        """Which rank was lost; nothing more is done by any then."""
+        return self._losses.found
 
     @property
     def identities(self) -> list[Identity]:
@@ -92,8 +102,16 @@ class Leader:
             self._letters.heard_s.update(dict.fromkeys(range(self.size), now_s))
         return results
 
+    def on_loss(self, handler: Callable[[str], None]) -> AbstractContextManager[None]:
+        """In this block, have a handler called with the message when a rank is lost, before `check` raises it."""
+        return self._losses.handled_by(lambda reason: handler(_message(reason)))
+
+    def stop_watch(self) -> None:
+        """Look for losses a last time: from here on ranks may end. One that was found is reported before."""
+        self._losses.end()
+
     def end(self) -> None:
-        """Tell all ranks that there is nothing more to do."""
+        """Tell all ranks that there is nothing more to do; the watch was stopped before."""
         self._ended.set()
         self._courier.join(timeout=2.0)
         for rank in range(1, self.size):
@@ -113,12 +131,15 @@ class Leader:
             return None
 
     def check(self, size: int) -> None:
-        """Raise RunFailed, with its name, when one of the first so many ranks is lost."""
-        for rank in range(1, size):
-            if self.broken is None:
-                self.broken = self._letters.loss(rank)
+        """Raise RunFailed, with its name, when one of the first so many ranks is lost; it is reported by then."""
+        if self.broken is None and (reason := self._loss_among(range(1, size))):
+            self._losses.find(reason)
         if self.broken is not None:
-            raise RunFailed(f"{self.broken}; resume the study with as many ranks", cause="rank")
+            self._losses.wait()
+            raise RunFailed(_message(self.broken), cause="rank")
+
+    def _loss_among(self, ranks: Iterable[int]) -> str | None:
+        return next(filter(None, map(self._letters.loss, ranks)), None)
 
     def _carry(self) -> None:
         others = range(1, self.size)
@@ -128,21 +149,22 @@ class Leader:
                     found = list(self._letters.receive())
                     self._letters.beat(*others)
             except Exception as cause:
-                self.broken = self.broken or f"MPI no longer reaches all ranks ({cause})"
+                reason = self._loss_among(others) or f"MPI no longer reaches all ranks ({cause})"
+                self._losses.find(reason)
                 return
             for letter in found:
                 self._inbox.put(letter)
-            self._notice_losses()
+            self._notice_silence()
             time.sleep(0.001 if found else 0.003)
 
-    def _notice_losses(self) -> None:
-        """Look now and then whether all ranks live: after one has died, the launcher may end others soon."""
+    def _notice_silence(self) -> None:
+        """Look now and then whether all ranks were heard of lately."""
         now_s = time.monotonic()
         if now_s - self._looked_s < _LOSS_LOOK_S:
             return
         self._looked_s = now_s
-        for rank in range(1, self.size):
-            self.broken = self.broken or self._letters.loss(rank)
+        if reason := self._loss_among(range(1, self.size)):
+            self._losses.find(reason)
 
     def offset(self, rank: int) -> Offset:
         """How far a rank's clock is from this one's."""

@@ -119,17 +119,29 @@ class Letters:
             for other in others:
                 self.send(other, {"beat": True})
 
+    def is_seen(self, rank: int) -> bool:
+        """Whether a rank is a process that this one sees among those of its machine."""
+        found, own = self.identities[rank], self.identities[self.rank]
+        return (found.boot, found.processes) == (own.boot, own.processes)
+
+    def death(self, rank: int) -> str | None:
+        """That a rank whose process is seen here died, in words; None as long as it lives, and for others."""
+        found, own = self.identities[rank], self.identities[self.rank]
+        if not self.is_seen(rank):
+            return None
+        started = _start_of(found.pid)
+        # A process's start is told on the clock of whoever asks.
+        if started is None or (found.clock == own.clock and started != found.started):
+            return f"{found.words} died"
+        return None
+
     def loss(self, rank: int) -> str | None:
         """Why a rank is given up, in words; None as long as it is not."""
-        found, own = self.identities[rank], self.identities[self.rank]
-        if (found.boot, found.processes) == (own.boot, own.processes):
-            started = _start_of(found.pid)
-            # A process's start is told on the clock of whoever asks.
-            if started is None or (found.clock == own.clock and started != found.started):
-                return f"{found.words} died"
+        if died := self.death(rank):
+            return died
         silent_s = time.monotonic() - self.heard_s[rank]
         if silent_s > SILENCE_S:
-            return f"{found.words} has not been heard of for {silent_s:.0f} s"
+            return f"{self.identities[rank].words} has not been heard of for {silent_s:.0f} s"
         return None
 
     def flush(self, limit_s: float) -> None:
