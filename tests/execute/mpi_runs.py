@@ -21,7 +21,8 @@ MISSING = (
     if MPIEXEC is None or not find_spec("mpi4py")
     else ""
 )
-WAIT_S = 60.0
+WAIT_S = 300.0
+"""When a test gives up what hangs: far beyond what anything takes on a machine that is busy otherwise."""
 
 ENVIRONMENT = {
     **os.environ,
@@ -33,9 +34,13 @@ ENVIRONMENT = {
 
 
 def started(
-    ranks: int, *arguments: str, launcher: tuple[str, ...] = (), program: tuple[str, ...] = ("-m", "mileage")
+    ranks: int,
+    *arguments: str,
+    launcher: tuple[str, ...] = (),
+    program: tuple[str, ...] = ("-m", "mileage"),
+    environment: dict[str, str] | None = None,
 ) -> subprocess.Popen[str]:
-    """`mileage ARGUMENTS`, or another program of Python, under so many ranks."""
+    """`mileage ARGUMENTS`, or another program of Python, under so many ranks; `environment` is added to theirs."""
     assert MPIEXEC is not None
     how = launcher or ("--oversubscribe",)
     command = [MPIEXEC, "-n", str(ranks), *how, sys.executable, *program]
@@ -44,7 +49,7 @@ def started(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, **(environment or {})},
         start_new_session=True,
     )
 
@@ -114,6 +119,11 @@ def _name() -> str:
     return f"mlg{os.getpid() % 100000}"
 
 
+def _network() -> str:
+    """The first three bytes of a network of this process's own."""
+    return f"10.{224 + (os.getpid() >> 8) % 16}.{os.getpid() % 256}"
+
+
 def cut_off() -> None:
     """Take the link between the two hosts away."""
     assert IP is not None
@@ -136,7 +146,7 @@ def hosts(place: Path, *, time_offset_s: int = 0) -> Iterator[tuple[str, ...]]:
     With `time_offset_s` the second has a monotonic clock that far ahead.
     """
     assert IP is not None
-    name = _name()
+    name, network = _name(), _network()
     here, there = f"{name}a", f"{name}b"
     agent = place / "agent"
     ahead = f"-T --monotonic {time_offset_s} --boottime {time_offset_s} --fork" if time_offset_s else ""
@@ -150,9 +160,9 @@ def hosts(place: Path, *, time_offset_s: int = 0) -> Iterator[tuple[str, ...]]:
         ["netns", "add", name],
         ["link", "add", here, "type", "veth", "peer", "name", there],
         ["link", "set", there, "netns", name],
-        ["addr", "add", "10.231.77.1/24", "dev", here],
+        ["addr", "add", f"{network}.1/24", "dev", here],
         ["link", "set", here, "up"],
-        ["netns", "exec", name, IP, "addr", "add", "10.231.77.2/24", "dev", there],
+        ["netns", "exec", name, IP, "addr", "add", f"{network}.2/24", "dev", there],
         ["netns", "exec", name, IP, "link", "set", there, "up"],
         ["netns", "exec", name, IP, "link", "set", "lo", "up"],
     ]
@@ -160,15 +170,15 @@ def hosts(place: Path, *, time_offset_s: int = 0) -> Iterator[tuple[str, ...]]:
         for command in made:
             subprocess.run([IP, *command], check=True, capture_output=True)
         hostfile = place / "hosts"
-        hostfile.write_text("10.231.77.1 slots=2\n10.231.77.2 slots=2\n", encoding="utf-8")
+        hostfile.write_text(f"{network}.1 slots=2\n{network}.2 slots=2\n", encoding="utf-8")
         yield (
             *("--hostfile", str(hostfile)),
             *("--prtemca", "plm_ssh_agent", str(agent)),
-            *("--prtemca", "prte_if_include", "10.231.77.0/24"),
+            *("--prtemca", "prte_if_include", f"{network}.0/24"),
             *(
                 "--mca",
                 "btl_tcp_if_include",
-                "10.231.77.0/24",
+                f"{network}.0/24",
                 "--mca",
                 "pml",
                 "ob1",

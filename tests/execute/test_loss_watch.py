@@ -15,7 +15,7 @@ from mileage.execute.mpi.letters import Identity, Letters
 from mileage.execute.mpi.loss_watch import LossWatch
 from tests.execute import mpi_runs
 from tests.execute.mpi_runs import entries, finished, started, study, wait_for
-from tests.execute.test_mpi_losses import TASKS, made, words
+from tests.execute.test_mpi_losses import EACH, TASKS, made, table_of, words
 
 needs_mpi = pytest.mark.skipif(bool(mpi_runs.MISSING), reason=f"not here: {mpi_runs.MISSING}")
 
@@ -132,12 +132,9 @@ def test_rank_is_named_when_the_disk_answers_later_than_the_launcher_kills(tmp_p
     script, target, out = tmp_path / "slow.py", tmp_path / "target", tmp_path / "out"
     script.write_text(SLOW, encoding="utf-8")
     target.mkdir()
-    table = '[measure.names]\nworkload = ["mdtest.file_stat"]\nthreads = 4\nrepeat = 1\n'
-    text = f"{table}stop = {{ operations = 80000 }}\n"
-    process = started(
-        TASKS, "run", study(tmp_path / "s.toml", target, text), "--out", str(out), program=(str(script),)
-    )
-    wait_for(lambda: made(target))
+    path = study(tmp_path / "s.toml", target, table_of("mdtest.file_stat", EACH))
+    process = started(TASKS, "run", path, "--out", str(out), program=(str(script),))
+    wait_for(lambda: made(target, EACH))
     ranks = entries(out, "ranks")[0]["ranks"]
     os.kill(ranks[2]["process"], signal.SIGKILL)
     status, said = finished(process)

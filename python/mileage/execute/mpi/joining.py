@@ -22,7 +22,7 @@ from mileage import _core
 from mileage.errors import Refused
 from mileage.execute.crew import lead
 from mileage.execute.mpi.leader import Leader
-from mileage.execute.mpi.letters import SILENCE_S, Identity, Letters, Message
+from mileage.execute.mpi.letters import TIMEOUT_VARIABLE, Identity, Letters, Message
 from mileage.execute.mpi.under_way import UnderWay
 
 _JOIN_S: Final = 60.0
@@ -97,7 +97,12 @@ def _introduction(letters: Letters) -> Message:
     from mileage import __version__
 
     own = tuple(letters.identities[letters.rank])
-    return {"version": __version__, "command": sys.argv[1:], "identity": own}
+    return {
+        "version": __version__,
+        "command": sys.argv[1:],
+        "silence_s": letters.silence_s,
+        "identity": own,
+    }
 
 
 def _meet(letters: Letters) -> None:
@@ -129,6 +134,11 @@ def _difference(letters: Letters, rank: int, own: Message, other: Message) -> st
     if other["command"] != own["command"]:
         told = [shlex.join(["mileage", *which["command"]]) for which in (other, own)]
         return f"{words} was told `{told[0]}` and {first} `{told[1]}`; give all ranks one command"
+    if other["silence_s"] != own["silence_s"]:
+        return (
+            f"{words} has a time-out of {other['silence_s']:g} s and {first} one of {own['silence_s']:g} s; "
+            f"give all ranks one {TIMEOUT_VARIABLE} (mpiexec -x {TIMEOUT_VARIABLE})"
+        )
     return ""
 
 
@@ -159,7 +169,10 @@ class _Server:
                 self._obey(message)
             letters.beat(0)
             self._look()
-            if time.monotonic() > self._last_s or time.monotonic() - letters.heard_s[0] > 2 * SILENCE_S:
+            if (
+                time.monotonic() > self._last_s
+                or time.monotonic() - letters.heard_s[0] > 2 * letters.silence_s
+            ):
                 # MPI would wait for the leader at its end.
                 os._exit(_LOST)
             time.sleep(0.002)

@@ -3,11 +3,12 @@
 What it models: small messages, sent at once and taken in as they come; nobody waits inside MPI for anybody, so that a
 rank that is gone holds nobody up. Of ranks that this process can see among the processes of its machine, death is seen
 there; of all others, silence is.
-What it refuses: nothing.
+What it refuses: a time-out in the environment that is none.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import time
@@ -16,13 +17,33 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mileage.errors import Refused
+
 Message = dict[str, Any]
 
 SILENCE_S: Final = 8.0
-"""A rank that was not heard of for so long is given up."""
+"""A rank that was not heard of for so long is given up, unless the environment has another time-out."""
+TIMEOUT_VARIABLE: Final = "MILEAGE_RANK_TIMEOUT"
+"""Environment variable: the time-out in seconds, the same for all ranks."""
+_LEAST_S: Final = 2.0
+"""The shortest time-out: a few heartbeats."""
 BEAT_S: Final = 0.5
 """How often a rank says that it is there."""
 _TAG: Final = 7
+
+
+def silence_limit_s() -> float:
+    """After how many seconds of silence a rank is given up. Raises Refused for a time-out that is none."""
+    text = os.environ.get(TIMEOUT_VARIABLE, f"{SILENCE_S:g}")
+    try:
+        limit_s = float(text)
+    except ValueError:
+        limit_s = math.nan
+    if not _LEAST_S <= limit_s < math.inf:
+        raise Refused(
+            f"{TIMEOUT_VARIABLE}: found {text!r}, expected a number of seconds, at least {_LEAST_S:g}"
+        )
+    return limit_s
 
 
 class Identity(NamedTuple):
@@ -76,6 +97,7 @@ class Letters:
 
     def __init__(self, comm: Any) -> None:
         self._comm = comm
+        self.silence_s = silence_limit_s()
         self.rank: int = comm.Get_rank()
         self.size: int = comm.Get_size()
         self._sent: list[Any] = []
@@ -140,7 +162,7 @@ class Letters:
         if died := self.death(rank):
             return died
         silent_s = time.monotonic() - self.heard_s[rank]
-        if silent_s > SILENCE_S:
+        if silent_s > self.silence_s:
             return f"{self.identities[rank].words} has not been heard of for {silent_s:.0f} s"
         return None
 
