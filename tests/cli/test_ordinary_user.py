@@ -112,14 +112,10 @@ def home() -> Iterator[Path]:
 
 
 def disk() -> str:
-    """The first that has a size: a loop device that nothing is behind holds nothing to be read.
-
-    Loop devices come last: other tests attach and detach them.
-    """
-    names = sorted(Path("/sys/block").iterdir(), key=lambda path: (path.name.startswith("loop"), path.name))
+    """The first that has a size, loop devices last: another test's may be detached at any moment."""
     return next(
         f"/dev/{path.name}"
-        for path in names
+        for path in sorted(Path("/sys/block").iterdir(), key=lambda path: ("loop" in path.name, path.name))
         if Path("/dev", path.name).exists() and int((path / "size").read_text()) > 0
     )
 

@@ -12,6 +12,7 @@ from mileage import lab
 from mileage.errors import Refused
 from mileage.plan.steps import steps_of
 from mileage.record import measured_cells
+from mileage.target.guard import read_word
 from mileage.target.ledger import LEDGER_VARIABLE
 from mileage.target.memory import find_controller
 from mileage.target.mounts import read_mounts
@@ -63,8 +64,14 @@ def study(tmp_path: Path, *, state: str, factor: str, arms: str, target: str, op
 
 
 def left(tmp_path: Path) -> list[str]:
-    mounts = [m.mount_point for m in read_mounts() if m.mount_point.startswith("/run/mileage/")]
-    return mounts + [path.name for path in tmp_path.glob(".mileage-*")]
+    """Loop devices over files of this test's folder, what is mounted from them, and the files themselves."""
+    loops = {
+        f"/dev/{file.parent.parent.name}"
+        for file in Path("/sys/block").glob("loop*/loop/backing_file")
+        if str(tmp_path) in (read_word(file) or "")
+    }
+    mounts = [m.mount_point for m in read_mounts() if m.source in loops]
+    return [*loops, *mounts, *(path.name for path in tmp_path.glob(".mileage-*"))]
 
 
 def test_every_level_has_a_file_system_of_its_own(tmp_path: Path) -> None:
