@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -68,6 +69,27 @@ def test_a_running_process_is_left_alone(folder: Path, tmp_path: Path) -> None:
     assert repair(folder) == []
     assert path.read_text() == "2"
     ledger.undo_all()
+
+
+def test_a_ledger_that_others_repair_before_it_is_locked_is_made_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, step = setting(tmp_path)
+    lock, early = fcntl.flock, [True, True]
+
+    def flock(descriptor: int, how: int) -> None:
+        if how == fcntl.LOCK_EX and early:
+            early.pop()
+            assert repair(folder) == []
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    ledger = Ledger(folder)
+    ledger.take(step, lambda: path.write_text("2"))
+    (found,) = folder.iterdir()
+    assert '"step": 1' in found.read_text()
+    ledger.undo_all()
+    assert list(folder.iterdir()) == []
 
 
 def killed(folder: Path, path: Path) -> None:

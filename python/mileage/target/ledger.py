@@ -118,8 +118,19 @@ class Ledger:
         if self._descriptor is not None:
             return
         repair(self._folder)
-        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{os.getpid()}{_END}"
-        path = self._folder / name
+        path, descriptor = self._made()
+        while not os.fstat(descriptor).st_nlink:
+            # Another process repaired between making and locking it, and took it for one that was left behind.
+            os.close(descriptor)
+            path, descriptor = self._made()
+        self._descriptor, self._path = descriptor, path
+        head = {"ledger": FORMAT, "process": os.getpid(), "boot": _boot(), "command": sys.argv}
+        self._write({**head, "began": datetime.now(UTC).isoformat(timespec="seconds")})
+        _sync_folder(self._folder)
+
+    def _made(self) -> tuple[Path, int]:
+        """A new file in the folder, locked. Raises Refused."""
+        path = self._folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{os.getpid()}{_END}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -129,10 +140,7 @@ class Ledger:
                 f"name another folder with {LEDGER_VARIABLE}"
             ) from error
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        self._descriptor, self._path = descriptor, path
-        head = {"ledger": FORMAT, "process": os.getpid(), "boot": _boot(), "command": sys.argv}
-        self._write({**head, "began": datetime.now(UTC).isoformat(timespec="seconds")})
-        _sync_folder(self._folder)
+        return path, descriptor
 
     def _write(self, entry: dict[str, Any]) -> None:
         if self._descriptor is None:
