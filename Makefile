@@ -19,6 +19,8 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 export VIRTUAL_ENV := $(abspath $(VENV))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# Each process of a test would compile the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 RUST_MIN := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 RUST_INSTALL = $(if $(shell command -v rustup),rustup update stable,install rustup (package of your distribution, or \

@@ -22,6 +22,8 @@ from tests import durations
 
 # Pictures are most of a small study's time. The tests that are about them ask for them.
 os.environ.setdefault("MILEAGE_REPORT", "text")
+# Each process that a test starts would compile the whole package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settings.register_profile("fast", max_examples=100, deadline=None, print_blob=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None, print_blob=True)

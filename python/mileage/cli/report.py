@@ -26,7 +26,9 @@ import click
     help="Page and tables without pictures, or all; default: full.",
 )
 @click.option("--method", is_flag=True, help="Print how it was measured and judged, instead of the verdict.")
-def command(studies: tuple[str, ...], stage: str | None, out: Path | None, level: str | None, method: bool) -> None:
+def command(
+    studies: tuple[str, ...], stage: str | None, out: Path | None, level: str | None, method: bool
+) -> None:
     """Write the report of a study folder again and print the verdict; of a
     study that runs still, or that is broken, what there is and what is
     missing. Two folders, or two stages written FOLDER:STAGE, give the page
@@ -58,9 +60,7 @@ def command(studies: tuple[str, ...], stage: str | None, out: Path | None, level
     _print(result.text(width=80), result.folder.report)
 
 
-def _pair(
-    a: str, b: str, stage: str | None, out: Path | None, level: str | None, method: bool
-) -> None:
+def _pair(a: str, b: str, stage: str | None, out: Path | None, level: str | None, method: bool) -> None:
     from mileage.lab.pair import fresh_folder, pair_view, write_pair
     from mileage.report import render_text
 

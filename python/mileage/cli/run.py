@@ -82,7 +82,9 @@ def command(
     if report_level(report, result.plan.study.report) != "none":
         click.echo(f"Report: {result.folder.report}")
     else:
-        click.echo(f"No report was written; to write it: mileage report {shlex.quote(str(result.folder.path))}")
+        click.echo(
+            f"No report was written; to write it: mileage report {shlex.quote(str(result.folder.path))}"
+        )
 
 
 def _labels(texts: tuple[str, ...]) -> dict[str, str]:

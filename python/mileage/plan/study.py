@@ -293,8 +293,8 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Combinations of levels that are left out: { cache = "warm", drive = "plain" }; a factor not named matches at
     every level."""
     report: str | None = None
-    """How much of a report `mileage run` writes at the end: "none", "text" (page and tables without pictures) or "full";
-    None: as the command line or the environment says, or "full". Not part of the plan's hash."""
+    """How much of a report `mileage run` writes at the end: "none", "text" (page and tables without pictures) or
+    "full"; None: as the command line or the environment says, or "full". Not part of the plan's hash."""
     state: State = State()
     factor: dict[str, Factor] = {}
     workload: dict[str, OwnWorkload] = {}

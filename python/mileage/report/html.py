@@ -37,9 +37,7 @@ _CORRECTIONS: Final = (
 _ATTENTION: Final = ("bad", "warn", "unknown")
 
 
-def render_html(
-    view: StudyView, pictures: Mapping[str, Picture] | None = None, *, drawn: bool = True
-) -> str:
+def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, *, drawn: bool = True) -> str:
     """The whole page as text, to be stored as UTF-8. Takes about two seconds, most of it drawing.
 
     `pictures` are those of `gallery` of the cleaned view, where they are drawn already. With `drawn` False the page has
