@@ -68,14 +68,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = [item for item in items if item in chosen]
     for item in items:
-        if item.get_closest_marker("xdist_group") is None and _shares_fixture(item):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if item.get_closest_marker("xdist_group") is None and (group := _shared_fixtures(item)):
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
-def _shares_fixture(item: pytest.Item) -> bool:
+def _shared_fixtures(item: pytest.Item) -> str:
+    """The group of a test that shares a fixture of its module, with the parameters of that fixture; empty: none."""
     known = getattr(item, "_fixtureinfo", None)
-    found = known.name2fixturedefs.values() if known is not None else ()
-    return any(definition[-1].scope in ("module", "class") for definition in found)
+    found = known.name2fixturedefs if known is not None else {}
+    shared = [name for name, definitions in found.items() if definitions[-1].scope in ("module", "class")]
+    callspec = getattr(item, "callspec", None)
+    given = [str(callspec.params[name]) for name in shared if callspec and name in callspec.params]
+    return "-".join([item.path.stem, *given]) if shared else ""
 
 
 def _of_tier(tier: str, changed: Iterable[str], items: Iterable[pytest.Item]) -> set[pytest.Item]:

@@ -17,6 +17,8 @@ from tests.execute import mpi_runs
 from tests.execute.mpi_runs import entries, finished, started, study, wait_for
 from tests.execute.test_mpi_losses import EACH, TASKS, made, table_of, words
 
+pytestmark = pytest.mark.xdist_group("mpi")
+
 needs_mpi = pytest.mark.skipif(bool(mpi_runs.MISSING), reason=f"not here: {mpi_runs.MISSING}")
 
 
