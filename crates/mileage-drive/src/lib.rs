@@ -1,7 +1,7 @@
 //! Virtual block devices in virtual time.
 //!
 //! # Map
-//! [`device`] is the block-device contract and [`conformance`] (feature of that name) its suite; [`Profile`] is a
+//! [`device`] is the block-device contract and [`conformance`] its suite; [`Profile`] is a
 //! drive's data sheet; [`FlashDrive`] is the flash that obeys it; [`Faulty`] wraps a device with faults; [`Drive`] is
 //! what a whole profile describes; [`run()`] turns a workload on a device.
 //!
@@ -15,7 +15,6 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
-#[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod device;
 mod drive;

@@ -26,10 +26,9 @@
 //!
 //! # Invariant
 //! Touches no file and no clock; all randomness comes from the workload's seed. *Guard:* `clippy.toml` of this crate
-//! bans the host's clock and files; [`conformance`] (feature of that name) is run by every implementation.
+//! bans the host's clock and files; [`conformance`] is run by every implementation.
 #![forbid(unsafe_code)]
 
-#[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod content;
 mod demand;
