@@ -39,7 +39,7 @@ WORKERS ?= $(shell expr 2 '*' "$$(nproc)")
 BASE ?= HEAD
 CHANGED = $(shell { git diff --name-only $(BASE) --; git ls-files --others --exclude-standard; } 2>/dev/null)
 CHANGED_CRATES = $(sort $(foreach path,$(filter crates/%,$(CHANGED)),$(word 2,$(subst /, ,$(path)))))
-# The everyday build has no link-time optimisation; `make released` and wheels have.
+# The everyday build has no link-time optimisation; wheels and benchmarks have.
 BUILD ?= --profile dev
 MATURIN = $(BIN)/maturin develop --locked --quiet
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
@@ -93,9 +93,8 @@ thorough: test ## hours: `make test`, then long random searches, mutants, damage
 	$(call timed,damaged files,$(MAKE) --no-print-directory fuzz-import)
 	$(call timed,lost ranks,for turn in $$(seq 30); do $(BIN)/pytest -q tests/execute/test_mpi_losses.py; done)
 
-test-rust: need-rust packages ## Rust tests (the binding crate has no logic; Python tests it)
-	cargo test --locked --workspace --exclude mileage-python
-	cargo test --locked --workspace --exclude mileage-python --bench '*'
+test-rust: need-rust packages ## Rust tests, document tests, and the benchmarks run small
+	cargo test --locked --workspace
 
 test-python: $(STAMPS)/dev packages ## Python tests, on the installed package
 	$(BIN)/pytest -n $(WORKERS) --durations 20
@@ -106,9 +105,11 @@ durations: ## keep the durations of the last `make test` as those that later run
 
 lint: lint-rust lint-python check-stubs ## format, clippy, ruff, mypy, generated stubs
 
-lint-rust: need-lints $(STAMPS)/venv
+# Clippy gets the settings of `maturin develop`: with others it would build pyo3 again, and so would the next maturin.
+lint-rust: need-lints $(STAMPS)/dev
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_CONFIG_FILE="$$(ls -t "$(abspath $(CARGO_OUT))"/maturin/pyo3-config-*.txt | head -n 1)" \
+		cargo clippy --locked --workspace --all-targets -- -D warnings
 
 lint-python: $(STAMPS)/dev
 	$(BIN)/ruff check .
@@ -129,19 +130,19 @@ check-stubs: $(STAMPS)/dev
 bench: need-rust ## Rust benchmarks (the same code runs small in `make test`)
 	cargo bench --locked --workspace --exclude mileage-python --benches
 
-bench-judge: $(STAMPS)/released ## a million samples judged: processor time and memory, beside the goal
+bench-judge: $(STAMPS)/release ## a million samples judged: processor time and memory, beside the goal
 	@$(BIN)/python -m benchmarks.judgement
 
-bench-scale: $(STAMPS)/released ## A study of 36,000 runs: planned, killed twice, finished, asked; 8 minutes
+bench-scale: $(STAMPS)/release ## A study of 36,000 runs: planned, killed twice, finished, asked; 8 minutes
 	$(BIN)/python -m benchmarks.scale
 
-bench-import: $(STAMPS)/released ## a gigabyte of fio's logs imported: time and memory, beside the goal; a minute
+bench-import: $(STAMPS)/release ## a gigabyte of fio's logs imported: time and memory, beside the goal; a minute
 	$(BIN)/python -m benchmarks.importing
 
-bench-page: $(STAMPS)/released packages ## The page of 414 cells x 10 runs and of 36,000 runs: size, time to make it, scrolling; 20 minutes, 4 GB
+bench-page: $(STAMPS)/release packages ## The page of 414 cells x 10 runs and of 36,000 runs: size, time to make it, scrolling; 20 minutes, 4 GB
 	$(BIN)/python -m benchmarks.page
 
-bench-start: $(STAMPS)/released ## processor time of three short commands, median of 20 runs each, next to the goals
+bench-start: $(STAMPS)/release ## processor time of three short commands, median of 20 runs each, next to the goals
 	@$(BIN)/python -m benchmarks.start_up
 
 pictures: $(STAMPS)/dev packages ## docs/pictures again, from runs of the built-in studies; some minutes
@@ -156,7 +157,7 @@ bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other l
 	@mkdir -p "$(CARGO_OUT)"
 	@$(PYTHON) -m benchmarks.peers --engine "$(CARGO_OUT)/release/examples" --folder "$(CARGO_OUT)" $(PEERS)
 
-bench-devices: need-python ## hdparm and dd beside Mileage on one loop device held to 200 MiB/s, in turn; needs root, 4 minutes
+bench-devices: $(STAMPS)/release ## hdparm and dd beside Mileage on one loop device held to 200 MiB/s, in turn; needs root, 4 minutes
 	@$(BIN)/python -m benchmarks.devices --gib 3 --mib 512 --limit 200 $(DEVICES)
 
 mutants: need-rust ## plant the kept bugs in the virtual drives, one by one, and see each caught (some minutes of CPU time)
@@ -209,7 +210,7 @@ $(STAMPS)/venv: pyproject.toml | need-rust need-python
 $(STAMPS)/installed: $(STAMPS)/venv $(CRATES) | need-rust
 	$(call step,building the core and fetching what it needs: two minutes the first time)
 	@$(MATURIN) $(BUILD)
-	@rm -f $(STAMPS)/released
+	@rm -f $(STAMPS)/release
 	@touch $@
 
 $(STAMPS)/dev: pyproject.toml | $(STAMPS)/installed
@@ -217,9 +218,11 @@ $(STAMPS)/dev: pyproject.toml | $(STAMPS)/installed
 	@$(MATURIN) $(BUILD) --extras dev
 	@touch $@
 
-$(STAMPS)/released: $(STAMPS)/dev $(CRATES) ## the core as it is in a wheel, for benchmarks
+# The extension as a wheel holds it, for benchmarks; what needs the one for development afterwards builds it again.
+$(STAMPS)/release: $(STAMPS)/venv pyproject.toml $(CRATES) | need-rust
 	$(call step,building the core with all optimisations)
-	@$(MATURIN) --release
+	@$(MATURIN) --release --extras dev
+	@rm -f $(STAMPS)/installed
 	@touch $@
 
 clean: ## remove what was built here

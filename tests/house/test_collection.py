@@ -49,11 +49,12 @@ def test_a_rust_integration_folder_is_one_binary_that_names_all_its_files() -> N
 
 
 def test_every_rust_benchmark_is_declared() -> None:
-    """With its own `main`, a benchmark also runs small in `cargo test`."""
+    """With its own `main` and `test = true`, a benchmark also runs small in `cargo test`."""
     for path in CRATES.glob("*/benches/*.rs"):
         declared = {bench["name"]: bench for bench in manifest(path.parents[1].name).get("bench", [])}
         assert path.stem in declared, f"{name_of(path)} is not declared in its Cargo.toml"
         assert declared[path.stem].get("harness") is False, f"{name_of(path)}: harness = false"
+        assert declared[path.stem].get("test") is True, f"{name_of(path)}: test = true"
 
 
 def test_the_canary_fails(tmp_path: Path) -> None:
