@@ -1,7 +1,7 @@
 //! The contract of execution, judged by its own suite on real files.
 
-use crate::scratch::{file_of, finish, has_direct};
-use mileage_engine::{Api, Options, start_observed};
+use crate::scratch::{file_of, finish, has_direct, start_observed};
+use mileage_engine::{Api, Options};
 use mileage_workload::conformance::{Log, Scope, check};
 use mileage_workload::{Completion, Observer, Workload};
 use std::sync::mpsc::{Sender, channel};

@@ -1,8 +1,8 @@
 //! A run that fails keeps what it did and names why; a run that breaks is void.
 
 use crate::account::agrees_with_the_kernel;
-use crate::scratch::{file_of, finish, folder, for_seconds, has_direct, plain, run};
-use mileage_engine::{Error, Options, start, start_observed};
+use crate::scratch::{file_of, finish, folder, for_seconds, has_direct, plain, run, start_observed};
+use mileage_engine::{Error, Options, start};
 use mileage_workload::{Completion, Observer, PatternKind, Sync, Workload};
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,8 +1,8 @@
 //! Options and fields of the workload that change how a target is used have their effect on the kernel's side.
 
-use crate::scratch::{file_of, finish, folder, plain, run};
+use crate::scratch::{file_of, finish, folder, plain, run, start_observed};
 use crate::trace::run_traced;
-use mileage_engine::{Api, Error, Options, start, start_observed};
+use mileage_engine::{Api, Error, Options, start};
 use mileage_measure::Histogram;
 use mileage_workload::{Completion, Files, Load, Observer, OpKind, Open, PatternKind, Spacing, Stop, Sync, Workload};
 use std::collections::HashSet;

@@ -2,8 +2,8 @@
 
 use crate::conformance::{TARGET_BYTES, drive, seed};
 use crate::freezing::Freezable;
-use crate::scratch::{file_of, finish, for_seconds, has_direct, plain, run};
-use mileage_engine::{Api, Options, start, start_observed};
+use crate::scratch::{file_of, finish, for_seconds, has_direct, plain, run, start_observed};
+use mileage_engine::{Api, Options, start};
 use mileage_workload::conformance::{Scope, check};
 use mileage_workload::{Completion, Observer, PatternKind, Stop, Sync, Verify, Workload};
 use std::os::unix::fs::FileExt;

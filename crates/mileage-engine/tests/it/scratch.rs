@@ -1,7 +1,7 @@
 //! Files to work on, and a workload to vary.
 
 use mileage_engine::{Error, Finished, Handle, Options, start};
-use mileage_workload::{Content, PatternKind, Stop, Sync, Workload};
+use mileage_workload::{Completion, Content, Observer, PatternKind, Stop, Sync, Workload};
 use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -49,6 +49,26 @@ pub fn finish(handle: &Handle) -> Result<Finished, Error> {
 
 pub fn run(workload: Workload, options: Options) -> Finished {
     finish(&start(workload, options).unwrap()).unwrap()
+}
+
+/// An observer of any kind.
+struct Any(Box<dyn Observer + Send>);
+
+impl Observer for Any {
+    fn completed(&mut self, completion: &Completion) {
+        self.0.completed(completion);
+    }
+}
+
+/// As [`mileage_engine::start_observed`], with one type of observer for all tests: the engine's loops are compiled once
+/// for each type, which takes seconds.
+pub fn start_observed<O: Observer + Send + 'static>(
+    workload: Workload,
+    options: Options,
+    mut observer: impl FnMut(u32) -> O,
+) -> Result<Handle, Error> {
+    let each: &mut dyn FnMut(u32) -> Any = &mut |thread| Any(Box::new(observer(thread)));
+    mileage_engine::start_observed(workload, options, each)
 }
 
 /// Whether this file system does direct I/O with records of `record_bytes`; says so by name when a test is skipped.

@@ -1,8 +1,8 @@
 //! The user's interrupt, and progress.
 
 use crate::account::agrees_with_the_kernel;
-use crate::scratch::{file_of, finish, for_seconds, plain};
-use mileage_engine::{Options, Progress, start, start_observed};
+use crate::scratch::{file_of, finish, for_seconds, plain, start_observed};
+use mileage_engine::{Options, Progress, start};
 use mileage_workload::{Completion, Observer, Stop, Sync, Workload};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
