@@ -8,6 +8,7 @@
 //! What a worker thread uses it must therefore open itself or get by [`take`]: a descriptor opened by another thread
 //! means nothing to it.
 
+use crate::identity::Identity;
 use rustix::fd::{AsRawFd, OwnedFd, RawFd};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
@@ -45,8 +46,7 @@ fn fetch(number: RawFd) -> Result<OwnedFd, Errno> {
 }
 
 fn is_same(one: &OwnedFd, other: &OwnedFd) -> Result<bool, Errno> {
-    let (one, other) = (rustix::fs::fstat(one)?, rustix::fs::fstat(other)?);
-    Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
+    Ok(Identity::of(one)? == Identity::of(other)?)
 }
 
 /// A new table for the calling thread, with standard input, output and error alone. What is not copied is not closed

@@ -47,6 +47,7 @@ mod errno;
 mod error;
 mod gate;
 mod handle;
+mod identity;
 mod iozone;
 mod job;
 mod limits;

@@ -8,6 +8,7 @@
 
 use crate::errno;
 use crate::error::Error;
+use crate::identity::Identity;
 use mileage_measure::LogRecord;
 use mileage_workload::{Op, OpKind};
 use std::fs::File;
@@ -50,6 +51,7 @@ struct Chunk {
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
+    own: Identity,
     chunks: Sender<Chunk>,
     of_each: usize,
     closing: Arc<AtomicBool>,
@@ -87,6 +89,7 @@ impl Log {
             }
         };
         let file = File::options().write(true).create_new(true).open(path).map_err(refused)?;
+        let own = Identity::of(&file).map_err(|errno| refused(errno.into()))?;
         let (chunks, incoming) = channel();
         let (tell, written) = channel();
         let closing = Arc::new(AtomicBool::new(false));
@@ -96,11 +99,11 @@ impl Log {
             let _ = tell.send(write(file, &incoming, &over).map_err(|error| error.to_string()));
         };
         std::thread::Builder::new().name("mileage-log".to_owned()).spawn(writing).map_err(|error| {
-            let _ = std::fs::remove_file(path);
+            own.remove(path);
             Error::NoThread { thread: threads, threads: threads + 1, reason: error.to_string() }
         })?;
         let of_each = (BYTES_MAX / (CHUNK * size_of::<Entry>()) / threads.max(1) as usize).max(CHUNKS_MIN);
-        Ok(Self { path: path.to_owned(), chunks, of_each, closing, written: Mutex::new(written) })
+        Ok(Self { path: path.to_owned(), own, chunks, of_each, closing, written: Mutex::new(written) })
     }
 
     /// The end of one thread, with its memory.
@@ -136,7 +139,7 @@ impl Log {
     /// Nothing will be written: the run did not take place.
     pub(crate) fn give_up(&self) {
         self.closing.store(true, Ordering::SeqCst);
-        let _ = std::fs::remove_file(&self.path);
+        self.own.remove(&self.path);
     }
 }
 
@@ -223,6 +226,20 @@ mod tests {
 
     fn op(number: u64) -> Op {
         Op { kind: OpKind::Write, offset_bytes: number * 512, length_bytes: 512 }
+    }
+
+    #[test]
+    fn a_log_that_is_given_up_is_removed_unless_another_file_has_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.csv");
+        Log::create(&path, 1).unwrap().give_up();
+        assert!(!path.exists());
+
+        let log = Log::create(&path, 1).unwrap();
+        std::fs::rename(&path, folder.path().join("moved")).unwrap();
+        std::fs::write(&path, b"of somebody else").unwrap();
+        log.give_up();
+        assert_eq!(std::fs::read(&path).unwrap(), b"of somebody else");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::api::file::TargetFile;
 use crate::errno;
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::options::{Api, Options};
 use mileage_workload::{Files, Workload};
 use rustix::fd::OwnedFd;
@@ -11,12 +12,12 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
 /// A file that exists only because of this call, removed again unless the call succeeds.
-struct Created<'a>(Option<&'a Path>);
+struct Created<'a>(Option<(&'a Path, Identity)>);
 
 impl Drop for Created<'_> {
     fn drop(&mut self) {
-        if let Some(path) = self.0 {
-            let _ = rustix::fs::unlink(path);
+        if let Some((path, own)) = self.0 {
+            own.remove(path);
         }
     }
 }
@@ -148,10 +149,14 @@ fn open_first(path: &Path, flags: OFlags, may_create: bool, claims: bool) -> Res
         Err(Errno::NOENT) if may_create => {
             let opened = rustix::fs::open(path, flags | OFlags::CREATE | OFlags::EXCL, Mode::from_raw_mode(0o644));
             return match opened {
-                Ok(file) => Ok((file, Created(Some(path)))),
+                Ok(file) => {
+                    let own = Identity::of(&file).map_err(failed("examine", path))?;
+                    Ok((file, Created(Some((path, own)))))
+                }
                 Err(Errno::INVAL) if flags.contains(OFlags::DIRECT) => {
-                    // The kernel creates the file before it finds that it cannot open it so.
-                    drop(Created(Some(path)));
+                    // The kernel creates the file before it finds that it cannot open it so. There is no descriptor
+                    // that would show its identity.
+                    let _ = rustix::fs::unlink(path);
                     Err(Error::NoDirect { path: path.to_owned() })
                 }
                 // Another process of the same run was faster.
@@ -172,9 +177,8 @@ fn open_first(path: &Path, flags: OFlags, may_create: bool, claims: bool) -> Res
 fn open_again(first: &TargetFile, path: &Path, flags: OFlags) -> Result<OwnedFd, Error> {
     let again = rustix::fs::open(path, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty());
     let again = again.map_err(failed("open", path))?;
-    let stats = (rustix::fs::fstat(first), rustix::fs::fstat(&again));
-    let (one, other) = (stats.0.map_err(failed("examine", path))?, stats.1.map_err(failed("examine", path))?);
-    if (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino) {
+    let (one, other) = (Identity::of(first), Identity::of(&again));
+    if one.map_err(failed("examine", path))? == other.map_err(failed("examine", path))? {
         Ok(again)
     } else {
         Err(failed("open twice (it was replaced meanwhile)", path)(Errno::STALE))
@@ -237,4 +241,44 @@ pub(crate) fn write_tail(path: &Path, offset_bytes: u64, bytes: &[u8]) -> Result
     rustix::fs::fdatasync(&file).map_err(failed("lay out the end of", path))?;
     created.0 = None;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Created, Identity, TargetFile, open_again, open_first};
+    use crate::error::Error;
+    use rustix::fs::OFlags;
+    use std::fs::{read, rename, write};
+
+    #[test]
+    fn a_file_made_for_a_call_that_fails_is_removed_unless_another_has_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        drop(open_first(&path, OFlags::WRONLY, true, true).unwrap());
+        assert!(!path.exists());
+
+        let (_file, created) = open_first(&path, OFlags::WRONLY, true, true).unwrap();
+        rename(&path, folder.path().join("moved")).unwrap();
+        write(&path, b"of somebody else").unwrap();
+        drop(created);
+        assert_eq!(read(&path).unwrap(), b"of somebody else");
+    }
+
+    #[test]
+    fn a_further_thread_opens_the_file_of_the_first_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("data"), folder.path().join("other"));
+        write(&path, b"the first").unwrap();
+        write(&other, b"another").unwrap();
+        let (file, Created(None)) = open_first(&path, OFlags::RDONLY, false, true).unwrap() else {
+            panic!("it was there before");
+        };
+        let first = TargetFile::new(file, false);
+        let again = open_again(&first, &path, OFlags::RDONLY).unwrap();
+        assert_eq!(Identity::of(&again), Identity::of(&first));
+
+        rename(&other, &path).unwrap();
+        let refused = open_again(&first, &path, OFlags::RDONLY);
+        assert!(matches!(&refused, Err(Error::Target { kind, .. }) if kind == "ESTALE"), "{refused:?}");
+    }
 }
