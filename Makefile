@@ -72,7 +72,7 @@ quick-lint: $(STAMPS)/dev
 	@$(MAKE) --no-print-directory lint-python
 	@if [ -n "$(CHANGED_CRATES)" ]; then \
 		cargo fmt --all --check; \
-		cargo clippy --quiet --locked $(addprefix -p ,$(CHANGED_CRATES)) --all-targets -- -D warnings; \
+		$(CLIPPY) --quiet $(addprefix -p ,$(CHANGED_CRATES)) --all-targets -- -D warnings; \
 	fi
 
 quick-rust: need-rust
@@ -105,11 +105,13 @@ durations: ## keep the durations of the last `make test` as those that later run
 
 lint: lint-rust lint-python check-stubs ## format, clippy, ruff, mypy, generated stubs
 
-# Clippy gets the settings of `maturin develop`: with others it would build pyo3 again, and so would the next maturin.
+# The settings of `maturin develop`: with others, clippy would build pyo3 again, and so would the next maturin.
+CLIPPY = PYO3_BUILD_EXTENSION_MODULE=1 \
+	PYO3_CONFIG_FILE="$$(ls -t "$(abspath $(CARGO_OUT))"/maturin/pyo3-config-*.txt | head -n 1)" cargo clippy --locked
+
 lint-rust: need-lints $(STAMPS)/dev
 	cargo fmt --all --check
-	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_CONFIG_FILE="$$(ls -t "$(abspath $(CARGO_OUT))"/maturin/pyo3-config-*.txt | head -n 1)" \
-		cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(CLIPPY) --workspace --all-targets -- -D warnings
 
 lint-python: $(STAMPS)/dev
 	$(BIN)/ruff check .
