@@ -19,6 +19,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 export VIRTUAL_ENV := $(abspath $(VENV))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+export PIP_QUIET := 1
 # Each process of a test would compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 
