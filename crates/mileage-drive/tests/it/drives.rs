@@ -10,6 +10,11 @@ pub const BX200: &str = include_str!("../../../../drives/crucial-bx200-240gb.tom
 pub const INTEL_600P: &str = include_str!("../../../../drives/intel-600p-512gb.toml");
 pub const X25E: &str = include_str!("../../../../drives/intel-x25e-64gb.toml");
 
+/// How many of `full` random cases are tested: a third, or all with `MILEAGE_TEST_PROFILE=thorough`.
+pub fn cases(full: u64) -> u64 {
+    if std::env::var_os("MILEAGE_TEST_PROFILE").is_some_and(|profile| profile == "thorough") { full } else { full / 3 }
+}
+
 /// A profile under construction: round figures, so that times can be added by hand.
 #[derive(Clone, Debug)]
 pub struct Sketch {

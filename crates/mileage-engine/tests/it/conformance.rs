@@ -31,10 +31,15 @@ pub fn seed() -> u64 {
     seed
 }
 
+/// How many of `full` random workloads are tested: a third, or all with `MILEAGE_TEST_PROFILE=thorough`.
+pub fn cases(full: u64) -> u64 {
+    if std::env::var_os("MILEAGE_TEST_PROFILE").is_some_and(|profile| profile == "thorough") { full } else { full / 3 }
+}
+
 #[test]
 fn through_the_page_cache() {
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    check(seed(), 200, &Scope::whole(TARGET_BYTES, 1), |workload| drive(workload, Options::new(&path)));
+    check(seed(), cases(200), &Scope::whole(TARGET_BYTES, 1), |workload| drive(workload, Options::new(&path)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `io_uring`: the contract of execution at depth, what is refused, and what ends a run.
 
-use crate::conformance::{TARGET_BYTES, drive, seed};
+use crate::conformance::{TARGET_BYTES, cases, drive, seed};
 use crate::freezing::Freezable;
 use crate::scratch::{file_of, finish, for_seconds, has_direct, plain, run, start_observed};
 use mileage_engine::{Api, Options, start};
@@ -39,7 +39,7 @@ fn in_memory(test: &str) -> Option<tempfile::TempDir> {
 #[test]
 fn the_contract_holds_through_the_page_cache() {
     let (_folder, path) = file_of(TARGET_BYTES as usize);
-    check(seed(), 120, &RING, |workload| drive(workload, over_ring(&path)));
+    check(seed(), cases(120), &RING, |workload| drive(workload, over_ring(&path)));
 }
 
 #[test]
