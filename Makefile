@@ -163,8 +163,8 @@ bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other l
 bench-devices: $(STAMPS)/release ## hdparm and dd beside Mileage on one loop device held to 200 MiB/s, in turn; needs root, 4 minutes
 	@$(BIN)/python -m benchmarks.devices --gib 3 --mib 512 --limit 200 $(DEVICES)
 
-mutants: need-rust ## plant the kept bugs in the virtual drives, one by one, and see each caught (some minutes of CPU time)
-	$(PYTHON) crates/mileage-drive/mutants/run.py
+mutants: need-rust ## plant the kept bugs in the crates, one by one, and see each caught (some minutes of CPU time)
+	$(PYTHON) crates/mutants.py
 
 packages: ## Debian packages that only tests need: installed when root, named when not
 	@missing=""; \

@@ -236,6 +236,9 @@ fn a_workload_that_does_not_fit_is_refused_with_both_sizes() {
     let error = error.unwrap_err();
     assert_eq!(error, Error::SpanBehindDrive { end_bytes: 65 * 4096, capacity_bytes: 64 * 4096 });
     assert!(error.to_string().contains("260 KiB") && error.to_string().contains("256 KiB"), "{error}");
+    let behind = Workload { span_start_bytes: 4096, ..workload(PatternKind::Random, 0, 64 * 4096, 1.0, 1) };
+    let error = run(&mut drive, &behind, &mut Unobserved, &mut |_, _| false).unwrap_err();
+    assert_eq!(error, Error::SpanBehindDrive { end_bytes: 65 * 4096, capacity_bytes: 64 * 4096 });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::scratch::{finish, folder, has_direct, plain, run};
 use mileage_engine::{Api, Options, lay_out, start};
 use mileage_measure::RunRecord;
-use mileage_workload::{Blocks, Content, Files, PatternKind, Stop, Sync, Verify, Workload, Writing};
+use mileage_workload::{Blocks, Content, Files, IorOrder, PatternKind, Stop, Sync, Verify, Workload, Writing};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -195,6 +195,17 @@ fn each_file_has_bytes_of_its_own() {
     let swapped = read(&path, reads);
     let mismatch = &swapped.mismatches[0];
     assert!(mismatch.kind == "misplaced" && mismatch.message.contains("file 1"), "{mismatch:?}");
+}
+
+#[test]
+fn a_reordered_thread_opens_the_file_of_the_thread_it_follows() {
+    let folder = folder();
+    let path = folder.path().join("data");
+    let stop = Stop { bytes: Some(3 * SPAN), ..Stop::default() };
+    let own = |workload| Workload { files: Files::PerThread, threads: 3, stop, ..workload };
+    write(&path, own(writes(1)));
+    let pattern = PatternKind::Ior { block_bytes: SPAN, order: IorOrder::Reordered { tasks: 1 } };
+    passes(&read(&path, Workload { pattern, ..own(reads(1)) }), 3 * SPAN / 4096);
 }
 
 #[test]

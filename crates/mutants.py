@@ -1,10 +1,11 @@
-"""Planted bugs: each patch of this folder breaks a rule of flash, and the tests of the crate must catch it.
+"""Planted bugs: each patch in the folder `mutants` of a crate breaks a rule, and the tests of the crate must catch it.
 
 A patch begins with a line `Caught by: FILTER`: the tests, by the start of their names, that look at that rule; those of
 the crate's modules, or with `it::` those of `tests/it`.
-`make mutants` copies the workspace into the target folder, sees that all these tests pass, and then, patch by patch,
+`make mutants` copies the workspace into the target folder, checks that all these tests pass, and then, patch by patch,
 that the code still compiles and one of the patch's own tests fails. Exit status 1 if a bug is not caught, or a patch
-no longer applies or compiles: then the code has moved and the patch must follow.
+no longer applies or compiles: then the code has moved and the patch must follow. With arguments, only the patches whose
+path contains one of them: `crates/mutants.py mileage-engine`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,17 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-PATCHES = sorted(Path(__file__).parent.glob("*.patch"))
+ROOT = Path(__file__).resolve().parents[1]
+WANTED = sys.argv[1:] or [""]
+PATCHES = [
+    patch
+    for patch in sorted(ROOT.glob("crates/*/mutants/*.patch"))
+    if any(part in str(patch.relative_to(ROOT)) for part in WANTED)
+]
 MARK = "Caught by: "
 # A bug may make the drive collect for ever; the tests alone take seconds.
 LONGEST_S = 300
-TEST = ["cargo", "test", "--quiet", "--locked", "-p", "mileage-drive"]
+TEST = ["cargo", "test", "--quiet", "--locked"]
 OUTSIDE = "it::"
 # Less optimised than the tests are by default: what counts is building, once for each, more than running.
 SETTINGS = {
@@ -42,18 +48,24 @@ def tests_of(patch: Path) -> str:
     return first.removeprefix(MARK).strip()
 
 
-def program_of(tests: str) -> list[str]:
-    """The test program that holds these tests, as cargo's options, and their names within it."""
+def crate_of(patch: Path) -> str:
+    """The crate whose tests catch the bug."""
+    return patch.parents[1].name
+
+
+def program_of(patch: Path) -> list[str]:
+    """The test program that holds the patch's tests, as cargo's options, and their names within it."""
+    crate, tests = ["-p", crate_of(patch)], tests_of(patch)
     if tests.startswith(OUTSIDE):
-        return ["--test", "it", "--", tests.removeprefix(OUTSIDE)]
-    return ["--lib", "--", tests]
+        return [*crate, "--test", "it", "--", tests.removeprefix(OUTSIDE)]
+    return [*crate, "--lib", "--", tests]
 
 
 def fails_unpatched(tree: Path) -> str:
     """What fails without any patch; nothing if all is well."""
-    programs = [program_of(tests) for tests in sorted({tests_of(patch) for patch in PATCHES})]
+    programs = [program_of(patch) for patch in PATCHES]
     for program in sorted({tuple(options[:-1]) for options in programs}):
-        names = [options[-1] for options in programs if tuple(options[:-1]) == program]
+        names = sorted({options[-1] for options in programs if tuple(options[:-1]) == program})
         result = cargo(tree, *program, *names)
         if result.returncode != 0:
             return str(failed_tests(result.stdout) or result.stderr[-2000:])
@@ -97,7 +109,7 @@ def judged(tree: Path, patch: Path) -> tuple[bool, str]:
     try:
         if not applies(tree, patch):
             return False, "does not apply: the code has moved, and the patch must follow"
-        options = program_of(tests_of(patch))
+        options = program_of(patch)
         if (built := cargo(tree, *options[: options.index("--")], "--no-run")).returncode != 0:
             return False, f"does not compile:\n{built.stderr[-2000:]}"
         try:
@@ -142,9 +154,11 @@ def main() -> int:
         return 1
     missed = 0
     for patch in PATCHES:
+        began = time.monotonic()
         caught, by = judged(tree, patch)
         missed += not caught
-        say(f"{'caught' if caught else 'MISSED'}  {patch.stem}: {by}")
+        took_s = time.monotonic() - began
+        say(f"{'caught' if caught else 'MISSED'}  {crate_of(patch)} {patch.stem}: {by} ({took_s:.0f} s)")
     say(f"{len(PATCHES) - missed} of {len(PATCHES)} caught in {time.monotonic() - start:.0f} s")
     return 1 if missed else 0
 
