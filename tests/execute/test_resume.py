@@ -26,6 +26,23 @@ def kill_after(args: list[str], delay_s: float) -> bool:
             return True
 
 
+def run_in_process(args: list[str]) -> float:
+    """`mileage run` in a process of its own, to its end; the seconds that it took, its start-up among them."""
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-m", "mileage", "run", *args], check=True, capture_output=True)
+    return time.monotonic() - started
+
+
+def kill_with_a_saved_state(args: list[str], folder: Path) -> None:
+    """Start `mileage run`, SIGKILL it when it has saved the state of a drive."""
+    command = [sys.executable, "-m", "mileage", "run", *args, "--out", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while not (folder / "state").is_dir() or not any((folder / "state").iterdir()):
+            assert process.poll() is None, "it ended before it was killed"
+            time.sleep(0.002)
+        process.kill()
+
+
 def assert_every_run_once(folder: Path) -> None:
     runs = run_keys(folder)
     planned = [run["index"] for run in StudyFolder(folder).plan()["runs"]]
@@ -41,10 +58,7 @@ def test_one_seed_gives_one_table_killed_or_not_and_another_seed_another(
 ) -> None:
     args = small.virtual()
     whole, cut, other = tmp_path / "whole", tmp_path / "cut", tmp_path / "other"
-    started = time.monotonic()
-    result = mileage("run", *args, "--out", str(whole))
-    assert result.returncode == 0, result.stderr
-    duration_s = time.monotonic() - started
+    duration_s = run_in_process([*args, "--out", str(whole)])
     for share in (0.5, 0.75):
         kill_after([*args, "--out", str(cut)], share * duration_s)
     assert mileage("run", *args, "--out", str(cut)).returncode == 0
@@ -63,9 +77,7 @@ def test_twenty_kills_at_uniform_times(small: Small, tmp_path: Path) -> None:
     rng = random.Random(seed)
     args = small.virtual(blocks_per_plane=24)
     reference = tmp_path / "reference"
-    started = time.monotonic()
-    assert mileage("run", *args, "--out", str(reference)).returncode == 0
-    duration_s = time.monotonic() - started
+    duration_s = run_in_process([*args, "--out", str(reference)])
     kills = 0
     study = 0
     while kills < 20:
@@ -145,9 +157,8 @@ def test_ctrl_c_ends_in_a_second_and_keeps_what_finished(small: Small, tmp_path:
 def test_a_saved_state_that_was_tampered_with_is_not_used(small: Small, tmp_path: Path) -> None:
     args = small.virtual(cycles=2)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    started = time.monotonic()
     assert mileage("run", *args, "--out", str(whole)).returncode == 0
-    kill_after([*args, "--out", str(cut)], 0.6 * (time.monotonic() - started))
+    kill_with_a_saved_state(args, cut)
     for state in (cut / "state").iterdir():
         state.write_bytes(b"stale")
     assert mileage("run", *args, "--out", str(cut)).returncode == 0
