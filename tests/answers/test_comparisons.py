@@ -1,0 +1,123 @@
+"""What a user asks of a comparison of results whose figures are known, and of its words and numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import t as student
+
+from tests.answers import fio_report
+from tests.answers.question import ask, ask_json, suppose
+
+BASE = (10_000.0, 10_150.0, 9_900.0, 10_080.0, 9_970.0)
+
+
+def import_rates(folder: Path, out: str, rates: Sequence[float]) -> str:
+    """A study of one fio job with these IOPS, at depth 1."""
+    names = []
+    for run, iops in enumerate(rates):
+        document = fio_report.report(
+            [fio_report.job("oltp", iops=iops, clat_ns=0.95e9 / iops)], at_s=1_700_000_000 + 100 * run
+        )
+        names.append(fio_report.save(folder / f"{out}-{run}.json", document))
+    ask("import", *names, "--out", out, cwd=folder)
+    return out
+
+
+def rate_cell(folder: Path, one: str, other: str) -> dict[str, Any]:
+    """The judged IOPS of the only job."""
+    cells = ask_json("compare", one, other, cwd=folder)["cells"]
+    (cell,) = [cell for cell in cells if cell["metric"] == "ops_per_s"]
+    assert isinstance(cell, dict)
+    return cell
+
+
+def test_a_drive_compared_with_itself_is_the_same(tmp_path: Path) -> None:
+    """Is a drive the same as itself?
+
+    Truth: yes; both studies hold the same figures, by construction, so that the ratio is 1 exactly.
+    """
+    cell = rate_cell(tmp_path, import_rates(tmp_path, "one", BASE), import_rates(tmp_path, "other", BASE))
+    assert cell["ratio"] == pytest.approx(1.0, abs=1e-12)
+    assert cell["verdict"] == "same"
+
+
+def test_swapped_arms_give_the_reciprocal(tmp_path: Path) -> None:
+    """If B is 1.3 times as fast as A, how fast is A beside B?
+
+    Truth: 1 / 1.3, by arithmetic; the interval is inverted with it and the verdict turns around.
+    """
+    one = import_rates(tmp_path, "one", BASE)
+    other = import_rates(tmp_path, "other", [1.3 * rate for rate in reversed(BASE)])
+    there, back = rate_cell(tmp_path, one, other), rate_cell(tmp_path, other, one)
+    assert there["ratio"] == pytest.approx(1.3, rel=1e-3)
+    assert there["ratio"] * back["ratio"] == pytest.approx(1, rel=1e-9)
+    assert there["ci95"][0] * back["ci95"][1] == pytest.approx(1, rel=1e-9)
+    assert (there["verdict"], back["verdict"]) == ("faster", "slower")
+
+
+def test_the_interval_is_that_of_the_textbook(tmp_path: Path) -> None:
+    """Are these two fio runs different, and by how much?
+
+    Truth: Welch's interval for the difference of the means of logarithms, computed here from the ten rates.
+    """
+    other = [rate * factor for rate, factor in zip(BASE, (1.031, 1.012, 1.044, 1.002, 1.025), strict=True)]
+    found = rate_cell(tmp_path, import_rates(tmp_path, "one", BASE), import_rates(tmp_path, "two", other))
+    logs = [[math.log(rate) for rate in rates] for rates in (BASE, other)]
+    shares = [statistics.variance(arm) / len(arm) for arm in logs]
+    difference = statistics.mean(logs[1]) - statistics.mean(logs[0])
+    freedom = sum(shares) ** 2 / sum(share**2 / 4 for share in shares)
+    half = float(student.ppf(0.975, freedom)) * math.sqrt(sum(shares))
+    assert found["ratio"] == pytest.approx(math.exp(difference), rel=1e-3)
+    assert found["ci95"] == pytest.approx(
+        [math.exp(difference - half), math.exp(difference + half)], rel=2e-3
+    )
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='prints "-77.2 % to 4.48 times"',
+)
+def test_both_ends_of_an_interval_have_one_unit(tmp_path: Path) -> None:
+    """Between which two figures does the change lie?
+
+    Truth: an interval is read by its two ends, which must have one unit. The rates scatter fourfold by construction, so
+    that the interval is wide.
+    """
+    one = import_rates(tmp_path, "one", (2_000, 8_000, 4_000))
+    other = import_rates(tmp_path, "other", (2_100, 7_000, 4_500))
+    compared = ask("compare", one, other, cwd=tmp_path)
+    assert not re.search(r"%\s+to\s+[\d.,e+]+\s+times", compared), compared
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='prints "640 %" in the column of the half width',
+)
+def test_a_spread_of_two_runs_is_a_readable_figure(tmp_path: Path) -> None:
+    """How far do my two runs scatter around 6,250 IOPS?
+
+    Truth: both lie within 5,000 and 7,500, 20 % from their mean. The mean of two rates cannot be below zero, so that
+    a half width of more than 100 % says nothing that can be read.
+    """
+    names = [
+        fio_report.save(
+            tmp_path / f"{iops}.json",
+            fio_report.report(
+                [fio_report.job("a", iops=iops, clat_ns=9e8 / iops)], at_s=1_700_000_000 + iops
+            ),
+        )
+        for iops in (5_000, 7_500)
+    ]
+    printed = ask("import", *names, "--out", "out", cwd=tmp_path)
+    (row,) = [line for line in printed.splitlines() if line.startswith("fio.randread")]
+    shares = [float(found.replace(",", "")) for found in re.findall(r"([\d.,]+) %", row)]
+    assert all(share <= 100 for share in shares), row
