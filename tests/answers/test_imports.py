@@ -1,0 +1,318 @@
+"""What a user asks of imported results of fio and mdtest, whose figures are chosen here."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.answers import fio_report
+from tests.answers.question import ask, ask_json
+from tests.command import mileage
+
+
+def samples(folder: Path, study: str, metric: str) -> list[tuple[str, float]]:
+    """Cells and values of a metric, a row for each run, in the order of the runs."""
+    sql = f"SELECT cell, value FROM samples WHERE metric = '{metric}' ORDER BY run"
+    return [(row["cell"], row["value"]) for row in ask_json("query", sql, study, cwd=folder)]
+
+
+def test_a_file_with_two_jobs_gives_both(tmp_path: Path) -> None:
+    """Are both jobs of my fio file there, with the rates that fio reports?
+
+    Truth: the two `iops` fields, read here from the file with the JSON module alone.
+    """
+    jobs = [
+        fio_report.job("oltp", iops=9_321.5, clat_ns=101_000),
+        fio_report.job("log", iops=4_200, clat_ns=230_000, rw="randwrite"),
+    ]
+    name = fio_report.save(tmp_path / "two.json", fio_report.report(jobs))
+    ask("import", name, "--out", "out", cwd=tmp_path)
+    read = json.loads((tmp_path / name).read_text())["jobs"]
+    expected = sorted(job["read"]["iops"] or job["write"]["iops"] for job in read)
+    assert sorted(value for _, value in samples(tmp_path, "out", "ops_per_s")) == pytest.approx(expected)
+
+
+def test_the_jobs_of_numjobs_add_up(tmp_path: Path) -> None:
+    """How many IOPS did my four processes do together?
+
+    Truth: the sum of four rates over the same time, by arithmetic: 1,000 + 2,000 + 3,000 + 4,000.
+    """
+    jobs = [
+        fio_report.job("w", iops=1000 * at, clat_ns=9.5e8 / (1000 * at), numjobs="4") for at in (1, 2, 3, 4)
+    ]
+    ask(
+        "import",
+        fio_report.save(tmp_path / "four.json", fio_report.report(jobs)),
+        "--out",
+        "out",
+        cwd=tmp_path,
+    )
+    ((_, value),) = samples(tmp_path, "out", "ops_per_s")
+    assert value == pytest.approx(10_000)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='prints "10 runs of 1 cell" and "each cell 10 times or more" with a green mark',
+)
+def test_status_reports_of_one_run_are_one_run(tmp_path: Path) -> None:
+    """How many runs are in the file of one fio call with `--status-interval=1`?
+
+    Truth: one: by construction the ten documents are the growing totals of one job, whose `runtime` is 1, 2, ... 10 s.
+    What fio measured is the last of them.
+    """
+    documents = [
+        fio_report.report(
+            [fio_report.job("one", iops=10_000 - 20 * at, clat_ns=95_000, runtime_ms=1000 * at)], at
+        )
+        for at in range(1, 11)
+    ]
+    ask("import", fio_report.save(tmp_path / "status.json", *documents), "--out", "out", cwd=tmp_path)
+    assert [value for _, value in samples(tmp_path, "out", "ops_per_s")] == pytest.approx([9_800])
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='prints one row "fio.randread 4 KiB" with 2 runs and 4,575 IOPS, the mean of both devices',
+)
+def test_jobs_on_different_devices_are_different_cells(tmp_path: Path) -> None:
+    """How fast is the SSD and how fast is the disk, of one fio file with a job on each?
+
+    Truth: 9,000 and 150 IOPS, by construction; no device does 4,575.
+    """
+    jobs = [
+        fio_report.job("reads", iops=9_000, clat_ns=105_000, filename="/dev/nvme0n1"),
+        fio_report.job("reads", iops=150, clat_ns=6_400_000, filename="/dev/sda"),
+    ]
+    ask(
+        "import",
+        fio_report.save(tmp_path / "both.json", fio_report.report(jobs)),
+        "--out",
+        "out",
+        cwd=tmp_path,
+    )
+    found = samples(tmp_path, "out", "ops_per_s")
+    assert sorted(value for _, value in found) == pytest.approx([150, 9_000])
+    assert len({cell for cell, _ in found}) == 2, found
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the bandwidth is missing: a sequential read is judged by IOPS alone",
+)
+def test_bandwidth_in_kibibytes_is_bandwidth(tmp_path: Path) -> None:
+    """What is the throughput of this sequential read by fio 3.1?
+
+    Truth: fio 3.0 and 3.1 write `bw` in KiB/s and no `bw_bytes`: 256,000 KiB/s are 262,144,000 bytes a second, and the
+    file's own `io_bytes` over `runtime` gives the same.
+    """
+    job = fio_report.job("seq", rw="read", iops=64_000, clat_ns=15_000)
+    del job["read"]["bw_bytes"]
+    name = fio_report.save(tmp_path / "old.json", fio_report.report([job], version="fio-3.1"))
+    ask("import", name, "--out", "out", cwd=tmp_path)
+    assert [value for _, value in samples(tmp_path, "out", "rate_bytes_per_s")] == pytest.approx(
+        [262_144_000]
+    )
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='prints "[✓] limited by ... operations outstanding 127.4% of the time or more"',
+)
+def test_a_share_above_the_whole_is_no_pass(tmp_path: Path) -> None:
+    """Was there always an operation outstanding?
+
+    Truth: nobody knows: the file's latency times its rate is 1.27 at depth 1, which cannot be, so that a check that is
+    computed from both cannot pass.
+    """
+    job = fio_report.job("odd", iops=13_000, clat_ns=98_000)
+    printed = ask("import", fio_report.save(tmp_path / "odd.json", fio_report.report([job])), cwd=tmp_path)
+    words = " ".join(printed.split())
+    shares = [float(found) for found in re.findall(r"\[✓\] limited by [^\[]*?([\d.]+)%", words)]
+    assert all(share <= 100 for share in shares), shares
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='warns "26% of the time the client had nothing outstanding": the submission latency is left out',
+)
+def test_a_client_that_submits_is_not_idle(tmp_path: Path) -> None:
+    """Was my client idle a quarter of the time?
+
+    Truth: no, by arithmetic: 7,500 operations a second, each with 33 us of submission and 98 us until completion, fill
+    0.98 of the time at depth 1. Both are in the file, and their sum as `lat_ns`.
+    """
+    job = fio_report.job("x", iops=7_500, clat_ns=98_000)
+    operations = job["read"]["total_ios"]
+    job["read"]["slat_ns"] = fio_report.times(33_000, operations, percentiles=False)
+    job["read"]["lat_ns"] = fio_report.times(131_000, operations, percentiles=False)
+    name = fio_report.save(tmp_path / "clat.json", fio_report.report([job]))
+    printed = " ".join(ask("import", name, cwd=tmp_path).split())
+    assert "the client had nothing outstanding" not in printed
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="no check and no note marks 10 GB/s in a run of 0.09 s",
+)
+def test_the_rate_of_a_page_cache_is_marked(tmp_path: Path) -> None:
+    """Does my disk read 10 GB/s?
+
+    Truth: 2.5 million reads a second at depth 1 leave 390 ns for each, less than any storage device's latency; the job
+    did not ask for `direct=1`, so that the page cache answered.
+    """
+    job = fio_report.job("x", rw="read", iops=2_500_000, clat_ns=390, runtime_ms=90, direct="0")
+    printed = ask("import", fio_report.save(tmp_path / "fast.json", fio_report.report([job])), cwd=tmp_path)
+    warned = " ".join(printed.split()).replace("[–] memory not counted", "")
+    assert re.search(r"page cache|from memory|served from|cached", warned), printed
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='prints "11,000,0001,048,576": 1 run, 1,000,000 MiB/s and 1,048,576 MB/s without a space',
+)
+def test_columns_of_large_figures_stay_apart(tmp_path: Path) -> None:
+    """How many MiB/s did this cluster read?
+
+    Truth: 256 million records of 4 KiB a second are 1,000,000 MiB/s and 1,048,576 MB/s, by arithmetic; each is a word
+    of its own.
+    """
+    job = fio_report.job("all", rw="read", iops=256_000_000, clat_ns=98_000)
+    printed = ask("import", fio_report.save(tmp_path / "wide.json", fio_report.report([job])), cwd=tmp_path)
+    (row,) = [line for line in printed.splitlines() if line.startswith("fio.read")]
+    assert {"1,000,000", "1,048,576"} <= set(row.split()), row
+
+
+def mdtest_table(rates: dict[str, float]) -> str:
+    """A table as mdtest 3.3 prints it, of one iteration."""
+    rows = [
+        f"   {name:<26}: {rate:>14.3f} {rate:>14.3f} {rate:>14.3f} {0:>14.3f}\n"
+        for name, rate in rates.items()
+    ]
+    return (
+        "   Operation                      Max            Min           Mean        Std Dev\n"
+        "   ---------                      ---            ---           ----        -------\n" + "".join(rows)
+    )
+
+
+def mdtest_call(options: str, files: int, *tables: tuple[str, dict[str, float]]) -> str:
+    """One call of mdtest 3.3 with its head and its tables."""
+    head = (
+        "-- started at 06/01/2021 10:00:00 --\n\n"
+        "mdtest-3.3.0 was launched with 2 total task(s) on 1 node(s)\n"
+        f"Command line used: ./mdtest {options} '-d' '/mnt/x'\n"
+        "Path: /mnt/x\nFS: 252.0 GiB   Used FS: 17.6%   Inodes: 16.0 Mi   Used Inodes: 4.0%\n\nNodemap: 11\n"
+        f"2 tasks, {files} files\n"
+    )
+    bodies = "".join(f"\nSUMMARY {kind}: (of 1 iterations)\n{mdtest_table(rows)}" for kind, rows in tables)
+    return head + bodies + "\n-- finished at 06/01/2021 10:00:20 --\n"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='the seconds become a second repetition: 10,005 creations a second, half width "22094350630222026506240 %"',
+)
+def test_mdtest_times_are_not_rates(tmp_path: Path) -> None:
+    """How many files a second did `mdtest -P` create?
+
+    Truth: 200,000 files in 10 s, by construction: the table of rates says 20,000, and the table of times below it 10.
+    """
+    call = mdtest_call(
+        "'-n' '100000' '-F' '-u' '-P'",
+        200_000,
+        ("rate", {"File creation": 20_000, "File stat": 100_000, "File removal": 25_000}),
+        ("time", {"File creation": 10, "File stat": 2, "File removal": 8}),
+    )
+    (tmp_path / "md.out").write_text(call)
+    ask("import", "md.out", "--out", "out", cwd=tmp_path)
+    found = [value for cell, value in samples(tmp_path, "out", "ops_per_s") if "creat" in cell]
+    assert found == pytest.approx([20_000])
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="both calls become two runs of one cell",
+)
+def test_mdtest_calls_with_other_options_are_other_cells(tmp_path: Path) -> None:
+    """What does a directory for each task bring, by the two mdtest calls in my log?
+
+    Truth: 30,000 creations a second with `-u` against 12,000 without, by construction; they are two settings, and a
+    mean of both belongs to neither.
+    """
+    own = mdtest_call("'-n' '1000' '-F' '-u'", 2000, ("rate", {"File creation": 30_000}))
+    shared = mdtest_call("'-n' '1000' '-F'", 2000, ("rate", {"File creation": 12_000}))
+    (tmp_path / "md.out").write_text(own + shared)
+    ask("import", "md.out", "--out", "out", cwd=tmp_path)
+    found = samples(tmp_path, "out", "ops_per_s")
+    assert sorted(value for _, value in found) == pytest.approx([12_000, 30_000])
+    assert len({cell for cell, _ in found}) == 2, found
+
+
+FIO_NORMAL = """job1: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=1
+fio-3.33
+Starting 1 process
+
+job1: (groupid=0, jobs=1): err= 0: pid=4242: Sun Nov 22 01:55:40 2026
+  read: IOPS=15.2k, BW=59.2MiB/s (62.1MB/s)(119MiB/2001msec)
+    clat (usec): min=39, max=1490, avg=64.52, stdev=26.73
+
+Run status group 0 (all jobs):
+   READ: bw=59.2MiB/s (62.1MB/s), 59.2MiB/s-59.2MiB/s (62.1MB/s-62.1MB/s), io=119MiB (124MB), run=2001-2001msec
+"""
+SYSBENCH = """sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
+
+Running the test with following options:
+Number of threads: 1
+
+File operations:
+    reads/s:                      1200.10
+    writes/s:                     800.07
+    fsyncs/s:                     2560.20
+
+Throughput:
+    read, MiB/s:                  18.75
+    written, MiB/s:               12.50
+"""
+CRYSTAL = """------------------------------------------------------------------------------
+CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo
+                                  Crystal Dew World: https://crystalmark.info/
+------------------------------------------------------------------------------
+* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]
+* KB = 1000 bytes, KiB = 1024 bytes
+
+[Read]
+  SEQ    1MiB (Q=  8, T= 1):  3512.345 MB/s [   3349.6 IOPS] <  2386.12 us>
+  RND    4KiB (Q= 32, T= 1):   512.345 MB/s [ 125084.2 IOPS] <   255.12 us>
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [("fio", FIO_NORMAL), ("sysbench", SYSBENCH), ("CrystalDiskMark", CRYSTAL)],
+    ids=["fio", "sysbench", "crystaldiskmark"],
+)
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason='says "no reader knows this file" and lists 13 layouts'
+)
+def test_a_refusal_names_the_tool(tmp_path: Path, tool: str, text: str) -> None:
+    """Why is my file not read?
+
+    Truth: it is the text of a tool whose name stands in it, which a reader sees at once; fio's has a JSON form.
+    """
+    (tmp_path / "result.txt").write_text(text)
+    done = mileage("import", "result.txt", cwd=tmp_path)
+    assert done.returncode == 2, done.stdout
+    beginning = done.stderr.split("--layout")[0]
+    assert tool.lower() in beginning.lower(), done.stderr
