@@ -1,0 +1,91 @@
+"""What a user asks of fio's logs over time, whose rates are chosen here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.answers.question import ask, ask_json
+
+KIB = 1024
+
+
+def write_logs(folder: Path, prefix: str, kib_per_s: Sequence[int], window_ms: int) -> list[str]:
+    """The bandwidth and IOPS logs of one job with `log_avg_msec`, as fio 3.33 writes them: block size and offset 0."""
+    names = []
+    for kind, divisor in (("bw", 1), ("iops", 4)):
+        lines = [
+            f"{window_ms * (at + 1)}, {rate // divisor}, 0, 0, 0, 0" for at, rate in enumerate(kib_per_s)
+        ]
+        names.append(f"{prefix}_{kind}.1.log")
+        (folder / names[-1]).write_text("\n".join(lines) + "\n")
+    return names
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="intervals of 100 ms: two or three of five have no bytes, the others all of a window of 250 ms",
+)
+def test_a_constant_rate_is_constant_over_time(tmp_path: Path) -> None:
+    """Did my drive stop between its bursts?
+
+    Truth: no: each window of 250 ms has 40,000 KiB/s, by construction. No whole interval of a constant rate has less
+    than another.
+    """
+    ask("import", *write_logs(tmp_path, "even", [40_000] * 80, 250), "--out", "out", cwd=tmp_path)
+    rows = ask_json(
+        "query", "SELECT bytes_read, interval_ns FROM series ORDER BY interval", "out", cwd=tmp_path
+    )
+    rates = [row["bytes_read"] / row["interval_ns"] * 1e9 for row in rows[:-1]]
+    assert rates == pytest.approx([40_000 * KIB] * len(rates), rel=0.01)
+
+
+def test_the_mean_rate_of_windows_is_their_mean(tmp_path: Path) -> None:
+    """What is the mean throughput of a job that I logged in windows of a second?
+
+    Truth: the mean of the windows, by arithmetic: (60 x 400,000 + 60 x 40,000) / 120 = 220,000 KiB/s.
+    """
+    names = write_logs(tmp_path, "drop", [400_000] * 60 + [40_000] * 60, 1000)
+    ask("import", *names, "--out", "out", cwd=tmp_path)
+    sql = "SELECT sum(bytes_read) / (sum(interval_ns) / 1e9) AS rate FROM series"
+    (row,) = ask_json("query", sql, "out", cwd=tmp_path)
+    assert row["rate"] == pytest.approx(220_000 * KIB, rel=0.02)
+
+
+def test_a_drop_within_a_log_is_no_steady_state(tmp_path: Path) -> None:
+    """Was my drive steady when its rate fell to a tenth in the middle of the run?
+
+    Truth: no, by construction.
+    """
+    names = write_logs(tmp_path, "drop", [400_000] * 60 + [40_000] * 60, 1000)
+    printed = ask("import", *names, "--out", "out", cwd=tmp_path)
+    assert re.search(r"^\[[!✕]\] steady state", printed, re.MULTILINE), printed
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='prints "[✓] steady state    steady in 1 of 1 series; drift +0.0% per 20 intervals at most"',
+)
+def test_a_rate_that_alternates_is_no_steady_state(tmp_path: Path) -> None:
+    """Was my drive steady when every other second was ten times slower?
+
+    Truth: no, by construction: 400,000 and 40,000 KiB/s take turns for two minutes.
+    """
+    names = write_logs(tmp_path, "saw", [400_000, 40_000] * 60, 1000)
+    printed = ask("import", *names, "--out", "out", cwd=tmp_path)
+    assert not re.search(r"^\[✓\] steady state", printed, re.MULTILINE), printed
+
+
+def test_a_slow_start_is_seen(tmp_path: Path) -> None:
+    """Was my drive steady from the first second?
+
+    Truth: no, by construction: 40,000 KiB/s for twelve seconds, 400,000 for the 108 that follow.
+    """
+    names = write_logs(tmp_path, "start", [40_000] * 12 + [400_000] * 108, 1000)
+    printed = ask("import", *names, "--out", "out", cwd=tmp_path)
+    assert not re.search(r"^\[✓\] steady state", printed, re.MULTILINE), printed
