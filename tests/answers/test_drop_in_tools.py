@@ -1,0 +1,153 @@
+"""What a user of IOzone, dd, fio and hdparm expects who types the same words behind `mileage`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.answers.drive_profile import write_profile
+from tests.answers.question import ask, ask_both, suppose
+from tests.command import mileage
+
+MIB = 2**20
+
+
+def iozone_rows(text: str) -> list[list[str]]:
+    """Rows of IOzone's table: file size and record in kB, then the rates."""
+    return [line.split() for line in text.splitlines() if re.match(r"\s+\d+\s+\d+\s", line)]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="measures 2048 kB with records of 128 kB only, below a head that lists both sizes and both records",
+)
+def test_iozone_measures_every_size_and_record(tmp_path: Path) -> None:
+    """Which rows does `iozone -s 1M -s 2M -r 64k -r 128k` print?
+
+    Truth: the four pairs: IOzone's manual allows several -s and -r, and measures every one with every other.
+    """
+    words = ("iozone", "-s", "1M", "-s", "2M", "-r", "64k", "-r", "128k", "-i", "0")
+    rows = {(int(row[0]), int(row[1])) for row in iozone_rows(ask(*words, cwd=tmp_path))}
+    assert rows == {(1024, 64), (1024, 128), (2048, 64), (2048, 128)}
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason='refuses: "f2 is no flag, and it takes no other words"'
+)
+def test_iozone_takes_a_file_for_each_thread(tmp_path: Path) -> None:
+    """Can two threads of IOzone have a file each, as its manual shows?
+
+    Truth: `-t 2 -F f1 f2` is the only form that IOzone's manual has for it.
+    """
+    done = mileage("iozone", "-t", "2", "-s", "1M", "-r", "64k", "-i", "0", "-F", "f1", "f2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 initial writers" in done.stdout
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="reads the damaged file at full rate and ends with 0, without a word",
+)
+def test_iozone_diagnosis_finds_damaged_bytes(tmp_path: Path) -> None:
+    """Does `iozone -+d` notice that eight bytes of its file were overwritten?
+
+    Truth: yes: its manual says of -+d that every byte is checked, and the bytes were overwritten by this test.
+    """
+    common = ("-s", "1M", "-r", "64k", "-w", "-+d", "-f", "kept")
+    ask("iozone", "-i", "0", *common, cwd=tmp_path)
+    path = tmp_path / "kept"
+    suppose(path.stat().st_size == MIB, "-w keeps the file")
+    content = bytearray(path.read_bytes())
+    content[70_000:70_008] = bytes(255 - byte for byte in content[70_000:70_008])
+    path.write_bytes(content)
+    done = mileage("iozone", "-i", "1", *common, cwd=tmp_path)
+    words = done.stdout + done.stderr
+    assert done.returncode != 0 or re.search(
+        r"mis-?match|differ|damaged|compare|wrong", words, re.IGNORECASE
+    ), words
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='removes the file ("t was made for this and is removed again"), so that dd if=t fails with 2',
+)
+def test_dd_reads_what_dd_wrote(tmp_path: Path) -> None:
+    """Can I read back the file that I wrote with dd a line before?
+
+    Truth: dd leaves its output: the file has 4 x 1 MiB, by arithmetic.
+    """
+    ask("dd", "if=/dev/zero", "of=t", "bs=1M", "count=4", cwd=tmp_path)
+    path = tmp_path / "t"
+    assert path.is_file()
+    assert path.stat().st_size == 4 * MIB
+    ask("dd", "if=t", "of=/dev/null", "bs=1M", cwd=tmp_path)
+
+
+def test_the_lines_of_dd_fit_together(tmp_path: Path) -> None:
+    """Are the bytes, the time and the rate that dd prints one result?
+
+    Truth: 24 records of 1 MiB are 25,165,824 bytes, and the rate is bytes over seconds in units of 10^6.
+    """
+    target = write_profile(tmp_path)
+    _, errors = ask_both("dd", f"if={target}", "of=/dev/null", "bs=1M", "count=24", cwd=tmp_path)
+    assert "24+0 records in\n24+0 records out" in errors
+    found = re.search(r"(\d+) bytes \((.+?), (.+?)\) copied, ([\d.]+) s, (\d+) MB/s", errors)
+    assert found
+    assert (int(found[1]), found[2], found[3]) == (24 * MIB, "25 MB", "24 MiB")
+    assert int(found[5]) == pytest.approx(24 * MIB / float(found[4]) / 1e6, abs=0.6)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='refuses a job that only reads: "the file holds 1048576 bytes, which would be lost"',
+)
+def test_a_job_that_reads_destroys_nothing(tmp_path: Path) -> None:
+    """Can I run a fio job that only reads a file of mine?
+
+    Truth: reading loses nothing; the job has rw=randread and the file is large enough.
+    """
+    content = bytes(range(256)) * 4096
+    (tmp_path / "mine").write_bytes(content)
+    (tmp_path / "job.fio").write_text("[reads]\nfilename=mine\nrw=randread\nbs=4k\nsize=1M\n")
+    done = mileage("run", "job.fio", "--out", "out", cwd=tmp_path)
+    suppose((tmp_path / "mine").read_bytes() == content, "the file is as it was")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='plans "depth 32" with io_uring and does not mention that libaio without direct=1 has one read in flight',
+)
+def test_buffered_libaio_has_one_read_in_flight(tmp_path: Path) -> None:
+    """At which depth does my fio job with libaio and without direct=1 run?
+
+    Truth: in effect at 1: fio's HOWTO says of libaio that Linux supports queued behaviour only with non-buffered I/O,
+    and advises to set direct=1.
+    """
+    job = "[reads]\nfilename=scratch\nrw=randread\nbs=4k\nsize=1M\nioengine=libaio\niodepth=32\n"
+    (tmp_path / "job.fio").write_text(job)
+    planned = " ".join(ask("plan", "job.fio", cwd=tmp_path).split())
+    assert "depth 32" not in planned or "libaio" in planned
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="prints the same rate of the drive as cached reads and as reads from the drive",
+)
+def test_hdparm_has_no_cached_reads_where_there_is_no_cache(tmp_path: Path) -> None:
+    """How fast are cached reads of a virtual drive?
+
+    Truth: it has no host and no page cache, as the documentation says, so that there is no such rate; a figure under
+    that label is the drive's own. The option is to be refused.
+    """
+    done = mileage("hdparm", "-T", write_profile(tmp_path), cwd=tmp_path)
+    assert "Timing cached reads" not in done.stdout
+    assert done.returncode == 2
