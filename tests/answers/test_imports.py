@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.answers import fio_report
-from tests.answers.question import ask, ask_json
+from tests.answers.question import ask, ask_json, suppose
 from tests.command import mileage
 
 
@@ -260,7 +260,66 @@ def test_mdtest_calls_with_other_options_are_other_cells(tmp_path: Path) -> None
     assert len({cell for cell, _ in found}) == 2, found
 
 
-FIO_NORMAL = """job1: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=1
+DISKSPD = """
+Command Line: diskspd.exe -b8K -d10 -o4 -t2 -r -w0 -L -c1G test.dat
+
+Input parameters:
+
+    timespan:   1
+    -------------
+    duration: 10s
+    warm up time: 5s
+    cool down time: 0s
+    measuring latency
+    random seed: 0
+    path: 'test.dat'
+        think time: 0ms
+        burst size: 0
+        software cache disabled
+        performing read test
+        block size: 8192
+        using random I/O (alignment: 8192)
+        number of outstanding I/O operations: 4
+        threads per file: 2
+        IO priority: normal
+
+Results for timespan 1:
+*******************************************************************************
+
+actual test time:    10.00s
+thread count:        2
+proc count:        4
+
+Total IO
+thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file
+-----------------------------------------------------------------------------------------------------
+     0 |       409600000 |        50000 |      39.06 |    5000.00 |    0.800 |     0.100 | test.dat (1024MiB)
+     1 |       409600000 |        50000 |      39.06 |    5000.00 |    0.800 |     0.100 | test.dat (1024MiB)
+-----------------------------------------------------------------------------------------------------
+total:         819200000 |       100000 |      78.12 |   10000.00 |    0.800 |     0.100
+"""
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason='the cell is "diskspd.random_read" without a size: 15 indented lines are "no line of DiskSpd\'s results"',
+)
+def test_diskspd_indented_by_blanks_keeps_its_settings(tmp_path: Path) -> None:
+    """Which block size did DiskSpd use?
+
+    Truth: 8,192 bytes, which stand in the text and in its command line. Copying from a terminal turns the tabs, by
+    which DiskSpd indents, into blanks, as in most texts that are published.
+    """
+    (tmp_path / "diskspd.txt").write_text(DISKSPD)
+    ask("import", "diskspd.txt", "--out", "out", cwd=tmp_path)
+    ((cell, value),) = samples(tmp_path, "out", "ops_per_s")
+    suppose(value == 10_000, "the rate is read")
+    assert "8 KiB" in cell
+
+
+FIO_NORMAL = """\
+job1: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=1
 fio-3.33
 Starting 1 process
 
