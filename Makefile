@@ -42,7 +42,9 @@ CHANGED = $(shell { git diff --name-only $(BASE) --; git ls-files --others --exc
 CHANGED_CRATES = $(sort $(foreach path,$(filter crates/%,$(CHANGED)),$(word 2,$(subst /, ,$(path)))))
 # The everyday build has no link-time optimisation; wheels and benchmarks have.
 BUILD ?= --profile dev
-MATURIN = $(BIN)/maturin develop --locked --quiet
+# What a build says is shown when it fails.
+MATURIN = quietly() { log=$$(mktemp); "$$@" >"$$log" 2>&1 || { cat "$$log" >&2; rm -f -- "$$log"; return 1; }; \
+	rm -f -- "$$log"; }; quietly $(BIN)/maturin develop --locked
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
 STEPS_BEGAN := $(shell date +%s)

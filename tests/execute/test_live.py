@@ -91,6 +91,19 @@ def test_a_log_has_a_line_a_minute(study: StudyResult, capsys: pytest.CaptureFix
     assert not set("".join(lines)) & set("\x1b\r")
 
 
+def test_a_log_names_no_stage_that_is_over_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Terminal(clock) as view:
+        for stage in range(20):
+            view.stage(f"stage {stage}")
+            clock.now_s += 1.5
+        view.stage("slow")
+        clock.now_s += 6
+        view.advance(1)
+    lines = [line.strip() for line in capsys.readouterr().err.splitlines()]
+    assert lines == ["stage 0", "stage 4", "stage 8", "stage 12", "stage 16", "slow"]
+
+
 @pytest.mark.parametrize(
     ("setting", "moves"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )

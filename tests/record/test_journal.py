@@ -1,5 +1,6 @@
 """The journal loses nothing but a torn last line, wherever the cut falls."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,30 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
     content = read_journal(tmp_path / "journal.jsonl")
     assert list(content.entries) == ENTRIES
     assert content.torn_bytes == 0
+
+
+def test_an_entry_is_on_the_disk_before_append_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a loss of power right after an append would leave is what the file held at the last fsync of it."""
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path)
+    genuine, kept = os.fsync, b""
+
+    def fsync(descriptor: int) -> None:
+        nonlocal kept
+        genuine(descriptor)
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
+            kept = path.read_bytes()
+
+    monkeypatch.setattr("mileage.record.journal.os.fsync", fsync)
+    for number, entry in enumerate(ENTRIES, start=1):
+        journal.append(entry)
+        assert kept == path.read_bytes()
+        assert kept.count(b"\n") == number
+    journal.extend(ENTRIES[1:])
+    assert kept == path.read_bytes()
+    journal.close()
 
 
 def test_a_cut_at_every_byte_of_the_last_two_lines_loses_only_torn_lines(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from statistics import median
 
@@ -75,6 +76,20 @@ def test_a_loaded_study_gives_its_tables_to_duckdb_and_numpy(studies: Path) -> N
     assert (values > 0).all()
     with pytest.raises(Refused, match="there is no table 'sample'; expected one of samples"):
         mileage.load(studies / "a").table("sample")
+
+
+@pytest.mark.parametrize("name", ["it's one", "'; DROP VIEW samples; --", "run[1]", "a*", "b?", 'say "hi"'])
+def test_a_folder_may_have_any_name(studies: Path, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    shutil.copytree(studies / "a", folder)
+    shutil.copytree(studies / "b", tmp_path / "run1")
+    for table in folder.glob("*.parquet"):
+        table.unlink()
+    text = "SELECT DISTINCT folder FROM samples"
+    assert Query([folder]).sql(text)[1] == [(str(folder),)], "tables that are made"
+    assert Query([folder]).sql(text)[1] == [(str(folder),)], "tables that are there"
+    count = "SELECT count(*) FROM samples"
+    assert Query([folder]).sql(count) == Query([studies / "a"]).sql(count)
 
 
 def test_what_cannot_be_asked_is_refused_in_one_line(studies: Path, tmp_path: Path) -> None:

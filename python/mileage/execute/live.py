@@ -1,6 +1,7 @@
-"""A study under way on a terminal: a few lines that are drawn again twice a second; elsewhere one line a minute.
+"""A study under way on a terminal: a few lines that are drawn again twice a second; elsewhere a line now and then.
 
-Models where it is, the cell, the rate of the last moments, the last run's latency and what its drive counted, and the
+Elsewhere, such as in a log, is one line a minute and one for each stage that five seconds or more pass for; a study
+of a virtual drive goes through its stages faster than anybody reads. Models where it is, the cell, the rate of the last moments, the last run's latency and what its drive counted, and the
 time left. Drawing is done by a thread of its own; a run under way pays for an addition at each of its polls. Colours
 and moving lines are left out for NO_COLOR, a dumb terminal and a file. Refuses nothing.
 """
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 DRAWN_PER_S: Final = 2
 LINE_EVERY_S: Final = 60.0
+STAGE_LINE_EVERY_S: Final = 5.0
 _WIDEST: Final = 80
 
 
@@ -34,7 +36,8 @@ class Terminal:
         self._standing = Standing(clock)
         self._moving = is_coloured(sys.stderr)
         self._live: Live | None = None
-        self._lined_s = clock()
+        self._lined_s = clock() - STAGE_LINE_EVERY_S
+        self._untold = ""
         self._began_s = clock()
 
     def __enter__(self) -> Terminal:
@@ -70,9 +73,8 @@ class Terminal:
 
     def stage(self, text: str) -> None:
         """Name the stage."""
-        self._standing.stage = one_line(text)
-        if not self._moving:
-            print(f"  {text}", file=sys.stderr, flush=True)
+        self._standing.stage = self._untold = one_line(text)
+        self._maybe_line()
 
     def run(self, run: PlannedRun) -> None:
         """Name the cell."""
@@ -96,12 +98,20 @@ class Terminal:
             print(text, file=sys.stderr, flush=True)
 
     def _maybe_line(self) -> None:
-        """Where nothing moves: a line when a minute has gone by."""
-        if self._moving or self._clock() - self._lined_s < LINE_EVERY_S:
+        """Where nothing moves: a line when a minute has gone by, or five seconds and the stage is another."""
+        if self._moving:
             return
+        quiet_s = self._clock() - self._lined_s
+        if self._untold and quiet_s >= STAGE_LINE_EVERY_S:
+            text = self._untold
+        elif quiet_s >= LINE_EVERY_S:
+            self._standing.look()
+            text = self.line()
+        else:
+            return
+        self._untold = ""
         self._lined_s = self._clock()
-        self._standing.look()
-        print(f"  {self.line()}", file=sys.stderr, flush=True)
+        print(f"  {text}", file=sys.stderr, flush=True)
 
     def line(self) -> str:
         """How far it is, in a line for a log."""

@@ -22,6 +22,7 @@ from mileage.formats.json_documents import shown
 from mileage.formats.numbers import whole
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.formats.source import Source
+from mileage.record.sql import sql_source
 
 LAYOUT: Final = "fio-logs"
 INTERVALS_MAX: Final = 512
@@ -151,7 +152,7 @@ def _summed(
     shift = f"(CAST(floor(log2(v)) AS BIGINT) - {SUB_BITS})"
     bucket = f"CASE WHEN v < {LINEAR} THEN v ELSE ({shift} << {SUB_BITS}) + (v >> {shift}) END"
     latency = kind in _LATENCIES
-    paths = ", ".join(_literal(source) for source in sources)
+    paths = ", ".join(sql_source(source.path) for source in sources)
     table = (
         f"read_csv([{paths}], header=false, delim=',', quote='', escape='', comment='', auto_detect=false, "
         f"columns={{{columns}}}, ignore_errors=true, store_rejects=true, rejects_limit={UNREAD_MAX}, strict_mode=true)"
@@ -179,11 +180,6 @@ def _summed(
             return connection.execute(query).fetchall(), connection.execute(told).fetchall()
         except duckdb.Error as cause:
             raise Refused(f"{sources[0].path}: {' '.join(str(cause).split())[:200]}") from cause
-
-
-def _literal(source: Source) -> str:
-    """A path as SQL has it, in which * and ? are letters."""
-    return "'" + re.sub(r"([*?\[])", r"[\1]", str(source.path)).replace("'", "''") + "'"
 
 
 def _account(

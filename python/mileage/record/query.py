@@ -19,6 +19,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.record.folder import StudyFolder
+from mileage.record.sql import sql_source, sql_text
 from mileage.record.tables import PRINTED, TABLES, write_tables
 
 STUDIES: Final = "studies"
@@ -152,7 +153,7 @@ class Query:
     def _make_view(self, name: str) -> None:
         parts = []
         for folder in self._folders:
-            names = (_text(str(folder)), _text(_study_of(folder)), _text(str(self._file(folder, name))))
+            names = (sql_text(str(folder)), sql_text(_study_of(folder)), sql_source(self._file(folder, name)))
             parts.append("SELECT {} AS folder, {} AS study, * FROM read_parquet({})".format(*names))
         self._connection.execute(f"CREATE VIEW {name} AS {' UNION ALL BY NAME '.join(parts)}")
 
@@ -182,8 +183,3 @@ def _study_of(folder: Path) -> str:
         if equals and key == "name":
             return str(msgspec.json.decode(value))
     return folder.name
-
-
-def _text(value: str) -> str:
-    """A text as SQL has it."""
-    return "'" + value.replace("'", "''") + "'"

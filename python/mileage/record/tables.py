@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import msgspec
 
 from mileage.record.journal import JournalContent
+from mileage.record.sql import sql_source, sql_text
 
 Row = dict[str, Any]
 Measured = tuple[str, float | None, bool]
@@ -292,7 +293,7 @@ class Staging:
                 lines.close()
                 part = self._staged[name].with_suffix(".parquet")
                 connection.execute(
-                    f"COPY ({self._query(name)}) TO {_text(part)} (FORMAT parquet, COMPRESSION zstd)"
+                    f"COPY ({self._query(name)}) TO {sql_text(str(part))} (FORMAT parquet, COMPRESSION zstd)"
                 )
                 os.replace(part, self._folder / f"{name}.parquet")
 
@@ -300,13 +301,8 @@ class Staging:
         table, own = _TABLES[name], ", ".join(_IDENTITY)
         columns = ", ".join(f"{key}: '{kind}'" for key, kind in (_IDENTITY | table.columns).items())
         lines = (
-            f"read_json({_text(self._staged[name])}, format='newline_delimited', columns={{{columns}}}, "
+            f"read_json({sql_source(self._staged[name])}, format='newline_delimited', columns={{{columns}}}, "
             f"maximum_object_size={self._longest[name]})"
         )
         opened = f"(SELECT {own}, {table.inner} FROM {lines})" if table.inner else lines
         return f"SELECT {own}, {table.select} FROM {opened}"
-
-
-def _text(path: Path) -> str:
-    """A path as SQL has texts."""
-    return "'" + str(path).replace("'", "''") + "'"

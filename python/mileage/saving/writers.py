@@ -13,6 +13,7 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
+from mileage.record.sql import sql_source, sql_text
 from mileage.saving.cells import written
 from mileage.saving.tables import Column, Table
 from mileage.terminal import columns_of, harmless
@@ -116,18 +117,14 @@ def write_parquet(table: Table, path: Path) -> None:
     chosen = ", ".join(f"{key} AS {_name(column)}" for key, column in zip(keys, table.columns, strict=True))
     with duckdb.connect(config={"threads": 1, "memory_limit": "1GiB"}) as connection:
         connection.execute(
-            f"COPY (SELECT {chosen} FROM read_json({_text(staged)}, format='newline_delimited', "
-            f"columns={{{kinds}}}, maximum_object_size={longest})) TO {_text(path)} (FORMAT parquet, COMPRESSION zstd)"
+            f"COPY (SELECT {chosen} FROM read_json({sql_source(staged)}, format='newline_delimited', "
+            f"columns={{{kinds}}}, maximum_object_size={longest})) TO {sql_text(str(path))} (FORMAT parquet, COMPRESSION zstd)"
         )
     staged.unlink()
 
 
 def _name(column: Column) -> str:
     return '"' + column.name.replace('"', '""') + '"'
-
-
-def _text(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
 
 
 FORMATS: Final[dict[str, tuple[str, Callable[[Table, Path], None]]]] = {
