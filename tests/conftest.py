@@ -2,6 +2,9 @@
 
 MILEAGE_TEST_SEED=N replays a run; MILEAGE_TEST_PROFILE=thorough searches twenty times longer.
 
+A test whose cases are a grid may be marked `sampled(N)`: N of its cases, drawn by the seed, are run; all of them in the
+tier `thorough`. Marked modules draw among the parameters of all their tests, so that a drawn one has all its tests.
+
 Tests run in several processes. Those that share something of the whole machine (loop devices, the page cache, MPI) are
 in a named group, and the tests of a group run one after another: `pytestmark = pytest.mark.xdist_group("devices")`.
 Tests that share a fixture of their module are kept together here.
@@ -10,6 +13,7 @@ Tests that share a fixture of their module are kept together here.
 from __future__ import annotations
 
 import os
+import random
 import secrets
 import signal
 from collections.abc import Iterable
@@ -82,11 +86,40 @@ def _shared_fixtures(item: pytest.Item) -> str:
     return "-".join([item.path.stem, *given]) if shared else ""
 
 
+def _sampled(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Without the cases of marked tests that the seed has not drawn. Of cases that are asked for by name, all stay."""
+    counts: dict[str, int] = {}
+    cases: dict[str, set[str]] = {}
+    for item in items:
+        if mark := item.get_closest_marker("sampled"):
+            counts[_grid(item)] = mark.args[0]
+            cases.setdefault(_grid(item), set()).add(_case(item))
+    seed = os.environ["MILEAGE_TEST_SEED"]
+    drawn = {
+        grid: set(random.Random(f"{seed} {grid}").sample(sorted(found), min(counts[grid], len(found))))
+        for grid, found in cases.items()
+    }
+    return [item for item in items if _grid(item) not in drawn or _case(item) in drawn[_grid(item)]]
+
+
+def _grid(item: pytest.Item) -> str:
+    """What the cases of a marked test are drawn among: its module when all of that is marked, else itself."""
+    module = item.getparent(pytest.Module)
+    whole = module is not None and any(mark.name == "sampled" for mark in module.own_markers)
+    return item.nodeid.partition("::")[0] if whole else item.nodeid.partition("[")[0]
+
+
+def _case(item: pytest.Item) -> str:
+    callspec = getattr(item, "callspec", None)
+    return "" if callspec is None else str(callspec.id)
+
+
 def _of_tier(tier: str, changed: Iterable[str], items: Iterable[pytest.Item]) -> set[pytest.Item]:
     """The tests of a tier. `changed`: paths from the root of the repository."""
     if tier == "thorough":
         return set(items)
     of_test = [item for item in items if item.get_closest_marker("thorough") is None]
+    of_test = _sampled(of_test)
     if tier == "test":
         return set(of_test)
     long, paths = durations.kept(), [Path(path) for path in changed]

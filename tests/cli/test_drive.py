@@ -1,6 +1,8 @@
 """`mileage drive`: data sheets, one workload on one drive, theory against simulation; and a drive in steps."""
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -67,12 +69,23 @@ def test_what_makes_no_sense_is_refused() -> None:
         assert expected in result.stderr
 
 
-def test_the_quick_check_holds() -> None:
+def test_a_check_is_told_row_by_row_and_fails_on_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check itself is run where its page is read: tests/cli/test_drives_page.py."""
+    rows = [("one", 2.0, 2.5, 0.1, False), ("two", 3.0, 3.0, 0.1, True)]
+
+    def check_drives(which: str, told: Callable[..., None]) -> bool:
+        for row in rows:
+            told(*row)
+        return which == "quick"
+
+    monkeypatch.setattr("mileage._core.check_drives", check_drives)
     result = mileage("drive", "check", "--quick", "--json")
     assert result.returncode == 0, result.stderr
-    rows = json.loads(result.stdout)
-    assert len(rows) > 30
-    assert all(row["holds"] for row in rows)
+    assert [tuple(row.values()) for row in json.loads(result.stdout)] == rows
+    missed = mileage("drive", "check", "--life")
+    assert missed.returncode == 1
+    assert "1 of 2 miss theory, first: one" in missed.stderr
+    assert re.search(r"one +2\.000 +2\.500 +\+25\.000%  MISS\n", missed.stdout)
 
 
 def test_a_drive_goes_in_steps_and_counts_in_numpy() -> None:

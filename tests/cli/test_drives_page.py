@@ -40,6 +40,8 @@ def test_a_command_prints_what_the_page_shows(command: str, printed: str) -> Non
     assert result.returncode == 0, result.stderr
     same = doctest.OutputChecker().check_output(printed, result.stdout, doctest.ELLIPSIS)
     assert same, f"the page says\n{printed}\nand the command\n{result.stdout}"
+    if command == "drive check --quick":
+        assert len(result.stdout.splitlines()) > 30, "rows of theory against simulation"
 
 
 @pytest.mark.usefixtures("beside_the_profile")

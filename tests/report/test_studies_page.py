@@ -10,7 +10,10 @@ from tests.report import chromium
 from tests.report.chromium import Chromium
 from tests.report.test_browser import FAULTS, SCREENS, SEEN, axe
 
-pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not installed")
+pytestmark = [
+    pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not installed"),
+    pytest.mark.sampled(2),
+]
 
 SHOWN = """Array.from(document.querySelectorAll("#all-cells tbody tr[data-places]")).filter(
   row => !row.hidden).map(row => row.querySelector("th").firstChild.textContent)"""
