@@ -47,26 +47,30 @@ MATURIN = quietly() { log=$$(mktemp); "$$@" >"$$log" 2>&1 || { cat "$$log" >&2; 
 	rm -f -- "$$log"; }; quietly $(BIN)/maturin develop --locked
 CARGO_OUT := $(or $(CARGO_TARGET_DIR),target)
 
-STEPS_BEGAN := $(shell date +%s)
+export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help mutants demo quick quick-lint quick-rust thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import pictures packages \
+.PHONY: help mutants demo quick quick-lint quick-rust test-both thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Compiles while packages are fetched.
+BUILD_BOTH = $(MAKE) --no-print-directory -j 2
+
 # Prints how long a part took: $(call timed,NAME,COMMAND).
 timed = @start=$$SECONDS; $(2); echo "time of $(1): $$((SECONDS - start)) s"
 
-demo: $(STAMPS)/installed ## build what is missing, run the default study on a virtual drive, print the verdict
+demo: ## build what is missing, run the default study on a virtual drive, print the verdict
+	@$(BUILD_BOTH) $(STAMPS)/installed
 	@if [ -e "$(DEMO)/plan.json" ]; then rm -rf -- "$(DEMO)"; fi
 	$(call step,running the study degradation on a virtual drive)
 	@$(BIN)/mileage run --out "$(DEMO)"
 
 quick: need-rust need-python ## a minute: formats, lints, types, fast tests, and the tests of what changed since BASE
-	@$(MAKE) --no-print-directory $(STAMPS)/dev
+	@$(BUILD_BOTH) $(STAMPS)/dev
 	$(call timed,format and lint,$(MAKE) --no-print-directory quick-lint)
 	$(call timed,Rust tests,$(MAKE) --no-print-directory quick-rust)
 	$(call timed,Python tests,$(BIN)/pytest -q -n $(WORKERS) --tier quick --changed "$(CHANGED)")
@@ -84,10 +88,10 @@ quick-rust: need-rust
 	fi
 
 test: need-rust need-python ## everything that must hold: lints, types, stubs, Rust and Python tests
-	@$(MAKE) --no-print-directory $(STAMPS)/dev packages
+	@$(BUILD_BOTH) $(STAMPS)/dev packages
 	$(call timed,format lint and types,$(MAKE) --no-print-directory lint)
-	$(call timed,Rust tests,$(MAKE) --no-print-directory test-rust)
-	$(call timed,Python tests,$(MAKE) --no-print-directory test-python)
+	$(call timed,compiling the Rust tests,cargo test --locked --quiet --workspace --no-run)
+	$(call timed,all tests,$(MAKE) --no-print-directory test-both)
 
 thorough: test ## hours: `make test`, then long random searches, mutants, damaged files, lost ranks again and again
 	$(call timed,long random searches in Rust,PROPTEST_CASES=2000 MILEAGE_TEST_PROFILE=thorough $(MAKE) --no-print-directory test-rust)
@@ -95,6 +99,14 @@ thorough: test ## hours: `make test`, then long random searches, mutants, damage
 	$(call timed,mutants,$(MAKE) --no-print-directory mutants)
 	$(call timed,damaged files,$(MAKE) --no-print-directory fuzz-import)
 	$(call timed,lost ranks,for turn in $$(seq 30); do $(BIN)/pytest -q tests/execute/test_mpi_losses.py; done)
+
+# Many Rust tests wait for a device or a time limit; their words come after those of the Python tests.
+test-both:
+	@log=$$(mktemp); \
+	$(MAKE) --no-print-directory test-rust >"$$log" 2>&1 & rust=$$!; \
+	python=0; $(MAKE) --no-print-directory test-python || python=$$?; \
+	status=0; wait "$$rust" || status=$$?; cat "$$log"; rm -f -- "$$log"; \
+	[ "$$python$$status" = 00 ]
 
 test-rust: need-rust packages ## Rust tests, document tests, and the benchmarks run small
 	cargo test --locked --workspace
@@ -212,22 +224,42 @@ $(STAMPS)/venv: pyproject.toml | need-rust need-python
 	@$(BIN)/python -m pip install --quiet "maturin==1.16.0"
 	@touch $@
 
-$(STAMPS)/installed: $(STAMPS)/venv $(CRATES) | need-rust
-	$(call step,building the core and fetching what it needs: two minutes the first time)
+# What pyproject.toml names is fetched while the core is compiled: $(call fetch,EXTRAS).
+fetch = @$(BIN)/python -c 'import sys, tomllib; \
+	named = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*named["dependencies"], *(line for key in sys.argv[1:] for line in named["optional-dependencies"][key]), sep="\n")' \
+	$(1) > $@.part && $(BIN)/python -m pip install --quiet -r $@.part && mv $@.part $@
+
+$(STAMPS)/fetched: pyproject.toml | $(STAMPS)/venv
+	$(call step,fetching the packages that it needs)
+	$(call fetch,)
+
+$(STAMPS)/tools: pyproject.toml | $(STAMPS)/venv
+	$(call step,fetching the tools of the tests)
+	$(call fetch,dev)
+
+$(STAMPS)/core: $(STAMPS)/venv $(CRATES) | need-rust
+	$(call step,building the core: two minutes the first time)
+	@$(MATURIN) --skip-install $(BUILD)
+	@touch $@
+
+$(STAMPS)/installed: $(STAMPS)/core $(STAMPS)/fetched
+	$(call step,installing)
 	@$(MATURIN) $(BUILD)
 	@rm -f $(STAMPS)/release
 	@touch $@
 
-$(STAMPS)/dev: pyproject.toml | $(STAMPS)/installed
-	$(call step,fetching the tools of the tests)
-	@$(MATURIN) $(BUILD) --extras dev
-	@touch $@
+$(STAMPS)/dev: $(STAMPS)/core $(STAMPS)/tools
+	$(call step,installing)
+	@$(MATURIN) $(BUILD)
+	@rm -f $(STAMPS)/release
+	@touch $@ $(STAMPS)/installed $(STAMPS)/fetched
 
 # The extension as a wheel holds it, for benchmarks; what needs the one for development afterwards builds it again.
 $(STAMPS)/release: $(STAMPS)/venv pyproject.toml $(CRATES) | need-rust
 	$(call step,building the core with all optimisations)
 	@$(MATURIN) --release --extras dev
-	@rm -f $(STAMPS)/installed
+	@rm -f $(STAMPS)/core $(STAMPS)/installed
 	@touch $@
 
 clean: ## remove what was built here

@@ -194,6 +194,7 @@ PHASES: dict[str, Callable[[Path, Path], Any]] = {
 
 
 @needs_mpi
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_rank_that_is_killed_is_named_and_the_study_goes_on(
     tmp_path: Path, memory: Path, phase: str
