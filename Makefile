@@ -51,7 +51,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help mutants demo quick quick-lint quick-rust test-both thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import pictures packages \
+.PHONY: help mutants demo quick quick-lint quick-rust rust-tests test-both thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -87,11 +87,16 @@ quick-rust: need-rust
 		cargo test --quiet --locked $(addprefix -p ,$(filter-out mileage-python,$(CHANGED_CRATES))); \
 	fi
 
+# The Rust tests are compiled first, while packages are fetched: that leaves no processor idle, and the core needs little
+# more than they do.
 test: need-rust need-python ## everything that must hold: lints, types, stubs, Rust and Python tests
-	@$(BUILD_BOTH) $(STAMPS)/dev packages
-	$(call timed,format lint and types,$(MAKE) --no-print-directory lint)
-	$(call timed,compiling the Rust tests,cargo test --locked --quiet --workspace --no-run)
+	$(call timed,building,$(BUILD_BOTH) packages $(STAMPS)/tools rust-tests; $(BUILD_BOTH) $(STAMPS)/dev)
+	$(call timed,format lint and types,$(BUILD_BOTH) --output-sync=target lint)
 	$(call timed,all tests,$(MAKE) --no-print-directory test-both)
+
+rust-tests: need-rust
+	$(call step,compiling the Rust tests)
+	@cargo test --locked --quiet --workspace --no-run
 
 thorough: test ## hours: `make test`, then long random searches, mutants, damaged files, lost ranks again and again
 	$(call timed,long random searches in Rust,PROPTEST_CASES=2000 MILEAGE_TEST_PROFILE=thorough $(MAKE) --no-print-directory test-rust)

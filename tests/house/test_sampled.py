@@ -35,8 +35,10 @@ def collected(place: Path, text: str, seed: int, *options: str) -> set[str]:
     file = place / "test_it.py"
     file.write_text(text)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-n0", "-p", "tests.conftest"]
-        + ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(place), *options, str(file)],
+        [
+            *(sys.executable, "-m", "pytest", "-q", "--collect-only", "-n0", "-p", "tests.conftest"),
+            *("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(place), *options, str(file)),
+        ],
         cwd=ROOT,
         env=os.environ | {"MILEAGE_TEST_SEED": str(seed)},
         capture_output=True,

@@ -1,9 +1,10 @@
 """A study under way on a terminal: a few lines that are drawn again twice a second; elsewhere a line now and then.
 
-Elsewhere, such as in a log, is one line a minute and one for each stage that five seconds or more pass for; a study
-of a virtual drive goes through its stages faster than anybody reads. Models where it is, the cell, the rate of the last moments, the last run's latency and what its drive counted, and the
+Models where it is, the cell, the rate of the last moments, the last run's latency and what its drive counted, and the
 time left. Drawing is done by a thread of its own; a run under way pays for an addition at each of its polls. Colours
-and moving lines are left out for NO_COLOR, a dumb terminal and a file. Refuses nothing.
+and moving lines are left out for NO_COLOR, a dumb terminal and a file. There one line a minute is written, and one for
+a stage when five seconds have gone by since the last: a virtual drive goes through stages faster than anybody reads.
+Refuses nothing.
 """
 
 from __future__ import annotations

@@ -118,7 +118,8 @@ def write_parquet(table: Table, path: Path) -> None:
     with duckdb.connect(config={"threads": 1, "memory_limit": "1GiB"}) as connection:
         connection.execute(
             f"COPY (SELECT {chosen} FROM read_json({sql_source(staged)}, format='newline_delimited', "
-            f"columns={{{kinds}}}, maximum_object_size={longest})) TO {sql_text(str(path))} (FORMAT parquet, COMPRESSION zstd)"
+            f"columns={{{kinds}}}, maximum_object_size={longest})) TO {sql_text(str(path))} "
+            "(FORMAT parquet, COMPRESSION zstd)"
         )
     staged.unlink()
 
