@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from mileage.judge import CellVerdict
+    from mileage.judge import Comparison
+    from mileage.judge.gate import GatedCell, Rule
 
 
 @click.command("compare")
@@ -32,10 +34,23 @@ if TYPE_CHECKING:
 @click.option("--history", is_flag=True, help="The studies are of one target over time: where did it change?")
 @click.option(
     "--fail-if",
+    "rules",
+    multiple=True,
     metavar="RULE",
-    help='Exit with 1 if any cell is "slower", "faster" or "different", or so by more: "slower > 5%".',
+    help='Exit with 1 if any cell is "slower", "faster", "different" or "undecided", "slower > 5%", or '
+    '"not shown within 5%"; "p99 slower" or "CELLS: slower" for some. May be given several times.',
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option(
+    "--allow-missing", is_flag=True, help="With --fail-if: cells that only the baseline has do not fail."
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON: the same as --format json.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "github", "markdown", "junit")),
+    default="text",
+    help="For people; for programs; or for the page of a pipeline.",
+)
 def command(
     studies: tuple[str, ...],
     stage: str | None,
@@ -44,8 +59,10 @@ def command(
     runs: int | None,
     margin: float | None,
     history: bool,
-    fail_if: str | None,
+    rules: tuple[str, ...],
+    allow_missing: bool,
     as_json: bool,
+    form: str,
 ) -> None:
     """Compare A with B: two study folders, or two stages written FOLDER:STAGE;
     one folder alone is compared as its plan says;
@@ -57,29 +74,97 @@ def command(
     mileage compare study-1:before study-1:after
     mileage compare study-1                   what its own plan compares
     mileage compare study-1 study-2 --fail-if "slower > 5%"
+    mileage compare study-1 study-2 --fail-if "p99 slower > 10%" --format github
     mileage compare disk sata nvme            a ranking, with ties
     mileage compare --history nightly-*       in the order given
     mileage compare --table published.csv --runs 10
     """
+    gate = _Gate(rules, allow_missing, "json" if as_json else form)
+    if as_json and form not in ("text", "json"):
+        raise click.UsageError(f"--json and --format {form}: one of them")
+    if allow_missing and not rules:
+        raise click.UsageError("--allow-missing belongs to --fail-if")
     if table is not None:
         if studies or stage is not None or history:
             raise click.UsageError("--table judges a file: leave out studies, --stage and --history")
-        _table(table, against, runs, margin, fail_if, as_json)
+        _table(table, against, runs, margin, gate)
         return
     options = (("against", against), ("runs", runs), ("margin", margin))
     given = [name for name, value in options if value is not None]
     if given:
         raise click.UsageError(f"--{given[0]} belongs to --table")
     if history or len(studies) > 2:
-        if fail_if is not None:
+        if rules:
             raise click.UsageError("--fail-if needs two studies or a table: a ranking has no slower")
-        _many(studies, stage, history, as_json)
+        if form not in ("text", "json"):
+            raise click.UsageError(f"--format {form} needs two studies: a ranking is printed as text or json")
+        _many(studies, stage, history, gate.form == "json")
         return
     if not studies:
         raise click.UsageError("name two studies or stages to compare, or give --table CSV")
     if len(studies) == 1 and stage is not None:
         raise click.UsageError("--stage belongs to two studies: one is compared as its plan says")
-    _studies(studies, stage, fail_if, as_json)
+    _studies(studies, stage, gate)
+
+
+class _Gate:
+    """What fails a pipeline, and in which form all is told."""
+
+    def __init__(self, rules: Sequence[str], allow_missing: bool, form: str) -> None:
+        """Raises UsageError for what is no rule."""
+        from mileage.judge.gate import parse_rule
+
+        try:
+            self.rules = [parse_rule(text) for text in rules]
+        except ValueError as cause:
+            raise click.UsageError(f"--fail-if {cause}") from cause
+        self.allow_missing = allow_missing
+        self.form = form
+
+    def conclude(self, comparison: Comparison) -> None:
+        """Print a comparison. Raises JudgedFailure for a rule that it breaks, Refused for one about no cell of it."""
+        from mileage.judge.gate import gated_cells
+        from mileage.report.gate import FORMATS, compared_text
+
+        missing = () if self.allow_missing or not self.rules else comparison.only_baseline
+        broken = self._broken(gated_cells(comparison))
+        if self.form == "json":
+            _print_json(comparison)
+        elif self.form == "text":
+            click.echo(compared_text(comparison))
+        else:
+            click.echo(FORMATS[self.form](comparison, broken, missing), nl=False)
+        self._end(broken, missing, len(comparison.cells))
+
+    def conclude_cells(self, cells: Sequence[GatedCell]) -> None:
+        """The same for cells that were printed already."""
+        self._end(self._broken(cells), (), len(cells))
+
+    def _broken(self, cells: Sequence[GatedCell]) -> list[tuple[Rule, GatedCell]]:
+        from mileage.errors import Refused
+        from mileage.judge.gate import failing
+
+        try:
+            return [(rule, cell) for rule in self.rules for cell in failing(rule, cells)]
+        except ValueError as cause:
+            raise Refused(f"--fail-if {cause}") from cause
+
+    def _end(self, broken: Sequence[tuple[Rule, GatedCell]], missing: Sequence[str], of: int) -> None:
+        from mileage.errors import JudgedFailure
+
+        by_rule = {rule: [cell.name for found, cell in broken if found == rule] for rule in self.rules}
+        told = [
+            f"{len(names)} of {of} cells {rule.told()}: {names[0]} first"
+            for rule, names in by_rule.items()
+            if names
+        ]
+        if missing:
+            names = ", ".join(missing)
+            told.append(
+                f"{len(missing)} cells of the baseline are missing: {names} (--allow-missing lets them)"
+            )
+        if told:
+            raise JudgedFailure("; ".join(told))
 
 
 def _many(studies: tuple[str, ...], stage: str | None, history: bool, as_json: bool) -> None:
@@ -87,68 +172,50 @@ def _many(studies: tuple[str, ...], stage: str | None, history: bool, as_json: b
     from mileage.report.many import history_text, ranking_text
 
     if history:
-        changes = lab.history(studies, stage=stage)
+        changes = lab.history(studies, stage=stage, tell=_warn)
         if as_json:
             _print_json(changes)
         else:
             click.echo(history_text(changes, studies), nl=False)
         return
-    ranks = lab.rank(studies, stage=stage)
+    ranks = lab.rank(studies, stage=stage, tell=_warn)
     if as_json:
         _print_json(ranks)
     else:
         click.echo(ranking_text(ranks), nl=False)
 
 
-def _studies(studies: tuple[str, ...], stage: str | None, fail_if: str | None, as_json: bool) -> None:
-    from mileage import lab
-    from mileage.judge import verdict_sentence
-    from mileage.report import comparison_table
+def _warn(text: str) -> None:
+    click.echo(text, err=True)
 
-    rule = None if fail_if is None else _rule(fail_if)
-    comparison = (
+
+def _studies(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
+    from mileage import lab
+
+    gate.conclude(
         lab.load(studies[0]).comparison() if len(studies) == 1 else lab.compare(*studies, stage=stage)
     )
-    if as_json:
-        _print_json(comparison)
-    else:
-        _say(verdict_sentence(comparison))
-        click.echo(comparison_table(comparison, width=80))
-    _gate(rule, [(_name(cell), cell.verdict, _change(cell)) for cell in comparison.cells])
 
 
-def _name(cell: CellVerdict) -> str:
-    return cell.cell if cell.metric.startswith(("rate", "ops")) else f"{cell.cell}, {cell.metric}"
-
-
-def _change(cell: CellVerdict) -> float:
-    """By how much the candidate differs from the baseline, as a share of it; 0 where that is not known."""
-    return 0.0 if cell.ratio is None else abs(cell.ratio - 1)
-
-
-def _table(
-    table: Path,
-    against: Path | None,
-    runs: int | None,
-    margin: float | None,
-    fail_if: str | None,
-    as_json: bool,
-) -> None:
+def _table(table: Path, against: Path | None, runs: int | None, margin: float | None, gate: _Gate) -> None:
     from mileage.errors import Refused
     from mileage.formats.published import prints_arms, read_published
+    from mileage.judge.gate import GatedCell
     from mileage.judge.published import PublishedCell, reanalyse
     from mileage.report.published import published_text
 
-    rule = None if fail_if is None else _rule(fail_if)
     if prints_arms(table):
         if against is not None:
             raise Refused(f"--against is for tables of differences; {table} prints both arms")
-        _printed(table, 10 if runs is None else runs, margin, rule, as_json)
+        _printed(table, 10 if runs is None else runs, margin, gate)
         return
-    if rule is not None and rule[1]:
-        raise Refused(
-            f'--fail-if "{fail_if}": a published table is judged by its --margin; expected {rule[0]}'
-        )
+    if gate.form not in ("text", "json"):
+        raise Refused(f"--format {gate.form}: a table of differences is printed as text or json")
+    for rule in gate.rules:
+        if rule.share or rule.metric:
+            raise Refused(
+                f'--fail-if "{rule.text}": a table of differences is judged by its --margin; expected a verdict alone'
+            )
     columns, cells = read_published(table)
     other: tuple[str, ...] = columns
     second: tuple[PublishedCell, ...] = ()
@@ -166,77 +233,34 @@ def _table(
         )
     except ValueError as cause:
         raise Refused(f"{table}: {cause}") from cause
-    if as_json:
+    if gate.form == "json":
         _print_json(found)
     else:
         click.echo(published_text(found), nl=False)
     names = (" ".join(cell.keys) for cell in found.cells)
     verdicts = (cell.verdict for cell in found.assumptions[0].cells)
-    _gate(rule, [(name, verdict, 0.0) for name, verdict in zip(names, verdicts, strict=True)])
+    gate.conclude_cells(
+        [
+            GatedCell(name=name, cell=name, metric="", verdict=verdict)
+            for name, verdict in zip(names, verdicts, strict=True)
+        ]
+    )
 
 
-def _printed(
-    table: Path, runs: int, margin: float | None, rule: tuple[str, float] | None, as_json: bool
-) -> None:
+def _printed(table: Path, runs: int, margin: float | None, gate: _Gate) -> None:
     from mileage.errors import Refused
     from mileage.formats.published import read_arms
-    from mileage.judge import verdict_sentence
     from mileage.judge.printed import compare_printed
-    from mileage.report import comparison_table
 
     cells = read_arms(table, runs)
     try:
         found = compare_printed(cells, relevance=None if margin is None else margin / 100)
     except ValueError as cause:
         raise Refused(f"{table}: {cause}") from cause
-    if as_json:
-        _print_json(found)
-    else:
-        _say(verdict_sentence(found))
-        click.echo(comparison_table(found, width=80))
-    _gate(rule, [(_name(cell), cell.verdict, _change(cell)) for cell in found.cells])
-
-
-def _say(sentence: str) -> None:
-    import textwrap
-
-    click.echo(textwrap.fill(sentence, 80, break_on_hyphens=False) + "\n")
+    gate.conclude(found)
 
 
 def _print_json(value: object) -> None:
     import msgspec
 
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
-
-
-def _rule(text: str) -> tuple[str, float]:
-    """The verdict of a rule, and the share that its change must exceed: "slower > 5%" is slower by more than 0.05.
-
-    Raises UsageError.
-    """
-    import re
-
-    found = re.fullmatch(
-        r"\s*(slower|faster|different)\s*(?:>\s*([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*%\s*)?", text
-    )
-    if found is None:
-        raise click.UsageError(
-            f'--fail-if {text!r}: expected "slower", "faster" or "different", or for example "slower > 5%"'
-        )
-    return found[1], float(found[2] or 0) / 100
-
-
-def _gate(rule: tuple[str, float] | None, cells: list[tuple[str, str, float]]) -> None:
-    """Exit with 1 when a cell has the verdict that the user asked to be told of, by more than was asked."""
-    from mileage.errors import JudgedFailure
-
-    if rule is None:
-        return
-    word, more_than = rule
-    wanted = {"faster", "slower"} if word == "different" else {word}
-    found = [
-        name for name, verdict, change in cells if verdict in wanted and (not more_than or change > more_than)
-    ]
-    if found:
-        by = f" by more than {100 * more_than:.6g} %" if more_than else ""
-        raise JudgedFailure(f"{len(found)} of {len(cells)} cells are {word}{by}: {found[0]} first")

@@ -25,7 +25,7 @@ Interval = tuple[float, float]
 
 RESAMPLING_SEED: Final = 1
 """From which blocks are drawn for the interval of the mean ratio, so that a report is the same each time."""
-_HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
+HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
 HEADLINE_OF_MEASURE: Final[Mapping[str, str]] = {
     "throughput": "rate_bytes_per_s",
     "iops": "ops_per_s",
@@ -101,6 +101,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Whether there was torture between the two stages."""
     overall: MeanRatio | None = None
     """The headline's cells together; None for fewer than two, or where they do not share their units."""
+    only_baseline: tuple[str, ...] = ()
+    """Cells that the baseline measured and the candidate did not: not compared."""
+    only_candidate: tuple[str, ...] = ()
 
 
 def compare_stages(
@@ -146,6 +149,9 @@ def compare_stages(
         alpha=alpha,
         vetoes=tuple(vetoes),
         tortured=tortured,
+        cells_of=[
+            {s.cell for s in used if s.stage == name and s.arm == TORTURE} for name in (baseline, candidate)
+        ],
     )
 
 
@@ -198,6 +204,7 @@ def compare_arms(
         sham_removed=False,
         alpha=alpha,
         vetoes=tuple(vetoes),
+        cells_of=[{s.cell for s in arm} for arm in (a, b)],
     )
 
 
@@ -215,8 +222,12 @@ def judged(
     alpha: float,
     vetoes: tuple[str, ...],
     tortured: bool = False,
+    cells_of: Sequence[set[str]] = (set(), set()),
 ) -> Comparison:
-    """Verdicts on the evidence of every cell, corrected for their number; the fields as in `Comparison`."""
+    """Verdicts on the evidence of every cell, corrected for their number; the fields as in `Comparison`.
+
+    `cells_of`: the cells that the baseline and the candidate measured.
+    """
     tested = [i for i, found in enumerate(evidence) if found.estimate is not None]
     p_raw = {i: estimate.p_value() for i in tested if (estimate := evidence[i].estimate) is not None}
     family = [i for i in tested if _is_headline(evidence[i].sample)]
@@ -243,6 +254,8 @@ def judged(
         vetoes=vetoes,
         tortured=tortured,
         overall=_overall(family, evidence) if unit != "run" else None,
+        only_baseline=tuple(sorted(cells_of[0] - cells_of[1])),
+        only_candidate=tuple(sorted(cells_of[1] - cells_of[0])),
     )
 
 
@@ -321,7 +334,7 @@ def _depends_on_method(found: Evidence, p_raw: float | None, alpha: float) -> bo
 
 
 def _is_headline(sample: Sample) -> bool:
-    return sample.metric in _HEADLINE_METRICS and (
+    return sample.metric in HEADLINE_METRICS and (
         HEADLINE_OF_MEASURE.get(sample.measure, sample.metric) == sample.metric
     )
 

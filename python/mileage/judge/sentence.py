@@ -21,7 +21,7 @@ _NUMBERS: Final = (
     *("no", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
-_METRIC_WORDS: Final = {
+METRIC_WORDS: Final = {
     "rate_bytes_per_s": "rate",
     "ops_per_s": "operations per second",
     "latency_p99_ns": "p99 latency",
@@ -46,6 +46,15 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     if comparison.vetoes:
         return f"Not conclusive because {listed(comparison.vetoes)}. What was measured: {_joined(comparison, told)}"
     return told
+
+
+def unmatched(comparison: Comparison) -> list[str]:
+    """What only one of the two measured, and is not compared: a sentence for each side that has such cells."""
+    sides = (
+        (comparison.baseline, comparison.only_baseline),
+        (comparison.candidate, comparison.only_candidate),
+    )
+    return [f"Measured in {name} only, and not compared: {', '.join(only)}." for name, only in sides if only]
 
 
 def _weakened(comparison: Comparison, family: Sequence[CellVerdict], claim: str) -> str:
@@ -93,7 +102,7 @@ def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str
     if lead.higher_is_better:
         verb, words = "is", f"{size} as fast" if multiple else f"{size} {lead.verdict}"
     else:
-        verb = f"has a {_METRIC_WORDS.get(lead.metric, lead.metric)}"
+        verb = f"has a {METRIC_WORDS.get(lead.metric, lead.metric)}"
         words = f"{size} as high" if multiple else f"{size} {'higher' if ratio > 1 else 'lower'}"
     link = than.replace("than", "as", 1) if multiple else than
     place = f"{_interval(lead)} at {lead.cell}"
@@ -181,7 +190,7 @@ def _beyond_headline(comparison: Comparison) -> str:
     others = [c for c in comparison.cells if c not in comparison.headline]
     for metric in dict.fromkeys(c.metric for c in others):
         cells = [c for c in others if c.metric == metric]
-        told.append(f"In {_METRIC_WORDS.get(metric, metric)}: {_counts(cells)}{_largest(cells)}.")
+        told.append(f"In {METRIC_WORDS.get(metric, metric)}: {_counts(cells)}{_largest(cells)}.")
     return " ".join(told)
 
 

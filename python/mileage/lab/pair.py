@@ -13,8 +13,7 @@ from pathlib import Path
 import msgspec
 
 from mileage.errors import Refused
-from mileage.judge import Comparison
-from mileage.judge.sentence import listed
+from mileage.judge.sentence import listed, unmatched
 from mileage.lab.report_level import rewritten_level
 from mileage.lab.result import StudyResult
 from mileage.lab.several import compare, stage_of
@@ -54,10 +53,7 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
         runs_total=sum(len(result.content().of_kind("run")) for result in results),
         runs_failed=sum(len(result.content().of_kind("failed")) for result in results),
         method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
-        notes=[
-            *_differences(first, second),
-            *_alone(comparison, first, first_stage, second, second_stage),
-        ],
+        notes=[*_differences(first, second), *unmatched(comparison)],
     )
 
 
@@ -143,20 +139,3 @@ def _differences(a: StudyResult, b: StudyResult) -> list[str]:
     told = ("name", "question", "target")
     keys = [key for key in left.keys() | right.keys() if key not in told and left.get(key) != right.get(key)]
     return [f"The two plans differ in {listed(sorted(keys))}."] if keys else []
-
-
-def _alone(comparison: Comparison, a: StudyResult, at_a: str, b: StudyResult, at_b: str) -> list[str]:
-    """What only one of the two measured, and is not compared."""
-    cells = [
-        {s.cell for s in result.samples() if s.stage == stage and s.arm == "torture"}
-        for result, stage in ((a, at_a), (b, at_b))
-    ]
-    told = []
-    for name, mine, others in (
-        (comparison.baseline, cells[0], cells[1]),
-        (comparison.candidate, cells[1], cells[0]),
-    ):
-        if only := sorted(mine - others):
-            more = f" and {len(only) - 3} more" if len(only) > 3 else ""
-            told.append(f"Measured in {name} only, and not compared: {', '.join(only[:3])}{more}.")
-    return told

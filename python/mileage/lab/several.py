@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -47,7 +47,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     told = [*_vetoes(first), *_vetoes(second)]
     if first.plan.imported is not None or second.plan.imported is not None:
         told += differing_settings(first.folder, second.folder)
-    return compare_arms(
+    found = compare_arms(
         [s for s in left if s.cell in common],
         [s for s in right if s.cell in common],
         relevance=relevance,
@@ -55,6 +55,8 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         labels=_labels((first.folder.path, first_stage), (second.folder.path, second_stage)),
         vetoes=told,
     )
+    alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
+    return msgspec.structs.replace(found, only_baseline=alone[0], only_candidate=alone[1])
 
 
 def _vetoes(result: StudyResult) -> list[str]:
@@ -73,24 +75,28 @@ def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
     return f"{Path(*left[-depth:])}:{a[1]}", f"{Path(*right[-depth:])}:{b[1]}"
 
 
-def rank(studies: Sequence[str], *, stage: str | None = None) -> dict[str, tuple[Rank, ...]]:
+def rank(
+    studies: Sequence[str], *, stage: str | None = None, tell: Callable[[str], None] | None = None
+) -> dict[str, tuple[Rank, ...]]:
     """For each cell that all studies measured, in the headline metric: the studies by rate, with ties.
+
+    `tell` hears of each cell that is left out because a study has not measured it.
 
     Raises:
         Refused: a folder or a stage does not exist, or no cell was measured in all of them.
     """
     measured = _measured(studies, stage)
-    cells = [cell for cell in measured[0][1] if all(cell in values for _, values in measured)]
-    if not cells:
-        raise Refused(f"{', '.join(studies)} have no measured cell in common")
+    cells = _in_all(measured, tell)
     try:
         return {cell: ranking({name: values[cell] for name, values in measured}) for cell in cells}
     except ValueError as cause:
         raise Refused(str(cause)) from cause
 
 
-def history(studies: Sequence[str], *, stage: str | None = None) -> tuple[Change, ...]:
-    """Where a target's level changed over studies of it, given in the order in which they were made.
+def history(
+    studies: Sequence[str], *, stage: str | None = None, tell: Callable[[str], None] | None = None
+) -> tuple[Change, ...]:
+    """Where a target's level changed over studies of it, given in the order in which they were made; `tell` as there.
 
     Raises:
         Refused: fewer than six studies, or as :func:`rank`.
@@ -98,13 +104,25 @@ def history(studies: Sequence[str], *, stage: str | None = None) -> tuple[Change
     if len(studies) < 2 * STUDIES_MIN:
         raise Refused(f"{len(studies)} studies: a history needs {2 * STUDIES_MIN} or more")
     measured = _measured(studies, stage)
-    cells = [cell for cell in measured[0][1] if all(cell in values for _, values in measured)]
-    if not cells:
-        raise Refused(f"{', '.join(studies)} have no measured cell in common")
+    cells = _in_all(measured, tell)
     try:
         return changes({cell: [median(values[cell]) for _, values in measured] for cell in cells})
     except ValueError as cause:
         raise Refused(str(cause)) from cause
+
+
+def _in_all(
+    measured: Sequence[tuple[str, dict[str, list[float]]]], tell: Callable[[str], None] | None
+) -> list[str]:
+    """The cells that all studies have; `tell` hears of each other one, and which study lacks it. Raises Refused."""
+    every = dict.fromkeys(cell for _, values in measured for cell in values)
+    lacking = {cell: [name for name, values in measured if cell not in values] for cell in every}
+    if all(lacking.values()):
+        raise Refused(f"{', '.join(name for name, _ in measured)} have no measured cell in common")
+    for cell, names in lacking.items():
+        if names and tell is not None:
+            tell(f"left out: {cell}, not measured in {', '.join(names)}")
+    return [cell for cell, names in lacking.items() if not names]
 
 
 def _measured(studies: Sequence[str], stage: str | None) -> list[tuple[str, dict[str, list[float]]]]:

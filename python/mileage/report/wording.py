@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict, Comparison, Verdict
+from mileage.judge.comparison import HEADLINE_METRICS
 from mileage.report.view import LampState
 
 NOT_AVAILABLE: Final = "n/a"
@@ -38,7 +39,6 @@ METRIC_NAMES: Final = {
     "elapsed_s": "time",
 }
 _SHORT_METRICS: Final = {"latency_p99_ns": "p99 latency"}
-_HEADLINE_METRICS: Final = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
 
 _TOLD_AS_MULTIPLE: Final = 3.0
 _NARROW: Final = 0.001
@@ -162,7 +162,7 @@ def second_quantity(metric: str, value: float | None) -> str:
 
 def row_name(cell: CellVerdict) -> str:
     """The cell's label, with the metric where it is not the rate that the label implies."""
-    if cell.metric in _HEADLINE_METRICS:
+    if cell.metric in HEADLINE_METRICS:
         return cell.cell
     return f"{cell.cell}, {_SHORT_METRICS.get(cell.metric, METRIC_NAMES.get(cell.metric, cell.metric))}"
 
