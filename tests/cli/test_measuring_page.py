@@ -47,7 +47,8 @@ def options() -> dict[str, click.Option]:
 
 def in_little_time(example: str, place: Path) -> list[str]:
     """The example on a directory of the test, for a moment, on a small part."""
-    words = shlex.split(LENGTH.sub("--for 100ms", example).replace("/mnt/scratch", str(place)))[1:]
+    shorter = LENGTH.sub("--for 100ms", example).replace("--operations 1000", "--operations 100")
+    words = shlex.split(shorter.replace("/mnt/scratch", str(place)))[1:]
     sized = any(
         word in example
         for word in ("--size", "virtual:", "metadata.", "ior.", "mdtest.", "metarates.", "file:")
@@ -74,7 +75,7 @@ def test_every_study_runs(text: str, tmp_path: Path) -> None:
     measures = list(tomllib.loads(text)["measure"])
     head = HEAD.replace("PLACE", str(place)).replace("MEASURES", str(measures).replace("'", '"'))
     body = re.sub(r"^(\[measure\..*\])$", r"\1\nrepeat = 1", text, flags=re.MULTILINE)
-    body = re.sub(r'"\d+ s"', '"100 ms"', body).replace("operations = 1000", "operations = 100")
+    body = re.sub(r'"\d+ s"', '"100 ms"', body).replace('"10 ms"', '"1 ms"')
     (tmp_path / "page.toml").write_text(head + body)
     result = mileage("run", "page.toml", "--out", "out", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
