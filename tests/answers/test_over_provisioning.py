@@ -7,8 +7,6 @@ import io
 import statistics
 from pathlib import Path
 
-import pytest
-
 from tests.answers.drive_profile import FLASH_BYTES, write_profile
 from tests.answers.question import ask
 
@@ -64,11 +62,6 @@ def written(folder: Path) -> str:
     return "spare.toml"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints "spare op40 is as fast as spare op5: same within 5 %", 0.0 %: both use the smaller capacity',
-)
 def test_more_spare_makes_random_writes_faster(tmp_path: Path) -> None:
     """Does more over-provisioning make this drive faster at random writes?
 
@@ -94,11 +87,6 @@ def test_a_sweep_shows_that_more_spare_is_faster(tmp_path: Path) -> None:
     assert rates["op40"] > 2 * rates["op5"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints "the whole drive, rounded down to whole records: 45.6 MiB" for a drive of 61.0 MiB as well',
-)
 def test_the_whole_drive_of_a_plan_is_the_whole_drive(tmp_path: Path) -> None:
     """Which part of each drive is visited when two drives of different size are compared?
 

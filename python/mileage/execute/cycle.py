@@ -247,7 +247,7 @@ class Cycle:
         plan = self._shared.plan
         mine = [run for stage in stages for run in stage if plan.setting_of(run).instance == number]
         done = [run for run in mine if run.index in self._done]
-        sizes = (plan.allocated_bytes, plan.files, plan.file_bytes)
+        sizes = (plan.allocated_bytes(number), plan.files, plan.file_bytes)
         kept = bool(done) and target.resumes(*sizes)
         kept = kept and self._rewritten.get(self._arm_on(number, done[0]), True)
         if not kept:

@@ -64,7 +64,7 @@ class Stopping:
         self._journal = journal
         self._rules = rules
         self._tell = tell
-        self._capacity_bytes = plan.facts.capacity_bytes
+        self._plan = plan
         self._tables = {cell.unit: cell.table for cell in plan.cells}
         self._repeats = {
             name: measure.repeat
@@ -146,7 +146,7 @@ class Stopping:
                 rounds[0] if rounds else [],
                 self._bytes.get(key, 0),
                 self._untils[run.cell],
-                self._capacity_bytes,
+                self._plan.facts_of(self._plan.setting_of(run)).capacity_bytes,
             )
             self._keep(key, times, look, tell=look["enough"])
         return run.turn <= self._limits.get(key, run.turn)

@@ -9,7 +9,7 @@ Refuses (ValueError) what is no rule, and a rule that no cell answers to: a gate
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 

@@ -215,6 +215,6 @@ def opened(resolved: Plan, destroy: str | None) -> Iterator[Target]:
     """
     with _open(resolved.target, resolved.hash, destroy, resolved.study.state, resolved.study.seed) as target:
         _refuse_another(resolved, resolved.target, target)
-        target.prepare(resolved.allocated_bytes, resolved.files, resolved.file_bytes)
+        target.prepare(resolved.allocated_bytes(0), resolved.files, resolved.file_bytes)
         target.purge()
         yield target

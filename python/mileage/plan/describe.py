@@ -44,12 +44,15 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
     study, facts = plan.study, plan.facts
     kind = "simulated time" if facts.virtual else "real time"
     yield "target", f"{plan.target}, {format_bytes(facts.capacity_bytes)}, {kind}"
-    area = (
-        "a work file"
-        if uses_file(study, facts)
-        else f"the whole {'drive' if facts.virtual else 'target'}, rounded down to whole records"
-    )
-    yield "work area", f"{area}: {format_bytes(plan.work_bytes)}"
+    drive = "drive" if facts.virtual else "target"
+    if uses_file(study, facts):
+        yield "work area", f"a work file: {format_bytes(plan.work_bytes)}"
+    elif plan.areas:
+        each = "; ".join(f"{', '.join(at.words)} {format_bytes(plan.area_bytes(at))}" for at in plan.settings)
+        yield "work area", f"of each {drive} the whole, rounded down to whole records: {each}"
+    else:
+        text = format_bytes(plan.work_bytes)
+        yield "work area", f"the whole {drive}, rounded down to whole records: {text}"
     if words := state_words(plan.study):
         yield "state", words
     if facts.alignment:

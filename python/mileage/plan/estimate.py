@@ -8,11 +8,12 @@ What it refuses: knowing better. The journal of a study says what it really took
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
+from mileage.plan.factors import Setting
 from mileage.plan.pattern import is_sequential
 from mileage.plan.planned import Plan, PlannedRun, Role
 from mileage.plan.workload import Workload
@@ -73,12 +74,23 @@ def estimate(plan: Plan, *, lanes: int = 1) -> Estimate:
         bytes_written=written,
         bytes_read=sum(_bytes(run.workload, reads=True) for run in plan.runs if run.workload)
         + sum(run.job.bytes_read for run in plan.runs if run.job),
-        drive_writes=written / facts.capacity_bytes if facts.capacity_bytes else 0.0,
-        work_area_writes=written / plan.work_bytes,
-        rated_share=written / facts.rated_write_bytes if facts.rated_write_bytes else None,
+        drive_writes=_most(plan, lambda at: plan.facts_of(at).capacity_bytes) or 0.0,
+        work_area_writes=_most(plan, plan.area_bytes) or 0.0,
+        rated_share=_most(plan, lambda at: plan.facts_of(at).rated_write_bytes),
         time_s=remaining_s(plan, {}, lanes=lanes),
         assumption=_assumption(facts.virtual),
     )
+
+
+def _most(plan: Plan, whole: Callable[[Setting], int | None]) -> float | None:
+    """Of each target the share that is written of a size of it, the largest of all; None where no size is known."""
+    runs: dict[int, list[PlannedRun]] = {}
+    for run in plan.runs:
+        runs.setdefault(plan.setting_of(run).instance, []).append(run)
+    shares = [
+        bytes_written(mine) / size for mine in runs.values() if (size := whole(plan.setting_of(mine[0])))
+    ]
+    return max(shares, default=None)
 
 
 def bytes_written(runs: Iterable[PlannedRun]) -> int:

@@ -111,7 +111,7 @@ class Plan(msgspec.Struct, frozen=True):
     """As resolved: target, seed and families of workloads filled in. Resolving it again gives this plan."""
     facts: TargetFacts
     work_bytes: int
-    """Size of the work area: the work file, or the drive rounded down to whole records."""
+    """Size of the first setting's work area: the work file, or the drive rounded down to whole records."""
     cells: tuple[Cell, ...]
     runs: tuple[PlannedRun, ...]
     refusals: tuple[str, ...]
@@ -122,6 +122,8 @@ class Plan(msgspec.Struct, frozen=True):
     """Every combination of the levels of the study's factors, in order; one when it has none."""
     others: dict[str, TargetFacts] = {}
     """Facts of the targets of settings beside the first one's, by `Setting.place`."""
+    areas: dict[int, int] = {}
+    """Size of each work area in bytes, by `Setting.instance`, where they differ: drives of different size."""
     imported: Imported | None = None
     """Where it comes from when another tool did it; its cells have no workload, and it cannot be run."""
 
@@ -151,10 +153,17 @@ class Plan(msgspec.Struct, frozen=True):
         """Size of each of these files."""
         return file_bytes_of(self.runs)
 
-    @property
-    def allocated_bytes(self) -> int:
-        """Size of the work file."""
-        return allocated_bytes(self.work_bytes, self.runs)
+    def facts_of(self, setting: Setting) -> TargetFacts:
+        """What is known of a setting's target."""
+        return self.others.get(setting.place, self.facts)
+
+    def area_bytes(self, setting: Setting) -> int:
+        """Size of a setting's work area."""
+        return self.areas.get(setting.instance, self.work_bytes)
+
+    def allocated_bytes(self, instance: int) -> int:
+        """Size of the work file, or the used part of the drive, of an instance of a target."""
+        return allocated_bytes(self.areas.get(instance, self.work_bytes), self.runs)
 
     @property
     def hash_short(self) -> str:
@@ -219,6 +228,7 @@ def hash_of(
     work_bytes: int,
     runs: tuple[PlannedRun, ...],
     others: dict[str, TargetFacts] | None = None,
+    areas: dict[int, int] | None = None,
 ) -> str:
     """SHA-256 over the study, the targets' identities and the runs, as canonical JSON; free space left out.
 
@@ -233,6 +243,7 @@ def hash_of(
         "others": {target: _identity(found) for target, found in (others or {}).items()},
         "work_bytes": work_bytes,
         "runs": runs,
+        **({"areas": sorted(areas.items())} if areas else {}),
     }
     return hashlib.sha256(msgspec.json.encode(everything, order="sorted")).hexdigest()
 

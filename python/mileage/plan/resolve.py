@@ -75,26 +75,30 @@ def resolve(
     settings = settings_of(study)
     known = {settings[0].place: facts, **(others or {})}
     parts = [_Part(at_setting(study, setting), known[setting.place], setting, own) for setting in settings]
-    work_bytes = _work_bytes(study, parts, own)
+    areas = _areas(study, parts, own)
+    work_bytes = areas[settings[0].instance]
     if uses_file(study, facts) and sizes.is_multiple(study.state.file):
         state = msgspec.structs.replace(study.state, file=sizes.exact_bytes(work_bytes))
         study = msgspec.structs.replace(study, state=state)
         settings = settings_of(study)
     _check_count(study, len(settings))
     cells = tuple(
-        cell for number, part in enumerate(parts) for cell in part.cells(work_bytes, number, len(parts))
+        cell
+        for number, part in enumerate(parts)
+        for cell in part.cells(areas[part.setting.instance], number, len(parts))
     )
     tortures: dict[int, Tortures] = {}
     for part in parts:
         if part.setting.instance not in tortures:
-            tortures[part.setting.instance] = part.tortures(work_bytes)
+            tortures[part.setting.instance] = part.tortures(areas[part.setting.instance])
     runs = tuple(Expansion(study, settings, cells, tortures).runs())
-    refusals = tuple(_refusals_of(parts, work_bytes, runs))
+    refusals = tuple(_refusals_of(parts, areas, runs))
     if refuse and refusals:
         raise Refused(refusals[0])
     further = {target: found for target, found in known.items() if target != settings[0].place}
-    name = hash_of(study, facts, work_bytes, runs, further)
-    return Plan(study, facts, work_bytes, cells, runs, refusals, name, settings, further)
+    own_areas = areas if len(set(areas.values())) > 1 else {}
+    name = hash_of(study, facts, work_bytes, runs, further, own_areas)
+    return Plan(study, facts, work_bytes, cells, runs, refusals, name, settings, further, areas=own_areas)
 
 
 def _preconditioned(study: Study) -> Study:
@@ -153,17 +157,26 @@ class _Part:
         }
 
 
-def _work_bytes(study: Study, parts: list[_Part], own: Own) -> int:
-    """The work area that every target holds and every record divides, so that all settings do the same."""
+def _areas(study: Study, parts: list[_Part], own: Own) -> dict[int, int]:
+    """By instance of a target the size of its work area in bytes, which every record of the study divides.
+
+    A drive's area is the whole of it, so that drives of different size are each filled; work files all have the size of
+    the smallest. Raises Refused.
+    """
     if not study.factor:
-        return work_area_bytes(study, parts[0].facts, own)
-    least = min(work_area_bytes(part.study, part.facts, own) for part in parts)
+        return {parts[0].setting.instance: work_area_bytes(study, parts[0].facts, own)}
+    found: dict[int, int] = {}
+    for part in parts:
+        area = work_area_bytes(part.study, part.facts, own)
+        found[part.setting.instance] = min(area, found.get(part.setting.instance, area))
+    filed = {part.setting.instance for part in parts if uses_file(part.study, part.facts)}
+    least = min((found[instance] for instance in filed), default=0)
+    found |= dict.fromkeys(filed, least)
     multiple = common_multiple(study, own)
-    if least < multiple:
-        raise Refused(
-            f"{study.name}: factor: no common multiple of all records fits into {sizes.format_bytes(least)}"
-        )
-    return least - least % multiple
+    if min(found.values()) < multiple:
+        text = sizes.format_bytes(min(found.values()))
+        raise Refused(f"{study.name}: factor: no common multiple of all records fits into {text}")
+    return {instance: area - area % multiple for instance, area in found.items()}
 
 
 def _settled(study: Study, own: Own) -> Study:
@@ -227,13 +240,13 @@ def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
     return None
 
 
-def _refusals_of(parts: list[_Part], work_bytes: int, runs: tuple[PlannedRun, ...]) -> Iterator[str]:
+def _refusals_of(parts: list[_Part], areas: dict[int, int], runs: tuple[PlannedRun, ...]) -> Iterator[str]:
     """Why a plan may not be started on each of its targets."""
     targets = [part.setting.place for part in parts]
     for number, part in enumerate(parts):
         if targets.index(targets[number]) == number:
             mine = tuple(run for run in runs if targets[run.setting] == targets[number])
-            yield from _refusals(part.study, part.facts, work_bytes, mine)
+            yield from _refusals(part.study, part.facts, areas[part.setting.instance], mine)
 
 
 def _refusals(

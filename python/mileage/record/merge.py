@@ -27,6 +27,11 @@ class _Design(msgspec.Struct):
     study: msgspec.Raw
     work_bytes: int
     runs: list[msgspec.Raw]
+    areas: dict[int, int] = {}
+
+
+def _told(sizes: Sequence[int]) -> str:
+    return " and ".join(str(size) for size in dict.fromkeys(sizes))
 
 
 def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
@@ -41,10 +46,11 @@ def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
                 f"merge: {source.path} holds another plan than {sources[0].path}; copy an unfinished folder to the "
                 "other machine and run it there, so that both have one plan"
             )
-        if other.work_bytes != first.work_bytes:
+        mine, its = ([found.work_bytes, *found.areas.values()] for found in (first, other))
+        if mine != its:
             raise Refused(
-                f"merge: the work area has {first.work_bytes} bytes in {sources[0].path} and {other.work_bytes} in "
-                f"{source.path}; what was measured is not the same"
+                f"merge: the work area has {_told(mine)} bytes in {sources[0].path} and {_told(its)} in {source.path}; "
+                "what was measured is not the same"
             )
     contents = [source.content() for source in sources]
     owner = _owners(sources, contents)

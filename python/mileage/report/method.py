@@ -59,12 +59,18 @@ def _asked(plan: Plan) -> Iterator[str]:
     study, facts = plan.study, plan.facts
     if study.question:
         yield f"The question: {study.question}"
-    targets = list(dict.fromkeys([study.target, *(setting.target for setting in plan.settings)]))
+    measured = {setting.target: setting for setting in plan.settings}
     size = format_bytes(facts.capacity_bytes)
     kind = "a simulated drive, in simulated time" if facts.virtual else "in real time"
-    if len(targets) > 1:
-        yield f"{len(targets)} targets were measured: {', '.join(targets)}."
-        yield f"The first has {size} ({kind}), its work area {format_bytes(plan.work_bytes)}."
+    if len(measured) > 1:
+        time = "simulated drives, in simulated time" if plan.virtual else "in real time"
+        yield f"{len(measured)} targets were measured ({time}):"
+        sizes = (
+            f"{name} ({format_bytes(plan.facts_of(at).capacity_bytes)}, of which the work area has "
+            f"{format_bytes(plan.area_bytes(at))})"
+            for name, at in measured.items()
+        )
+        yield f"{'; '.join(sizes)}."
     else:
         yield f"The target was {study.target}, {size}, {kind}; its work area has {format_bytes(plan.work_bytes)}."
 
