@@ -59,7 +59,7 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
         shown=shown,
         panels=min(MOST_PANELS, len(view.headline)),
         corrections=_CORRECTIONS if view.comparison.headline else _CORRECTIONS[::-1],
-        corrected=any(_decided_by_correction(c) for c in lead),
+        corrected=any(wording.decided_by_correction(c) for c in lead),
         bands=_bands(view.headline),
         units_counted=units_counted(view),
         runs_counted=runs_counted(view),
@@ -143,10 +143,6 @@ def _sentence(told: str) -> tuple[list[tuple[str, bool]], str]:
     first, rest = (told, "") if end is None else (told[: end.start() + 1], told[end.end() :])
     pieces = [(piece, bool(i % 2)) for i, piece in enumerate(first.split(_EMPHASIS)) if piece]
     return pieces, rest.replace(_EMPHASIS, "")
-
-
-def _decided_by_correction(cell: CellVerdict) -> bool:
-    return cell.verdict == "undecided" and cell.ci95 is not None and (cell.ci95[0] > 1 or cell.ci95[1] < 1)
 
 
 def _bands(cells: Sequence[CellVerdict]) -> str:

@@ -240,10 +240,12 @@ class SpreadText:
 
     @property
     def share(self) -> str:
-        """Half the interval as a share of the median: "1.2 %"; "-" for a single run."""
+        """Half the interval as a share of the median: "1.2 %"; "-" for a single run, "> 100 %" if wider."""
         if self.low is None or self.high is None or self.median == 0:
             return "-"
         half = 50 * (self.high - self.low) / self.median
+        if half > 100:
+            return "> 100 %"
         return f"{half:.0f} %" if half >= 10 else f"{half:.1f} %"
 
     def told(self, words: Callable[[float], str]) -> str:

@@ -20,6 +20,7 @@ from mileage.report.view import (
 from mileage.report.wording import (
     LAMP_GLYPHS,
     by_effect,
+    correction_note,
     interval,
     overall,
     percent,
@@ -120,6 +121,8 @@ def _table(comparison: Comparison, width: int) -> list[str]:
             told = f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95)):>{_INTERVAL}}"
             lines.append(f"{padded(names[0], name_width)} {told} {verdict_words(cell)}")
             lines += [f"  {cut(rest, name_width - 2)}" for rest in names[1:]]
+    if note := correction_note(comparison):
+        lines += ["", *wrapped(plain(note), width)]
     return lines
 
 

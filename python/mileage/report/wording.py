@@ -42,6 +42,8 @@ _SHORT_METRICS: Final = {"latency_p99_ns": "p99 latency"}
 
 _TOLD_AS_MULTIPLE: Final = 3.0
 _NARROW: Final = 0.001
+_WIDEST: Final = 101.0
+"""Above this ratio an interval's end says no more than that nothing is known: it is told as "> +10000 %"."""
 _MIB: Final = 2**20
 _MB: Final = 10**6
 _LATENCY_UNITS: Final = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
@@ -70,15 +72,37 @@ def percent(ratio: float | None) -> str:
 
 
 def interval(ends: tuple[float, float] | None) -> str:
-    """An interval of ratios as changes: "−8.4 to −4.1 %"."""
+    """An interval of ratios as changes, both ends in one unit: "−8.4 to −4.1 %", "3.1 to 4.2 times"."""
     if ends is None:
         return "no interval"
     if min(ends) >= _TOLD_AS_MULTIPLE:
         return f"{digits(ends[0])} to {percent(ends[1])}"
-    if max(ends) >= _TOLD_AS_MULTIPLE:
-        return f"{percent(ends[0])} to {percent(ends[1])}"
-    places = 1 if max(abs(end - 1) for end in ends) >= _NARROW else 2
+    if max(ends) > _WIDEST:
+        return f"{_signed(ends[0], 0)} to > +{100 * _WIDEST - 100:.0f}\N{NO-BREAK SPACE}%"
+    widest = max(abs(end - 1) for end in ends)
+    places = 0 if max(ends) >= _TOLD_AS_MULTIPLE else 1 if widest >= _NARROW else 2
     return f"{_signed(ends[0], places)} to {_signed(ends[1], places)}\N{NO-BREAK SPACE}%"
+
+
+def decided_by_correction(cell: CellVerdict) -> bool:
+    """Whether a cell is undecided only because others were judged with it: its own interval excludes no change."""
+    return cell.verdict == "undecided" and cell.ci95 is not None and (cell.ci95[0] > 1 or cell.ci95[1] < 1)
+
+
+def correction_note(comparison: Comparison) -> str:
+    """Why cells are undecided whose intervals exclude no change, or nothing."""
+    found = [cell for cell in comparison.cells if decided_by_correction(cell)]
+    if not found:
+        return ""
+    judged = sum(cell.p_raw is not None for cell in comparison.cells)
+    each = (
+        f"{row_name(found[0])}: p = {p_value(found[0].p_raw)} alone, {p_value(found[0].p_adjusted)} corrected"
+    )
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return (
+        "Undecided though the interval excludes 0: an interval is of its cell alone, a verdict is corrected for the "
+        f"{judged} judged together ({each}{more})."
+    )
 
 
 def overall(comparison: Comparison) -> str:
