@@ -54,11 +54,6 @@ def test_the_jobs_of_numjobs_add_up(tmp_path: Path) -> None:
     assert value == pytest.approx(10_000)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints "10 runs of 1 cell" and "each cell 10 times or more" with a green mark',
-)
 def test_status_reports_of_one_run_are_one_run(tmp_path: Path) -> None:
     """How many runs are in the file of one fio call with `--status-interval=1`?
 

@@ -96,7 +96,8 @@ def test_a_warning_within_the_document_costs_no_run(tmp_path: Path) -> None:
 
 def test_two_documents_in_one_file_are_two_repetitions(tmp_path: Path) -> None:
     text = (SAMPLES / "fio-one-job.json").read_text()
-    result = of(written(tmp_path, f"{text}\nsecond run\n{text}"))
+    later = text.replace('"timestamp_ms" : 1795312540592', '"timestamp_ms" : 1795312550592')
+    result = of(written(tmp_path, f"{text}\nsecond run\n{later}"))
     assert [run.cell for run in result.runs] == ["fio.randread 4 KiB"] * 2
     assert [entry.text for entry in result.unread] == ["second run"]
 

@@ -1,7 +1,7 @@
 """fio's JSON and JSON+ output, of fio 3: one or many documents, of one machine or of clients.
 
-What it models: each job a run; the jobs that `numjobs` made of one definition are one run together, as they ran side
-by side. Of clients each job a run, and what fio calls "All clients" another. Rates are fio's `bw_bytes` and `iops`,
+What it models: each job a run, of the status reports of one run the last; the jobs that `numjobs` made of one
+definition are one run together, as they ran side by side. Of clients each job a run, and what fio calls "All clients" another. Rates are fio's `bw_bytes` and `iops`,
 and of several jobs the sum of bytes over the longest run time, as fio's own groups are; latencies are `clat_ns`
 (completion), in nanoseconds. `bins` of JSON+ become the histogram. A size such as 4k follows the job's `kb_base`.
 What it refuses: fio 2 and before, which has other units under the same names.
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from mileage.errors import Refused
 from mileage.formats.fio_options import FioOptions
+from mileage.formats.fio_status import jobs_of, last_reports
 from mileage.formats.histogram import histogram_of, quantile_ns
 from mileage.formats.json_documents import Document, documents
 from mileage.formats.numbers import number, rounded, whole
@@ -24,7 +25,6 @@ from mileage.report.quantity import counted
 LAYOUT: Final = "fio-json"
 _MARK: Final = re.compile(r'"fio version"\s*:|"(?:jobs|client_stats)"\s*:\s*\[\s*\{\s*"jobname"')
 ALL_CLIENTS: Final = "All clients"
-_LISTS: Final = ("jobs", "client_stats")
 _DIRECTIONS: Final = {"read": "read", "write": "write", "trim": "discard"}
 """fio's words for directions, and ours."""
 _QUANTILES: Final = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9}
@@ -39,7 +39,7 @@ def knows(source: Source) -> bool:
 def read(source: Source) -> Result:
     """All runs of a file. Raises Refused when it holds no document of fio 3."""
     found, unread = documents(source.text())
-    ours = [entry for entry in found if isinstance(entry.value, dict) and _lists_of(entry.value)]
+    ours = [entry for entry in found if isinstance(entry.value, dict) and jobs_of(entry.value)]
     unread += [
         Unread(entry.line, "", "a JSON document without jobs of fio") for entry in found if entry not in ours
     ]
@@ -47,13 +47,19 @@ def read(source: Source) -> Result:
         why = f"; line {unread[0].line}: {unread[0].why}" if unread else ""
         raise Refused(f"{source.path}: no JSON document of fio with whole jobs{why}")
     result = Result(tool="fio", version=None, layout=LAYOUT, runs=[], unread=unread)
-    for document in ours:
+    for document, reports, torn in last_reports(ours):
+        first = len(result.runs)
+        if torn is not None:
+            result.lost.append(
+                f"the status report that begins in line {torn.line} is damaged; the one before it is used"
+            )
         _add(document, result, source)
+        for run in result.runs[first:] if reports > 1 else []:
+            run.notes.append(
+                f"the file has {reports} status reports of one run (--status-interval); the last is used, as each "
+                "holds the totals so far"
+            )
     return result
-
-
-def _lists_of(value: dict[str, Any]) -> list[dict[str, Any]]:
-    return [job for name in _LISTS for job in _list(value.get(name)) if isinstance(job, dict)]
 
 
 def _list(value: Any) -> list[Any]:
@@ -78,7 +84,7 @@ def _add(document: Document, result: Result, source: Source) -> None:
     if isinstance(value.get("time"), str):
         result.began = result.began or value["time"]
     if not document.whole:
-        count = len(_lists_of(value))
+        count = len(jobs_of(value))
         result.lost.append(
             f"the document that begins in line {document.line} is damaged: {counted(count, 'whole job')} kept, "
             "what follows is lost"
@@ -86,7 +92,7 @@ def _add(document: Document, result: Result, source: Source) -> None:
     shared = _dict(value.get("global options"))
     disks = [disk for disk in _list(value.get("disk_util")) if isinstance(disk, dict)]
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for job in _lists_of(value):
+    for job in jobs_of(value):
         options = FioOptions.of(shared, _dict(job.get("job options")))
         key = (_word(job.get("jobname")), _word(job.get("groupid")), _word(job.get("hostname")), options.key)
         groups.setdefault(key, []).append(job)
