@@ -101,11 +101,6 @@ def test_a_gate_can_fail_when_nothing_is_decided(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='refuses five runs: "r1.json and r0.json have the same figures; name one of them"',
-)
 def test_runs_at_a_fixed_rate_are_not_duplicates(tmp_path: Path) -> None:
     """Are five runs of a job that is held to 1,000 IOPS five runs?
 

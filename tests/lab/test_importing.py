@@ -114,6 +114,17 @@ def test_a_file_twice_or_of_nothing_is_refused_and_nothing_is_written(tmp_path: 
         read_files([ONE], "fish")
 
 
+def test_runs_of_equal_rate_are_told_from_copies(tmp_path: Path) -> None:
+    told = json.loads(ONE.read_text())
+    told["jobs"][0]["read"]["clat_ns"]["mean"] *= 2
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(told))
+    assert len(read_files([ONE, other])) == 2
+    text, sheet = SAMPLES / "iozone-single.out", SAMPLES / "iozone-single.xls"
+    with pytest.raises(Refused, match="have the same figures"):
+        read_files([text, sheet])
+
+
 def test_an_imported_study_cannot_be_run(tmp_path: Path) -> None:
     imported([ONE], tmp_path / "study")
     for call in (lab.run, lab.time_left):

@@ -2,8 +2,8 @@
 
 What it models: all files that are named make one study with one stage; runs with equal cells are its repetitions, in
 the order of the files. The plan says where it comes from and has no workload that could be run.
-What it refuses: files of different tools, one file named twice, two files with the same figures (a text and the
-spreadsheet of one run), and files without any figure. Nothing is written then.
+What it refuses: files of different tools, one file named twice, two files of one run (copies; a text and its
+spreadsheet), and files without any figure. Nothing is written then.
 """
 
 from __future__ import annotations
@@ -81,15 +81,24 @@ def _first_unread(result: Result) -> str:
 
 
 def _check_twins(found: list[tuple[Source, Result]]) -> None:
-    """Raises Refused when two files tell the same figures: they are of one run."""
-    seen: dict[frozenset[Any], Source] = {}
+    """Raises Refused when two files are of one run.
+
+    Two files of one layout are when all that they tell is equal; equal rates alone may be asked for. Two layouts, such
+    as a text and a spreadsheet, do not tell the same things: there the rates decide.
+    """
+    contents: dict[bytes, Source] = {}
+    headlines: dict[frozenset[Any], tuple[str, Source]] = {}
     for source, result in found:
-        figures = frozenset(
-            (run.cell, run.rate_bytes_per_s, run.ops_per_s) for run in result.runs if run.measured
-        )
-        if figures and figures in seen:
-            raise Refused(f"{source.path} and {seen[figures].path} have the same figures; name one of them")
-        seen[figures] = source
+        runs = [run for run in result.runs if run.measured]
+        if not runs:
+            continue
+        told = [msgspec.structs.replace(run, line=0, notes=[]) for run in runs]
+        headline = frozenset((run.cell, run.rate_bytes_per_s, run.ops_per_s) for run in runs)
+        layout, twin = headlines.setdefault(headline, (result.layout, source))
+        if layout == result.layout:
+            twin = contents.setdefault(msgspec.json.encode([result.began, told]), source)
+        if twin is not source:
+            raise Refused(f"{source.path} and {twin.path} have the same figures; name one of them")
 
 
 def make_study(
