@@ -70,11 +70,6 @@ def test_status_reports_of_one_run_are_one_run(tmp_path: Path) -> None:
     assert [value for _, value in samples(tmp_path, "out", "ops_per_s")] == pytest.approx([9_800])
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints one row "fio.randread 4 KiB" with 2 runs and 4,575 IOPS, the mean of both devices',
-)
 def test_jobs_on_different_devices_are_different_cells(tmp_path: Path) -> None:
     """How fast is the SSD and how fast is the disk, of one fio file with a job on each?
 

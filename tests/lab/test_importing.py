@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +15,7 @@ from mileage.cli.compare import command as compare_command
 from mileage.cli.imported import command
 from mileage.errors import JudgedFailure, Refused
 from mileage.lab.importing import make_study, read_files
+from tests.answers import fio_report
 
 SAMPLES = Path(__file__).parent.parent / "formats" / "samples"
 ONE = SAMPLES / "fio-one-job.json"
@@ -173,3 +175,41 @@ def test_runs_of_other_settings_are_no_repetitions(tmp_path: Path) -> None:
         f"ior.{access} 64 KiB, tasks {tasks}" for tasks in (2, 4) for access in ("write", "read")
     ]
     assert {cell.blocks for cell in result.plan.cells} == {3}
+
+
+def cells_of(folder: Path, *files: list[dict[str, Any]]) -> dict[str, int]:
+    """How many repetitions each cell has, of files with these jobs."""
+    paths = []
+    for at, jobs in enumerate(files):
+        paths.append(folder / fio_report.save(folder / f"{at}.json", fio_report.report(jobs, at)))
+    return {cell.label: cell.blocks for cell in imported(paths, folder / "study").plan.cells}
+
+
+def test_what_differs_between_jobs_of_one_file_is_part_of_the_cell(tmp_path: Path) -> None:
+    def jobs(rate: float) -> list[dict[str, Any]]:
+        return [
+            fio_report.job("ssd", iops=9 * rate, filename="/dev/nvme0n1"),
+            fio_report.job("disk", iops=rate, filename="/dev/sda"),
+            fio_report.job("disk", iops=2 * rate, filename="/dev/sda", norandommap="1"),
+        ]
+
+    assert cells_of(tmp_path, jobs(100), jobs(101), jobs(102)[:1]) == {
+        "fio.randread 4 KiB, job ssd": 3,
+        "fio.randread 4 KiB, job disk": 2,
+        "fio.randread 4 KiB, norandommap 1, job disk": 2,
+    }
+
+
+def test_files_of_other_names_are_repetitions_and_other_devices_are_not(tmp_path: Path) -> None:
+    names = ("/mnt/a", "/mnt/b", "/dev/sda")
+    runs = [[fio_report.job(f"run{at}", iops=100 + at, filename=name)] for at, name in enumerate(names)]
+    for folder in ("paths", "devices"):
+        (tmp_path / folder).mkdir()
+    assert cells_of(tmp_path / "paths", *runs[:2]) == {"fio.randread 4 KiB": 2}
+    assert "differ in their filename: /mnt/a, /mnt/b" in " ".join(
+        lab.load(tmp_path / "paths" / "study").text().split()
+    )
+    runs[1][0]["job options"]["filename"] = "/dev/sdb"
+    assert list(cells_of(tmp_path / "devices", *runs[1:])) == [
+        f"fio.randread 4 KiB, filename /dev/{name}" for name in ("sdb", "sda")
+    ]

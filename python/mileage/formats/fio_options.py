@@ -19,36 +19,23 @@ from mileage.plan.sizes import format_bytes
 _ALIASES: Final = {"readwrite": "rw", "blocksize": "bs", "name": "", "iodepth": "iodepth"}
 _SEQUENTIAL: Final = ("read", "write", "rw", "readwrite", "trim", "trimwrite")
 _SYNCHRONOUS: Final = ("psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "sg")
-_TOLD: Final = (
-    *(
-        "ioengine",
-        "direct",
-        "buffered",
-        "filename",
-        "directory",
-        "size",
-        "filesize",
-        "offset",
-        "runtime",
-        "time_based",
-    ),
-    *(
-        "rate",
-        "rate_iops",
-        "fsync",
-        "fdatasync",
-        "end_fsync",
-        "sync",
-        "rwmixread",
-        "rwmixwrite",
-        "bsrange",
-        "bssplit",
-    ),
-    *("buffer_compress_percentage", "dedupe_percentage", "refill_buffers", "zero_buffers", "norandommap"),
-    *("invalidate", "thread", "ramp_time", "startdelay", "thinktime", "kb_base", "random_distribution"),
-    *("write_lat_log", "write_bw_log", "write_iops_log"),
+_NOT_TOLD: Final = frozenset(
+    (
+        *("name", "description", "rw", "bs", "numjobs", "iodepth"),
+        *("group_reporting", "new_group", "stonewall", "wait_for", "unlink", "unified_rw_reporting"),
+        *(
+            "percentile_list",
+            "lat_percentiles",
+            "clat_percentiles",
+            "slat_percentiles",
+            "significant_figures",
+        ),
+        *("log_avg_msec", "log_hist_msec", "log_hist_coarseness", "log_max_value", "log_offset", "log_prio"),
+        *("log_compression", "log_store_compressed", "log_unix_epoch", "per_job_logs", "write_hist_log"),
+        *("bwavgtime", "iopsavgtime"),
+    )
 )
-"""Options that are kept as settings of the run."""
+"""Options that are no settings of the run: they stand in its label, or steer what fio prints and in which order."""
 
 
 class FioOptions(msgspec.Struct, frozen=True):
@@ -132,8 +119,10 @@ class FioOptions(msgspec.Struct, frozen=True):
         return None if writes is None or writes > 100 else str(100 - writes)
 
     def levels(self, name: str, workers: int, host: str) -> dict[str, str]:
-        """Settings that the file tells."""
-        found: dict[str, str] = {key: self.values[key] for key in _TOLD if key in self.values}
+        """Settings that the file tells: every option but those that are no setting of the run."""
+        found = {name: value for name, value in self.values.items() if name not in _NOT_TOLD}
+        if ":" in self.values.get("rw", ""):
+            found["rw"] = self.values["rw"]
         found["jobs"] = str(workers)
         if self.values:
             found["iodepth"] = self.values.get("iodepth", "1")

@@ -23,12 +23,14 @@ ROUNDS_MIN: Final = 20
 """Intervals of a series that can tell steady from drifting."""
 REPEATS_MIN: Final = 5
 _NOTES_MAX: Final = 20
-INCIDENTAL: Final = (
-    *("write_lat_log", "write_bw_log", "write_iops_log", "log"),
-    *("job", "filename", "directory", "host", "runtime", "beside", "began"),
-    *("test filename", "dirname", "label", "repetitions"),
+NO_SETTINGS: Final = (
+    *("write_lat_log", "write_bw_log", "write_iops_log", "log", "beside", "began", "label", "repetitions"),
 )
-"""Settings in which two studies may differ and still have measured the same."""
+"""What a file tells beside the settings: two runs that differ in nothing else are repetitions."""
+INCIDENTAL: Final = (
+    *("job", "filename", "directory", "host", "runtime", "test filename", "dirname", *NO_SETTINGS),
+)
+"""Settings in which two studies, or two files of one, may differ and still have measured the same."""
 Run = dict[str, Any]
 
 

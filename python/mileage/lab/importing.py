@@ -24,7 +24,7 @@ from mileage.formats.readers import read_sources
 from mileage.formats.result import Kind, Result, ToolRun
 from mileage.formats.sound import TEXT_MAX
 from mileage.formats.source import Source, open_source
-from mileage.lab.imported import INCIDENTAL
+from mileage.lab.imported import INCIDENTAL, NO_SETTINGS
 from mileage.plan import Plan, Study, TargetFacts
 from mileage.plan.factors import Setting
 from mileage.plan.imported import Imported, ImportedFile
@@ -114,7 +114,7 @@ def make_study(
         if word is not None and not word.replace("-", "").replace("_", "").replace(".", "").isalnum():
             raise Refused(f"--{what} {word!r}: expected letters, digits, '-', '_' and '.'")
     runs = [(source, result, run) for source, result in found for run in result.runs if run.measured]
-    tell_apart([run for _, _, run in runs])
+    tell_apart([[run for run in result.runs if run.measured] for _, result in found])
     if len(runs) > RUNS_MAX:
         raise Refused(f"{len(runs):,} runs; a study has at most {RUNS_MAX:,}")
     plan = _plan(found, [run for _, _, run in runs], name or found[0][1].tool, stage)
@@ -134,17 +134,57 @@ def make_study(
     return folder
 
 
-def tell_apart(runs: Sequence[ToolRun]) -> None:
-    """Put into the labels of runs with equal labels the settings in which they differ: they are no repetitions."""
-    by_cell: dict[str, list[ToolRun]] = {}
-    for run in runs:
-        by_cell.setdefault(run.cell, []).append(run)
+def tell_apart(files: Sequence[Sequence[ToolRun]]) -> None:
+    """Put into the labels of runs with equal labels the settings in which they differ: they are no repetitions.
+
+    `files`: the runs of each file. Runs of one file that differ in the name of the job, its file or its directory were
+    told apart by who wrote the job; between files these may be incidental, which a note says, unless they are devices.
+    """
+    by_cell: dict[str, list[tuple[int, ToolRun]]] = {}
+    for at, runs in enumerate(files):
+        for run in runs:
+            by_cell.setdefault(run.cell, []).append((at, run))
     for same in by_cell.values():
-        names = dict.fromkeys(name for run in same for name in run.levels if name not in INCIDENTAL)
-        differing = [name for name in names if len({run.levels.get(name) for run in same}) > 1]
-        for run in same:
-            words = [f"{name} {run.levels[name]}" for name in differing if name in run.levels]
+        names = dict.fromkeys(name for _, run in same for name in run.levels if name not in NO_SETTINGS)
+        differing = [name for name in names if len({run.levels.get(name) for _, run in same}) > 1]
+        told: list[str] = []
+        for name in sorted(differing, key=lambda name: (name in INCIDENTAL, name != "job")):
+            if name not in INCIDENTAL or (_is_setting(name, same) and _tells_more(name, told, same)):
+                told.append(name)
+            elif _tells_more(name, told, same):
+                _note_difference(name, [run for _, run in same])
+        for _, run in same:
+            words = [f"{name} {run.levels[name]}" for name in told if name in run.levels]
             run.cell = ", ".join([run.cell, *words])[:TEXT_MAX]
+
+
+def _is_setting(name: str, same: Sequence[tuple[int, ToolRun]]) -> bool:
+    """Whether a level that may be incidental is none here: it differs within a file, or is another device."""
+    found: dict[int, set[str | None]] = {}
+    for at, run in same:
+        found.setdefault(at, set()).add(run.levels.get(name))
+    values = {value for one in found.values() for value in one}
+    return any(len(one) > 1 for one in found.values()) or all(
+        (value or "").startswith("/dev/") for value in values
+    )
+
+
+def _tells_more(name: str, told: Sequence[str], same: Sequence[tuple[int, ToolRun]]) -> bool:
+    """Whether a level separates runs that the levels already told do not."""
+    counts = [
+        len({tuple(run.levels.get(key) for key in names) for _, run in same})
+        for names in (told, [*told, name])
+    ]
+    return counts[0] < counts[1]
+
+
+def _note_difference(name: str, same: Sequence[ToolRun]) -> None:
+    values = list(dict.fromkeys(run.levels.get(name, "not told") for run in same))
+    more = f" and {len(values) - 3} more" if len(values) > 3 else ""
+    same[0].notes.append(
+        f"the repetitions of {same[0].cell} differ in their {name}: {', '.join(values[:3])}{more}; where these are "
+        "not the same thing measured again, import the files one by one"
+    )
 
 
 def _fresh_path(name: str) -> Path:
