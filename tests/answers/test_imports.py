@@ -91,11 +91,6 @@ def test_jobs_on_different_devices_are_different_cells(tmp_path: Path) -> None:
     assert len({cell for cell, _ in found}) == 2, found
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the bandwidth is missing: a sequential read is judged by IOPS alone",
-)
 def test_bandwidth_in_kibibytes_is_bandwidth(tmp_path: Path) -> None:
     """What is the throughput of this sequential read by fio 3.1?
 
@@ -111,11 +106,6 @@ def test_bandwidth_in_kibibytes_is_bandwidth(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints "[✓] limited by ... operations outstanding 127.4% of the time or more"',
-)
 def test_a_share_above_the_whole_is_no_pass(tmp_path: Path) -> None:
     """Was there always an operation outstanding?
 
@@ -129,11 +119,6 @@ def test_a_share_above_the_whole_is_no_pass(tmp_path: Path) -> None:
     assert all(share <= 100 for share in shares), shares
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='warns "26% of the time the client had nothing outstanding": the submission latency is left out',
-)
 def test_a_client_that_submits_is_not_idle(tmp_path: Path) -> None:
     """Was my client idle a quarter of the time?
 

@@ -12,8 +12,9 @@ from mileage import _core
 from mileage.errors import Refused
 from mileage.formats.fio_json import read
 from mileage.formats.readers import read_source
-from mileage.formats.result import Result
+from mileage.formats.result import Result, ToolRun
 from mileage.formats.source import open_source
+from tests.answers import fio_report
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -139,6 +140,54 @@ def test_sizes_follow_kb_base(tmp_path: Path) -> None:
     for base, size, label in (("1000", "4k", "fio.randread 3.91 KiB"), ("1000", "4ki", "fio.randread 4 KiB")):
         data["jobs"][0]["job options"] |= {"kb_base": base, "bs": size}
         assert of(written(tmp_path, json.dumps(data))).runs[0].cell == label
+
+
+def of_job(tmp_path: Path, job: dict[str, Any]) -> ToolRun:
+    (run,) = of(written(tmp_path, json.dumps(fio_report.report([job])))).runs
+    return run
+
+
+def test_bandwidth_that_fio_3_1_gives_in_kibibytes(tmp_path: Path) -> None:
+    job = fio_report.job("slow", iops=0.1)
+    del job["read"]["bw_bytes"]
+    assert of_job(tmp_path, job).rate_bytes_per_s == pytest.approx(409.6)
+    del job["read"]["io_bytes"]
+    assert of_job(tmp_path, job).rate_bytes_per_s == job["read"]["bw"] * 1024
+
+
+@pytest.mark.parametrize(
+    ("engine", "switched_off", "counted"),
+    [("libaio", "slat_ns lat_ns", False), ("libaio", "lat_ns", True), ("psync", "slat_ns lat_ns", True)],
+)
+def test_the_latency_of_submission_is_counted_or_not_known(
+    tmp_path: Path, engine: str, switched_off: str, counted: bool
+) -> None:
+    job = fio_report.job("x", iops=7_500, clat_ns=98_000, ioengine=engine)
+    operations = job["read"]["total_ios"]
+    job["read"]["slat_ns"] = fio_report.times(33_000, operations, percentiles=False)
+    for name in switched_off.split():
+        job["read"][name] = fio_report.times(0, 0)
+    run = of_job(tmp_path, job)
+    with_submission = 98_000 + ("slat_ns" not in switched_off) * 33_000
+    assert run.latency_sum_ns == pytest.approx(with_submission * operations)
+    assert run.submission_counted is counted
+    assert any("submission takes 25% of the latency" in note for note in run.notes) is (
+        "slat" not in switched_off
+    )
+
+
+def test_a_group_of_different_jobs_has_the_name_of_none(tmp_path: Path) -> None:
+    reads = fio_report.job("reads")
+    assert of_job(tmp_path, reads).cell == "fio.randread 4 KiB"
+    reads["write"] = fio_report.direction(500, 90_000, 60_000)
+    assert of_job(tmp_path, reads).cell == "fio.group of reads and others"
+    both = fio_report.job("one", numjobs="2")
+    both["job_runtime"] = 120_000
+    assert of_job(tmp_path, both).cell == "fio.randread 4 KiB, 2 jobs"
+    both["job_runtime"] = 180_000
+    run = of_job(tmp_path, both)
+    assert (run.cell, run.outstanding, run.levels) == ("fio.group of one and others", None, {"job": "one"})
+    assert "names only the first" in run.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,13 @@ _DIRECTIONS: Final = {"read": "read", "write": "write", "trim": "discard"}
 """fio's words for directions, and ours."""
 _QUANTILES: Final = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9}
 _SECTOR_BYTES: Final = 512
+_READS: Final = ("read", "randread")
+_WRITES: Final = ("write", "randwrite")
+_SLACK: Final = 1.2
+_SLACK_MS: Final = 200.0
+"""What the run time of a job may exceed that of its operations by: it also starts, ends and syncs."""
+_SUBMISSION_MAX: Final = 0.1
+"""Share of the latency that submission may take before percentiles of completion tell too little."""
 
 
 def knows(source: Source) -> bool:
@@ -138,7 +145,11 @@ def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
     """One run of the jobs that were made of one definition."""
     options = FioOptions.of(shared, _dict(jobs[0].get("job options")))
     name, host = _word(jobs[0].get("jobname")), _word(jobs[0].get("hostname"))
-    everything = name == ALL_CLIENTS
+    grouped = len(jobs) == 1 and _holds_others(jobs[0], options)
+    if grouped:
+        # Of the others nothing is told: what the first one's options say holds of a part only.
+        options = FioOptions({})
+    everything = name == ALL_CLIENTS or grouped
     done = {direction: [_dict(job.get(direction)) for job in jobs] for direction in _DIRECTIONS}
     ops = {
         direction: _sum(whole(part.get("total_ios")) for part in parts) for direction, parts in done.items()
@@ -148,10 +159,14 @@ def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
     most = max(_DIRECTIONS, key=lambda direction: ops[direction] or 0)
     workers = options.jobs if len(jobs) == 1 else len(jobs)
     run = ToolRun(
-        cell="fio.all clients" if everything else options.label(name, active, ops, workers, host),
+        cell=_group_label(name, host)
+        if grouped
+        else "fio.all clients"
+        if everything
+        else options.label(name, active, ops, workers, host),
         kind=options.kind(active),
         title=f"job {name}" if name else "",
-        levels=options.levels(name, workers, host),
+        levels={"job": name} if grouped else options.levels(name, workers, host),
         bytes_read=moved["read"],
         bytes_written=moved["write"],
         ops_read=ops["read"],
@@ -161,8 +176,36 @@ def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
     )
     _rates(run, done, active)
     _latencies(run, done, most)
+    _total_latency(run, done, options.waits)
     _errors(run, jobs)
+    if grouped:
+        run.notes.append(
+            f"{run.cell}: fio's group_reporting gives one figure for jobs of which it names only the first; without "
+            "it, or with a group for each job (new_group), each has its own"
+        )
     return run
+
+
+def _group_label(name: str, host: str) -> str:
+    return f"fio.group of {name} and others" + (f", host {host}" if host else "")
+
+
+def _holds_others(job: dict[str, Any], options: FioOptions) -> bool:
+    """Whether an entry is of a group of different jobs, whose first one gave it the name and the options.
+
+    It did what the options of the first do not, or its members ran longer together than the jobs of the first could.
+    """
+    pattern = options.pattern
+    ops = {direction: whole(_dict(job.get(direction)).get("total_ios")) or 0 for direction in _DIRECTIONS}
+    if (ops["read"] and pattern in _WRITES) or (ops["write"] and pattern in _READS):
+        return "verify" not in options.values
+    times_ms = [number(_dict(job.get(direction)).get("runtime")) or 0.0 for direction in _DIRECTIONS]
+    ran_ms, ramp_s = number(job.get("job_runtime")), options.seconds("ramp_time")
+    if not options.values or ran_ms is None or ramp_s is None:
+        return False
+    # A job that verifies reads after it wrote, and both times count.
+    longest_ms = sum(times_ms) if "verify" in options.values else max(times_ms)
+    return ran_ms > _SLACK * options.jobs * (longest_ms + 1000 * ramp_s) + _SLACK_MS
 
 
 def _sum(values: Any) -> int | None:
@@ -180,7 +223,13 @@ def _not_numbers(jobs: list[dict[str, Any]]) -> list[str]:
     found = []
     for direction in _DIRECTIONS:
         for part in (_dict(job.get(direction)) for job in jobs):
-            wanted = ("total_ios", "io_bytes", "bw_bytes", "iops", "runtime")
+            wanted = [
+                "total_ios",
+                "io_bytes",
+                "iops",
+                "runtime",
+                *(["bw_bytes"] if "bw_bytes" in part else []),
+            ]
             found += [
                 f"{direction}.{name}"
                 for name in wanted
@@ -195,9 +244,8 @@ def _rates(run: ToolRun, done: dict[str, list[dict[str, Any]]], active: list[str
     times = [time for part in parts if (time := number(part.get("runtime"))) is not None]
     run.elapsed_s = max(times) / 1000 if times and max(times) > 0 else None
     if len(parts) == 1:
-        bandwidth, rate = number(parts[0].get("bw_bytes")), number(parts[0].get("iops"))
-        run.rate_bytes_per_s = bandwidth
-        run.ops_per_s = rate
+        run.rate_bytes_per_s = _bandwidth(parts[0], run.elapsed_s)
+        run.ops_per_s = number(parts[0].get("iops"))
         return
     if run.elapsed_s is None:
         return
@@ -206,34 +254,37 @@ def _rates(run: ToolRun, done: dict[str, list[dict[str, Any]]], active: list[str
     run.ops_per_s = None if ops is None else ops / run.elapsed_s
 
 
+def _bandwidth(part: dict[str, Any], elapsed_s: float | None) -> float | None:
+    """Bytes per second. fio 3.0 and 3.1 write `bw` alone, whole KiB/s: the bytes over the time are exact."""
+    if "bw_bytes" in part:
+        return number(part["bw_bytes"])
+    moved, kib_per_s = _io_bytes(part), number(part.get("bw"))
+    if moved is not None and elapsed_s is not None:
+        return moved / elapsed_s
+    return None if kib_per_s is None else kib_per_s * 1024
+
+
 def _latencies(run: ToolRun, done: dict[str, list[dict[str, Any]]], most: str) -> None:
     """Histograms of JSON+; percentiles of the direction that was done most, where one part has them all."""
-    total, known = 0.0, True
     for direction, ours in _DIRECTIONS.items():
         counts: dict[int, int] = {}
         ends: list[tuple[int | None, int | None]] = []
-        sum_ns = 0.0
         for part in done[direction]:
             latency = _dict(part.get("clat_ns"))
-            mean, count = number(latency.get("mean")), whole(latency.get("N"))
-            if count is None:
-                count = whole(part.get("total_ios"))
-            if mean is None or count is None:
-                known = known and not whole(part.get("total_ios"))
-            else:
-                sum_ns += mean * count
             for text, many in _dict(latency.get("bins")).items():
                 value_ns, times = whole(text), whole(many)
                 if value_ns is not None and times is not None:
                     counts[value_ns] = counts.get(value_ns, 0) + times
             ends.append((whole(latency.get("min")), whole(latency.get("max"))))
-        total += sum_ns
         if counts:
             lows, highs = ([end for end in side if end is not None] for side in zip(*ends, strict=True))
+            sums = [_sum_ns(part, "clat_ns") for part in done[direction]]
             run.latency[ours] = histogram_of(
-                counts, sum_ns or None, min(lows, default=None), max(highs, default=None)
+                counts,
+                sum(value for value in sums if value) or None,
+                min(lows, default=None),
+                max(highs, default=None),
             )
-    run.latency_sum_ns = total if known and total else None
     parts = [part for part in done[most] if whole(part.get("total_ios"))]
     if len(parts) == 1:
         run.quantiles_ns = _quantiles(_dict(parts[0].get("clat_ns")))
@@ -246,6 +297,46 @@ def _latencies(run: ToolRun, done: dict[str, list[dict[str, Any]]], most: str) -
         run.notes.append(
             f"percentiles of {len(parts)} jobs cannot be joined; group_reporting or JSON+ keeps them"
         )
+
+
+def _total_latency(run: ToolRun, done: dict[str, list[dict[str, Any]]], waits: bool) -> None:
+    """The sum of all latencies from submission to completion, and whether submission is in it.
+
+    fio's `lat_ns` is the whole of it, `slat_ns` and `clat_ns` its parts; either may be switched off. An engine that
+    waits for each operation submits within the call that completes it.
+    """
+    parts = [part for direction in done.values() for part in direction if whole(part.get("total_ios"))]
+    completion = [_sum_ns(part, "clat_ns") for part in parts]
+    submission = [_sum_ns(part, "slat_ns") for part in parts]
+    whole_ns = [_sum_ns(part, "lat_ns") for part in parts]
+    sums = [
+        max(
+            value
+            for value in (all_ns, None if done_ns is None else done_ns + (begun_ns or 0))
+            if value is not None
+        )
+        for all_ns, begun_ns, done_ns in zip(whole_ns, submission, completion, strict=True)
+        if (all_ns, done_ns) != (None, None)
+    ]
+    if not sums or len(sums) < len(parts):
+        return
+    run.latency_sum_ns = sum(sums)
+    run.submission_counted = waits or all(
+        all_ns is not None or begun_ns is not None
+        for all_ns, begun_ns in zip(whole_ns, submission, strict=True)
+    )
+    share = sum(value or 0 for value in submission) / run.latency_sum_ns if run.latency_sum_ns else 0
+    if share > _SUBMISSION_MAX:
+        run.notes.append(
+            f"submission takes {share:.0%} of the latency of {run.cell}; the percentiles are of completion alone"
+        )
+
+
+def _sum_ns(part: dict[str, Any], name: str) -> float | None:
+    """The sum of one kind of latency; None where fio did not count it."""
+    latency = _dict(part.get(name))
+    mean, count = number(latency.get("mean")), whole(latency.get("N", part.get("total_ios")))
+    return mean * count if mean and count else None
 
 
 def _quantiles(latency: dict[str, Any]) -> dict[str, float]:

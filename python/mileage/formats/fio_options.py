@@ -7,6 +7,7 @@ What it refuses: nothing; an option that is not there is left to what fio's figu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from mileage.plan.sizes import format_bytes
 
 _ALIASES: Final = {"readwrite": "rw", "blocksize": "bs", "name": "", "iodepth": "iodepth"}
 _SEQUENTIAL: Final = ("read", "write", "rw", "readwrite", "trim", "trimwrite")
+_SECONDS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SYNCHRONOUS: Final = ("psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "sg")
 _NOT_TOLD: Final = frozenset(
     (
@@ -60,6 +62,16 @@ class FioOptions(msgspec.Struct, frozen=True):
         return repr(sorted(self.values.items()))
 
     @property
+    def pattern(self) -> str:
+        """What is done, "randread"; empty where it is not told."""
+        return self.values.get("rw", "").partition(":")[0]
+
+    def seconds(self, name: str) -> float | None:
+        """A time such as "10", "10s", "2m"; 0 where it is not told, None where it is no such time."""
+        found = re.fullmatch(r"([0-9]+)(us|ms|s|m|h)?", self.values.get(name, "0"))
+        return None if found is None else int(found[1]) * _SECONDS[found[2] or "s"]
+
+    @property
     def jobs(self) -> int:
         """numjobs, 1 unless it is said."""
         return max(1, whole(self.values.get("numjobs", "1")) or 1)
@@ -76,16 +88,21 @@ class FioOptions(msgspec.Struct, frozen=True):
     def _kb_base(self) -> int:
         return 1000 if self.values.get("kb_base") == "1000" else 1024
 
+    @property
+    def waits(self) -> bool:
+        """Whether the engine waits for each operation."""
+        return self.values.get("ioengine", "psync") in _SYNCHRONOUS
+
     def outstanding(self, workers: int) -> int | None:
         """Operations that can be outstanding: the depth of each job, 1 with an engine that waits for each."""
-        if self.values.get("ioengine", "psync") in _SYNCHRONOUS:
+        if self.waits:
             return workers
         depth = whole(self.values.get("iodepth", "1"))
         return None if not depth else workers * depth
 
     def kind(self, active: list[str]) -> Kind:
         """Sequential work is known by its rate in bytes, other by its operations."""
-        pattern = self.values.get("rw", "").partition(":")[0]
+        pattern = self.pattern
         if not pattern:
             return "iops"
         return "throughput" if pattern in _SEQUENTIAL and active else "iops"
@@ -94,7 +111,7 @@ class FioOptions(msgspec.Struct, frozen=True):
         self, name: str, active: list[str], ops: Mapping[str, int | None], workers: int, host: str
     ) -> str:
         """What tells this run from others: "fio.randread 4 KiB, depth 32, 4 jobs"."""
-        pattern = self.values.get("rw", "").partition(":")[0]
+        pattern = self.pattern
         if not self.values and name:
             words = [f"fio.{name}"]
         else:

@@ -55,6 +55,8 @@ class ToolRun(msgspec.Struct, kw_only=True):
     """What the tool prints of latencies: `mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, of what was done most."""
     latency_sum_ns: float | None = None
     """Sum of all latencies, for Little's law."""
+    submission_counted: bool = True
+    """Whether the time until an operation was submitted is in that sum; without it the sum is a lower bound."""
     outstanding: int | None = None
     """Operations that could be outstanding at once."""
     device_bytes: int | None = None

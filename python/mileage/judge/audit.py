@@ -28,6 +28,7 @@ FOREIGN_MAX: Final = 0.01
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Sums of one run. None: not counted.
 
+    `latency_whole` says whether the time of submission is in `latency_sum_ns`; without it the sum is a lower bound.
     `outstanding` is depth x threads; `offered_per_s` are the operations per second that fell due in an open loop, and
     `operations` those done; `bypasses` says whether the run's own setting keeps it out of the page cache.
     `fetched_bytes` is what storage delivered to our threads, `device_bytes` what the device moved in all, both
@@ -45,6 +46,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     offered_per_s: float | None = None
     operations: int = 0
     bypasses: bool = True
+    latency_whole: bool = True
 
 
 class Audit(msgspec.Struct, frozen=True):
@@ -76,20 +78,30 @@ def _little(runs: Sequence[RunFacts]) -> Audit:
 
 
 def _client(runs: Sequence[RunFacts]) -> Audit:
-    """What paced the runs: the device in a closed loop, the clock in an open one that keeps up."""
-    closed = [run for run in runs if run.offered_per_s is None]
-    known = [
-        (run, _concurrency(run) / run.outstanding) for run in closed if run.outstanding and run.elapsed_ns > 0
-    ]
-    if not known:
+    """What paced the runs: the device in a closed loop, the clock in an open one that keeps up.
+
+    A share above the whole contradicts itself, and one of completion alone may be small while the client submits: from
+    neither follows that the device was busy.
+    """
+    closed = [run for run in runs if run.offered_per_s is None and run.outstanding and run.elapsed_ns > 0]
+    if not closed:
         return _arrivals([run for run in runs if run.offered_per_s and run.elapsed_ns > 0])
-    worst, share = min(known, key=lambda pair: pair[1])
-    if share < BUSY_MIN:
+    known = [(run, _concurrency(run) / (run.outstanding or 1)) for run in closed]
+    told = [(run, share) for run, share in known if run.latency_whole or share >= BUSY_MIN]
+    worst, share = min(told or known, key=lambda pair: pair[1])
+    if told and share < BUSY_MIN:
         idle = 1 - share
         return Audit(
             "limited by", "warn", f"{worst.cell}: {idle:.0%} of the time the client had nothing outstanding"
         )
-    return Audit("limited by", "ok", f"the device: operations outstanding {share:.1%} of the time or more")
+    if len(told) < len(known):
+        cell = next(run.cell for run, share in known if not run.latency_whole and share < BUSY_MIN)
+        return Audit("limited by", "unknown", f"{cell}: the latency of submission is not told")
+    most, highest = max(known, key=lambda pair: pair[1])
+    if highest > 1 + LITTLE_TOLERANCE:
+        return Audit("limited by", "unknown", f"{most.cell}: rate and latency contradict each other")
+    told_share = f"{min(share, 1):.1%}"
+    return Audit("limited by", "ok", f"the device: operations outstanding {told_share} of the time or more")
 
 
 def _arrivals(runs: Sequence[RunFacts]) -> Audit:

@@ -110,6 +110,7 @@ def audits(runs: Sequence[Run]) -> tuple[Audit, ...]:
         RunFacts(
             cell=run["cell"],
             latency_sum_ns=round(record["latency_sum_ns"]),
+            latency_whole=record.get("submission_counted", True),
             elapsed_ns=round(record["reported"]["elapsed_s"] * 1e9),
             outstanding=record["outstanding"],
             operations=(record["ops_read"] or 0) + (record["ops_written"] or 0),

@@ -376,6 +376,7 @@ def _entry(index: int, block: int, stage: str, source: Source, run: ToolRun) -> 
             "ops_written": run.ops_written,
             "quantiles_ns": run.quantiles_ns,
             "latency_sum_ns": run.latency_sum_ns,
+            "submission_counted": run.submission_counted,
             "outstanding": run.outstanding,
             "device_bytes": run.device_bytes,
             "latency": run.latency,
