@@ -223,3 +223,16 @@ def test_a_file_of_another_tool_is_refused_by_the_reader_that_was_named() -> Non
         with pytest.raises(Refused) as refusal:
             of(other, layout)
         assert "\n" not in str(refusal.value)
+
+
+def test_a_phase_that_ended_early_moved_what_its_rate_and_time_say(tmp_path: Path) -> None:
+    text = (SAMPLES / "ior-plain.out").read_text()
+    # 2 tasks x 4 segments x 38 TiB were asked for; at 287.65 MiB/s for 6944.1 s 1.9 TiB were written.
+    text = text.replace("blocksize           : 262144 bytes", "blocksize           : 38 TiB")
+    text = re.sub(r"^(write .*0\.001488 +)0\.006953", r"\g<1>6944.100000", text, flags=re.MULTILINE)
+    run = of_text(tmp_path, text).runs[0]
+    assert run.bytes_written == pytest.approx(287.65 * MIB * 6944.1)
+    assert "ended the write early" in run.notes[0]
+    whole = of(SAMPLES / "ior-plain.out").runs
+    assert {run.bytes_read or run.bytes_written for run in whole} == {2 * MIB}
+    assert not any(run.notes for run in whole)

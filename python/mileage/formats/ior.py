@@ -16,6 +16,8 @@ from mileage.formats.result import ToolRun
 from mileage.plan.sizes import format_bytes
 
 MIB: Final = 1 << 20
+_ROUNDING: Final = 0.01
+"""Share by which rate times time may be below what was asked for in a phase that did all of it."""
 ACCESSES: Final = ("write", "read")
 SETTINGS: Final = (
     *(
@@ -47,7 +49,8 @@ def iteration(
     transfer = number(figures.get("xfer(KiB)"))
     transfer_bytes = round(transfer * 1024) if transfer and transfer < 2**40 else None
     tasks = tasks_of(options) or whole(figures.get("numTasks"))
-    moved = None if "-D" in options.get("command", "").split() else aggregate(options, tasks)
+    asked = aggregate(options, tasks)
+    moved, early = _moved(asked, figures, "-D" in options.get("command", "").split())
     ops = moved // transfer_bytes if moved is not None and transfer_bytes else None
     size = f" {format_bytes(transfer_bytes)}" if transfer_bytes else ""
     writes = access == "write"
@@ -68,7 +71,34 @@ def iteration(
         ops_read=0 if writes else ops,
         ops_written=ops if writes else 0,
         printed=[(name, value) for name, text in figures.items() if (value := number(text)) is not None],
+        notes=[_early_note(access, moved or 0, asked or 0)] if early else [],
     )
+
+
+def _early_note(access: str, moved: int, asked: int) -> str:
+    shown = f"{format_bytes(moved)} of {format_bytes(asked)}"
+    return f"IOR ended the {access} early: {shown} were moved, by its rate and its time"
+
+
+def _moved(asked: int | None, figures: Mapping[str, Any], stonewall: bool) -> tuple[int | None, bool]:
+    """Bytes that were moved, and whether these are fewer than was asked for: -D, and a script, end a phase early.
+
+    IOR's bandwidth is the bytes that were moved over `total(s)`, so that their product tells a phase that ended early.
+    """
+    rate, total_s = number(figures.get("bw(MiB/s)")), number(figures.get("total(s)"))
+    if asked is None or not rate or not total_s:
+        return (None if stonewall else asked), False
+    most = (rate + _half_a_digit(figures["bw(MiB/s)"])) * (total_s + _half_a_digit(figures["total(s)"])) * MIB
+    if most >= (1 - _ROUNDING) * asked:
+        return (None if stonewall else asked), False
+    return round(rate * total_s * MIB), True
+
+
+def _half_a_digit(printed: Any) -> float:
+    """By how much a printed figure may be below the one that was rounded; 0 for a number that is none of text."""
+    if not isinstance(printed, str):
+        return 0.0
+    return 0.5 * 10.0 ** -len(printed.partition(".")[2])
 
 
 def tasks_of(options: Mapping[str, str]) -> int | None:

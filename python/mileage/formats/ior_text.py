@@ -200,6 +200,7 @@ class _Reader:
         state = self.state
         if not state.began:
             return
+        lines = list(state.runs)
         for access, (at, most, mean, repetitions) in state.means.items():
             own = [run for run in state.runs if run.cell.startswith(f"ior.{access}")]
             rates = [(run.rate_bytes_per_s or 0) / MIB for run in own]
@@ -209,7 +210,7 @@ class _Reader:
                 told = f"the summary's maximum is {most} MiB/s, that of the lines {max(rates):.2f}"
                 self.result.unread.append(Unread(at, access, told))
         repetitions = whole(state.options.get("repetitions", ""))
-        self.result.lost += by_repetitions([run for run in state.runs if not run.notes], repetitions)
+        self.result.lost += by_repetitions(lines, repetitions)
         self.result.runs += state.runs
         if not state.finished:
             self.result.lost.append(f"IOR, begun in line {state.began}, did not come to its end")
