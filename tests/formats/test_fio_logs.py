@@ -86,7 +86,7 @@ def test_logs_of_one_job_are_one_run_and_of_averages_rates(tmp_path: Path) -> No
     run = run_of(bw, iops, lat)
     assert run.rate_bytes_per_s == pytest.approx(1024 * 1015.5)
     assert run.ops_per_s == pytest.approx(250)
-    assert (run.latency, run.latency_p99_ns, run.quantiles_ns) == ({}, None, {})
+    assert (run.latency, run.latency_p99_ns, run.quantiles_ns) == ({}, None, {"mean": 5000})
     assert dict(run.printed) == {"lat mean of averages ns": 5000}
     assert set((run.series or {})["latency_sum_ns"]) == {None}
 
@@ -135,3 +135,51 @@ def test_logs_go_to_the_run_of_the_json_that_names_them(tmp_path: Path) -> None:
     assert result.samples()[0].value == told["jobs"][0]["read"]["iops"]
     alone = read_files(logs)
     assert [run.cell for _, result in alone for run in result.runs] == ["fio.log x, 1"]
+
+
+@pytest.mark.parametrize("window_ms", [7, 100, 250, 333, 500, 1000, 1500])
+@pytest.mark.parametrize("late_ms", [0, 1])
+def test_intervals_of_averages_are_whole_windows(tmp_path: Path, window_ms: int, late_ms: int) -> None:
+    # A window may end a millisecond late, each time: after 700 windows the last one is 0.7 s behind.
+    times = [(window_ms * at) + late_ms * at // 2 for at in range(1, 701)]
+    run = run_of(log(tmp_path, "w_bw.1.log", [(time, 4096, 0, 0, 0) for time in times]))
+    series = run.series or {}
+    rates = [moved / series["interval_ns"] * 1e9 for moved in series["bytes_read"][:-1]]
+    assert rates == pytest.approx([4096 * 1024] * len(rates), rel=1e-3)
+    assert len(rates) < 512
+    assert series["interval_ns"] >= 100e6
+    assert sum(series["bytes_read"]) == pytest.approx(4096 * 1024 * times[-1] / 1000, rel=1e-3)
+
+
+def test_a_log_of_mean_latencies_alone_has_a_mean_and_nothing_to_judge(tmp_path: Path) -> None:
+    path = log(tmp_path, "m_clat.1.log", [(500 * at, 2000 * at, 0, 0, 0) for at in range(1, 41)])
+    assert run_of(path).quantiles_ns == {"mean": 41_000}
+    result = lab.load(make_study(read_files([path]), tmp_path / "study").path)
+    assert "41 µs" in result.text()
+    assert result.samples() == []
+    iops = log(
+        tmp_path, "m_iops.1.log", [(500 * at, 100 if at > 20 else 300, 0, 0, 0) for at in range(1, 41)]
+    )
+    # Twenty windows of 21 us on average with 300 operations a second, twenty of 61 us with 100.
+    assert run_of(path, iops).quantiles_ns == {"mean": pytest.approx((3 * 21_000 + 61_000) / 4)}
+
+
+def test_four_columns_are_of_fio_2_or_3(tmp_path: Path) -> None:
+    lines = [line[:4] for line in operations(6, 2000)]
+    surely = log(tmp_path, "ns_lat.1.log", lines)
+    assert (run_of(surely).series or {})["latency_sum_ns"]
+    old = log(
+        tmp_path, "us_lat.1.log", [(at, max(1, value // 1000), d, size) for at, value, d, size in lines]
+    )
+    with pytest.raises(Refused, match=r"us_lat.1.log: four columns.*--layout fio2-logs or fio-logs"):
+        read_files([old])
+    ((_, result),) = read_files([old], "fio2-logs")
+    assert result.runs[0].latency_sum_ns == 1000 * sum(max(1, line[1] // 1000) for line in lines)
+    assert result.runs[0].latency["read"]["max_ns"] == 1000 * max(
+        line[1] // 1000 for line in lines if line[2] == 0
+    )
+    ((_, result),) = read_files([old], "fio-logs")
+    assert result.runs[0].latency_sum_ns == sum(max(1, line[1] // 1000) for line in lines)
+    averages = log(tmp_path, "a_lat.1.log", [(500 * at, 90, 0, 0) for at in range(1, 9)])
+    with pytest.raises(Refused, match="four columns"):
+        read_files([averages])

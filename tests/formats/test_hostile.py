@@ -168,7 +168,7 @@ def attempt(seed: int, folder: Path) -> bool:
     draw = random.Random(seed)
     name, data = damaged(draw)
     layout = draw.choice([None, None, None, *LAYOUTS])
-    if layout == "fio-logs" and not name.endswith(".log"):
+    if layout in ("fio-logs", "fio2-logs") and not name.endswith(".log"):
         layout = None
     try:
         return check(folder / name, data, layout)
@@ -203,7 +203,7 @@ def test_a_line_of_somebody_else_is_named_wherever_it_stands(tmp_path: Path, nam
 @given(st.binary(max_size=3000), st.sampled_from([*LAYOUTS, None]))
 def test_any_bytes(data: bytes, layout: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        check(Path(folder) / ("x_lat.1.log" if layout == "fio-logs" else "file"), data, layout)
+        check(Path(folder) / ("x_lat.1.log" if layout in ("fio-logs", "fio2-logs") else "file"), data, layout)
 
 
 @given(st.text(alphabet='{}[]":,\n 0123456789.-eEnaninf\t"', max_size=2000), st.sampled_from([*LAYOUTS]))
@@ -216,9 +216,10 @@ def test_any_text_of_figures_behind_a_true_beginning(text: str, layout: str) -> 
         "mdtest": "mdtest-4 was launched with 2 total task(s)\nSUMMARY rate: (of 1 iterations)\nFile stat ",
         "metarates": "run parameters:\nnumber of files used = 1\nmax = ",
         "fio-logs": "1, 2, 0, 4096, 0\n",
+        "fio2-logs": "1, 2, 0, 4096\n",
     }
     with tempfile.TemporaryDirectory() as folder:
-        name = "x_lat.1.log" if layout == "fio-logs" else "file"
+        name = "x_lat.1.log" if layout in ("fio-logs", "fio2-logs") else "file"
         check(Path(folder) / name, (starts.get(layout, "") + text).encode(), layout)
 
 

@@ -2,13 +2,16 @@
 
 What it models: all logs of one prefix and number are one run. A log of single operations (a block size in every line)
 gives operations, bytes, a histogram and the series per interval exactly; one of averages (log_avg_msec, block size 0)
-gives rates per interval, and of latencies only their mean. Bandwidth is in KiB/s, latency in nanoseconds, time in
-milliseconds since the job began. Files are read by DuckDB in bounded memory, whatever their size.
-What it refuses: files whose name does not say what they hold, and files without one line that is understood.
+gives rates per interval, each of whole windows, and of latencies only their mean. Bandwidth is in KiB/s, latency in
+nanoseconds (fio 2: microseconds), time in milliseconds since the job began. Files are read by DuckDB in bounded memory,
+whatever their size.
+What it refuses: files whose name does not say what they hold, files without one line that is understood, and latencies
+whose unit cannot be told.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from mileage.errors import Refused
+from mileage.formats.fio_log_head import Head, head_of, require_unit
 from mileage.formats.histogram import LINEAR, SUB_BITS, bounds_of, quantile_ns
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import whole
@@ -27,7 +31,8 @@ from mileage.record.sql import sql_source
 LAYOUT: Final = "fio-logs"
 INTERVALS_MAX: Final = 512
 INTERVAL_MS: Final = 100
-"""The shortest interval of a series; it doubles until the run has at most `INTERVALS_MAX`."""
+"""The shortest interval of a series; it doubles until the run has at most `INTERVALS_MAX`. Of averages it is a multiple
+of their window."""
 LATENCY_MAX_NS: Final = 1 << 45
 """Nine hours: a line with more is no latency."""
 UNREAD_MAX: Final = 1000
@@ -76,28 +81,55 @@ def read(source: Source) -> Result:
     return read_group([source])
 
 
-def read_group(sources: Sequence[Source]) -> Result:
+def read_group(sources: Sequence[Source], unit_ns: int | None = None) -> Result:
     """The one run of logs of one prefix, of one number or of several together.
 
-    Raises Refused when a log has no line that is understood.
+    `unit_ns`: in how many nanoseconds latencies are written, 1 (fio 3) or 1000 (fio 2); None: as the logs tell.
+
+    Raises Refused when a log has no line that is understood, or does not tell the unit.
     """
     prefix, number = identity(sources[0])
     number = number if len({identity(source) for source in sources}) == 1 else ""
     result = Result(tool="fio", version=None, layout=LAYOUT, runs=[])
-    last_ms = max(_last_ms(source) for source in sources)
-    interval_ms = INTERVAL_MS
-    while last_ms // interval_ms >= INTERVALS_MAX:
-        interval_ms *= 2
+    heads = {source.path: _head(source, _last_ms(source)) for source in sources}
+    if unit_ns is None:
+        for source in sources:
+            if _kind(source) in _LATENCIES:
+                require_unit(source.path, heads[source.path])
+    interval_ms = _interval_ms(list(heads.values()))
     kinds: dict[str, list[Source]] = {}
     for source in sources:
         kinds.setdefault(_kind(source), []).append(source)
-    parts = {kind: _part(kind, logs, interval_ms, result) for kind, logs in kinds.items()}
+    parts = {
+        kind: _part(kind, logs, [heads[source.path] for source in logs], interval_ms, unit_ns or 1, result)
+        for kind, logs in kinds.items()
+    }
     run = ToolRun(
         cell=f"fio.log {prefix}{', ' + number if number else ''}", kind="iops", levels={"log": prefix}
     )
     _figures(run, parts, interval_ms)
     result.runs.append(run)
     return result
+
+
+def _head(source: Source, last_ms: int) -> Head:
+    lines = [line for line in source.text_head.split("\n") if _LINE.fullmatch(line)]
+    if not lines:
+        raise Refused(
+            f"{source.path}: no line is 'time, value, direction, block size, ...'; it begins with "
+            f"{shown(source.text_head.split(chr(10))[0])!r}"
+        )
+    return head_of(lines, last_ms)
+
+
+def _interval_ms(heads: Sequence[Head]) -> float:
+    """The interval of a series: whole windows of averages, so that no interval has a part of one."""
+    window_ms = max((head.window_ms for head in heads if head.window_ms), default=0.0)
+    last_ms = max(head.last_ms for head in heads)
+    interval_ms = window_ms * math.ceil(INTERVAL_MS / window_ms) if window_ms else float(INTERVAL_MS)
+    while last_ms / interval_ms > INTERVALS_MAX:
+        interval_ms *= 2
+    return interval_ms
 
 
 def _last_ms(source: Source) -> int:
@@ -118,52 +150,57 @@ def _kind(source: Source) -> str:
     return found["kind"] if found else ""
 
 
-def _part(kind: str, sources: Sequence[Source], interval_ms: int, result: Result) -> Part:
+def _part(
+    kind: str,
+    sources: Sequence[Source],
+    heads: Sequence[Head],
+    interval_ms: float,
+    unit_ns: int,
+    result: Result,
+) -> Part:
     """Sums of the logs of one kind, in bounded memory."""
-    head: list[str] = []
-    for source in sources:
-        lines = [line for line in source.text_head.split("\n") if _LINE.fullmatch(line)]
-        if not lines:
-            raise Refused(
-                f"{source.path}: no line is 'time, value, direction, block size, ...'; it begins with "
-                f"{shown(source.text_head.split(chr(10))[0])!r}"
-            )
-        head += lines[:1000]
-    single = any(line.split(",")[3].strip() != "0" for line in head)
-    rows, rejected = _summed(kind, sources, interval_ms, max(line.count(",") + 1 for line in head))
+    single = any(head.single for head in heads)
+    window_ms = None if single else max(head.window_ms or 0.0 for head in heads)
+    columns = max(head.columns for head in heads)
+    rows, rejected = _summed(kind, sources, columns, _interval_sql(interval_ms, window_ms), unit_ns)
     _account(sources, result, sum(row[3] for row in rows), rejected)
     if not rows:
         raise Refused(f"{sources[0].path}: no line holds sound numbers")
-    part = Part(kind, single, max(row[8] for row in rows), [row[:8] for row in rows])
-    if not single:
-        most = max(sum(row[3] for row in rows if row[1] == d) for d in range(3))
-        part.window_ms = part.last_ms * len(sources) / most
-    return part
+    return Part(kind, single, max(row[8] for row in rows), [row[:8] for row in rows], window_ms)
+
+
+def _interval_sql(interval_ms: float, window_ms: float | None) -> str:
+    """The interval of a line: of an operation that of its end, of an average that of the middle of its window."""
+    middle = f"greatest(t - {window_ms / 2}, 0)" if window_ms else "t"
+    return f"least(CAST(floor({middle} / {interval_ms}) AS BIGINT), {INTERVALS_MAX - 1})"
 
 
 def _summed(
-    kind: str, sources: Sequence[Source], interval_ms: int, fields: int
+    kind: str, sources: Sequence[Source], fields: int, interval: str, unit_ns: int
 ) -> tuple[list[tuple[int, ...]], list[tuple[str, int, str]]]:
     """The sums per interval, direction and bucket; and the lines that are none."""
     import duckdb
 
     names = ["t", "v", "d", "bs", *(f"o{at}" for at in range(fields - 4))]
     columns = ", ".join(f"'{name}': '{'VARCHAR' if name[0] == 'o' else 'BIGINT'}'" for name in names)
-    shift = f"(CAST(floor(log2(v)) AS BIGINT) - {SUB_BITS})"
-    bucket = f"CASE WHEN v < {LINEAR} THEN v ELSE ({shift} << {SUB_BITS}) + (v >> {shift}) END"
     latency = kind in _LATENCIES
+    value = f"(v * {unit_ns})" if latency else "v"
+    shift = f"(CAST(floor(log2({value})) AS BIGINT) - {SUB_BITS})"
+    bucket = (
+        f"CASE WHEN {value} < {LINEAR} THEN {value} ELSE ({shift} << {SUB_BITS}) + ({value} >> {shift}) END"
+    )
     paths = ", ".join(sql_source(source.path) for source in sources)
     table = (
         f"read_csv([{paths}], header=false, delim=',', quote='', escape='', comment='', auto_detect=false, "
         f"columns={{{columns}}}, ignore_errors=true, store_rejects=true, rejects_limit={UNREAD_MAX}, strict_mode=true)"
     )
     sound = (
-        f"t BETWEEN 0 AND {1 << 45} AND v BETWEEN 0 AND {LATENCY_MAX_NS if latency else 1 << 50} "
+        f"t BETWEEN 0 AND {1 << 45} AND v BETWEEN 0 AND {LATENCY_MAX_NS // unit_ns if latency else 1 << 50} "
         f"AND d BETWEEN 0 AND 2 AND bs BETWEEN 0 AND {1 << 40}"
     )
     query = (
-        f"SELECT least(t // {interval_ms}, {INTERVALS_MAX - 1}), d, {bucket if latency else '0'}, count(*), "
-        f"sum(v)::HUGEINT, min(v), max(v), sum(bs)::HUGEINT, max(t) FROM {table} WHERE {sound} "
+        f"SELECT {interval}, d, {bucket if latency else '0'}, count(*), sum({value})::HUGEINT, "
+        f"min({value}), max({value}), sum(bs)::HUGEINT, max(t) FROM {table} WHERE {sound} "
         "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
     told = (
@@ -198,7 +235,7 @@ def _account(
         )
 
 
-def _figures(run: ToolRun, parts: dict[str, Part], interval_ms: int) -> None:
+def _figures(run: ToolRun, parts: dict[str, Part], interval_ms: float) -> None:
     """The run's figures from its logs: the most exact one says how much was done."""
     counted = next(
         (
@@ -210,8 +247,8 @@ def _figures(run: ToolRun, parts: dict[str, Part], interval_ms: int) -> None:
     )
     last_ms = max(part.last_ms for part in parts.values())
     run.elapsed_s = last_ms / 1000 if last_ms else None
-    count = last_ms // interval_ms + 1
-    series = _empty(interval_ms, min(count, INTERVALS_MAX))
+    count = 1 + max(row[0] for part in parts.values() for row in part.rows)
+    series = _empty(interval_ms, count)
     if counted is not None:
         _count(run, counted, series)
     else:
@@ -225,6 +262,8 @@ def _figures(run: ToolRun, parts: dict[str, Part], interval_ms: int) -> None:
             run.printed.append(
                 (f"{kind} mean ns" if parts[kind].single else f"{kind} mean of averages ns", total / lines)
             )
+    if latency is not None and not latency.single:
+        _mean_latency(run, latency, parts.get("iops"))
     unknown = (
         []
         if latency is not None and latency.single
@@ -238,7 +277,7 @@ def _figures(run: ToolRun, parts: dict[str, Part], interval_ms: int) -> None:
         run.title = f"{100 * run.ops_read / (run.ops_read + run.ops_written):.0f} % reads"
 
 
-def _empty(interval_ms: int, count: int) -> dict[str, Any]:
+def _empty(interval_ms: float, count: int) -> dict[str, Any]:
     names = (
         "bytes_read",
         "bytes_written",
@@ -248,7 +287,7 @@ def _empty(interval_ms: int, count: int) -> dict[str, Any]:
         "latency_p99_ns",
         "latency_max_ns",
     )
-    return {"interval_ns": interval_ms * 1_000_000, **{name: [0] * count for name in names}}
+    return {"interval_ns": round(interval_ms * 1e6), **{name: [0] * count for name in names}}
 
 
 def _count(run: ToolRun, part: Part, series: dict[str, Any]) -> None:
@@ -291,6 +330,26 @@ def _averages(run: ToolRun, parts: dict[str, Part], series: dict[str, Any]) -> N
     run.notes.append(
         "the logs hold averages over windows: percentiles and the single operations are not in them"
     )
+
+
+def _mean_latency(run: ToolRun, latency: Part, iops: Part | None) -> None:
+    """The mean of averages: each counts as many times as there were operations, where another log tells that."""
+    sums: dict[tuple[int, int], tuple[int, int]] = {}
+    for interval, direction, _, lines, total, *_ in latency.rows:
+        before = sums.get((interval, direction), (0, 0))
+        sums[interval, direction] = (before[0] + lines, before[1] + total)
+    done = {} if iops is None else {(row[0], row[1]): row[4] for row in iops.rows}
+    weights = {key: done.get(key, 0) if done else lines for key, (lines, _) in sums.items()}
+    weight = sum(weights.values())
+    if weight:
+        run.quantiles_ns = {
+            "mean": sum(weights[key] * total / lines for key, (lines, total) in sums.items()) / weight
+        }
+    if not done:
+        run.notes.append(
+            "the mean latency is one of averages over windows, each counted alike; with the log of IOPS beside it each "
+            "would count by its operations"
+        )
 
 
 def _latency(run: ToolRun, part: Part, series: dict[str, Any]) -> None:

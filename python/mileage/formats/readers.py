@@ -33,6 +33,7 @@ LAYOUTS: Final = {
         "mileage.formats.fio_logs",
         "fio 3: PREFIX_lat.N.log, _clat, _slat, _bw, _iops; of single operations or averages",
     ),
+    "fio2-logs": ("mileage.formats.fio2_logs", "the same of fio 2, whose latencies are in microseconds"),
     "iozone-sheet": (
         "mileage.formats.iozone_sheet",
         "IOzone's spreadsheet, -b FILE: BIFF2 whatever its name",
@@ -76,13 +77,11 @@ def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[t
 
     A run of fio's JSON that names the prefix of its logs takes them up. Raises Refused as :func:`read_source`.
     """
-    from mileage.formats import fio_logs
+    from mileage.formats import fio2_logs, fio_logs
 
-    logs = [
-        source
-        for source in sources
-        if layout == fio_logs.LAYOUT or (layout is None and fio_logs.knows(source))
-    ]
+    units = {fio_logs.LAYOUT: 1, fio2_logs.LAYOUT: fio2_logs.UNIT_NS}
+    logs = [source for source in sources if layout in units or (layout is None and fio_logs.knows(source))]
+    unit_ns = units.get(layout or "")
     found = {id(source): read_source(source, layout) for source in sources if source not in logs}
     groups: dict[str, list[Source]] = {}
     for source in logs:
@@ -91,7 +90,8 @@ def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[t
     for prefix, group in groups.items():
         owners = [run for run in runs if prefix in _prefixes(run)]
         if len(owners) == 1:
-            result = sound(fio_logs.read_group(group))
+            # The JSON is of fio 3, since no other is read.
+            result = sound(fio_logs.read_group(group, 1))
             fio_logs.attach(owners[0], result.runs.pop())
             found[id(group[0])] = result
             continue
@@ -99,7 +99,7 @@ def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[t
         for source in group:
             numbers.setdefault(fio_logs.identity(source)[1], []).append(source)
         for own in numbers.values():
-            found[id(own[0])] = sound(fio_logs.read_group(own))
+            found[id(own[0])] = sound(fio_logs.read_group(own, unit_ns))
     nothing = Result(tool="fio", version=None, layout=fio_logs.LAYOUT, runs=[])
     return [(source, found.get(id(source), nothing)) for source in sources]
 

@@ -200,9 +200,14 @@ def words_of(path: Path) -> str:
 
 
 def metrics_of(run: ToolRun) -> tuple[Metric, ...]:
-    """What a run is judged by: the headline of its kind, and the 99th percentile where it is told."""
-    headline = next(word for word in _HEADLINE[run.kind] if getattr(run, METRICS[word]) is not None)
-    return (headline, "p99") if run.latency_p99_ns is not None else (headline,)
+    """What a run is judged by: the headline of its kind, and the 99th percentile where it is told.
+
+    Nothing where only a mean latency is told: how long a log is, is no result.
+    """
+    headline = [word for word in _HEADLINE[run.kind] if getattr(run, METRICS[word]) is not None][:1]
+    if headline == ["time"] and run.kind != "time" and run.quantiles_ns:
+        headline = []
+    return (*headline, "p99") if run.latency_p99_ns is not None else tuple(headline)
 
 
 def _plan(found: Sequence[tuple[Source, Result]], runs: list[ToolRun], name: str, stage: str) -> Plan:

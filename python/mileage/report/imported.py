@@ -24,8 +24,9 @@ from mileage.report.wording import LAMP_GLYPHS, LAMP_WORDS, plain
 
 UNREAD_SHOWN: Final = 20
 """Lines of a file that the terminal names."""
-_HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "p50", "p99", "max")
-_WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8)
+_HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "mean", "p50", "p99", "max")
+_WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8)
+_MEAN: Final = _HEADS.index("mean")
 
 
 class ReportedCell(msgspec.Struct, frozen=True):
@@ -100,6 +101,8 @@ def _table(cells: tuple[ReportedCell, ...], width: int) -> list[str]:
     columns = [
         at for at, head in enumerate(_HEADS) if at == 0 or any(_figures(cell)[at] != "-" for cell in cells)
     ]
+    # The median stands for the mean where there is one.
+    columns = [at for at in columns if at != _MEAN or all(_figures(cell)[_MEAN + 1] == "-" for cell in cells)]
     room = width - sum(_WIDTHS[at] for at in columns)
     longest = max(len(cleaned_text(cell.cell)) for cell in cells)
     beside = longest <= room
@@ -122,7 +125,7 @@ def _figures(cell: ReportedCell) -> list[str]:
         mb_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
         spread_of(headline).share if len(headline) > 1 else "-",
         figure(statistics.median(cell.ops_per_s)) if cell.ops_per_s else "-",
-        *(duration(_median(cell.quantiles_ns.get(name, ()))) for name in ("p50", "p99", "max")),
+        *(duration(_median(cell.quantiles_ns.get(name, ()))) for name in ("mean", "p50", "p99", "max")),
     ]
 
 

@@ -1,0 +1,80 @@
+"""What the first lines of a fio log tell of the rest: single operations or averages, of which window, in which unit.
+
+What it models: a block size of 0 marks averages; the time from one to the next is their window. fio 2, and fio 3 before
+3.17, write four columns: the first latencies in microseconds, the second in nanoseconds. No operation takes longer than
+the job has run when it ends, which tells nanoseconds apart at the beginning of most logs of single operations.
+What it refuses: to guess the unit of other latencies in four columns.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from mileage.errors import Refused
+
+_LINES_MAX: Final = 1000
+_OLD_COLUMNS: Final = 4
+_BEGINNING: Final = 100
+"""Operations that are looked at for the unit."""
+_ROUNDED_MS: Final = 10
+"""What the time of an operation may be off by: it is a whole number, and the clock of the log begins a little later."""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The beginning of a log."""
+
+    single: bool
+    """Whether every line is one operation."""
+    window_ms: float | None
+    """Of averages, the time from one to the next."""
+    columns: int
+    last_ms: int
+    """The time of the last line of the log."""
+    nanoseconds: bool
+    """Whether the values, taken for latencies, are surely nanoseconds."""
+
+
+def head_of(lines: Sequence[str], last_ms: int) -> Head:
+    """What whole lines of a log tell, of which there is one at least."""
+    rows = [[int(part) for part in line.split(",")[:4]] for line in lines[:_LINES_MAX]]
+    single = any(row[3] != 0 for row in rows)
+    columns = max(line.count(",") + 1 for line in lines[:_LINES_MAX])
+    first = rows[:_BEGINNING]
+    longer = sum(value / 1000 > time_ms + _ROUNDED_MS for time_ms, value, *_ in first)
+    return Head(
+        single=single,
+        window_ms=None if single else _window_ms(rows, last_ms),
+        columns=columns,
+        last_ms=last_ms,
+        nanoseconds=columns > _OLD_COLUMNS or (single and 2 * longer > len(first)),
+    )
+
+
+def _window_ms(rows: Sequence[Sequence[int]], last_ms: int) -> float:
+    """The window of averages: the mean step but for gaps, made to fit the whole log, as each may be a little late."""
+    steps = [
+        step
+        for direction in range(3)
+        for step in (b - a for a, b in pairwise(row[0] for row in rows if row[2] == direction))
+        if step > 0
+    ]
+    if not steps:
+        return float(max(last_ms, 1))
+    usual = statistics.median(steps)
+    step = statistics.fmean(step for step in steps if step < 1.5 * usual)
+    return last_ms / max(round(last_ms / step), 1) if last_ms else float(step)
+
+
+def require_unit(path: Path, head: Head) -> None:
+    """Raises Refused when the unit of the latencies of a log cannot be told."""
+    if not head.nanoseconds:
+        raise Refused(
+            f"{path}: four columns, in which fio 2 writes microseconds and fio 3 before 3.17 nanoseconds; the file "
+            "does not tell which; expected the JSON of the run beside it, or --layout fio2-logs or fio-logs"
+        )
