@@ -183,3 +183,15 @@ def test_four_columns_are_of_fio_2_or_3(tmp_path: Path) -> None:
     averages = log(tmp_path, "a_lat.1.log", [(500 * at, 90, 0, 0) for at in range(1, 9)])
     with pytest.raises(Refused, match="four columns"):
         read_files([averages])
+
+
+def test_logs_of_one_name_in_two_folders_are_two_runs(tmp_path: Path) -> None:
+    paths = []
+    for folder, rate in (("a", 1000), ("b", 3000)):
+        (tmp_path / folder).mkdir()
+        paths.append(log(tmp_path / folder, "x_bw.1.log", [(500 * at, rate, 0, 0, 0) for at in range(1, 9)]))
+    found = [run for _, result in read_files(paths) for run in result.runs]
+    assert [(run.cell, run.rate_bytes_per_s) for run in found] == [
+        ("fio.log x, 1", 1000 * 1024),
+        ("fio.log x, 1", 3000 * 1024),
+    ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Final, Protocol, cast
 
 from mileage.errors import Refused
@@ -75,7 +76,8 @@ def read_source(source: Source, layout: str | None = None) -> Result:
 def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[tuple[Source, Result]]:
     """What several files hold, in their order; logs of fio that belong together are one run.
 
-    A run of fio's JSON that names the prefix of its logs takes them up. Raises Refused as :func:`read_source`.
+    Logs of one prefix in two folders are two runs. A run of fio's JSON that names the prefix of its logs takes them up,
+    those of its own folder where there are several. Raises Refused as :func:`read_source`.
     """
     from mileage.formats import fio2_logs, fio_logs
 
@@ -83,15 +85,17 @@ def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[t
     logs = [source for source in sources if layout in units or (layout is None and fio_logs.knows(source))]
     unit_ns = units.get(layout or "")
     found = {id(source): read_source(source, layout) for source in sources if source not in logs}
-    groups: dict[str, list[Source]] = {}
+    groups: dict[tuple[Path, str], list[Source]] = {}
     for source in logs:
-        groups.setdefault(fio_logs.identity(source)[0], []).append(source)
-    runs = [run for result in found.values() for run in result.runs]
-    for prefix, group in groups.items():
-        owners = [run for run in runs if prefix in _prefixes(run)]
+        groups.setdefault((source.path.parent, fio_logs.identity(source)[0]), []).append(source)
+    runs = [(source, run) for source in sources if id(source) in found for run in found[id(source)].runs]
+    for (folder, prefix), group in groups.items():
+        named = [(source, run) for source, run in runs if prefix in _prefixes(run)]
+        owners = [run for source, run in named if source.path.parent == folder] or [run for _, run in named]
+        # fio 3 wrote logs that a JSON names, since no other JSON is read.
+        unit = 1 if owners else unit_ns
         if len(owners) == 1:
-            # The JSON is of fio 3, since no other is read.
-            result = sound(fio_logs.read_group(group, 1))
+            result = sound(fio_logs.read_group(group, unit))
             fio_logs.attach(owners[0], result.runs.pop())
             found[id(group[0])] = result
             continue
@@ -99,7 +103,7 @@ def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[t
         for source in group:
             numbers.setdefault(fio_logs.identity(source)[1], []).append(source)
         for own in numbers.values():
-            found[id(own[0])] = sound(fio_logs.read_group(own, unit_ns))
+            found[id(own[0])] = sound(fio_logs.read_group(own, unit))
     nothing = Result(tool="fio", version=None, layout=fio_logs.LAYOUT, runs=[])
     return [(source, found.get(id(source), nothing)) for source in sources]
 

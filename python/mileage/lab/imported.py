@@ -10,18 +10,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from mileage.judge.audit import Audit, RunFacts, audit
-from mileage.judge.steady import drift
+from mileage.judge.course import INTERVALS_MIN, Course, course
 from mileage.judge.summary import quantile_is_supported
 from mileage.lab.lamps import P99, RUN_MIN_S
 from mileage.plan import Plan
 from mileage.record import StudyFolder
 from mileage.report import TrustLamp
 from mileage.report.imported import ImportedPage, ReportedCell, UnreadLine
+from mileage.report.quantity import duration
 from mileage.report.view import LampState
 
-ROUNDS_MIN: Final = 20
-"""Intervals of a series that can tell steady from drifting."""
 REPEATS_MIN: Final = 5
+CHANGE_MIN: Final = 0.2
+"""Change of level within a run that speaks against a verdict: the range in which SNIA calls rounds steady."""
 _NOTES_MAX: Final = 20
 NO_SETTINGS: Final = (
     *("write_lat_log", "write_bw_log", "write_iops_log", "log", "beside", "began", "label", "repetitions"),
@@ -137,8 +138,19 @@ def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
     found += [
         f"{run['cell']} failed in {name}: {run['record']['error']}" for run in runs if run["record"]["error"]
     ][:1]
+    found += _level_changes(runs, name)
     found += [f"{name} is damaged: {text}" for file in content.of_kind("file") for text in file["lost"]][:1]
     return found
+
+
+def _level_changes(runs: Sequence[Run], name: str) -> list[str]:
+    """Runs whose mean is one of different levels, the one that changes most."""
+    found = [(abs(one.change), one, run) for run in runs if (one := _course(run)).changes_level]
+    most = max(found, key=lambda entry: entry[0], default=None)
+    if most is None or most[0] < CHANGE_MIN:
+        return []
+    of = f" in {len(found)} of {len(runs)} runs" if len(found) > 1 else ""
+    return [f"{most[2]['cell']} in {name} has no one level{of}: {_course_words(most[1], most[2])}"]
 
 
 def differing_settings(a: StudyFolder, b: StudyFolder) -> list[str]:
@@ -218,21 +230,44 @@ def _percentiles(runs: Sequence[Run]) -> list[TrustLamp]:
 
 
 def _steady(runs: Sequence[Run]) -> TrustLamp:
-    """Whether the rate of runs with a series had stopped drifting."""
-    found = []
-    for run in runs:
-        series = run["record"]["series"]
-        both = list(zip(series["bytes_read"], series["bytes_written"], strict=True))
-        moved = [sum(pair) for pair in both if None not in pair][:-1]
-        if len(moved) >= ROUNDS_MIN and any(moved):
-            found.append((drift([float(count) for count in moved]), run["cell"]))
+    """Whether the rate of runs with a series kept one level."""
+    found = [(one, run) for run in runs if (one := _course(run)).kind != "too short"]
     if not found:
-        return TrustLamp("steady state", "unknown", "no series over time is long enough to tell")
-    steady = sum(entry.state == "steady" for entry, _ in found)
-    worst, cell = max(found, key=lambda pair: abs(pair[0].per_20_rounds))
+        told = f"no series over time has {INTERVALS_MIN} intervals, which can tell"
+        return TrustLamp("steady state", "unknown", told)
+    changing = [(one, run) for one, run in found if one.changes_level]
+    steady = sum(one.kind == "steady" for one, _ in found)
     told = f"steady in {steady} of {len(found)} series"
-    told += f"; drift {worst.per_20_rounds:+.1%} per 20 intervals at most ({cell})"
+    worst, run = max(changing or found, key=lambda pair: abs(pair[0].change))
+    told += f"; {run['cell']}: {_course_words(worst, run)}"
     return TrustLamp("steady state", "ok" if steady == len(found) else "warn", told)
+
+
+def _course(run: Run) -> Course:
+    """The course of a run, by its bytes, or its operations where they are not told."""
+    series = run["record"]["series"]
+    both = list(zip(series["bytes_read"], series["bytes_written"], strict=True))
+    moved = [sum(pair) for pair in both if None not in pair]
+    # The end of the run cuts the last interval short.
+    return course((moved if any(moved) else [count for count in series["ops"] if count is not None])[:-1])
+
+
+def _course_words(found: Course, run: Run) -> str:
+    """What a run does, with times."""
+    series = run["record"]["series"]
+    interval_s = series["interval_ns"] / 1e9
+    change, at = f"{abs(found.change):.0%}", duration(found.intervals * series["interval_ns"])
+    lasted = duration((len(series["ops"]) - 1) * series["interval_ns"])
+    return {
+        "slow start": f"the first {at} are {change} slower than the other {lasted}",
+        "fast start": f"the first {at} are {change} faster than the rest of {lasted}",
+        "fall": f"after {at} of {lasted} the rate falls by {change} and stays there",
+        "rise": f"after {at} of {lasted} the rate rises by {change} and stays there",
+        "several levels": f"{found.intervals} levels in {lasted}, the lowest {change} below the highest",
+        "drift": f"the rate goes {'up' if found.change > 0 else 'down'} by {change} in {lasted}",
+        "alternating": f"the rate alternates about every {found.intervals * interval_s:.3g} s, "
+        f"with a standard deviation of {change} of its mean",
+    }.get(found.kind, f"drift {found.change:+.1%} per 20 intervals")
 
 
 def _environment(files: Sequence[Run]) -> TrustLamp:

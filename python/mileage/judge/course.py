@@ -1,0 +1,129 @@
+"""The course of one run: whether its rate has one level from beginning to end, and what else it does.
+
+Joins the tests that each see something else: `regimes` finds levels that last, and a slope; correlation at a lag finds
+what alternates faster than a level can be told; the first intervals are compared with all others, as a start is shorter
+than a level; `drift` says whether what remains is shown to be steady. The first of them that finds something is told.
+Refuses to judge fewer than 30 intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from mileage.judge.regimes import RELEVANCE, SEGMENT_MIN, Regimes, regimes
+from mileage.judge.steady import drift
+
+Kind = Literal[
+    "steady",
+    "slow start",
+    "fast start",
+    "fall",
+    "rise",
+    "several levels",
+    "drift",
+    "alternating",
+    "not shown",
+    "too short",
+]
+
+INTERVALS_MIN: Final = 30
+"""Intervals from which a course can be judged."""
+_LAG_Z: Final = 4.0
+_LAG_CORRELATION: Final = -0.4
+"""Correlation of a series with itself some intervals later below which it alternates: -1 for a pure alternation."""
+_START_Z: Final = 6.0
+_START_SHARE_MIN: Final = 0.01
+"""Share by which a start must move the mean of the run to count."""
+
+Floats = NDArray[np.float64]
+
+
+class Course(msgspec.Struct, frozen=True, kw_only=True):
+    """What a series does. `change` is relative: of the part that is named against the level beside it.
+
+    slow/fast start: the first `intervals` are `change` below/above the others. fall, rise: from interval `intervals` on
+    (from 0) the level is another one. several levels: `intervals` of them, the lowest `change` below the highest.
+    drift: `change` from the first interval to the last by a straight line. alternating: with a period of about
+    `intervals`, the standard deviation `change` of the mean. Otherwise `change` is the drift over twenty intervals.
+    """
+
+    kind: Kind
+    change: float
+    intervals: int = 0
+
+    @property
+    def changes_level(self) -> bool:
+        """Whether the mean of the run is one of different things."""
+        return self.kind not in ("steady", "not shown", "too short")
+
+
+def course(values: Sequence[float]) -> Course:
+    """The course of a rate, one value per interval of equal length, finite and at least 0; ValueError otherwise."""
+    series = np.asarray(values, dtype=np.float64)
+    if len(series) < INTERVALS_MIN or not series.any():
+        return Course(kind="too short", change=0.0)
+    found = regimes(series)
+    if found.kind != "flat":
+        return _of_levels(series, found)
+    mean = float(series.mean())
+    lag = _lag(series - mean)
+    if lag and 2 * float(series.std()) > RELEVANCE * mean:
+        return Course(kind="alternating", change=float(series.std()) / mean, intervals=2 * lag)
+    if first := _start(series, found.phi):
+        change = float(series[:first].mean() / series[first:].mean()) - 1
+        return Course(kind="slow start" if change < 0 else "fast start", change=change, intervals=first)
+    rest = drift(values)
+    return Course(kind="steady" if rest.state == "steady" else "not shown", change=rest.per_20_rounds)
+
+
+def _of_levels(series: Floats, found: Regimes) -> Course:
+    levels = [segment.level for segment in found.segments]
+    if found.kind == "drift":
+        time = np.arange(len(series)) - (len(series) - 1) / 2
+        excursion = float(time @ series / (time @ time)) * (len(series) - 1)
+        first = float(series.mean()) - excursion / 2
+        return Course(kind="drift", change=excursion / first if first > 0 else math.inf)
+    if len(levels) > 2:
+        return Course(kind="several levels", change=min(levels) / max(levels) - 1, intervals=len(levels))
+    at = found.cuts[0]
+    if found.kind == "warm-up":
+        return Course(kind="slow start", change=levels[0] / levels[1] - 1, intervals=at)
+    change = levels[1] / levels[0] - 1 if levels[0] > 0 else math.inf
+    return Course(kind="fall" if change < 0 else "rise", change=change, intervals=at)
+
+
+def _lag(centred: Floats) -> int:
+    """After how many intervals a series without its mean is most unlike itself; 0 where noise may be all there is."""
+    square = float(centred @ centred)
+    if square <= 0:
+        return 0
+    correlations = [float(centred[lag:] @ centred[:-lag]) / square for lag in range(1, SEGMENT_MIN)]
+    least = min(correlations)
+    limit = min(_LAG_CORRELATION, -_LAG_Z / math.sqrt(len(centred)))
+    return correlations.index(least) + 1 if least < limit else 0
+
+
+def _start(series: Floats, phi: float) -> int:
+    """How many of the first intervals, fewer than a level has, differ from all others; 0 for none.
+
+    Their mean is compared with that of the others in standard errors, which allow for noise that remembers.
+    """
+    n, most, found = len(series), _START_Z, 0
+    inflation = (1 + phi) / (1 - phi)
+    for first in range(1, SEGMENT_MIN):
+        rest = series[first:]
+        level, variance = float(rest.mean()), float(rest.var())
+        step = float(series[:first].mean()) - level
+        if level <= 0 or abs(step) < RELEVANCE * level or abs(step) * first < _START_SHARE_MIN * level * n:
+            continue
+        error = math.sqrt(variance * (min(1.0, inflation / first) + inflation / len(rest)))
+        strength = abs(step) / error if error > 0 else math.inf
+        if strength > most:
+            most, found = strength, first
+    return found

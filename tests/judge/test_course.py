@@ -1,0 +1,71 @@
+"""The course of a run: each change is found and called what it is, and noise is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mileage.judge.course import INTERVALS_MIN, course
+
+N = 120
+T = np.arange(N)
+SHAPES = {
+    "steady": np.ones(N),
+    "fall": np.where(T < 60, 1.0, 0.1),
+    "rise": np.where(T < 80, 0.5, 1.0),
+    "several levels": np.select([T < 40, T < 80], [1.0, 0.4], 0.7),
+    "drift": 1 - 0.5 * T / N,
+    "alternating": np.where(T % 2, 1.0, 0.1),
+}
+
+
+def noise(seed: int, phi: float, n: int, deviation: float = 0.03) -> NDArray[np.float64]:
+    """Noise that remembers (first-order autoregression)."""
+    draw = np.random.default_rng(seed)
+    found = draw.normal(size=n) * deviation
+    for at in range(1, n):
+        found[at] = phi * found[at - 1] + (1 - phi**2) ** 0.5 * found[at]
+    return found
+
+
+@pytest.mark.parametrize("kind", list(SHAPES))
+@pytest.mark.parametrize("deviation", [0.0, 0.01])
+def test_each_change_has_its_name(kind: str, deviation: float) -> None:
+    assert course(list(SHAPES[kind] + noise(1, 0.2, N, deviation))).kind == kind
+
+
+@pytest.mark.parametrize("intervals", [2, 5, 11, 12, 30])
+def test_a_start_is_found_with_its_length(intervals: int) -> None:
+    slow = np.where(intervals > T, 0.2, 1.0) + noise(2, 0.2, N, 0.02)
+    found = course(list(slow))
+    assert found.kind == "slow start"
+    assert found.intervals == pytest.approx(intervals, abs=1)
+    assert found.change == pytest.approx(-0.8, abs=0.1)
+    assert course(list(2 - slow)).kind == ("fast start" if intervals < 11 else "fall")
+
+
+@pytest.mark.parametrize("period", [2, 4, 6, 10, 16])
+def test_an_alternation_is_found_with_its_period(period: int) -> None:
+    wave = np.where(T % period < period / 2, 1.0, 0.6) + noise(3, 0.0, N, 0.02)
+    found = course(list(wave))
+    assert (found.kind, found.intervals) == ("alternating", period)
+    assert found.change == pytest.approx(0.25, abs=0.02)
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.3, 0.6])
+@pytest.mark.parametrize("n", [INTERVALS_MIN, 120, 500])
+def test_noise_is_no_change_of_level(phi: float, n: int) -> None:
+    # Of 200 series with one level at most 3 may be called changed: 1 % with its 95 % bound is 5.
+    changed = [
+        found.kind for seed in range(200) if (found := course(list(1 + noise(seed, phi, n)))).changes_level
+    ]
+    assert len(changed) <= 5, changed
+
+
+def test_what_is_too_short_or_nothing_is_not_judged() -> None:
+    assert course([1.0] * (INTERVALS_MIN - 1)).kind == "too short"
+    assert course([0.0] * 100).kind == "too short"
+    assert not course([]).changes_level
+    with pytest.raises(ValueError, match="finite and at least 0"):
+        course([1.0, -1.0] * 50)
