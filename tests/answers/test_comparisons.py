@@ -138,11 +138,6 @@ def test_an_undecided_interval_contains_no_change(tmp_path: Path) -> None:
     assert not apart or re.search(r"corrected|simultaneous|Holm|comparisons", compared), apart
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="no check, no note and no veto mentions that each of ten runs is slower than the one before",
-)
 def test_a_trend_over_the_repetitions_is_seen(tmp_path: Path) -> None:
     """Are these ten runs repetitions of one measurement?
 

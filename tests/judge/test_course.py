@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mileage.judge.course import INTERVALS_MIN, course
+from mileage.judge.course import INTERVALS_MIN, course, repetition_trend
 
 N = 120
 T = np.arange(N)
@@ -69,3 +69,25 @@ def test_what_is_too_short_or_nothing_is_not_judged() -> None:
     assert not course([]).changes_level
     with pytest.raises(ValueError, match="finite and at least 0"):
         course([1.0, -1.0] * 50)
+
+
+def test_repetitions_that_go_one_way_are_told() -> None:
+    falling = [1000.0 * at for at in range(10, 0, -1)]
+    found = repetition_trend(falling)
+    assert found is not None
+    # The line through the logarithms by numpy's own fit.
+    assert found.change == pytest.approx(np.expm1(9 * np.polyfit(range(10), np.log(falling), 1)[0]))
+    assert (found.n, found.rho) == (10, pytest.approx(-1))
+    # Five in order: 2 of 120 orders are as extreme, which is enough for one cell and not for four.
+    assert repetition_trend([1.0, 1.1, 1.2, 1.3, 1.4]) is not None
+    assert repetition_trend([1.0, 1.1, 1.2, 1.3, 1.4], cells=4) is None
+    assert repetition_trend([1.0, 1.001, 1.002, 1.003, 1.004]) is None
+    assert repetition_trend(falling[:4]) is None
+    assert repetition_trend([0.0, *falling]) is None
+
+
+def test_repetitions_in_random_order_have_a_trend_as_often_as_chance_makes() -> None:
+    draw = np.random.default_rng(5)
+    found = sum(repetition_trend(list(np.exp(draw.normal(size=7) * 0.2))) is not None for _ in range(400))
+    # 5 % of 400 at most: 20, with the 99 % bound of a count that is 32.
+    assert found <= 32

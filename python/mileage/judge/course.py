@@ -1,4 +1,4 @@
-"""The course of one run: whether its rate has one level from beginning to end, and what else it does.
+"""The course of one run, and of repetitions: whether a rate has one level from beginning to end, and what else it does.
 
 Joins the tests that each see something else: `regimes` finds levels that last, and a slope; correlation at a lag finds
 what alternates faster than a level can be told; the first intervals are compared with all others, as a start is shorter
@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from mileage.judge.grid import trend
 from mileage.judge.regimes import RELEVANCE, SEGMENT_MIN, Regimes, regimes
 from mileage.judge.steady import drift
 
@@ -34,6 +35,9 @@ Kind = Literal[
 
 INTERVALS_MIN: Final = 30
 """Intervals from which a course can be judged."""
+REPETITIONS_MIN: Final = 5
+"""Repetitions from which a trend over them can be told from chance: five have 120 orders."""
+TREND_P: Final = 0.05
 _LAG_Z: Final = 4.0
 _LAG_CORRELATION: Final = -0.4
 """Correlation of a series with itself some intervals later below which it alternates: -1 for a pure alternation."""
@@ -80,6 +84,35 @@ def course(values: Sequence[float]) -> Course:
         return Course(kind="slow start" if change < 0 else "fast start", change=change, intervals=first)
     rest = drift(values)
     return Course(kind="steady" if rest.state == "steady" else "not shown", change=rest.per_20_rounds)
+
+
+class RepetitionTrend(msgspec.Struct, frozen=True):
+    """Repetitions that go one way: their relative `change` by a line through their logarithms, first to last."""
+
+    n: int
+    change: float
+    rho: float
+    """Spearman's."""
+    p: float
+    """Two-sided, times the number of cells that were looked at."""
+
+
+def repetition_trend(values: Sequence[float], cells: int = 1) -> RepetitionTrend | None:
+    """The trend of repetitions in the order in which they were done, where there is one that matters.
+
+    There is one when their ranks follow the order by more than chance makes at 5 % in any of `cells` cells, and the
+    change is relevant. None otherwise, for fewer than five values, and where one is not above 0 and finite.
+    """
+    if len(values) < REPETITIONS_MIN or not all(0 < value < math.inf for value in values):
+        return None
+    found = trend(values)
+    time = np.arange(len(values)) - (len(values) - 1) / 2
+    slope = float(time @ np.log(np.asarray(values)) / (time @ time))
+    change = math.expm1(slope * (len(values) - 1))
+    p = min(1.0, found.p * cells)
+    if p > TREND_P or abs(math.log1p(change)) < math.log1p(RELEVANCE):
+        return None
+    return RepetitionTrend(len(values), change, found.rho, p)
 
 
 def _of_levels(series: Floats, found: Regimes) -> Course:

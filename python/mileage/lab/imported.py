@@ -6,14 +6,17 @@ What it refuses: guesses. A setting that no file tells is not taken to be the to
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from mileage.judge.audit import Audit, RunFacts, audit
-from mileage.judge.course import INTERVALS_MIN, Course, course
+from mileage.judge.course import INTERVALS_MIN, REPETITIONS_MIN, Course, course, repetition_trend
 from mileage.judge.summary import quantile_is_supported
 from mileage.lab.lamps import P99, RUN_MIN_S
 from mileage.plan import Plan
+from mileage.plan.workloads import METRICS
 from mileage.record import StudyFolder
 from mileage.report import TrustLamp
 from mileage.report.imported import ImportedPage, ReportedCell, UnreadLine
@@ -98,7 +101,15 @@ def _cells(plan: Plan, runs: list[Run]) -> Iterable[ReportedCell]:
 
 def lamps(runs: Sequence[Run], files: Sequence[Run]) -> list[TrustLamp]:
     """Every lamp of an imported study."""
-    found = [_failed(runs), _whole(files), _repeated(runs), _length(runs), *_percentiles(runs), _steady(runs)]
+    found = [
+        _failed(runs),
+        _whole(files),
+        _repeated(runs),
+        *_run_order(runs),
+        _length(runs),
+        *_percentiles(runs),
+        _steady(runs),
+    ]
     found += [TrustLamp(entry.name, entry.state, entry.text) for entry in audits(runs)]
     found.append(TrustLamp("device state", "unknown", "the files do not tell what was written before"))
     found.append(_environment(files))
@@ -139,6 +150,7 @@ def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
         f"{run['cell']} failed in {name}: {run['record']['error']}" for run in runs if run["record"]["error"]
     ][:1]
     found += _level_changes(runs, name)
+    found += [f"{told} (in {name})" for told in _trends(runs)[:1]]
     found += [f"{name} is damaged: {text}" for file in content.of_kind("file") for text in file["lost"]][:1]
     return found
 
@@ -199,6 +211,30 @@ def _repeated(runs: Sequence[Run]) -> TrustLamp:
     return TrustLamp(
         "repetition", state, told if state == "ok" else f"{told}; {REPEATS_MIN} tell how they scatter"
     )
+
+
+def _run_order(runs: Sequence[Run]) -> list[TrustLamp]:
+    """Whether the repetitions go one way, so that they are none; only where a cell has enough to tell."""
+    told = _trends(runs)
+    if told:
+        return [TrustLamp("run order", "warn", told[0])]
+    enough = max(Counter(run["cell"] for run in runs).values()) >= REPETITIONS_MIN
+    return [TrustLamp("run order", "ok", "no trend over the repetitions")] if enough else []
+
+
+def _trends(runs: Sequence[Run]) -> list[str]:
+    """Cells whose repetitions, in the order of the files, go one way, the steepest first."""
+    values: dict[str, list[float]] = {}
+    for run in runs:
+        for metric in run["metrics"][:1]:
+            values.setdefault(run["cell"], []).append(run["record"]["reported"][METRICS[metric]])
+    found = {cell: one for cell, rates in values.items() if (one := repetition_trend(rates, len(values)))}
+    return [
+        f"{cell} goes {'up' if one.change > 0 else 'down'} by {abs(one.change):.0%} from the first of {one.n} runs to "
+        f"the last (Spearman's rho {one.rho:+.2f}, p {'< 0.001' if one.p < 0.001 else f'= {one.p:.3f}'}): a trend from "
+        "run to run, and no repetitions of one thing"
+        for cell, one in sorted(found.items(), key=lambda entry: -abs(math.log1p(entry[1].change)))
+    ]
 
 
 def _length(runs: Sequence[Run]) -> TrustLamp:
