@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.course import INTERVALS_MIN, REPETITIONS_MIN, Course, course, repetition_trend
+from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.judge.summary import quantile_is_supported
 from mileage.lab.lamps import P99, RUN_MIN_S
 from mileage.plan import Plan
@@ -27,6 +28,14 @@ REPEATS_MIN: Final = 5
 CHANGE_MIN: Final = 0.2
 """Change of level within a run that speaks against a verdict: the range in which SNIA calls rounds steady."""
 _NOTES_MAX: Final = 20
+_DIRECT_FLAGS: Final = {
+    "iozone": frozenset(("-I",)),
+    "ior": frozenset(("-B", "--posix.odirect")),
+    "diskspd": frozenset(("-S", "-Su", "-Suw", "-Sh", "-Shw", "-h")),
+}
+"""Flags by which a tool bypasses the page cache."""
+_MEMORY_BY_NAME: Final = ("hdparm.cached", "hdparm.cached_direct")
+"""What is meant to come from memory."""
 NO_SETTINGS: Final = (
     *("write_lat_log", "write_bw_log", "write_iops_log", "log", "beside", "began", "label", "repetitions"),
 )
@@ -110,7 +119,10 @@ def lamps(runs: Sequence[Run], files: Sequence[Run]) -> list[TrustLamp]:
         *_percentiles(runs),
         _steady(runs),
     ]
-    found += [TrustLamp(entry.name, entry.state, entry.text) for entry in audits(runs)]
+    found += [
+        TrustLamp(entry.name, entry.state, entry.text) for entry in audits(runs) if entry.name != "memory"
+    ]
+    found.append(_memory(runs, files))
     found.append(TrustLamp("device state", "unknown", "the files do not tell what was written before"))
     found.append(_environment(files))
     return found
@@ -149,6 +161,8 @@ def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
     found += [
         f"{run['cell']} failed in {name}: {run['record']['error']}" for run in runs if run["record"]["error"]
     ][:1]
+    served = memory_rates(runs, list(content.of_kind("file")))
+    found += [f"{told} (in {name})" for told, certain in served if certain][:1]
     found += _level_changes(runs, name)
     found += [f"{told} (in {name})" for told in _trends(runs)[:1]]
     found += [f"{name} is damaged: {text}" for file in content.of_kind("file") for text in file["lost"]][:1]
@@ -304,6 +318,50 @@ def _course_words(found: Course, run: Run) -> str:
         "alternating": f"the rate alternates about every {found.intervals * interval_s:.3g} s, "
         f"with a standard deviation of {change} of its mean",
     }.get(found.kind, f"drift {found.change:+.1%} per 20 intervals")
+
+
+def _memory(runs: Sequence[Run], files: Sequence[Run]) -> TrustLamp:
+    """Whether some rate is one that memory gives; no tool counts what the page cache served."""
+    found = [told for told, _ in memory_rates(runs, files)]
+    if not found:
+        return TrustLamp("memory", "unknown", "not counted by the tool; no rate is beyond that of a device")
+    more = f" (and {len(found) - 1} more runs)" if len(found) > 1 else ""
+    return TrustLamp("memory", "warn", f"{found[0]}{more}")
+
+
+def memory_rates(runs: Sequence[Run], files: Sequence[Run]) -> list[tuple[str, bool]]:
+    """Why runs were served from memory, and whether that is certain; those that are first."""
+    commands = {file["path"]: f"{file['tool']} {file['command'] or ''}" for file in files}
+    found = []
+    for run in runs:
+        told = memory_rate(_rate_facts(run, commands.get(run["record"]["file"], "")))
+        if told is not None and run["cell"] not in _MEMORY_BY_NAME:
+            found.append((told.text, told.certain))
+    return sorted(found, key=lambda entry: not entry[1])
+
+
+def _rate_facts(run: Run, command: str) -> RateFacts:
+    record, levels = run["record"], run.get("levels") or {}
+    tool, _, words = command.partition(" ")
+    direct = (levels.get("direct"), levels.get("direct IO"), {"0": "1"}.get(levels.get("buffered", "")))
+    bypasses = any(told in ("1", "true", "True", "on") for told in direct) or "direct" in run["cell"]
+    bypasses = bypasses or not _DIRECT_FLAGS.get(tool, frozenset()).isdisjoint(words.split())
+    workers = [levels[name] for name in ("processes", "tasks", "clients") if levels.get(name, "").isdecimal()]
+    streams = (
+        record["outstanding"] or int(next(iter(workers), "1" if tool in ("dd", "hdparm") else "0")) or None
+    )
+    moved = (record["bytes_read"], record["bytes_written"])
+    return RateFacts(
+        cell=run["cell"],
+        streams=streams,
+        bypasses=bypasses,
+        waits=bypasses or run["measure"] == "iops",
+        rate_bytes_per_s=record["reported"]["rate_bytes_per_s"],
+        ops_per_s=record["reported"]["ops_per_s"],
+        elapsed_s=record["reported"]["elapsed_s"],
+        moved_bytes=None if None in moved else sum(moved),
+        device_bytes=record["device_bytes"],
+    )
 
 
 def _environment(files: Sequence[Run]) -> TrustLamp:

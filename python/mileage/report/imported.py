@@ -11,6 +11,7 @@ import csv
 import io
 import statistics
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,8 @@ UNREAD_SHOWN: Final = 20
 """Lines of a file that the terminal names."""
 _HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "mean", "p50", "p99", "max")
 _WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8)
+_FIRST: Final = ("errors", "files", "Little's law", "memory", "steady state", "run order")
+"""Lamps that stand before the figures when they warn: what the figures are of is in question."""
 _MEAN: Final = _HEADS.index("mean")
 
 
@@ -67,16 +70,24 @@ class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
 def imported_text(page: ImportedPage, width: int = 80) -> str:
     """The figures, the lamps and what was not understood, in lines of `width` columns or little more."""
     lines = textwrap.wrap(f"{cleaned_text(page.name)}: {_runs(page)} that {page.tool} reported", width)
+    first = [lamp for lamp in page.trust if lamp.name in _FIRST and lamp.state in ("warn", "bad")]
+    lines += ["", *_lamp_lines(first, width)] if first else []
     lines += ["", *_table(page.cells, width), ""]
-    for lamp in page.trust:
-        head = f"[{plain(LAMP_GLYPHS[lamp.state])}] {lamp.name:<14}  "
-        lines += textwrap.wrap(lamp.text, width, initial_indent=head, subsequent_indent=" " * len(head))
+    lines += _lamp_lines([lamp for lamp in page.trust if lamp not in first], width)
     for note in page.notes:
         lines += textwrap.wrap(cleaned_text(note), width, initial_indent="note: ", subsequent_indent="      ")
     for text in page.lost:
         lines += textwrap.wrap(cleaned_text(text), width, initial_indent="lost: ", subsequent_indent="      ")
     lines += unread_lines(page.unread)
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _lamp_lines(lamps: Sequence[TrustLamp], width: int) -> list[str]:
+    lines = []
+    for lamp in lamps:
+        head = f"[{plain(LAMP_GLYPHS[lamp.state])}] {lamp.name:<14}  "
+        lines += textwrap.wrap(lamp.text, width, initial_indent=head, subsequent_indent=" " * len(head))
+    return lines
 
 
 def unread_lines(unread: tuple[UnreadLine, ...]) -> list[str]:
