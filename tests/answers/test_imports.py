@@ -280,11 +280,6 @@ total:         819200000 |       100000 |      78.12 |   10000.00 |    0.800 |  
 """
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='the cell is "diskspd.random_read" without a size: 15 indented lines are "no line of DiskSpd\'s results"',
-)
 def test_diskspd_indented_by_blanks_keeps_its_settings(tmp_path: Path) -> None:
     """Which block size did DiskSpd use?
 

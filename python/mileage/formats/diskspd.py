@@ -1,7 +1,9 @@
 """DiskSpd's text output: totals of each timespan, and its table of percentiles.
 
-What it models: each "Results for timespan" is a run. Its rate is the bytes over the test time, as versions print
-the same figure under MB/s and MiB/s, both meaning 2^20 bytes; operations as printed. Latencies are in milliseconds.
+What it models: each "Results for timespan" is a run with the parameters of that timespan. A line is known by its words:
+DiskSpd indents by tabs, which become blanks where a text was copied. The rate is the bytes over the test time, as
+versions print the same figure under MB/s and MiB/s, both meaning 2^20 bytes; operations as printed. Latencies are in
+milliseconds. Where the targets of a timespan differ in a parameter, all its values are told.
 What it refuses: a file without DiskSpd's parameters and totals.
 """
 
@@ -10,15 +12,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import msgspec
+
 from mileage.errors import Refused
 from mileage.formats.json_documents import shown
-from mileage.formats.numbers import number, whole
+from mileage.formats.numbers import binary_size, number, whole
 from mileage.formats.result import Result, ToolRun, Unread
 from mileage.formats.source import Source
 from mileage.plan.sizes import format_bytes
 
 LAYOUT: Final = "diskspd"
-_SETTING: Final = re.compile(r"\s*([a-z][A-Za-z /()]+?):\s+(.*\S)\s*$")
+_BEGINS: Final = re.compile(r"^\s*(?:timespan|job):\s+[0-9]+\s*$", re.MULTILINE)
+_RESULTS: Final = re.compile(r"\s*Results for (?:timespan|job) ([0-9]+):\s*")
 _TOTAL: Final = re.compile(r"\s*total:\s+([0-9 |.eEnaif+-]+?)\s*$")
 _PERCENTILE: Final = re.compile(
     r"\s*(min|[0-9]+th|[3-9]-nines|max)\s*\|\s*(\S+)\s*\|\s*(\S+)\s*\|\s*(\S+)\s*$"
@@ -31,109 +36,231 @@ _QUANTILES: Final = {
     "3-nines": "p99_9",
     "max": "max",
 }
+_FILE: Final = re.compile(r"\|\s*([^|]*\S) \(([0-9.]+\s?[KMGTP]?i?B?)\)\s*$")
+"""The end of a thread's row: file and its size."""
 _TABLE: Final = re.compile(
-    r"\s*[0-9]+\s*\|.*|\s*[*=-]{5,}\s*|.*\bCPU\s*\|.*|\s*avg\.\|.*|\s*(?:thread|%-ile)\s*\|.*"
+    r"\s*[0-9]+[PE]?\s*\|.*|\s*[*=_—– -]{5,}\s*|.*\bCPU\s*\|.*|\s*avg[.:].*\|.*|"
+    r"\s*(?:thread|type|%-ile|write|read|total)\s*\|.*|"
+    r"\s*Totals:|\s*total:\s*|.*[Ll]atency distribution:.*|\s*total test time:.*"
 )
 _READS: Final = re.compile(r"performing mix test \(read/write ratio: ([0-9]{1,3})/([0-9]{1,3})\)")
-_NAMES: Final = ("actual test time", "test time", "thread count", "proc count", "total threads")
-"""Settings that stand at the beginning of a line."""
 _HEADS: Final = re.compile(
-    r"Input parameters:|System information:|Results for timespan [0-9]+:|Command Line:"
+    r"Input parameters:|System info(?:rmation)?:|Command Line:|"
+    r"Effective IO Distributions|target: |IO Distribution:|[0-9.]+% of IO"
+)
+_SPAN: Final = ("duration", "warm up time", "cool down time", "random seed", "total threads")
+_MEASURED: Final = ("actual test time", "test time", "thread count", "request count", "proc count")
+_TARGET: Final = (
+    *("path", "size", "think time", "burst size", "write buffer size", "write buffer source", "block size"),
+    *("number of outstanding I/O operations", "relative IO weight in thread pool", "base file offset"),
+    *("max file size", "thread stride size", "threads per file", "IO priority"),
+)
+_MACHINE: Final = (
+    *("computer name", "start time", "cpu count", "core count", "group count", "node count", "socket count"),
+    *("heterogeneous cores", "active power scheme", "processor count", "caching options", "block device"),
+    "device scheduler",
+)
+_NAMED: Final = re.compile(
+    rf"({'|'.join((*_SPAN, *_MEASURED, *_TARGET, *_MACHINE))})(?: per thread)?:\s*(.*?)\)?\s*"
+)
+_WORDS: Final = (
+    ("using software cache", "cache"),
+    ("local software cache", "cache"),
+    ("software cache", "cache"),
+    ("using hardware write cache", "write cache"),
+    ("hardware write cache", "write cache"),
+    ("hardware and software write caches", "write cache"),
+    ("using O_DIRECT", "cache"),
+    ("using O_SYNC", "write cache"),
+    ("memory mapped I/O", "memory mapped"),
+    ("zeroing write buffers", "write buffers"),
+    ("throughput rate-limited", "rate"),
+    ("using completion routines", "completion"),
+    ("using I/O Completion Ports", "completion"),
+    ("using parallel async", "parallel"),
+    ("using FILE_", "hint"),
+    ("affinity disabled", "affinity"),
+    ("advanced affinity", "affinity"),
+    ("generating random data", "write buffers"),
+)
+"""How a line of a parameter without a name begins, and the setting that it is."""
+_PASSED: Final = re.compile(
+    r"-{4,}|_+|measuring latency|gathering IOPS|thread pool with|using verbose mode|"
+    r"WARNING: this increases|be compared to other"
 )
 _KEPT: Final = (
-    "block size",
-    "number of outstanding I/O operations",
-    "threads per file",
-    "thread count",
-    "duration",
+    *(
+        "block size",
+        "number of outstanding I/O operations",
+        "threads per file",
+        "thread count",
+        "request count",
+    ),
+    *("duration", "reads", "pattern", "alignment", "think time", "burst size", "write buffer size"),
+    *("base file offset", "max file size", "thread stride size", "IO priority", "path", "size"),
+    *dict.fromkeys(name for _, name in _WORDS),
 )
+
+
+class _Span(msgspec.Struct):
+    """The parameters of one timespan, and of each of its targets."""
+
+    settings: dict[str, str] = {}
+    targets: list[dict[str, str]] = []
+
+    def put(self, name: str, value: str) -> None:
+        """Keeps a parameter of the target that was named last, or of the timespan."""
+        if name == "path":
+            self.targets.append({})
+        where = self.targets[-1] if self.targets and name not in (*_SPAN, *_MEASURED) else self.settings
+        where.setdefault(name, value)
+
+    def told(self, name: str) -> str:
+        """The values of a parameter over the targets, each once; empty where it is not told."""
+        if name in self.settings:
+            return self.settings[name]
+        return " and ".join(dict.fromkeys(target[name] for target in self.targets if name in target))
+
+    def outstanding(self) -> int | None:
+        """Operations that could be outstanding at once."""
+        threads = whole(self.told("thread count") or self.told("total threads"))
+        if requests := whole(self.told("request count")):
+            return threads * requests if threads else None
+        found = 0
+        for target in self.targets:
+            depth = whole(target.get("number of outstanding I/O operations", ""))
+            each = whole(target.get("threads per file", "")) or threads
+            if not depth or not each:
+                return None
+            found += depth * each
+        return found or None
 
 
 def knows(source: Source) -> bool:
     """Whether a file begins as this layout does."""
-    head = source.text_head
-    return "Input parameters:" in head and ("timespan:" in head or "Results for timespan" in head)
+    return "Input parameters:" in source.text_head and bool(_BEGINS.search(source.text_head))
 
 
 def read(source: Source) -> Result:
     """All runs of a file. Raises Refused when it is none of DiskSpd's."""
     if not knows(source):
         raise Refused(f"{source.path}: found no 'Input parameters:' and timespan of DiskSpd")
-    result = Result(tool="diskspd", version=None, layout=LAYOUT, runs=[])
-    settings: dict[str, str] = {}
-    part, run = "", None
-    for at, raw in enumerate(source.lines(), 1):
-        line = raw.rstrip("\r")
-        text = line.strip()
-        if text in ("Total IO", "Read IO", "Write IO"):
-            part = text.split(" ")[0].lower()
-        elif found := _TOTAL.fullmatch(line):
-            figures = [number(field.strip()) for field in found[1].split("|")]
-            if part == "total":
-                run = _run(result, at, figures, settings, line)
-            elif run is not None and len(figures) >= 2:
-                _direction(run, part, figures)
-        elif found := _PERCENTILE.fullmatch(line):
-            _percentile(run, found)
-        elif text.startswith("Command Line:"):
-            result.command = result.command or text.partition(":")[2].strip()
-        elif mixed := _READS.search(text):
-            settings["reads"] = mixed[1]
-        elif text.startswith("performing "):
-            settings["reads"] = "100" if "read" in text else "0"
-        elif text.startswith("using ") and "random I/O" in text:
-            settings["pattern"] = "random"
-        elif text.startswith("using sequential I/O"):
-            settings["pattern"] = "sequential"
-        elif (found := _SETTING.fullmatch(line)) and (line[:1] == "\t" or found[1] in _NAMES):
-            settings[found[1].strip()] = found[2]
-            if found[1].strip() == "start time":
-                result.began = result.began or found[2]
-            if found[1].strip() == "computer name":
-                result.machine["host"] = found[2]
-        elif text and line[:1] != "\t" and not _TABLE.fullmatch(line) and not _HEADS.match(text):
-            result.unread.append(Unread(at, shown(line), "no line of DiskSpd's results"))
-    if not result.runs:
+    reader = _Reader(Result(tool="diskspd", version=None, layout=LAYOUT, runs=[]))
+    for at, line in enumerate(source.lines(), 1):
+        if line.strip() and not reader.line(at, line.rstrip("\r")):
+            reader.result.unread.append(Unread(at, shown(line), "no line of DiskSpd's results"))
+    if not reader.result.runs:
         raise Refused(f"{source.path}: DiskSpd printed no totals; the run did not come to its end")
-    return result
+    return reader.result
 
 
-def _run(
-    result: Result, at: int, figures: list[float | None], settings: dict[str, str], line: str
-) -> ToolRun | None:
-    """The run of one line of totals."""
-    seconds = number(settings.get("actual test time", settings.get("test time", "")).rstrip("s"))
-    if len(figures) < 4 or any(figure is None for figure in figures[:4]):
-        result.unread.append(Unread(at, shown(line), "totals that are no numbers"))
-        return None
-    block = whole(settings.get("block size", ""))
-    reads = settings.get("reads", "")
-    does = {"0": "write", "100": "read"}.get(reads, "mix")
-    words = f"{settings.get('pattern', '')} {does}"
-    size = f" {format_bytes(block)}" if block else ""
-    depth = whole(settings.get("number of outstanding I/O operations", "").rstrip(")"))
-    threads = whole(settings.get("thread count", settings.get("total threads", "")))
-    moved, mib = figures[0] or 0.0, figures[2] or 0.0
+class _Reader:
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self.spans: dict[int, _Span] = {}
+        self.span = _Span()
+        self.part = ""
+        self.columns: list[str] = []
+        self.files: dict[str, str] = {}
+        self.run: ToolRun | None = None
+
+    def line(self, at: int, line: str) -> bool:
+        """One line that is not empty; whether it was understood."""
+        text = line.strip()
+        if text.startswith("Input parameters:"):
+            self.spans, self.run = {}, None
+        elif found := _BEGINS.fullmatch(line):
+            self.span = self.spans.setdefault(int(re.findall("[0-9]+", found[0])[0]), _Span())
+        elif found := _RESULTS.fullmatch(line):
+            self.span, self.run, self.files = self.spans.get(int(found[1]), _Span()), None, {}
+        elif text in ("Total IO", "Read IO", "Write IO"):
+            self.part = text.split(" ")[0].lower()
+        elif found := _TOTAL.fullmatch(line):
+            return self._total(at, found[1].split("|"))
+        elif found := _PERCENTILE.fullmatch(line):
+            _percentile(self.run, found)
+        elif text.startswith("Command Line:"):
+            self.result.command = self.result.command or text.partition(":")[2].strip()
+        elif text.startswith("The test was interrupted"):
+            self.result.lost.append(f"line {at}: DiskSpd was interrupted before it measured")
+        elif text.startswith("thread ") and "I/Os" in text:
+            self.columns = [word.strip() for word in text.split("|")[1:]]
+        elif (found := _FILE.search(line)) and self.part == "total":
+            self.files[found[1]] = found[2]
+        else:
+            return self._setting(text) or bool(_TABLE.fullmatch(line) or _HEADS.match(text))
+        return True
+
+    def _setting(self, text: str) -> bool:
+        """A parameter, by its words."""
+        if mixed := _READS.match(text):
+            self.span.put("reads", mixed[1])
+        elif text.startswith("performing "):
+            self.span.put("reads", "100" if "read" in text else "0")
+        elif found := re.fullmatch(r"using (.*?) ?I/O(?: \((\d+% random)\))? \((\S+): (\S+)\)", text):
+            share = f", {found[2]}" if found[2] else ""
+            self.span.put("pattern", f"{found[1].replace('/', ' and ')}{share}")
+            self.span.put("alignment", found[4])
+        elif found := _NAMED.fullmatch(text):
+            name, value = found[1], found[2]
+            if name == "start time":
+                self.result.began = self.result.began or value
+            elif name == "computer name":
+                self.result.machine["host"] = value
+            elif name not in _MACHINE:
+                self.span.put(name, value)
+        else:
+            name = next((name for words, name in _WORDS if text.startswith(words)), "")
+            if name:
+                self.span.put(name, text)
+            return bool(name or _PASSED.match(text))
+        return True
+
+    def _total(self, at: int, texts: list[str]) -> bool:
+        """A line of totals; those of all operations begin a run."""
+        pairs = zip(self.columns, map(number, texts), strict=False)
+        figures = {name: figure for name, figure in pairs if figure is not None}
+        if not figures.keys() >= {"bytes", "I/Os", "I/O per s"}:
+            return False
+        if self.part == "total":
+            self.run = _run(at, figures, self.span, self.files)
+            self.result.runs.append(self.run)
+        elif self.run is not None:
+            _direction(self.run, self.part, figures)
+        return True
+
+
+def _run(at: int, figures: dict[str, float], span: _Span, files: dict[str, str]) -> ToolRun:
+    """The run of one line of totals, by the heading of its columns; `AvgLat` is in milliseconds."""
+    seconds = number((span.told("actual test time") or span.told("test time")).rstrip("s"))
+    block = binary_size(span.told("block size"))
+    does = {"0": "write", "100": "read"}.get(span.told("reads"), "mix")
+    pattern = span.told("pattern")
+    words = f"{pattern} {does}".strip().replace(",", "").replace(" ", "_")
+    levels = {name: value for name in _KEPT if (value := span.told(name))}
+    if "path" in levels:
+        levels["filename"] = levels.pop("path")
+    if files:
+        levels["file size"] = " and ".join(dict.fromkeys(files.values()))
     run = ToolRun(
-        cell=f"diskspd.{words.strip().replace(' ', '_')}{size}",
-        kind="iops" if settings.get("pattern") == "random" else "throughput",
+        cell=f"diskspd.{words}{f' {format_bytes(block)}' if block else ''}",
+        kind="iops" if "random" in pattern else "throughput",
         line=at,
-        levels={name: settings[name] for name in (*_KEPT, "reads", "pattern") if name in settings},
-        rate_bytes_per_s=moved / seconds if seconds else mib * (1 << 20),
-        ops_per_s=figures[3],
+        levels=levels,
+        rate_bytes_per_s=figures["bytes"] / seconds if seconds else None,
+        ops_per_s=figures["I/O per s"],
         elapsed_s=seconds or None,
-        outstanding=depth * threads if depth and threads else None,
-        printed=list(zip(("bytes", "I/Os", "MiB/s", "I/O per s"), [f or 0.0 for f in figures], strict=False)),
+        outstanding=span.outstanding(),
+        printed=list(figures.items()),
     )
-    if len(figures) > 4 and figures[4] is not None:
-        run.quantiles_ns["mean"] = 1e6 * figures[4]
-        run.latency_sum_ns = 1e6 * figures[4] * (figures[1] or 0.0)
-    result.runs.append(run)
+    if "AvgLat" in figures:
+        run.quantiles_ns["mean"] = 1e6 * figures["AvgLat"]
+        run.latency_sum_ns = 1e6 * figures["AvgLat"] * figures["I/Os"]
     return run
 
 
-def _direction(run: ToolRun, part: str, figures: list[float | None]) -> None:
-    moved, ops = whole(figures[0]), whole(figures[1])
+def _direction(run: ToolRun, part: str, figures: dict[str, float]) -> None:
+    moved, ops = whole(figures["bytes"]), whole(figures["I/Os"])
     if part == "read":
         run.bytes_read, run.ops_read = moved, ops
     else:
