@@ -146,11 +146,6 @@ def test_the_rate_of_a_page_cache_is_marked(tmp_path: Path) -> None:
     assert re.search(r"page cache|from memory|served from|cached", warned), printed
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints "11,000,0001,048,576": 1 run, 1,000,000 MiB/s and 1,048,576 MB/s without a space',
-)
 def test_columns_of_large_figures_stay_apart(tmp_path: Path) -> None:
     """How many MiB/s did this cluster read?
 

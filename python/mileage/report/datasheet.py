@@ -11,6 +11,8 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any, Final
 
+from mileage.report.quantity import column_width
+
 Figure = tuple[str, str, str, str]
 """Name, value, source and confidence of one figure of a profile."""
 
@@ -130,4 +132,6 @@ def _row(name: str, values: Sequence[float], join: Callable[[Sequence[float]], f
 
 
 def _pairs(rows: Sequence[tuple[str, int]]) -> list[str]:
-    return [f"  {name:<24}{value:>16,}" for name, value in rows]
+    names = max((24, *(len(name) for name, _ in rows)))
+    values = column_width(16, [f"{value:,}" for _, value in rows])
+    return [f"  {name:<{names}}{value:>{values},}" for name, value in rows]

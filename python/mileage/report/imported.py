@@ -19,7 +19,7 @@ import msgspec
 
 from mileage.report.html import templates
 from mileage.report.measured import spread_of
-from mileage.report.quantity import duration, figure, mb_per_s, mib_per_s
+from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
 from mileage.report.view import TrustLamp, cleaned_text
 from mileage.report.wording import LAMP_GLYPHS, LAMP_WORDS, plain
 
@@ -109,19 +109,19 @@ def _runs(page: ImportedPage) -> str:
 
 
 def _table(cells: tuple[ReportedCell, ...], width: int) -> list[str]:
-    columns = [
-        at for at, head in enumerate(_HEADS) if at == 0 or any(_figures(cell)[at] != "-" for cell in cells)
-    ]
+    rows = [_figures(cell) for cell in cells]
+    columns = [at for at in range(len(_HEADS)) if at == 0 or any(row[at] != "-" for row in rows)]
     # The median stands for the mean where there is one.
-    columns = [at for at in columns if at != _MEAN or all(_figures(cell)[_MEAN + 1] == "-" for cell in cells)]
-    room = width - sum(_WIDTHS[at] for at in columns)
+    columns = [at for at in columns if at != _MEAN or all(row[_MEAN + 1] == "-" for row in rows)]
+    widths = {at: column_width(_WIDTHS[at], [row[at] for row in rows]) for at in columns}
+    room = width - sum(widths.values())
     longest = max(len(cleaned_text(cell.cell)) for cell in cells)
     beside = longest <= room
     first = min(longest, room) if beside else 2
-    lines = [" " * first + "".join(f"{_HEADS[at]:>{_WIDTHS[at]}}" for at in columns)]
+    lines = [" " * first + "".join(f"{_HEADS[at]:>{widths[at]}}" for at in columns)]
     lines.append("-" * len(lines[0]))
-    for cell in cells:
-        figures = "".join(f"{_figures(cell)[at]:>{_WIDTHS[at]}}" for at in columns)
+    for cell, row in zip(cells, rows, strict=True):
+        figures = "".join(f"{row[at]:>{widths[at]}}" for at in columns)
         name = cleaned_text(cell.cell)
         lines += [f"{name:<{first}}{figures}"] if beside else [name, " " * first + figures]
     return lines

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from mileage.record import Latency, MeasuredCell
-from mileage.report.quantity import counted, duration, figure, mb_per_s, mib_per_s
+from mileage.report.quantity import column_width, counted, duration, figure, mb_per_s, mib_per_s
 from mileage.report.setting import headed
 
 NARROWEST: Final = 80
@@ -137,7 +137,7 @@ def _device(cell: MeasuredCell) -> str:
 
 
 def _table(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
-    columns = columns_of(cells)
+    columns = [(head, column_width(least, map(text, cells)), text) for head, least, text in columns_of(cells)]
     head, names = headed(labels)
     room = NARROWEST - sum(width for _, width, _ in columns)
     longest = max(len(head), *(len(name) for name in names))

@@ -6,6 +6,7 @@ Refuses nothing; what cannot be known is "-".
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 MIB: Final = 1 << 20
@@ -45,6 +46,11 @@ def mib_per_s(rate_bytes_per_s: float) -> str:
 def mb_per_s(rate_bytes_per_s: float) -> str:
     """A rate in MB/s, without the unit."""
     return figure(rate_bytes_per_s / MB)
+
+
+def column_width(least: int, texts: Iterable[str]) -> int:
+    """Characters of a column of figures that stand at its right end: `least`, or one more than the longest figure."""
+    return max(least, *(len(text) + 1 for text in texts))
 
 
 def counted(number: int, noun: str) -> str:

@@ -1,0 +1,41 @@
+"""The table of what another tool reported keeps its figures apart, whatever their size."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mileage.report.datasheet import _pairs
+from mileage.report.imported import ImportedPage, ReportedCell, imported_text
+
+FIGURES = st.floats(min_value=1e-9, max_value=1e24)
+
+
+@given(FIGURES, FIGURES, FIGURES, st.integers(1, 10**9))
+def test_figures_stand_apart(rate: float, ops: float, latency_ns: float, runs: int) -> None:
+    cell = ReportedCell(
+        cell="cell",
+        title="",
+        runs=runs,
+        rate_bytes_per_s=(rate, 2 * rate),
+        ops_per_s=(ops,),
+        elapsed_s=(),
+        quantiles_ns={"p50": (latency_ns,), "p99": (latency_ns,)},
+    )
+    page = ImportedPage(
+        name="x", tool="t", cells=(cell,), trust=(), notes=(), identity={}, lost=(), unread=()
+    )
+    lines = [line for line in imported_text(page).splitlines() if line.strip() and line != "cell"]
+    head, row = lines[1], lines[3]
+    ends = [0, *(at + 1 for at in range(len(head)) if head[at] != " " and head[at + 1 : at + 2] in ("", " "))]
+    assert len(row) == len(head) == ends[-1], "figures stand under their heads"
+    columns = [row[left:right] for left, right in pairwise(ends)]
+    assert all(column.startswith(" ") for column in columns[1:]), row
+    assert columns[0].replace("cell", "").strip() == str(runs)
+
+
+def test_counters_stand_apart_from_their_names() -> None:
+    (line,) = _pairs([("a_counter_with_a_long_name", 10**18)])
+    assert line.split() == ["a_counter_with_a_long_name", f"{10**18:,}"]
