@@ -22,7 +22,7 @@ from mileage.formats.source import Source
 from mileage.plan.sizes import format_bytes
 
 LAYOUT: Final = "diskspd"
-_BEGINS: Final = re.compile(r"^\s*(?:timespan|job):\s+[0-9]+\s*$", re.MULTILINE)
+_BEGINS: Final = re.compile(r"^[ \t]*(?:timespan|job):\s+[0-9]+\s*$", re.MULTILINE)
 _RESULTS: Final = re.compile(r"\s*Results for (?:timespan|job) ([0-9]+):\s*")
 _TOTAL: Final = re.compile(r"\s*total:\s+([0-9 |.eEnaif+-]+?)\s*$")
 _PERCENTILE: Final = re.compile(

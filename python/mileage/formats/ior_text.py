@@ -20,7 +20,7 @@ from mileage.formats.result import Result, ToolRun, Unread
 from mileage.formats.source import Source
 
 LAYOUT: Final = "ior-text"
-_BEGINS: Final = re.compile(r"^\s*IOR-(\S+): MPI Coordinated Test of Parallel I/O", re.MULTILINE)
+_BEGINS: Final = re.compile(r"^[ \t]*IOR-(\S+): MPI Coordinated Test of Parallel I/O", re.MULTILINE)
 _OPTION: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9 _-]{1,40}?)\s*[:=]\s?(.*)$")
 _COLUMNS: Final = (
     "bw(MiB/s)",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol, cast
 
 from mileage.errors import Refused
+from mileage.formats.recognition import seems
 from mileage.formats.result import Result, ToolRun
 from mileage.formats.sound import sound
 from mileage.formats.source import Source
@@ -62,15 +63,22 @@ def reader_named(layout: str) -> Reader:
 
 def read_source(source: Source, layout: str | None = None) -> Result:
     """What a file holds, read as the layout that is named, or as the first that knows it. Raises Refused."""
-    if layout is not None:
-        return sound(reader_named(layout).read(source))
-    for name in LAYOUTS:
-        reader = reader_named(name)
-        if reader.knows(source):
-            return sound(reader.read(source))
-    raise Refused(
-        f"{source.path}: no reader knows this file; name its layout with --layout: {', '.join(LAYOUTS)}"
-    )
+    known = layout or layout_of(source)
+    if known is None:
+        raise Refused(f"{source.path}: {seems(source)} (what can be read: mileage import --layouts)")
+    try:
+        return sound(reader_named(known).read(source))
+    except Refused as cause:
+        other = layout_of(source)
+        if layout in (None, other):
+            raise
+        words = seems(source) if other is None else f"without --layout it is read as {other}"
+        raise Refused(f"{cause}; {words}") from cause
+
+
+def layout_of(source: Source) -> str | None:
+    """The first layout whose reader knows a file; None where none does."""
+    return next((name for name in LAYOUTS if reader_named(name).knows(source)), None)
 
 
 def read_sources(sources: Sequence[Source], layout: str | None = None) -> list[tuple[Source, Result]]:

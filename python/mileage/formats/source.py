@@ -1,13 +1,15 @@
 """Opens files that come from strangers: regular files only, of bounded size, as text whatever the bytes.
 
-What it models: a file with its name, size and SHA-256, read once. Bytes that are no UTF-8 become replacement
-characters, so that one bad byte does not cost a file. Symbolic links are followed.
+What it models: a file with its name, size and SHA-256, read once. Text is UTF-8, or UTF-16 where the file begins with
+its mark; bytes that are neither become replacement characters, so that one bad byte does not cost a file. Links are
+followed.
 What it refuses: what is no regular file (a pipe would wait for ever), what is empty, what is compressed (it is to be
 unpacked first, so that no file is larger than it looks), and text beyond `TEXT_MAX` bytes.
 """
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import stat
@@ -43,9 +45,14 @@ class Source(msgspec.Struct, frozen=True):
     """Lines, an unended last one among them; empty ones are not told apart."""
 
     @property
+    def wide(self) -> bool:
+        """Whether it is UTF-16, as PowerShell and CrystalDiskMark write it, by its first two bytes."""
+        return self.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+
+    @property
     def text_head(self) -> str:
         """The beginning as text."""
-        return self.head.decode("utf-8", "replace")
+        return self._text(self.head)
 
     def data(self) -> bytes:
         """All bytes. Raises Refused when there are too many to read whole, or they changed meanwhile."""
@@ -61,7 +68,10 @@ class Source(msgspec.Struct, frozen=True):
 
     def text(self) -> str:
         """All bytes as text, line ends as they are. Raises Refused as :meth:`data`."""
-        return self.data().decode("utf-8", "replace").removeprefix("\ufeff")
+        return self._text(self.data())
+
+    def _text(self, data: bytes) -> str:
+        return data.decode("utf-16" if self.wide else "utf-8", "replace").removeprefix("\ufeff")
 
     def lines(self) -> list[str]:
         """The lines without their ends; an empty last one is left out. Raises Refused as :meth:`data`."""

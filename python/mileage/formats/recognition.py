@@ -1,0 +1,117 @@
+"""What a file that no reader knows seems to be, and what to do about it.
+
+What it models: marks in the beginning of a file, by which a person would see whose it is: the tool's name, a heading,
+the form of a line. Each has an advice: the option by which the tool prints what can be read, or the command for it.
+What it refuses: guesses. A file without a mark is shown by its first line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from mileage.formats.json_documents import shown
+from mileage.formats.source import Source
+
+_FIO_JSON: Final = "run fio with --output-format=json, and import that"
+_NO_READER: Final = "there is no reader for it"
+_MARKS: Final = tuple(
+    (re.compile(pattern, re.MULTILINE), what, advice)
+    for pattern, what, advice in (
+        (r"^[2-5];fio-[0-9]|^[^;\n]*;(?:[^;\n]*;){90,}", "fio's terse output", _FIO_JSON),
+        (r"^\S.*: \(g=[0-9]+\): rw=|^\S.*: \(groupid=[0-9]+, jobs=[0-9]+\)", "fio's normal text", _FIO_JSON),
+        (
+            r"^fio: |: you need to specify size=|^fio-[0-9.]+\nStarting ",
+            "an error message of fio, or a run that did not come to its end",
+            "correct what it says, run it again with --output-format=json, and import that",
+        ),
+        (
+            r"\A(?:[ \t]*(?:[#;].*)?\n)*\[[^\]\n]+\][ \t]*\n(?:.*\n)*?[ \t]*(?:rw|readwrite|ioengine|iodepth)[ \t]*=",
+            "a job file of fio",
+            "it is a workload and no result: mileage run FILE does it",
+        ),
+        (
+            r"<Results>\s*<System>|<TimeSpan>\s*<TestTimeSeconds>",
+            "DiskSpd's XML",
+            "run DiskSpd without -Rxml (-Rtext)",
+        ),
+        (
+            r"^OPERATION\s+RESULT TYPE",
+            "elbencho's console output",
+            "run elbencho with --csvfile FILE, and import that",
+        ),
+        (
+            r'^[ \t]*\{?[ \t]*"(?:ISO DATE|operation)"\s*:.*',
+            "elbencho's JSON",
+            "run elbencho with --csvfile FILE, and import that",
+        ),
+        (
+            r"Vdbench distribution:|^\S* ?Starting RD=|^[0-9:.]+ +avg_[0-9]+-[0-9]+",
+            "output of vdbench",
+            _NO_READER,
+        ),
+        (r"CrystalDiskMark [0-9]", "a result of CrystalDiskMark", _NO_READER),
+        (r"AS SSD Benchmark", "a result of AS SSD Benchmark", _NO_READER),
+        (r"ATTO Disk Benchmark", "a result of ATTO Disk Benchmark", _NO_READER),
+        (r"^sysbench [0-9]|^Running the test with following options:", "output of sysbench", _NO_READER),
+        (
+            r"^Version\s+[0-9.]+[a-z]?\s+-+Sequential Output|--Sequential Output-+ -+Sequential Input-|"
+            r"^[12]\.[0-9a-z]+,[12]\.[0-9a-z]+,",
+            "output of bonnie++",
+            _NO_READER,
+        ),
+        (r"^Filebench Version|: IO Summary: ", "output of filebench", _NO_READER),
+        (r"^dbench version|^ Operation +Count +AvgLat +MaxLat", "output of dbench", _NO_READER),
+        (r" ioping statistics ---", "output of ioping", _NO_READER),
+        (
+            r"^Device[: ]+.*(?:r/s|tps|kB_read/s)",
+            "output of iostat",
+            "it counts what a device did, not what a test measured",
+        ),
+        (
+            r"^smartctl [0-9]|^SMART/Health Information",
+            "a health report of a drive",
+            "it holds no measurement",
+        ),
+        (
+            r"^[ \t]*[0-9]+,[0-9]+\s+[0-9]+\s+[0-9]+\s+[0-9.]+\s+[0-9]+\s+[A-Z]\s",
+            "a trace of blkparse",
+            "it holds no result",
+        ),
+        (
+            r"'TEST SETUP ==",
+            "a configuration of IOMeter",
+            "it is a workload and no result: mileage iometer FILE does it",
+        ),
+        (
+            r"^\[run\]\s*\nprocs\s*=",
+            "IO500's result.txt",
+            "name its folder, or result_summary.txt in it",
+        ),
+        (
+            r"^(?:Synopsis|Usage:?) \S*(?:ior|mdtest)\b",
+            "the help text of IOR or mdtest",
+            "the call was refused by the tool",
+        ),
+        (
+            r'^[ \t]*(?:name|question|target)\s*=\s*"|^\[\[?stage\]?\]',
+            "a study file of Mileage",
+            "it is a plan and no result: mileage run FILE does it",
+        ),
+        (r'^\{"kind":\s*"study"', "the journal of a study folder", "name the folder: mileage report FOLDER"),
+        (r"\A\s*<(?:!DOCTYPE html|html)", "a page of HTML", "import the file that the tool wrote"),
+        (r"\A\s*<\?xml", "XML of a tool that is not known", _NO_READER),
+    )
+)
+
+
+def seems(source: Source) -> str:
+    """What a file seems to be, and what to do: "it seems to be fio's normal text; run fio with ..."."""
+    head = source.text_head
+    if b"\0" in source.head and not source.wide:
+        return "no reader knows this file, which is binary; import the text that the tool printed"
+    for mark, what, advice in _MARKS:
+        if mark.search(head):
+            return f"it seems to be {what}; {advice}"
+    first = next((line for line in head.split("\n") if line.strip()), "")
+    return f"no reader knows this file, which begins with {shown(first)!r}"
