@@ -19,11 +19,6 @@ def iozone_rows(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines() if re.match(r"\s+\d+\s+\d+\s", line)]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="measures 2048 kB with records of 128 kB only, below a head that lists both sizes and both records",
-)
 def test_iozone_measures_every_size_and_record(tmp_path: Path) -> None:
     """Which rows does `iozone -s 1M -s 2M -r 64k -r 128k` print?
 

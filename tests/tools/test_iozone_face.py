@@ -128,6 +128,23 @@ def test_all_sizes_make_a_row_each_in_order(tmp_path: Path) -> None:
     assert '"Writer report"\n        "32"  "64"  "128"\n"64"   ' in text
 
 
+@pytest.mark.parametrize(
+    ("line", "pairs"),
+    [
+        ("-s 64k -s 128k -r 32k -r 128k", [(64, 32), (128, 32), (128, 128)]),
+        ("-s 64k -s 64k -r 32k", [(64, 32)]),
+        ("-s 16k -s 32k", [(16, 4), (16, 8), (16, 16), (32, 4), (32, 8), (32, 16), (32, 32)]),
+        ("-a -s 64k -g 128k -r 32k", [(64, 32), (128, 32)]),
+        ("-r 64k -r 128k -g 128k", [(64, 64), (128, 64), (128, 128)]),
+    ],
+)
+def test_several_sizes_make_the_rows_that_iozone_prints(
+    tmp_path: Path, line: str, pairs: list[tuple[int, int]]
+) -> None:
+    text = printed(tmp_path, *line.split(), "-i", "0")
+    assert [tuple(map(int, row.split()[:2])) for row in rows(text)] == pairs
+
+
 def test_a_run_keeps_a_study_folder_and_no_file(tmp_path: Path) -> None:
     printed(tmp_path, *SMALL, "-i", "0")
     assert [path.name for path in tmp_path.iterdir()] == ["study-0"]
@@ -182,6 +199,12 @@ def test_a_trap_does_what_the_tool_does_and_says_what_that_is(tmp_path: Path, wo
         ("-i 1", "is not there"),
         ("-+d -+w 98", "can not do both"),
         ("-t 2 -a", "single stream"),
+        ("-t 2 -s 1m -s 2m", "with -t give one -s and one -r"),
+        ("-s 2m -s 1m", "IOzone leaves out a size"),
+        ("-r 64k -r 4k", "IOzone leaves out a size"),
+        ("-s 1m -s 2m -g 4m", "give the files by -s"),
+        ("-a -r 64k -q 1m", "give the records by -r"),
+        ("-a -n 100 -g 100", "give files that hold whole records"),
         ("-t 2 -f x", "named by -F"),
         ("-t 2 -N", "single stream"),
         ("-+y 98", "no effect without -+w"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -106,7 +107,7 @@ def asked_of(given: Given) -> Asked:
     _refuse_combinations(given)
     children = _children(given)
     tests = _tests(given, bool(children))
-    sizes, records_kb = _all_sizes(given) if given.has("-a") else _one_size(given, children)
+    sizes, records_kb = _sizes(given, children)
     named = given.last("-f")
     path = Path(named) if named is not None else Path("iozone.DUMMY" if children else "iozone.tmp")
     files = _files(given, children)
@@ -207,7 +208,18 @@ def _refuse_combinations(given: Given) -> None:
             given.has("-+d") and bool(duplicates),
             f"can not do both -+d and {' '.join(duplicates)}; give one of them",
         ),
-        (together and given.has("-a"), "-a is for a single stream; give -s and -r with -t"),
+        (
+            together and _is_automatic(given),
+            "-a and several -s or -r are for a single stream; with -t give one -s and one -r",
+        ),
+        (
+            given.has("-r") and (given.has("-y") or given.has("-q")),
+            "-r and -y or -q: give the records by -r, or from the smallest to the largest by -y and -q",
+        ),
+        (
+            given.count("-s") > 1 and (given.has("-n") or given.has("-g")),
+            "several -s and -n or -g: give the files by -s, or from the smallest to the largest by -n and -g",
+        ),
         (together and given.has("-f"), "with -t the files are named by -F"),
         (given.has("-f") and given.has("-F"), "-f and -F: give one of them"),
         (together and given.has("-N"), "-N: microseconds per operation are of a single stream"),
@@ -231,10 +243,10 @@ def _refuse_combinations(given: Given) -> None:
             raise Refused(
                 f"iozone: {flag} has no effect {'without -t' if not together else 'with -t'}; leave it out"
             )
-    if not together and not given.has("-a"):
+    if not together and not _is_automatic(given):
         for flag in ("-n", "-g", "-y", "-q", "-z", "-+x"):
             if given.has(flag):
-                raise Refused(f"iozone: {flag} has no effect without -a; leave it out")
+                raise Refused(f"iozone: {flag} has no effect without -a or several -s or -r; leave it out")
 
 
 def _children(given: Given) -> tuple[int, ...]:
@@ -291,6 +303,16 @@ def _files(given: Given, children: tuple[int, ...]) -> tuple[Path, ...]:
     return names[: max(children)] if names else ()
 
 
+def _is_automatic(given: Given) -> bool:
+    """Whether there are rows of several sizes: -a, or several -s or -r, which IOzone takes for -a as well."""
+    return given.has("-a") or given.count("-s") > 1 or given.count("-r") > 1
+
+
+def _sizes(given: Given, children: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+    """File and record of each row in bytes, and the columns of the reports in kB. Raises Refused."""
+    return _all_sizes(given) if _is_automatic(given) else _one_size(given, children)
+
+
 def _one_size(given: Given, children: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
     record = size_of("-r", given.last("-r") or "4")
     file = size_of("-s", given.last("-s") or "512")
@@ -309,33 +331,63 @@ def _one_size(given: Given, children: tuple[int, ...]) -> tuple[tuple[tuple[int,
 
 
 def _all_sizes(given: Given) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Rows of -a: files and records, each twice the one before unless -+x says otherwise."""
+    """Every file with every record that is not larger.
+
+    The sizes are those of several -s and -r, else all from the least to the most, each twice the one before unless
+    -+x says otherwise.
+    """
     factor = _number(given, "-+x", 2, 2, 1 << 20)
-    own_file, own_record = given.last("-s"), given.last("-r")
-    least = size_of("-n", own_file or given.last("-n") or "64")
-    most = size_of("-g", own_file or given.last("-g") or "512m")
-    small = size_of("-y", own_record or given.last("-y") or "4")
-    large = size_of("-q", own_record or given.last("-q") or "16m")
-    if small > large:
-        raise Refused(
-            f"iozone: the smallest record of {small // _KB} kB is larger than the largest, {large // _KB} kB"
+    files, records = _listed(given, "-s"), _listed(given, "-r")
+    if len(files) < 2:
+        least, most = (
+            size_of(flag, given.last(flag) or given.last("-s") or alone)
+            for flag, alone in (("-n", "64"), ("-g", "512m"))
         )
-    if least > most:
-        raise Refused(
-            f"iozone: the smallest file of {least // _KB} kB is larger than the largest, {most // _KB} kB"
+        if least > most:
+            raise Refused(
+                f"iozone: the smallest file of {least // _KB} kB is larger than the largest, {most // _KB} kB"
+            )
+        files = _steps(least, most, factor)
+    if not records:
+        small, large = (
+            size_of(flag, given.last(flag) or alone) for flag, alone in (("-y", "4"), ("-q", "16m"))
         )
-    if small > least:
-        raise Refused(f"iozone: the record of {small // _KB} kB is larger than the file of {least // _KB} kB")
-    files, records = _steps(least, most, factor), _steps(small, large, factor)
-    whole = any(given.has(flag) for flag in ("-r", "-s", "-y", "-q", "-z"))
+        if small > large:
+            raise Refused(
+                f"iozone: the smallest record of {small // _KB} kB is larger than the largest, {large // _KB} kB"
+            )
+        records = _steps(small, large, factor)
+    if records[0] > files[0]:
+        raise Refused(
+            f"iozone: the record of {records[0] // _KB} kB is larger than the file of {files[0] // _KB} kB"
+        )
+    whole = not given.has("-a") or any(given.has(flag) for flag in ("-r", "-s", "-y", "-q", "-z"))
     rows = [
         (file, record)
         for file in files
         for record in records
-        if record <= file and file % record == 0
+        if record <= file
         if whole or file <= _CROSSOVER_KB * _KB or record >= _LARGE_KB * _KB
     ]
+    for file, record in rows:
+        if file % record:
+            raise Refused(
+                f"iozone: the file of {file // _KB} kB is no multiple of the record of {record // _KB} kB; "
+                "give files that hold whole records"
+            )
     return tuple(rows), tuple(record // _KB for record in records)
+
+
+def _listed(given: Given, flag: str) -> list[int]:
+    """The sizes of a flag in bytes, each once. Raises Refused where IOzone would leave one out."""
+    sizes = [size_of(flag, text) for text in given.every(flag)]
+    for before, after in pairwise(sizes):
+        if after < before:
+            raise Refused(
+                f"iozone: {flag} {after // _KB}k after {flag} {before // _KB}k: IOzone leaves out a size that is "
+                "smaller than the one before; give the sizes from small to large"
+            )
+    return list(dict.fromkeys(sizes))
 
 
 def _steps(first: int, last: int, factor: int) -> list[int]:

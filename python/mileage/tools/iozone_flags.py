@@ -10,15 +10,27 @@ _LOG: Final = "`mileage measure -w iozone.read --log FILE` writes every operatio
 _ENGINE: Final = "`mileage measure` has the same workload with --api"
 
 _SIZES: Final = (
-    Flag("-s", "Size of each file: kB, or with k, m or g (binary).", "SIZE", example="1m"),
-    Flag("-r", "Size of a record: kB, or with k, m or g (binary).", "SIZE", example="64k"),
+    Flag(
+        "-s",
+        "Size of each file: kB, or with k, m or g (binary); repeated: rows for each size with each record.",
+        "SIZE",
+        example="1m",
+    ),
+    Flag(
+        "-r",
+        "Size of a record: kB, or with k, m or g (binary); repeated: a row for each.",
+        "SIZE",
+        example="64k",
+    ),
     Flag("-a", "All sizes: files of 64 kB to 512 MB, records of 4 kB to 16 MB."),
-    Flag("-n", "With -a: the smallest file.", "SIZE", example="64k"),
-    Flag("-g", "With -a: the largest file.", "SIZE", example="128k"),
-    Flag("-y", "With -a: the smallest record.", "SIZE", example="32k"),
-    Flag("-q", "With -a: the largest record.", "SIZE", example="64k"),
+    Flag("-n", "With -a or several sizes: the smallest file.", "SIZE", example="64k"),
+    Flag("-g", "With -a or several sizes: the largest file.", "SIZE", example="128k"),
+    Flag("-y", "With -a or several sizes: the smallest record.", "SIZE", example="32k"),
+    Flag("-q", "With -a or several sizes: the largest record.", "SIZE", example="64k"),
     Flag("-z", "With -a: records under 64 kB for files of more than 16 MB as well."),
-    Flag("-+x", "With -a: factor from one size to the next; 2 unless given.", "N", example="4"),
+    Flag(
+        "-+x", "With -a or several sizes: factor from one size to the next; 2 unless given.", "N", example="4"
+    ),
 )
 _TESTS: Final = (
     Flag(
