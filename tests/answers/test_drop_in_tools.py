@@ -29,9 +29,6 @@ def test_iozone_measures_every_size_and_record(tmp_path: Path) -> None:
     assert rows == {(1024, 64), (1024, 128), (2048, 64), (2048, 128)}
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason='refuses: "f2 is no flag, and it takes no other words"'
-)
 def test_iozone_takes_a_file_for_each_thread(tmp_path: Path) -> None:
     """Can two threads of IOzone have a file each, as its manual shows?
 

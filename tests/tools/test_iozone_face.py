@@ -20,6 +20,7 @@ LENGTHS = {2: 142, 3: 142, 4: 142, 5: 142, 6: 142, 7: 143}
 SMALL = ("-s", "512k", "-r", "64k")
 HEAD = "kB reclen write rewrite read reread read write read rewrite read fwrite frewrite fread freread"
 CHILDREN_LINE = "-e -+u -C -R -t 2 -r 64k -s 512k -i0 -i1 -i 2 -i 3 -i 5 -i 8"
+FILES_LINE = "-t 2 -F f1 f2 -s 128k -r 64k -i 0 -+q 0 -w"
 ALL_LINE = "-a -n 64k -g 128k -y 32k -q 128k -i 0 -R"
 
 
@@ -111,6 +112,12 @@ def test_children_have_the_nine_results_of_the_original_in_its_order(tmp_path: P
     assert text.count("Min xfer") == 9
     report = text.split('"Throughput report', 1)[1]
     assert len(re.findall(r'^" +[A-Z][a-zA-Z -]+ " +[0-9.]+ $', report, re.MULTILINE)) == 18
+
+
+def test_files_of_children_end_at_the_next_flag(tmp_path: Path) -> None:
+    text = printed(tmp_path, *FILES_LINE.split())
+    assert "2 initial writers" in text
+    assert [(tmp_path / name).stat().st_size for name in ("f1", "f2")] == [128 << 10] * 2
 
 
 def test_numbers_of_children_make_columns(tmp_path: Path) -> None:
@@ -206,6 +213,8 @@ def test_a_trap_does_what_the_tool_does_and_says_what_that_is(tmp_path: Path, wo
         ("-a -r 64k -q 1m", "give the records by -r"),
         ("-a -n 100 -g 100", "give files that hold whole records"),
         ("-t 2 -f x", "named by -F"),
+        ("-t 2 -F f1 -i 0", "found 1 files for 2 children"),
+        ("-t 2 -F f1 f2 f3 -i 0", "found 3 files for 2 children"),
         ("-t 2 -N", "single stream"),
         ("-+y 98", "no effect without -+w"),
         ("-x", "no effect without -t"),

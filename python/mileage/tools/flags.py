@@ -50,6 +50,8 @@ class Flag:
     """Every value there is, for completion; empty when they are many."""
     optional: bool = False
     """Of a long option: whether its value, after `=`, may be left out."""
+    several: bool = False
+    """Whether every word up to the next flag is a value of it, as with `-F f1 f2`."""
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -206,6 +208,8 @@ class _Words:
             if flag.value:
                 rest = word[place + 1 :]
                 self._add(flag, rest or self._next(flag, f"-{word[place]}"))
+                while flag.several and self.left and self.left[0][:1] not in DASHES:
+                    self._add(flag, self.left.pop(0))
                 return
             self._add(flag, "")
 

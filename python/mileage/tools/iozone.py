@@ -295,12 +295,10 @@ _TOGETHER: Final = (
 
 
 def _files(given: Given, children: tuple[int, ...]) -> tuple[Path, ...]:
-    names = tuple(Path(name) for name in (*given.every("-F"), *given.operands))
-    if given.operands and not given.has("-F"):
-        raise Refused(f"iozone: {given.operands[0]} is no flag; files are named by -f, or with -t by -F")
-    if names and len(names) < max(children):
+    names = tuple(Path(name) for name in given.every("-F"))
+    if names and len(names) != max(children):
         raise Refused(f"iozone: -F: found {len(names)} files for {max(children)} children; name one for each")
-    return names[: max(children)] if names else ()
+    return names
 
 
 def _is_automatic(given: Given) -> bool:
