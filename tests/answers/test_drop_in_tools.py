@@ -63,11 +63,6 @@ def test_iozone_diagnosis_finds_damaged_bytes(tmp_path: Path) -> None:
     ), words
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='removes the file ("t was made for this and is removed again"), so that dd if=t fails with 2',
-)
 def test_dd_reads_what_dd_wrote(tmp_path: Path) -> None:
     """Can I read back the file that I wrote with dd a line before?
 
@@ -94,11 +89,6 @@ def test_the_lines_of_dd_fit_together(tmp_path: Path) -> None:
     assert int(found[5]) == pytest.approx(24 * MIB / float(found[4]) / 1e6, abs=0.6)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='refuses a job that only reads: "the file holds 1048576 bytes, which would be lost"',
-)
 def test_a_job_that_reads_destroys_nothing(tmp_path: Path) -> None:
     """Can I run a fio job that only reads a file of mine?
 

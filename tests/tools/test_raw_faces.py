@@ -156,6 +156,46 @@ def test_dd_reads_a_file_in_place_to_its_end(tmp_path: Path) -> None:
     assert (tmp_path / "data").read_bytes() == b"x" * 10_000
 
 
+@pytest.mark.parametrize(
+    ("words", "kept", "zeros"),
+    [
+        (("count=2",), 0, 2 << 20),
+        (("count=1", "seek=2"), 2 << 20, 1 << 20),
+        (("count=1", "conv=notrunc"), 0, 1 << 20),
+        (("count=4", "conv=notrunc,fdatasync"), 0, 4 << 20),
+    ],
+)
+def test_dd_leaves_the_file_that_dd_leaves(
+    tmp_path: Path, words: tuple[str, ...], kept: int, zeros: int
+) -> None:
+    before = os.urandom(3 << 20)
+    (tmp_path / "data").write_bytes(before)
+    line = ("dd", "if=/dev/zero", "of=data", "bs=1M", *words)
+    age = (tmp_path / "data").stat().st_mtime_ns
+    refused = face(tmp_path, *line)
+    assert (refused.returncode, (tmp_path / "data").read_bytes()) == (2, before)
+    assert (tmp_path / "data").stat().st_mtime_ns == age
+    done = face(tmp_path, *line, "--destroy", "data")
+    assert done.returncode == 0, done.stderr
+    behind = before[kept + zeros :] if "notrunc" in "".join(words) else b""
+    assert (tmp_path / "data").read_bytes() == before[:kept] + bytes(zeros) + behind
+
+
+def test_dd_makes_a_file_of_the_users_mode_or_leaves_none(tmp_path: Path) -> None:
+    refused = face(tmp_path, "dd", "if=/dev/zero", "of=new", "bs=1000", "count=3")
+    assert (refused.returncode, os.listdir(tmp_path)) == (2, [])
+    refused = face(tmp_path, "dd", "if=/dev/zero", "of=new", "bs=1G", "count=9000000")
+    assert "are free" in refused.stderr
+    assert os.listdir(tmp_path) == []
+    done = face(tmp_path, "dd", "if=/dev/urandom", "of=new", "bs=4k", "count=3", "seek=1")
+    assert done.returncode == 0, done.stderr
+    content = (tmp_path / "new").read_bytes()
+    assert (len(content), content[:4096]) == (16384, bytes(4096))
+    assert content.count(0) < 4096 + 200
+    (tmp_path / "other").touch()
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 def test_dd_reads_a_virtual_drive(tmp_path: Path) -> None:
     done = face(tmp_path, "dd", f"if={DRIVE}", "of=/dev/null", "bs=1M", "count=10240")
     assert done.returncode == 0, done.stderr

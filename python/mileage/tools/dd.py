@@ -16,12 +16,12 @@ from typing import Final
 from mileage.errors import Refused
 from mileage.formats.dd_print import summary
 from mileage.plan import Study
-from mileage.plan.sizes import exact_bytes
+from mileage.plan.sizes import exact_bytes, format_bytes, size_bytes
 from mileage.plan.study import Measure, Stage, State, StopRule, Torture
 from mileage.target import parse_target
 from mileage.target.guard import block_device_refusal
 from mileage.tools.flags import Given
-from mileage.tools.keeping import do_study, tell
+from mileage.tools.keeping import Done, do_study, give_up, plan_of
 
 _SOURCES: Final = {"/dev/zero": "zeros", "/dev/urandom": "incompressible", "/dev/random": "incompressible"}
 _UNITS: Final = {"": 1, "c": 1, "w": 2, "b": 512} | {
@@ -49,16 +49,54 @@ def run(given: Given) -> None:
     block = size_of("bs", given.last("bs") or "512")
     path = sink if writes else source
     destroy = _destroyed(given, path)
-    done = do_study(given, study_of(given, path, block, writes=writes), destroy=destroy)
+    study = study_of(given, path, block, writes=writes)
+    if writes and study.target.startswith("file:"):
+        done = _do_on_file(given, study, Path(path))
+    else:
+        done = do_study(given, study, destroy=destroy)
     _, record = done.runs()[-1]
     moved = record["bytes_written"] if writes else record["bytes_read"]
     text = summary(moved, block, record["elapsed_ns"] / 1e9)
     status = given.last("status")
     if status != "none":
         sys.stderr.write(text if status != "noxfer" else "".join(text.splitlines(keepends=True)[:2]))
-    if path.startswith(("/dev/", "virtual:")) or not writes or os.path.lexists(path):
-        return
-    tell([f"{path} was made for this and is removed again"])
+
+
+def _do_on_file(given: Given, study: Study, path: Path) -> Done:
+    """Write a file as dd does: it is made, or cut off where the writing begins, and stays.
+
+    When the study is refused or fails, a file that was made is removed, and one that was there keeps its length.
+    Raises Refused and RunFailed.
+    """
+    table = study.measure["dd"]
+    start = size_bytes(table.span_start)
+    end = start + size_bytes(table.span or 0)
+    give_up(given, [path])
+    destroy = str(path.absolute())
+    old = path.stat().st_size if path.exists() else None
+    try:
+        if old is None:
+            path.touch(mode=0o666, exist_ok=False)
+        _set_length(path, max(old or 0, end))
+        if old and "notrunc" not in _words(given, "conv", _CONV):
+            plan_of(given, study, destroy)
+            _set_length(path, start)
+            _set_length(path, end)
+        return do_study(given, study, destroy=destroy)
+    except BaseException as error:
+        if old is None:
+            path.unlink(missing_ok=True)
+        else:
+            _set_length(path, old)
+        if isinstance(error, OSError):
+            raise Refused(f"dd: {path}: {error.strerror}") from error
+        raise
+
+
+def _set_length(path: Path, length: int) -> None:
+    """Cut a file off or lengthen it with a hole; one of that length is left alone, with its times."""
+    if path.stat().st_size != length:
+        os.truncate(path, length)
 
 
 def _destroyed(given: Given, path: str) -> str | None:
@@ -93,6 +131,8 @@ def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
     if most is not None and most <= 0:
         raise Refused(f"dd: {path} has no record of {block} bytes at {start} bytes")
     amount = min(amount or 0, most) if most is not None else amount or 0
+    if writes and target.startswith("file:"):
+        _refuse_without_room(path, start + amount)
     table = _table(given, block, start, amount, writes=writes, virtual=virtual, flags=flags)
     # A simulated drive is read where something was written.
     fill = virtual and not writes
@@ -114,6 +154,22 @@ def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
         measure={"dd": table},
         torture={"fill": filling} if fill else {},
     )
+
+
+def _refuse_without_room(path: str, end: int) -> None:
+    """Refuse a file of `end` bytes where the file system has no room for it."""
+    found = Path(path)
+    try:
+        room = os.statvfs(found.parent)
+        held = found.stat().st_blocks * 512 if found.exists() else 0
+    except OSError as error:
+        raise Refused(f"dd: {path}: {error.strerror}") from error
+    free = room.f_bavail * room.f_frsize + held
+    if end > free:
+        raise Refused(
+            f"dd: {path}: a file of {format_bytes(end)} is to be written and {format_bytes(free)} are free; "
+            "free some space or give a smaller count="
+        )
 
 
 def _table(
@@ -149,7 +205,7 @@ def _target(given: Given, path: str, writes: bool) -> tuple[str, bool, int | Non
         status = found.stat()
     except FileNotFoundError:
         if writes and not path.startswith("/dev/"):
-            return f"file:{found.absolute()}", False, None
+            return f"file:{found.absolute()}", True, None
         raise Refused(f"dd: {path}: no such file or device") from None
     except OSError as error:
         raise Refused(f"dd: {path}: {error.strerror}") from error
@@ -165,7 +221,7 @@ def _target(given: Given, path: str, writes: bool) -> tuple[str, bool, int | Non
     if stat.S_ISREG(status.st_mode):
         empty = status.st_size == 0
         if writes:
-            return f"file:{found.absolute()}", False, None
+            return f"file:{found.absolute()}", True, None
         if empty:
             raise Refused(f"dd: {path} is empty; there is nothing to read")
         return f"file:{found.absolute()}", True, status.st_size

@@ -26,7 +26,7 @@ DD: Final = Tool(
         Flag("seek", "Records of the output that are passed over.", "N", also=("oseek",), example="1"),
         Flag(
             "conv",
-            "fdatasync or fsync: a flush at the end, in the time; notrunc, noerror: accepted.",
+            "fdatasync or fsync: a flush at the end, in the time; notrunc: what lies behind stays; noerror: accepted.",
             "WORDS",
             example="fdatasync",
         ),
@@ -59,8 +59,7 @@ DD: Final = Tool(
     notes=(
         "What if=/dev/zero writes is zeros, what if=/dev/urandom writes cannot be compressed and is made beside the "
         "measured path, so that the generator is not measured. A device or file whose content would be lost is written "
-        "only with --destroy PATH, and never while it is in use. A file that is not there is made, measured, and "
-        "removed again.",
+        "only with --destroy PATH, and never while it is in use. A file that is written stays, as dd leaves it.",
         "The three lines go to standard error, as dd's do. A target may be virtual:NAME.",
     ),
     examples=(

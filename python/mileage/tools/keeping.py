@@ -76,8 +76,7 @@ def do_study(given: Given, study: Study, *, destroy: str | None = None, lost: Se
     Raises Refused and RunFailed.
     """
     save = folder_of(given)
-    plan = planned(study, destroy)
-    _refuse_what_does_not_fit(given, plan)
+    plan = plan_of(given, study, destroy)
     for path in lost:
         os.truncate(path, 0)
     names = [run.cell for run in plan.runs]
@@ -88,10 +87,13 @@ def do_study(given: Given, study: Study, *, destroy: str | None = None, lost: Se
     return Done(plan, StudyFolder.open(save), measured)
 
 
-def _refuse_what_does_not_fit(given: Given, plan: Plan) -> None:
+def plan_of(given: Given, study: Study, destroy: str | None) -> Plan:
+    """What would be done; nothing is written. Raises Refused."""
+    plan = planned(study, destroy)
     if plan.refusals:
         name = given.tool.name
         raise Refused(f"{name}: {plan.refusals[0].removeprefix(plan.study.name + ': ')}")
+    return plan
 
 
 def _watch(plan: Plan, names: list[str]) -> Any:
