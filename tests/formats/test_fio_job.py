@@ -77,6 +77,29 @@ def test_a_time_ends_a_run_and_time_based_goes_on() -> None:
     assert (until.stop.bytes, until.stop.time, on.stop.bytes, on.stop.time) == ("1GiB", "30 s", None, "30 s")
 
 
+READING = "[a]\nfilename={}\nrw=randread\nsize=64k\n"
+
+
+def test_a_file_that_is_only_read_is_used_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    text = READING.format(path)
+    missing = read_job(text, "job.fio", "job")
+    path.write_bytes(b"x" * (64 << 10))
+    there = read_job(text, "job.fio", "job")
+    written = read_job(text.replace("randread", "randrw"), "job.fio", "job")
+    assert [study.state.start for study in (missing, there, written)] == ["purged", "kept", "purged"]
+    assert [len(study.stage) for study in (missing, there, written)] == [2, 1, 2]
+
+
+def test_a_file_that_holds_a_part_of_what_is_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    path.write_bytes(b"x" * (32 << 10))
+    with pytest.raises(
+        Refused, match=r"line 4: \[a\] size=64k: .* holds 32768 bytes and the job reads 65536"
+    ):
+        read_job(READING.format(path), "job.fio", "job")
+
+
 @pytest.mark.parametrize(
     ("lines", "told"),
     [

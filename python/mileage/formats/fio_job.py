@@ -23,6 +23,7 @@ from mileage.plan.reading import parse_study
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
 from mileage.plan.writing import to_toml
+from mileage.target.workfile import is_work_file
 
 KNOWN_SILENT: Final = (
     *(
@@ -253,7 +254,7 @@ def read_job(text: str, source: str, name: str, target: str | None = None) -> St
     place = target or _target(kinds)
     sizes = [_span(job) for job in kinds]
     reads = [_reads(job) > 0 for job in kinds]
-    start = "kept" if place.startswith("block:") and not any(_writes(job) for job in kinds) else "purged"
+    start = "purged" if any(_writes(job) for job in kinds) or not _holds(place, kinds, sizes) else "kept"
     fill = any(reads) and start == "purged"
     own: dict[str, OwnWorkload] = {}
     tables = [_word(job.name) for job in kinds]
@@ -331,6 +332,24 @@ def _target(jobs: list[_Job]) -> str:
         return f"block:{filename}"
     path = f"{directory.rstrip('/')}/{filename}" if directory and filename else filename or directory
     return f"file:{path}" if filename else f"dir:{path or '.'}"
+
+
+def _holds(place: str, jobs: list[_Job], sizes: list[int]) -> bool:
+    """Whether what is to be read is there: a device, or a file of the user's. Raises Refused where a part of it is."""
+    if place.startswith("block:"):
+        return True
+    path = Path(place.removeprefix("file:"))
+    if not place.startswith("file:") or not path.is_file() or is_work_file(path):
+        return False
+    held = path.stat().st_size
+    for job, needed in zip(jobs, sizes, strict=True):
+        if 0 < held < needed:
+            raise job.refuse(
+                "size" if job.has("size") else "filesize",
+                f"{path} holds {held} bytes and the job reads {needed}; fio would write the rest, a study that reads "
+                "writes nothing there: give a smaller size",
+            )
+    return held > 0
 
 
 def _span(job: _Job) -> int:

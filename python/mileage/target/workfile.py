@@ -240,6 +240,14 @@ class WorkFile:
         return failure
 
 
+def is_work_file(path: Path) -> bool:
+    """Whether a file bears the mark of a study that has not ended: its content is the study's."""
+    try:
+        return bool(os.getxattr(path, _MARK, follow_symlinks=False))
+    except OSError:
+        return False
+
+
 def read_mark(path: Path, plan_hash: str) -> Origin | None:
     """Where the file at `path` comes from when the same plan left it there; None when it did not."""
     try:
