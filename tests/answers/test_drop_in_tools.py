@@ -102,11 +102,6 @@ def test_a_job_that_reads_destroys_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='plans "depth 32" with io_uring and does not mention that libaio without direct=1 has one read in flight',
-)
 def test_buffered_libaio_has_one_read_in_flight(tmp_path: Path) -> None:
     """At which depth does my fio job with libaio and without direct=1 run?
 

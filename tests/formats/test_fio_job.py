@@ -68,6 +68,29 @@ def test_options_mean_what_they_mean_to_fio() -> None:
     assert study.state.file == "1088MiB"
 
 
+@pytest.mark.parametrize(
+    ("lines", "done"),
+    [
+        ("ioengine=libaio", (1, "pread", True)),
+        ("ioengine=libaio\ndirect=0", (1, "pread", True)),
+        ("ioengine=libaio\nbuffered=1", (1, "pread", True)),
+        ("ioengine=libaio\ndirect=1", (32, "uring", False)),
+        ("ioengine=libaio\nbuffered=0", (32, "uring", False)),
+        ("ioengine=io_uring", (32, "uring", False)),
+    ],
+)
+def test_libaio_through_the_page_cache_waits_for_each(lines: str, done: tuple[int, str, bool]) -> None:
+    study = study_of(f"[a]\nsize=1g\nrw=randread\niodepth=32\n{lines}\n")
+    (measure,) = study.measure.values()
+    assert (measure.depth, measure.api, "[a]: libaio without direct=1 waits" in study.question) == done
+
+
+def test_a_sync_that_is_not_fios_is_told() -> None:
+    for sync, told in (("1", True), ("sync", True), ("dsync", False), ("0", False)):
+        study = study_of(f"[a]\nsize=1g\nrw=write\nsync={sync}\n")
+        assert ("rates can be higher than fio's" in study.question) == told
+
+
 def test_a_time_ends_a_run_and_time_based_goes_on() -> None:
     text = "[a]\nsize=1g\nrw=read\nruntime=30\n"
     (until,) = study_of(text).measure.values()

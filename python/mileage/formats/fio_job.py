@@ -10,6 +10,7 @@ expand (variables, ranges, percentages).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -314,8 +315,39 @@ def _word(text: str) -> str:
 
 
 def _question(jobs: list[_Job], text: str) -> str:
+    """The description, or what is asked; then what is done in place of an option's words."""
     described = re.search(r"^\s*description\s*=\s*(\S.*)$", text, re.MULTILINE)
-    return described[1].strip() if described else f"How fast: {', '.join(job.name for job in jobs)}?"
+    asked = described[1].strip() if described else f"How fast: {', '.join(job.name for job in jobs)}?"
+    notes = [
+        f"[{', '.join(job.name for job in found)}]: {note}"
+        for applies, note in _NOTES
+        if (found := [job for job in jobs if applies(job)])
+    ]
+    return " ".join([asked, *notes])
+
+
+def _is_direct(job: _Job) -> bool:
+    return job.flag("direct") or (job.has("buffered") and not job.flag("buffered"))
+
+
+def _waits_in_libaio(job: _Job) -> bool:
+    """Whether the kernel does each operation inside io_submit: libaio without O_DIRECT (fio's HOWTO, "libaio")."""
+    return job.text("ioengine") == "libaio" and not _is_direct(job)
+
+
+_NOTES: Final[tuple[tuple[Callable[[_Job], bool], str], ...]] = (
+    (
+        lambda job: _waits_in_libaio(job) and job.number("iodepth", 1) > 1,
+        "libaio without direct=1 waits for each operation, so depth 1 is measured, as fio does whatever iodepth says; "
+        "for more in flight set direct=1 or ioengine=io_uring.",
+    ),
+    (
+        lambda job: job.text("sync") in ("1", "sync") and _writes(job),
+        "fio opens with O_SYNC for sync=1, here it is O_DSYNC: the file's times are not written with each write, so "
+        "rates can be higher than fio's; sync=dsync is the same in both.",
+    ),
+)
+"""What is done otherwise than a job's words say, by the jobs that it holds for."""
 
 
 def _target(jobs: list[_Job]) -> str:
@@ -451,6 +483,8 @@ def _rows(job: _Job, random: int) -> tuple[AccessRow, ...]:
 
 def _depth(job: _Job) -> int:
     depth = job.number("iodepth", 1)
+    if _waits_in_libaio(job):
+        return 1
     if depth > 1 and _ENGINES.get(job.text("ioengine", "psync")) != "uring":
         raise job.refuse(
             "iodepth", f"has no effect with ioengine={job.text('ioengine', 'psync')}, which waits for each"
@@ -467,8 +501,7 @@ def _how(job: _Job, threads: int) -> How:
         raise job.refuse("ioengine", f"expected one of {', '.join(_ENGINES)}")
     if job.flag("overwrite"):
         raise job.refuse("overwrite", "a study's work file is written before it is read; leave it out")
-    direct = job.flag("direct") or (job.has("buffered") and not job.flag("buffered"))
-    cache = "direct" if direct else "cold" if job.flag("invalidate", True) else "warm"
+    cache = "direct" if _is_direct(job) else "cold" if job.flag("invalidate", True) else "warm"
     if cache == "direct" and engine == "mmap":
         raise job.refuse("direct", "has no effect with ioengine=mmap")
     if job.has("randrepeat") and not job.flag("randrepeat"):
@@ -478,7 +511,7 @@ def _how(job: _Job, threads: int) -> How:
     every = job.number("fsync", 0) or job.number("fdatasync", 0)
     synced = "fsync" if job.number("fsync", 0) or job.flag("end_fsync") else "fdatasync" if every else None
     known: dict[str, Any] = {
-        "api": _ENGINES[engine],
+        "api": "pread" if _waits_in_libaio(job) else _ENGINES[engine],
         "cache": cache,
         "reads": _reads(job)
         if _PATTERNS[job.text("rw", "read")][1] == 50 and not job.has("bssplit")
