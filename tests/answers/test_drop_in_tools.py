@@ -114,11 +114,6 @@ def test_buffered_libaio_has_one_read_in_flight(tmp_path: Path) -> None:
     assert "depth 32" not in planned or "libaio" in planned
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="prints the same rate of the drive as cached reads and as reads from the drive",
-)
 def test_hdparm_has_no_cached_reads_where_there_is_no_cache(tmp_path: Path) -> None:
     """How fast are cached reads of a virtual drive?
 

@@ -1,7 +1,8 @@
 """`mileage hdparm -tT [--direct] DEVICE`: two timings of a drive, as hdparm does and prints them.
 
 What it models: reads of 2 MiB, again and again from the start (-T) or on and on (-t), each a run of a study.
-What it refuses: anything but a block device or a virtual drive; flags that change a drive.
+What it refuses: anything but a block device or a virtual drive; -T of a virtual drive, which has no page cache; flags
+that change a drive.
 """
 
 from __future__ import annotations
@@ -14,16 +15,21 @@ from typing import Any, Final
 
 from mileage.errors import Refused
 from mileage.formats.hdparm_print import timing_line
+from mileage.lab.doing import facts_of
 from mileage.plan import Study
-from mileage.plan.sizes import format_bytes
-from mileage.plan.study import Measure, Stage, State, StopRule
+from mileage.plan.sizes import exact_bytes, format_bytes
+from mileage.plan.study import Measure, Stage, State, StopRule, Torture
 from mileage.tools.flags import Given
 from mileage.tools.keeping import do_study, tell
 
+_QUESTION: Final = "How fast is this drive read?"
 _RECORD: Final = "2MiB"
 _READ_BYTES: Final = 2 << 20
-_SECONDS: Final = {"cached": "2 s", "buffered": "3 s"}
+_SECONDS: Final = "3 s"
+"""How long -t reads a virtual drive; of a device, the workload knows it."""
 _GIB: Final = 1 << 30
+_SPAN_BYTES: Final = _GIB
+"""The part of a virtual drive that -t reads, again from its start when all of it was read."""
 _SECTOR_BYTES: Final = 512
 """Of the sizes in /sys, whatever the device's own sectors are."""
 
@@ -39,7 +45,14 @@ def run(given: Given) -> None:
         raise Refused("hdparm: --offset has no effect without -t")
     if given.has("--save") and len(given.operands) > 1:
         raise Refused("hdparm: --save names one study folder; name one device, or leave --save out")
+    for device in given.operands:
+        if device.startswith("virtual:") and given.has("-T"):
+            raise Refused(
+                f"hdparm: -T {device}: reads from the page cache are timed by -T, and a virtual drive has no host with "
+                "one, so there is no such rate; give -t alone, which times reads of the drive"
+            )
     studies = [(device, study_of(given, device, wanted)) for device in given.operands]
+    tell(_notes(given))
     for device, study in studies:
         done = do_study(given, study)
         tables = {cell.label: cell.table for cell in done.plan.cells}
@@ -49,7 +62,17 @@ def run(given: Given) -> None:
         for what in wanted:
             record = records[what]
             sys.stdout.write(timing_line(what, direct, record["bytes_read"], _seconds(record)))
-    tell(given.traps)
+
+
+def _notes(given: Given) -> list[str]:
+    """What must be known to read the figures."""
+    if given.has("--direct"):
+        return []
+    return [
+        f"{device}: a virtual drive has no host: the figure is that of --direct, without page cache and read-ahead"
+        for device in given.operands
+        if device.startswith("virtual:")
+    ]
 
 
 def _seconds(record: dict[str, Any]) -> float:
@@ -60,24 +83,48 @@ def _seconds(record: dict[str, Any]) -> float:
 
 def study_of(given: Given, device: str, wanted: list[str]) -> Study:
     """The study of one device. Raises Refused."""
-    virtual = device.startswith("virtual:")
+    if device.startswith("virtual:"):
+        return _virtual_study(given, device)
     tables = {what: _table(given, what, device) for what in wanted}
     return Study(
         name="hdparm",
-        question="How fast is this drive read?",
-        target=device if virtual else f"block:{_block_device(device)}",
-        state=State(start="purged" if virtual else "kept"),
+        question=_QUESTION,
+        target=f"block:{_block_device(device)}",
+        state=State(start="kept"),
         stage=(Stage(name="hdparm", measure=tuple(tables)),),
         measure=tables,
     )
 
 
+def _virtual_study(given: Given, device: str) -> Study:
+    """The study of a virtual drive, where -t reads what was written before: no drive reads what it never got."""
+    start = _offset(given)
+    capacity = facts_of(device, None, state=State()).capacity_bytes
+    span = min(capacity - start, _SPAN_BYTES) // _READ_BYTES * _READ_BYTES
+    if span <= 0:
+        raise Refused(_too_small(device, capacity, start))
+    size = exact_bytes(span)
+    filling = Torture(workload="throughput.write", record=_RECORD, amount=size, span=size, span_start=start)
+    reading = Measure(
+        workload="throughput.read",
+        record=_RECORD,
+        stop=StopRule(time=_SECONDS),
+        span=size,
+        span_start=start,
+        repeat=1,
+    )
+    return Study(
+        name="hdparm",
+        question=_QUESTION,
+        target=device,
+        stage=(Stage(name="fill", prepare=("fill",)), Stage(name="hdparm", measure=("buffered",))),
+        measure={"buffered": reading},
+        torture={"fill": filling},
+    )
+
+
 def _table(given: Given, what: str, device: str) -> Measure:
     start = _offset(given) if what == "buffered" else 0
-    if device.startswith("virtual:"):
-        workload = "pattern.fixed_read" if what == "cached" else "throughput.read"
-        stop = StopRule(time=_SECONDS[what])
-        return Measure(workload=workload, record=_RECORD, stop=stop, span_start=start, repeat=1)
     _fits(device, start)
     name = f"hdparm.{what}{'_direct' if given.has('--direct') else ''}"
     return Measure(workload=name, span_start=start, repeat=1)
@@ -112,7 +159,9 @@ def _fits(device: str, start: int) -> None:
     except (OSError, ValueError):
         return
     if holds < start + _READ_BYTES:
-        after = f" after {format_bytes(start)}" if start else ""
-        raise Refused(
-            f"hdparm: {device} holds {format_bytes(holds)}; a read takes {format_bytes(_READ_BYTES)}{after}"
-        )
+        raise Refused(_too_small(device, holds, start))
+
+
+def _too_small(device: str, holds: int, start: int) -> str:
+    after = f" after {format_bytes(start)}" if start else ""
+    return f"hdparm: {device} holds {format_bytes(holds)}; a read takes {format_bytes(_READ_BYTES)}{after}"

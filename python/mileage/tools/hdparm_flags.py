@@ -48,8 +48,9 @@ HDPARM: Final = Tool(
         "A MB is 2^20 bytes. The time is that of the reads, without the loop around them, whose cost hdparm takes "
         "off in -T. As in hdparm, one byte in each 512 of what was read is changed in memory, which counts in the "
         "read's time, and before a timing what is dirty is written out and nothing is done for a while. Nothing is "
-        "written to the device, so a mounted one may be read. A virtual drive (virtual:NAME) has no page cache: both "
-        "figures are of the drive, without that rest and that change.",
+        "written to the device, so a mounted one may be read. A virtual drive (virtual:NAME) has no page cache: -T is "
+        "refused there, and -t reads as --direct does, one GiB again and again, which is written first, without that "
+        "rest and that change.",
     ),
-    examples=("-tT virtual:plain-64gib", "-t --direct virtual:plain-64gib"),
+    examples=("-t virtual:plain-64gib", "-t --direct virtual:plain-64gib"),
 )
