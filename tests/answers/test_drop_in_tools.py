@@ -123,3 +123,30 @@ def test_hdparm_has_no_cached_reads_where_there_is_no_cache(tmp_path: Path) -> N
     done = mileage("hdparm", "-T", write_profile(tmp_path), cwd=tmp_path)
     assert "Timing cached reads" not in done.stdout
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "stats"), [(("-C", "-T", "-F"), True), (("-C", "-T", "-D"), True), (("-C", "-r"), False)]
+)
+def test_stat_rates_that_are_not_mdtests_own_are_told(
+    tmp_path: Path, words: tuple[str, ...], stats: bool
+) -> None:
+    """Can I compare the stat rate of `mileage mdtest` with one that mdtest itself printed?
+
+    Truth: no: by its source mdtest gives every stat the whole path from the working directory and clears two buffers
+    for it, so that its own rate is lower; this is to be said, and only where there is such a row.
+    """
+    _, errors = ask_both("mdtest", "-n", "20", *words, cwd=tmp_path)
+    assert bool(re.search(r"stat: the rate is higher than mdtest's own", errors)) == stats, errors
+
+
+def test_stat_rates_of_metarates_depend_on_the_path(tmp_path: Path) -> None:
+    """Can I compare the stat rate of `mileage metarates -d a/b` with one that metarates itself printed?
+
+    Truth: its source gives every call the path of -d and the name, of which the kernel looks up each part: the same
+    work where -d has one part, more where it has two.
+    """
+    (tmp_path / "a").mkdir()
+    for directory, told in (("a/b", True), ("c", False)):
+        _, errors = ask_both("metarates", "-d", directory, "-n", "10", "-S", cwd=tmp_path)
+        assert ("higher than metarates' own" in errors) == told, errors

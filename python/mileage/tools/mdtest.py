@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from mileage.errors import Refused
-from mileage.formats.metadata_print import MDTEST_VERSION, mdtest_table
+from mileage.formats.metadata_print import MDTEST_VERSION, ROWS, mdtest_table
 from mileage.judge.tasks import mdtest_per_s, mdtest_tree_per_s
 from mileage.plan.study import Measure, StopRule
 from mileage.tools.crew import number, size_of, study_of, tasks_of
 from mileage.tools.flags import Given
 from mileage.tools.ior import file_system_text
-from mileage.tools.keeping import Done, do_study
+from mileage.tools.keeping import Done, do_study, tell
 
 _S: Final = 1e9
 _DIRECTORIES_MAX: Final = 1_000_000
@@ -38,6 +38,7 @@ def run(given: Given) -> None:
     kinds = "files/directories"
     if given.has("-F") or given.has("-D"):
         kinds = "files" if given.has("-F") else "directories"
+    tell(_notes(tests))
     sys.stdout.write(
         f"-- started at {started} --\n\n"
         f"mdtest-{MDTEST_VERSION} was launched with {tasks} total task(s) on 1 node(s)\n"
@@ -49,6 +50,18 @@ def run(given: Given) -> None:
         f"{mdtest_table(_rates(done))}"
         f"-- finished at {time.strftime('%m/%d/%Y %H:%M:%S')} --\n"
     )
+
+
+def _notes(tests: tuple[str, ...]) -> list[str]:
+    """What must be known to compare the table with one of mdtest itself."""
+    rows = " and ".join(ROWS[test] for test in ("dir_stat", "file_stat") if test in tests)
+    if not rows:
+        return []
+    return [
+        f"{rows}: the rate is higher than mdtest's own, 2.2 to 2.5 times where both were measured. Names are looked up "
+        "from the directory of -d, where mdtest looks up all parts of its path for each, and mdtest clears two buffers "
+        "of 4 KiB for each stat; compare this row with rows of mileage mdtest only"
+    ]
 
 
 def _items(given: Given) -> int:

@@ -44,6 +44,7 @@ def run(given: Given) -> None:
     finally:
         if made and not any(directory.iterdir()):
             directory.rmdir()
+    tell([*given.traps, *_notes(directory, tests)])
     own = given.has("-u")
     sys.stdout.write(metarates_head(str(directory), files, tasks, tests, own=own, fsync=given.has("-s")))
     if own:
@@ -51,7 +52,18 @@ def run(given: Given) -> None:
     ((_, record),) = done.runs()
     found = [_rates(result, files // tasks) for result in record["results"]]
     sys.stdout.write(metarates_lines(found))
-    tell(given.traps)
+
+
+def _notes(directory: Path, tests: list[str]) -> list[str]:
+    """What must be known to compare the rates with those of metarates itself."""
+    found = " and ".join(test for test in ("stat", "utime") if test in tests)
+    if not found or len(directory.parts) < 2:
+        return []
+    return [
+        f"{found}: rates are higher than metarates' own: names are looked up from {directory}, where metarates looks "
+        f"up its {len(directory.parts)} parts for each; to have both alike, work in the directory above and give -d "
+        "one part"
+    ]
 
 
 def _make(directory: Path) -> None:
