@@ -36,11 +36,6 @@ def test_a_profile_reaches_its_data_sheet() -> None:
         assert rate > 0.9 * 128_000
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints "its rated cycles are used up" after at most 619 of 1,000 cycles',
-)
 def test_the_reason_of_a_dead_drive_is_true(tmp_path: Path) -> None:
     """Why does this drive accept no more writes?
 

@@ -84,16 +84,30 @@ pub enum Refusal {
     #[error("a flush with a range: expected offset 0 and length 0, it is for the whole drive")]
     FlushWithRange,
     /// The drive is worn out.
-    #[error("the drive is worn out and reads only: its rated cycles are used up; copy its data to another drive")]
-    ReadOnly,
+    #[error("the drive is worn out and reads only: {0}; copy its data to another drive")]
+    ReadOnly(WornOut),
     /// The drive was worn out and did not come back after a power cycle.
-    #[error("the drive is dead: it was worn out, and then its power was cycled")]
-    Dead,
+    #[error("the drive is dead: it was worn out ({0}), and then its power was cycled")]
+    Dead(WornOut),
     /// The drive is gone.
     #[error("the drive dropped off {} s after it was first powered on", seconds(*at_ns))]
     DroppedOff {
         /// When, in nanoseconds of the drive's clock.
         at_ns: u64,
+    },
+}
+
+/// Why a drive is worn out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WornOut {
+    /// Its blocks were erased as often as they are rated for, on average.
+    #[error("its rated cycles are used up")]
+    RatingUsedUp,
+    /// A block failed, and the drive has no replacement for it.
+    #[error("a block failed and no replacement block is left, with {used_percent} % of its rated cycles used")]
+    NoReplacement {
+        /// Erases so far, in percent of those that all blocks together are rated for.
+        used_percent: u64,
     },
 }
 

@@ -24,7 +24,7 @@ mod flash;
 pub mod profile;
 mod run;
 
-pub use device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status};
+pub use device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status, WornOut};
 pub use drive::Drive;
 pub use faulty::Faulty;
 pub use flash::{FlashDrive, Life, LostWrite, PowerCutError, StateError};

@@ -37,7 +37,7 @@ pub use buffer::{LostWrite, PowerCutError};
 pub use state::StateError;
 pub(crate) use state::hash as state_checksum;
 
-use crate::device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status, check};
+use crate::device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status, WornOut, check};
 use crate::profile::Profile;
 use crate::profile::policies::{EndOfLife, Mapping};
 use blocks::Blocks;
@@ -141,7 +141,7 @@ pub struct FlashDrive {
     buffer: Option<Box<Buffer>>,
     /// Writes go another way than straight to a page map: they look into the buffer, or the mapping is by blocks.
     writes_detour: bool,
-    /// Good blocks of the drive times their rated cycles; the life is over with as many erases.
+    /// Good blocks of the drive times their rated cycles; the life is over with as many erases, if not before.
     erases_max: u64,
     /// Whether it does anything of its own accord.
     works_when_idle: bool,
@@ -305,9 +305,21 @@ impl FlashDrive {
     #[cold]
     fn refused_by_age(&self, kind: RequestKind) -> Option<Refusal> {
         match (self.life, kind) {
-            (Life::Dead, _) => Some(Refusal::Dead),
-            (Life::ReadOnly, RequestKind::Write | RequestKind::Discard) => Some(Refusal::ReadOnly),
+            (Life::Dead, _) => Some(Refusal::Dead(self.why_worn_out())),
+            (Life::ReadOnly, RequestKind::Write | RequestKind::Discard) => {
+                Some(Refusal::ReadOnly(self.why_worn_out()))
+            }
             _ => None,
+        }
+    }
+
+    /// Why this drive, whose life is over, is worn out.
+    fn why_worn_out(&self) -> WornOut {
+        if self.layer.worn_out() {
+            let used_percent = (100.0 * self.life_used().unwrap_or(0.0)) as u64;
+            WornOut::NoReplacement { used_percent }
+        } else {
+            WornOut::RatingUsedUp
         }
     }
 }

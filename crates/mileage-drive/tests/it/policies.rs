@@ -2,7 +2,7 @@
 
 use crate::drives::{Sketch, counter, do_workload, ops_per_s, request, submit, workload};
 use mileage_drive::RequestKind::{Flush, Read, Write};
-use mileage_drive::{BlockDevice, FlashDrive, Life, Profile, Refusal, Request, Status};
+use mileage_drive::{BlockDevice, FlashDrive, Life, Profile, Refusal, Request, Status, WornOut};
 use mileage_workload::PatternKind::{Random, Sequential};
 
 const PAGE: u64 = 4096;
@@ -195,7 +195,8 @@ fn a_worn_drive_reads_only_and_is_dead_after_a_power_cycle() {
         assert_eq!(drive.life(), Life::ReadOnly);
         assert!(indicator <= 10, "{indicator}");
         let before = drive.save();
-        assert_eq!(submit_any(&mut drive, request(Write, 0, PAGE, 0)), Status::Refused(Refusal::ReadOnly));
+        let why = WornOut::NoReplacement { used_percent: (100.0 * drive.life_used().unwrap()) as u64 };
+        assert_eq!(submit_any(&mut drive, request(Write, 0, PAGE, 0)), Status::Refused(Refusal::ReadOnly(why)));
         drive.purge();
         assert!(drive.save() == before, "a refused write, or a purge, changed a drive that reads only");
         assert_eq!(submit_any(&mut drive, request(Read, 0, PAGE, 0)), Status::Done);
@@ -204,7 +205,7 @@ fn a_worn_drive_reads_only_and_is_dead_after_a_power_cycle() {
             drive.power_cycle();
             assert_eq!(drive.life(), after);
             let read = submit_any(drive, request(Read, 0, PAGE, 0));
-            assert_eq!(read, if after == Life::Dead { Status::Refused(Refusal::Dead) } else { Status::Done });
+            assert_eq!(read, if after == Life::Dead { Status::Refused(Refusal::Dead(why)) } else { Status::Done });
         }
     }
 }
