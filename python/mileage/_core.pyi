@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "Meeting", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figures", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_metadata_shares", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share"]
+__all__ = ["BUILD_PROFILE", "Drive", "Meeting", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_metadata_shares", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -162,6 +162,11 @@ def cpus_of_node(node: SupportsIndex) -> list[int]:
     """
     The processors of a NUMA node, for the option `pin_cpus`. Raises `mileage.errors.Refused` when the machine has no such
     node.
+    """
+
+def drive_figure_names() -> list[str]:
+    """
+    The keys of all figures that a drive profile may have.
     """
 
 def drive_figures(profile: str) -> list[tuple[str, str, str, str]]:

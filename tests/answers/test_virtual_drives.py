@@ -60,11 +60,6 @@ def test_the_reason_of_a_dead_drive_is_true(tmp_path: Path) -> None:
     assert "replacement" in text + errors or "spare" in text + errors
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="refused: \"the profile has no figure 'gc_victim' to change\"",
-)
 def test_every_mechanism_can_be_varied() -> None:
     """Would this drive be slower if it collected blocks at random?
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mileage.errors import Refused
+from mileage._core import drive_figures
 from mileage.target.profiles import PROFILE_BYTES_MAX, drive_names, load_profile, rated_write_bytes
 from mileage.target.spec import TargetSpec
 from mileage.target.virtual import VirtualTarget
@@ -109,3 +110,58 @@ def test_a_profile_that_cannot_be_one_is_refused(
         path.write_bytes(content)
     with pytest.raises(Refused, match=expected):
         load_profile(str(path))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "read_us=60",
+        "gc_victim=random",
+        "gc_victim=d-choices,gc_victim_choices=4",
+        "gc_pace=paced",
+        "gc_free_blocks_min=2",
+        "gc_idle_free_blocks=3,gc_idle_after_us=1000",
+        "frontiers=hot-cold",
+        "allocation=die-first",
+        "levelling=static,levelling_gap=8",
+        "mapping=block",
+        "mapping=demand,map_cache_entries=1000",
+        "suspend=erase,suspend_us=20",
+        "gc_copies=copy-back",
+        "cell=slc,end_of_life=read-only,replacement_blocks=1",
+        "write_buffer_pages=8,write_combining=rewrites",
+        "cell=tlc,slc_cache_bytes=100000000,slc_design=through,slc_read_us=20,slc_program_us=100",
+        "compression_unit_bytes=512",
+        "stall_s=1,stall_every_s=30",
+    ],
+)
+def test_every_mechanism_can_be_chosen_for_a_drive_that_does_not_state_it(change: str) -> None:
+    found = {name: (value, kind) for name, value, _, kind in drive_figures(load_profile(f"plain-64gib,{change}"))}
+    for part in change.split(","):
+        key, _, value = part.partition("=")
+        assert found[key] == (value, "defined")
+
+
+def test_a_changed_figure_does_not_keep_its_source() -> None:
+    found = {name: source for name, _, source, _ in drive_figures(load_profile("intel-x25e-64gb,read_us=30"))}
+    assert found["read_us"] == "chosen in the name of the target; changed from 25"
+    assert "Tom's Hardware" in found["channels"]
+
+
+def test_a_figure_is_removed_by_an_empty_value() -> None:
+    text = load_profile("intel-x25e-64gb,write_buffer_pages=0,write_buffer_power=")
+    assert "write_buffer_power" not in {name for name, *_ in drive_figures(text)}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("gc_victm=random", "did you mean 'gc_victim'"),
+        ("qqq=1", "docs/drives.md lists them all"),
+        ("gc_victim", "expected gc_victim=VALUE, or gc_victim= to remove the figure"),
+        ("read_us=fast", "expected a value like 50"),
+    ],
+)
+def test_what_is_no_figure_is_refused(change: str, expected: str) -> None:
+    with pytest.raises(Refused, match=expected):
+        load_profile(f"plain-64gib,{change}")

@@ -30,6 +30,12 @@ pub fn drive_figures(profile: &str) -> PyResult<Vec<(&'static str, String, Strin
     Ok(profile.describe().iter().map(row).collect())
 }
 
+/// The keys of all figures that a drive profile may have.
+#[pyfunction]
+pub fn drive_figure_names() -> Vec<&'static str> {
+    mileage_drive::profile::figure_names().to_vec()
+}
+
 /// Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down
 /// drive (`life`). `each(name, theory, simulated, tolerance, holds)` is told of every comparison; the answer is
 /// whether all hold.

@@ -89,41 +89,63 @@ def profile_identity(profile: str) -> str:
 
 
 def changed(profile: str, changes: Sequence[str], where: str) -> str:
-    """The text of a profile with some figures changed, each written KEY=VALUE; comments and sources are gone.
+    """The text of a profile with figures changed or added, each written KEY=VALUE, or removed: KEY=.
 
-    `where` names the target in messages. Raises Refused for a figure that the profile does not have, or for a value
-    that is of another kind.
+    A figure that the profile does not state is added, as a drive has every policy, by default if not by its profile.
+    Comments are not kept. `where` is the target in messages.
+    Raises Refused for a key that no profile has, and for a value of another kind than the one before; whether the drive
+    can have the value is for the drive to judge.
     """
     figures = tomllib.loads(profile)
     for change in changes:
-        key, equals, text = change.partition("=")
-        *path, last = key.strip().split(".")
-        table: Any = figures
-        for step in path:
-            table = table.get(step) if isinstance(table, dict) else None
-        if not equals or not isinstance(table, dict) or last not in table:
-            known = list(table) if isinstance(table, dict) else list(figures)
-            close = difflib.get_close_matches(last, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(sorted(known))}"
-            raise Refused(f"{where}: the profile has no figure {key.strip()!r} to change (KEY=VALUE); {hint}")
-        figure = table[last]
-        before = figure.get("value") if isinstance(figure, dict) and "value" in figure else figure
-        value = _like(before, text.strip(), f"{where}: {key.strip()}")
-        if before is figure:
-            table[last] = value
+        key, equals, text = (part.strip() for part in change.partition("="))
+        if key not in figures and key not in _known_figures():
+            raise Refused(f"{where}: {_unknown_figure(key)}")
+        if not equals:
+            raise Refused(f"{where}: found {key!r}, expected {key}=VALUE, or {key}= to remove the figure")
+        figure = figures.get(key)
+        if not text:
+            figures.pop(key, None)
+        elif figure is None:
+            figures[key] = _chosen(_value(text), "not stated by the profile")
+        elif isinstance(figure, dict) and "value" in figure:
+            value = _like(figure["value"], text, f"{where}: {key}")
+            figures[key] = _chosen(value, f"changed from {figure['value']}")
         else:
-            table[last] = {**figure, "value": value}
+            figures[key] = _like(figure, text, f"{where}: {key}")
     from mileage.plan.writing import toml_value
 
     return "".join(f"{name} = {toml_value(value)}\n" for name, value in figures.items())
 
 
+def _known_figures() -> Sequence[str]:
+    """The keys that a profile may have; the core is imported late, so that commands that need no drive start fast."""
+    from mileage._core import drive_figure_names
+
+    return drive_figure_names()
+
+
+def _unknown_figure(key: str) -> str:
+    close = difflib.get_close_matches(key, _known_figures(), n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "docs/drives.md lists them all"
+    return f"no drive has a figure {key!r} to change (KEY=VALUE); {hint}"
+
+
+def _chosen(value: Any, source: str) -> dict[str, Any]:
+    return {"value": value, "source": f"chosen in the name of the target; {source}", "confidence": "defined"}
+
+
+def _value(text: str) -> Any:
+    """A value as TOML has it, or the text as it is."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
 def _like(before: Any, text: str, where: str) -> Any:
     """A value of the same kind as the one before."""
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
+    value = _value(text)
     numbers = (int, float)
     same = isinstance(value, numbers) if isinstance(before, numbers) else type(value) is type(before)
     if not same or isinstance(before, bool) != isinstance(value, bool):

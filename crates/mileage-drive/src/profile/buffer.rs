@@ -1,6 +1,6 @@
 //! The write buffer: what becomes of its data without power, what a flush does, and what pages in it are good for.
 
-use super::policies::choices;
+use super::policies::{choices, or_default};
 use super::{Policies, ProfileError, Text, impossible, microseconds};
 
 choices! {
@@ -62,10 +62,10 @@ impl WriteBuffer {
     pub(super) fn read(text: &Text, policies: &Policies, packs: bool) -> Result<Self, ProfileError> {
         let value = Self {
             power: text.write_buffer_power.as_ref().map(|figure| figure.value),
-            flush: text.write_buffer_flush.as_ref().map_or(Flush::Honoured, |figure| figure.value),
+            flush: or_default(text.write_buffer_flush.as_ref()),
             flush_ns: text.flush_us.as_ref().map_or(Ok(0), |figure| microseconds("flush_us", figure, 0.0))?,
-            combining: text.write_combining.as_ref().map_or(Combining::Off, |figure| figure.value),
-            reads: text.write_buffer_reads.as_ref().map_or(Reads::Flash, |figure| figure.value),
+            combining: or_default(text.write_combining.as_ref()),
+            reads: or_default(text.write_buffer_reads.as_ref()),
         };
         let plain = "pages of full length, for the map of a controller that packs knows no places in the buffer";
         let places = text.write_buffer_pages.value > 0;

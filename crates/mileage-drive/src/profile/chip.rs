@@ -1,7 +1,7 @@
 //! What the chips can do beside reading, programming and erasing.
 
 use super::buffer::Reads;
-use super::policies::{Pace, PlaneWork, choices};
+use super::policies::{Pace, PlaneWork, choices, or_default};
 use super::{Policies, ProfileError, Text, impossible, microseconds};
 
 choices! {
@@ -41,9 +41,9 @@ impl Chip {
     pub(super) fn read(text: &Text, policies: &Policies, packs: bool) -> Result<Self, ProfileError> {
         let suspend_us = text.suspend_us.as_ref();
         let chip = Self {
-            suspend: text.suspend.as_ref().map_or(Suspend::Off, |figure| figure.value),
+            suspend: or_default(text.suspend.as_ref()),
             suspend_ns: suspend_us.map_or(Ok(0), |figure| microseconds("suspend_us", figure, 0.0))?,
-            copies: text.gc_copies.as_ref().map_or(Copies::Controller, |figure| figure.value),
+            copies: or_default(text.gc_copies.as_ref()),
         };
         let (suspends, copies) = (chip.suspend != Suspend::Off, chip.copies == Copies::CopyBack);
         let buffered = text.write_buffer_pages.value > 0;

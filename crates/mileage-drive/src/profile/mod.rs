@@ -13,6 +13,7 @@ pub mod buffer;
 pub mod chip;
 mod factory;
 mod faults;
+mod figures;
 mod link;
 mod packing;
 pub mod policies;
@@ -25,6 +26,7 @@ pub use chip::Chip;
 use chip::{Copies, Suspend};
 pub use factory::FactoryBad;
 pub use faults::{Faults, Lost, Stall};
+pub use figures::{FigureText, figure_names};
 pub use link::Link;
 use mileage_units::format_bytes;
 pub use packing::Packing;
@@ -50,6 +52,11 @@ pub enum Confidence {
     Seed,
     /// An assumption that defines a drive that was never built.
     Defined,
+    /// Nothing is known: the simplest choice. A policy that is only assumed yields to other choices that exclude it.
+    Assumed,
+    /// The profile does not state it: what every drive does that states nothing else.
+    #[serde(skip)]
+    Default,
 }
 
 /// One figure of a profile.
@@ -208,19 +215,6 @@ pub struct Profile {
     figures: Vec<FigureText>,
 }
 
-/// One figure as a line of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FigureText {
-    /// Its key, unit last.
-    pub name: &'static str,
-    /// Its value as text.
-    pub value: String,
-    /// Where it comes from.
-    pub source: String,
-    /// How far to trust it.
-    pub confidence: Confidence,
-}
-
 /// Why a text is not a profile: one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
@@ -285,6 +279,7 @@ impl Profile {
     /// One line: which key, what was found, what is expected.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let raw: Text = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
+        let raw = raw.with_defaults();
         let link = raw.link.as_ref().map(Link::parse).transpose()?;
         let policies = Policies::read(&raw)?;
         let (packing, slc_cache) = (Packing::read(&raw, &policies)?, SlcCache::read(&raw, &policies)?);
@@ -435,7 +430,8 @@ impl Profile {
         self.rated_write_bytes
     }
 
-    /// Every figure with its source and confidence, in the order of the data sheet.
+    /// Every figure with its source and confidence, in the order of the data sheet; a policy that the profile does not
+    /// state has the confidence [`Confidence::Default`].
     pub fn describe(&self) -> &[FigureText] {
         &self.figures
     }
@@ -473,46 +469,6 @@ fn link_rate(link: Option<&Link>, figure: Option<&Figure<f64>>) -> Result<f64, P
 
 fn queue_depth(link: Option<&Link>, figure: &Figure<u64>) -> Result<u32, ProfileError> {
     whole("queue_depth_max", figure, 1, link.map_or(65536, |link| u64::from(link.queue_depth_max)))
-}
-
-impl Text {
-    fn figures(&self) -> Vec<FigureText> {
-        fn row<T: ToString>(name: &'static str, figure: &Figure<T>) -> FigureText {
-            let Figure { value, source, confidence } = figure;
-            FigureText { name, value: value.to_string(), source: source.clone(), confidence: *confidence }
-        }
-        let mut rows = vec![
-            row("capacity_bytes", &self.capacity_bytes),
-            row("page_bytes", &self.page_bytes),
-            row("pages_per_block", &self.pages_per_block),
-            row("blocks_per_plane", &self.blocks_per_plane),
-            row("planes_per_die", &self.planes_per_die),
-            row("dies_per_channel", &self.dies_per_channel),
-            row("channels", &self.channels),
-            row("read_us", &self.read_us),
-            row("program_us", &self.program_us),
-            row("erase_us", &self.erase_us),
-            row("controller_us", &self.controller_us),
-            row("channel_mb_per_s", &self.channel_mb_per_s),
-            row("queue_depth_max", &self.queue_depth_max),
-            row("write_buffer_pages", &self.write_buffer_pages),
-        ];
-        macro_rules! optional {
-            ($($key:ident),+) => { $(rows.extend(self.$key.iter().map(|figure| row(stringify!($key), figure)));)+ };
-        }
-        optional!(link, link_mb_per_s, rated_endurance_bytes, pe_cycles, cell, mapping, map_cache_entries, log_blocks);
-        optional!(gc_victim, gc_victim_choices, gc_pace, gc_free_blocks_min, gc_idle_free_blocks, gc_idle_after_us);
-        optional!(frontiers, allocation, plane_work, levelling, levelling_gap, end_of_life, replacement_blocks);
-        optional!(pe_spread_percent, factory_bad_blocks_per_die, factory_bad_seed);
-        optional!(compression_unit_bytes, dedupe_contents);
-        optional!(slc_cache_bytes, slc_cache_percent, slc_design, slc_read_us, slc_program_us, slc_idle_after_us);
-        optional!(bit_error_rate, bit_error_rate_worn, bit_error_growth_per_year, ecc_codeword_bytes);
-        optional!(ecc_correctable_bits, read_retries_max, read_retry_leaves);
-        optional!(write_buffer_power, write_buffer_flush, write_buffer_reads, write_combining, flush_us);
-        optional!(suspend, suspend_us, gc_copies);
-        optional!(stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed);
-        rows
-    }
 }
 
 /// The TOML reader's error, with the line it is about.

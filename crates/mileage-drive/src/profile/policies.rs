@@ -5,6 +5,9 @@
 
 use super::{Figure, ProfileError, Text, impossible, microseconds, whole};
 
+/// Erased blocks that a plane keeps unless the profile says otherwise.
+pub(super) const FREE_BLOCKS_MIN: u64 = 1;
+
 /// An enumeration whose names in profiles are fixed texts.
 macro_rules! choices {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
@@ -15,6 +18,13 @@ macro_rules! choices {
         impl $name {
             /// Every choice, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+        }
+
+        /// The first choice.
+        impl Default for $name {
+            fn default() -> Self {
+                Self::ALL[0]
+            }
         }
 
         impl std::fmt::Display for $name {
@@ -154,7 +164,7 @@ impl Cell {
 }
 
 choices! {
-    /// What happens when the rated cycles are used up.
+    /// What happens when the blocks have had their rated cycles on average, or one fails that nothing can replace.
     EndOfLife {
         /// Nothing; cycles are only counted.
         Ignored = "ignored",
@@ -217,25 +227,25 @@ impl Policies {
 
     pub(super) fn read(text: &Text) -> Result<Self, ProfileError> {
         let policies = Self {
-            mapping: or(text.mapping.as_ref(), Mapping::Page),
+            mapping: or_default(text.mapping.as_ref()),
             map_cache_entries: count("map_cache_entries", text.map_cache_entries.as_ref(), 1, 0)?,
             log_blocks: count("log_blocks", text.log_blocks.as_ref(), 2, 0)?,
-            victim: or(text.gc_victim.as_ref(), Victim::Greedy),
+            victim: or_default(text.gc_victim.as_ref()),
             victim_choices: count("gc_victim_choices", text.gc_victim_choices.as_ref(), 2, 0)?,
-            pace: or(text.gc_pace.as_ref(), Pace::AtOnce),
-            free_blocks_min: count("gc_free_blocks_min", text.gc_free_blocks_min.as_ref(), 1, 1)?,
-            idle_free_blocks: count("gc_idle_free_blocks", text.gc_idle_free_blocks.as_ref(), 2, 0)?,
+            pace: or_default(text.gc_pace.as_ref()),
+            free_blocks_min: count("gc_free_blocks_min", text.gc_free_blocks_min.as_ref(), 1, FREE_BLOCKS_MIN as u32)?,
+            idle_free_blocks: count("gc_idle_free_blocks", text.gc_idle_free_blocks.as_ref(), 0, 0)?,
             idle_after_ns: text
                 .gc_idle_after_us
                 .as_ref()
                 .map_or(Ok(0), |figure| microseconds("gc_idle_after_us", figure, 0.0))?,
-            frontiers: or(text.frontiers.as_ref(), Frontiers::Shared),
-            allocation: or(text.allocation.as_ref(), Allocation::ChannelFirst),
-            plane_work: or(text.plane_work.as_ref(), PlaneWork::Independent),
-            levelling: or(text.levelling.as_ref(), Levelling::Off),
+            frontiers: or_default(text.frontiers.as_ref()),
+            allocation: or_default(text.allocation.as_ref()),
+            plane_work: or_default(text.plane_work.as_ref()),
+            levelling: or_default(text.levelling.as_ref()),
             levelling_gap: count("levelling_gap", text.levelling_gap.as_ref(), 1, 0)?,
-            end_of_life: or(text.end_of_life.as_ref(), EndOfLife::Ignored),
-            replacement_blocks: count("replacement_blocks", text.replacement_blocks.as_ref(), 1, 0)?,
+            end_of_life: or_default(text.end_of_life.as_ref()),
+            replacement_blocks: count("replacement_blocks", text.replacement_blocks.as_ref(), 0, 0)?,
             pe_spread_percent: spread(text.pe_spread_percent.as_ref())?,
         };
         policies.each_has_an_effect(text)?;
@@ -308,8 +318,8 @@ impl Policies {
     }
 }
 
-fn or<T: Copy>(figure: Option<&Figure<T>>, default: T) -> T {
-    figure.map_or(default, |figure| figure.value)
+pub(super) fn or_default<T: Copy + Default>(figure: Option<&Figure<T>>) -> T {
+    figure.map_or_else(T::default, |figure| figure.value)
 }
 
 fn count(key: &'static str, figure: Option<&Figure<u64>>, min: u64, default: u32) -> Result<u32, ProfileError> {

@@ -1,6 +1,6 @@
 //! A cache of blocks that are programmed with one bit in a cell.
 
-use super::policies::{Allocation, Cell, Frontiers, PlaneWork};
+use super::policies::{self, Allocation, Cell, Frontiers, PlaneWork};
 use super::{Mapping, Policies, Profile, ProfileError, Text, impossible, microseconds};
 
 /// How large the cache is.
@@ -62,7 +62,7 @@ impl SlcCache {
         Ok(Some(Self {
             size,
             pages_per_block: pages as u32,
-            design: text.slc_design.as_ref().map_or(SlcDesign::Bypass, |figure| figure.value),
+            design: policies::or_default(text.slc_design.as_ref()),
             read_ns: time("slc_read_us", &text.slc_read_us, 0.001)?,
             program_ns: time("slc_program_us", &text.slc_program_us, 0.001)?,
             idle_after_ns: match text.slc_idle_after_us {

@@ -1,0 +1,118 @@
+//! The figures of a profile as lines of a data sheet, with the defaults of the policies that the profile does not state.
+
+use super::{Chip, Confidence, FactoryBad, Figure, Packing, Policies, ProfileError, SlcCache, Text, WriteBuffer};
+
+/// Source of a policy that a profile does not state.
+const NOT_STATED: &str = "the profile does not state it";
+
+/// One figure as a line of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FigureText {
+    /// Its key, unit last.
+    pub name: &'static str,
+    /// Its value as text.
+    pub value: String,
+    /// Where it comes from.
+    pub source: String,
+    /// How far to trust it.
+    pub confidence: Confidence,
+}
+
+fn row<T: ToString>(name: &'static str, figure: &Figure<T>) -> FigureText {
+    let Figure { value, source, confidence } = figure;
+    FigureText { name, value: value.to_string(), source: source.clone(), confidence: *confidence }
+}
+
+/// Declares every figure once, in the order of the data sheet: those that every profile has, and those that it may have.
+macro_rules! figures {
+    (required $($required:ident),+; optional $($optional:ident),+;) => {
+        /// The keys of all figures that a profile may have.
+        pub fn figure_names() -> &'static [&'static str] {
+            &[$(stringify!($required),)+ $(stringify!($optional),)+]
+        }
+
+        impl Text {
+            pub(super) fn figures(&self) -> Vec<FigureText> {
+                let mut rows = vec![$(row(stringify!($required), &self.$required)),+];
+                $(rows.extend(self.$optional.iter().map(|figure| row(stringify!($optional), figure)));)+
+                rows
+            }
+        }
+    };
+}
+
+figures! {
+    required
+    capacity_bytes, page_bytes, pages_per_block, blocks_per_plane, planes_per_die, dies_per_channel, channels,
+    read_us, program_us, erase_us, controller_us, channel_mb_per_s, queue_depth_max, write_buffer_pages;
+    optional
+    link, link_mb_per_s, rated_endurance_bytes, pe_cycles, cell, mapping, map_cache_entries, log_blocks,
+    gc_victim, gc_victim_choices, gc_pace, gc_free_blocks_min, gc_idle_free_blocks, gc_idle_after_us,
+    frontiers, allocation, plane_work, levelling, levelling_gap, end_of_life, replacement_blocks,
+    pe_spread_percent, factory_bad_blocks_per_die, factory_bad_seed,
+    compression_unit_bytes, dedupe_contents,
+    slc_cache_bytes, slc_cache_percent, slc_design, slc_read_us, slc_program_us, slc_idle_after_us,
+    bit_error_rate, bit_error_rate_worn, bit_error_growth_per_year, ecc_codeword_bytes,
+    ecc_correctable_bits, read_retries_max, read_retry_leaves,
+    write_buffer_power, write_buffer_flush, write_buffer_reads, write_combining, flush_us,
+    suspend, suspend_us, gc_copies,
+    stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed;
+}
+
+fn by_default<T>(value: T) -> Option<Figure<T>> {
+    Some(Figure { value, source: NOT_STATED.to_owned(), confidence: Confidence::Default })
+}
+
+impl Text {
+    /// The same with the default of every policy that is not stated. A policy that would be refused beside what is stated
+    /// has no effect and is left out; so is one that is only assumed, so that every other choice can be varied.
+    pub(super) fn with_defaults(self) -> Self {
+        let mut text = self;
+        macro_rules! fill {
+            ($($key:ident: $default:expr),+,) => {
+                $(let $key = text.$key.take_if(|figure| figure.confidence == Confidence::Assumed);)+
+                $(
+                    if text.$key.is_none() {
+                        text.$key = $key.or_else(|| by_default($default));
+                        if text.choices_hold().is_err() {
+                            text.$key = None;
+                        }
+                    }
+                )+
+            };
+        }
+        fill! {
+            mapping: Default::default(),
+            gc_victim: Default::default(),
+            gc_pace: Default::default(),
+            gc_free_blocks_min: super::policies::FREE_BLOCKS_MIN,
+            gc_idle_free_blocks: 0,
+            frontiers: Default::default(),
+            allocation: Default::default(),
+            plane_work: Default::default(),
+            levelling: Default::default(),
+            end_of_life: Default::default(),
+            replacement_blocks: 0,
+            pe_spread_percent: 0.0,
+            factory_bad_blocks_per_die: 0,
+            write_buffer_flush: Default::default(),
+            write_buffer_reads: Default::default(),
+            write_combining: Default::default(),
+            flush_us: 0.0,
+            suspend: Default::default(),
+            gc_copies: Default::default(),
+        }
+        text
+    }
+
+    /// Whether the choices that are made go together.
+    fn choices_hold(&self) -> Result<(), ProfileError> {
+        let policies = Policies::read(self)?;
+        let packs = Packing::read(self, &policies)?.packs();
+        SlcCache::read(self, &policies)?;
+        WriteBuffer::read(self, &policies, packs)?;
+        Chip::read(self, &policies, packs)?;
+        FactoryBad::read(self)?;
+        Ok(())
+    }
+}
