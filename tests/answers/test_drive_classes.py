@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.answers.question import ask, ask_json, suppose
 
+DRIVES = Path(__file__).parents[2] / "drives"
 STUDY = """
 name = "cells"
 target = "virtual:intel-x25e-64gb"
@@ -76,3 +78,20 @@ def test_counters_that_differ_are_not_denied(compared: tuple[Path, str]) -> None
     rows = ask_json("query", sql, "out", cwd=folder)
     suppose(len(rows) == 3, f"three of six runs use the cache: {rows}")
     assert "Nothing that the drive counts differs" not in printed
+
+
+def test_a_verdict_names_the_assumptions_that_it_depends_on(compared: tuple[Path, str]) -> None:
+    """Which figures that nobody published does this verdict depend on?
+
+    Truth: the profiles, read here as TOML: of both drives it is not known how they pace garbage collection, which for
+    writes decides the rate under collection and the slowest operations.
+    """
+    _, printed = compared
+    words = " ".join(printed.split())
+    for name in ("intel-x25e-64gb", "crucial-bx200-240gb"):
+        profile = tomllib.loads((DRIVES / f"{name}.toml").read_text(encoding="utf-8"))
+        pace = profile["gc_pace"]
+        suppose(pace["confidence"] == "assumed", f"{name} does not know its pace: {pace}")
+        told = re.search(rf"drive model\s+{name}: .*?lists all", words)
+        assert told, printed
+        assert f"gc_pace {pace['value']} (assumed)" in told[0]

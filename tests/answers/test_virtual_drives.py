@@ -71,7 +71,6 @@ def test_every_mechanism_can_be_varied() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="lists no policy of garbage collection")
 def test_a_data_sheet_lists_the_policies_that_decide_the_result() -> None:
     """What does the demo's drive assume about its garbage collection?
 

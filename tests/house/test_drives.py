@@ -12,7 +12,7 @@ from tests.house.repository import ROOT, files
 
 PROFILES = tuple(path for path in files(".toml") if path.is_relative_to(ROOT / "drives"))
 FACTS = {"name", "title", "kind"}
-CONFIDENCE = {"defined", "source", "inferred", "fitted", "memory", "seed"}
+CONFIDENCE = {"defined", "source", "inferred", "fitted", "memory", "seed", "assumed"}
 
 
 def figures(path: Path) -> dict[str, Any]:

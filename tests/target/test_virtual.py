@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mileage.errors import Refused
 from mileage._core import drive_figures
+from mileage.errors import Refused
 from mileage.target.profiles import PROFILE_BYTES_MAX, drive_names, load_profile, rated_write_bytes
 from mileage.target.spec import TargetSpec
 from mileage.target.virtual import VirtualTarget
@@ -136,7 +136,9 @@ def test_a_profile_that_cannot_be_one_is_refused(
     ],
 )
 def test_every_mechanism_can_be_chosen_for_a_drive_that_does_not_state_it(change: str) -> None:
-    found = {name: (value, kind) for name, value, _, kind in drive_figures(load_profile(f"plain-64gib,{change}"))}
+    found = {
+        name: (value, kind) for name, value, _, kind in drive_figures(load_profile(f"plain-64gib,{change}"))
+    }
     for part in change.split(","):
         key, _, value = part.partition("=")
         assert found[key] == (value, "defined")

@@ -15,6 +15,7 @@ from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.disturbance import disturbances
 from mileage.judge.steady import drift
 from mileage.judge.summary import BEYOND_MIN, quantile_is_supported
+from mileage.lab.assumptions import assumption_lamps
 from mileage.lab.seen import Seen
 from mileage.plan import Plan
 from mileage.record import left_out
@@ -71,7 +72,7 @@ def lamps_of(
     lamps += _until_lamps(plan, content)
     if aa is not None:
         lamps.append(TrustLamp(aa.name, aa.state, aa.text))
-    return [*lamps, _environment_lamp(plan, changes)]
+    return [*lamps, *assumption_lamps(plan), _environment_lamp(plan, changes)]
 
 
 def _length_lamp(lasted: Sequence[tuple[float, str]]) -> TrustLamp:
