@@ -19,11 +19,6 @@ def printed_amplification(text: str) -> float:
     return float(found[1])
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="prints 1.000 for writes that program eight times the bytes of the host",
-)
 def test_writes_below_the_page_size_amplify(tmp_path: Path) -> None:
     """What is the write amplification of 512-byte writes on a drive with 4 KiB pages and no buffer?
 
@@ -36,11 +31,6 @@ def test_writes_below_the_page_size_amplify(tmp_path: Path) -> None:
     assert printed_amplification(done) >= 8
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="prints 1.000 for 4 KiB writes that each program a page of 16 KiB",
-)
 def test_small_writes_on_large_pages_amplify(tmp_path: Path) -> None:
     """What is the write amplification of 4 KiB random writes on a new drive with pages of 16 KiB?
 
@@ -51,11 +41,6 @@ def test_small_writes_on_large_pages_amplify(tmp_path: Path) -> None:
     assert printed_amplification(done) >= 4
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints "1.00 pages programmed for each one written" where it is 8 by bytes',
-)
 def test_a_measurement_names_the_amplification_in_bytes(tmp_path: Path) -> None:
     """How much more than I wrote was written to the flash in this measurement of 512-byte writes?
 

@@ -17,6 +17,7 @@ from mileage.plan.describe import duration
 from mileage.plan.estimate import remaining_s
 from mileage.plan.sizes import format_bytes
 from mileage.record.measured import quantile_ns
+from mileage.record.write_amplification import write_amplification
 
 RATES_KEPT: Final = 24
 _BARS: Final = "▁▂▃▄▅▆▇█"
@@ -179,9 +180,9 @@ def _time(time_ns: int) -> str:
 def _counted(record: dict[str, Any]) -> str:
     counters = record["counters"]
     told = []
-    written = counters.get("host_pages_written")
-    if written and "flash_pages_programmed" in counters:
-        told.append(f"write amplification {counters['flash_pages_programmed'] / written:.2f}")
+    amplification = write_amplification(counters)
+    if amplification is not None:
+        told.append(f"write amplification {amplification:.2f}")
     told += [f"{counters[name]:,} {words}" for name, words in _COUNTED if counters.get(name)]
     device = (record.get("usage") or {}).get("device") or {}
     if device.get("busy_ms") and record["elapsed_ns"]:

@@ -27,6 +27,7 @@ from mileage.plan.sizes import format_bytes
 from mileage.record import StudyFolder
 from mileage.record.journal import Entries, JournalContent
 from mileage.record.tables import each_test
+from mileage.record.write_amplification import write_amplifications
 from mileage.report import StudyView
 from mileage.report.evidence import (
     AMPLIFICATION,
@@ -227,13 +228,11 @@ def _gauges(series: Record, count: int) -> dict[str, list[float]]:
     """What a drive counted, as it is drawn: write amplification of each interval, and what stands free at its end."""
     counters = series.get("counters") or {}
     found: dict[str, list[float]] = {}
-    host, flash = counters.get("host_pages_written"), counters.get("flash_pages_programmed")
-    if host and flash and host[-1]:
+    amplified = write_amplifications(counters) or []
+    if any(value is not None for value in amplified):
         last, values = 1.0, []
-        for at in range(count):
-            before = (host[at - 1], flash[at - 1]) if at else (0, 0)
-            if host[at] > before[0]:
-                last = (flash[at] - before[1]) / (host[at] - before[0])
+        for value in amplified[:count]:
+            last = last if value is None else value
             values.append(last)
         found[AMPLIFICATION] = values
     for name, key in ((FREE_BLOCKS, "free_blocks"), (CACHE_FREE, "slc_free_pages")):

@@ -22,6 +22,7 @@ from mileage.plan import Plan
 from mileage.record import StudyFolder, left_out, measured_cells
 from mileage.record.environment import diff
 from mileage.record.journal import Entries, JournalContent
+from mileage.record.write_amplification import write_amplifications
 from mileage.report import StudyView, TortureTrace
 from mileage.report.measured_page import MeasuredPage
 from mileage.report.method import method_text
@@ -225,8 +226,7 @@ def _traces(runs: Sequence[dict[str, Any]]) -> list[TortureTrace]:
 
 
 def _extend(trace: TortureTrace, series: dict[str, Any]) -> None:
-    host = series["counters"].get("host_pages_written")
-    flash = series["counters"].get("flash_pages_programmed")
+    amplified = write_amplifications(series["counters"])
     offset = trace.bytes_written[-1] if trace.bytes_written else 0.0
     interval_s = series["interval_ns"] / 1e9
     total = 0
@@ -236,11 +236,11 @@ def _extend(trace: TortureTrace, series: dict[str, Any]) -> None:
         total += written
         if written == 0:
             continue
-        if host is not None and flash is not None and trace.write_amplification is not None:
-            before_host, before_flash = (host[at - 1], flash[at - 1]) if at else (0, 0)
-            if host[at] == before_host:
+        if amplified is not None and trace.write_amplification is not None:
+            value = amplified[at]
+            if value is None:
                 continue
-            trace.write_amplification.append((flash[at] - before_flash) / (host[at] - before_host))
+            trace.write_amplification.append(value)
         trace.bytes_written.append(offset + total)
         trace.rate_bytes_per_s.append(written / interval_s)
 

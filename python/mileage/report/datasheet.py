@@ -11,6 +11,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any, Final
 
+from mileage.record.write_amplification import write_amplification
 from mileage.report.quantity import column_width
 
 Figure = tuple[str, str, str, str]
@@ -88,9 +89,8 @@ def run_drawing(record: Mapping[str, Any], gauges: Sequence[tuple[str, int]], li
         if any(steps):
             lines.append(_row(name + "/s", [step / seconds for step in steps]))
     counters = record["counters"]
-    written = counters.get("host_pages_written", 0)
-    if written:
-        amplification = counters["flash_pages_programmed"] / written
+    amplification = write_amplification(counters)
+    if amplification is not None:
         lines += ["", f"write amplification {amplification:.3f}"]
     if record["ops_discarded"]:
         lines += ["", _trimmed(record, dict(gauges)["mapped_pages"] / pages)]

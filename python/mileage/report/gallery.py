@@ -195,7 +195,7 @@ def _torture(view: StudyView) -> _Asked | None:
     caption = (
         (cycles if many else "One cycle. ")
         + (f"{told[:1].upper()}{told[1:]}. " if told else "")
-        + "Write amplification: flash pages programmed for each page the host wrote"
+        + "Write amplification: bytes programmed into the flash for each byte the host wrote"
     )
     if not any(trace.write_amplification for trace in view.torture):
         caption += "; this target does not count it"

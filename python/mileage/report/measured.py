@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from mileage.record import Latency, MeasuredCell
+from mileage.record.write_amplification import write_amplification
 from mileage.report.quantity import column_width, counted, duration, figure, mb_per_s, mib_per_s
 from mileage.report.setting import headed
 
@@ -117,9 +118,9 @@ def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
         rows.append(("from memory", f"{memory_words(cell)} of what was read"))
     if cell.limited_by:
         rows.append(("limited by", ", ".join(cell.limited_by)))
-    programmed, written = cell.counters.get("flash_pages_programmed"), cell.counters.get("host_pages_written")
-    if programmed and written:
-        rows.append(("flash", f"{programmed / written:.2f} pages programmed for each one written"))
+    amplification = write_amplification(cell.counters)
+    if amplification is not None:
+        rows.append(("flash", f"{amplification:.2f} bytes programmed for each byte written"))
     return rows
 
 

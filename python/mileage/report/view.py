@@ -29,7 +29,7 @@ class TortureTrace(msgspec.Struct, frozen=True):
     """The torture of one cycle, one value per interval of equal duration.
 
     `bytes_written` is cumulative since the torture began, at the interval's end, in bytes and never falling;
-    `rate_bytes_per_s` and `write_amplification` (flash pages programmed per host page written, 1 or more
+    `rate_bytes_per_s` and `write_amplification` (bytes programmed per byte that the host wrote, 1 or more
     unless the drive compresses; None where the target has no such counter) belong to the interval that ends
     there.
     Lists of unequal length are cut to the shortest.

@@ -30,10 +30,14 @@ counters! {
     host_pages_read,
     /// Pages that the host wrote, in whole or in part.
     host_pages_written,
+    /// Bytes that the host wrote.
+    host_bytes_written,
     /// Array reads, for whatever reason.
     flash_pages_read,
     /// Programs, for whatever reason.
     flash_pages_programmed,
+    /// Bytes of these: write amplification is what they are over the bytes that the host wrote.
+    flash_bytes_programmed,
     /// Blocks erased, for whatever reason.
     blocks_erased,
     /// Valid pages copied to make room, by collections and merges.

@@ -187,7 +187,7 @@ impl FlashDrive {
 
     /// The counters with their names, since the drive was first powered on.
     pub fn named_counters(&self) -> Vec<(&'static str, u64)> {
-        COUNTER_NAMES.iter().copied().zip(self.medium.counters.values()).collect()
+        COUNTER_NAMES.iter().copied().zip(self.counted().values()).collect()
     }
 
     /// The gauges with their names: how things stand now.
@@ -322,6 +322,13 @@ impl FlashDrive {
             WornOut::RatingUsedUp
         }
     }
+
+    /// The counters; the bytes programmed follow from the pages.
+    fn counted(&self) -> Counters {
+        let pages = self.medium.counters.flash_pages_programmed;
+        let flash_bytes_programmed = pages.wrapping_mul(u64::from(self.profile.page_bytes));
+        Counters { flash_bytes_programmed, ..self.medium.counters }
+    }
 }
 
 impl BlockDevice for FlashDrive {
@@ -383,7 +390,7 @@ impl BlockDevice for FlashDrive {
     }
 
     fn counters(&self, out: &mut [u64]) {
-        out.copy_from_slice(&self.medium.counters.values());
+        out.copy_from_slice(&self.counted().values());
     }
 
     fn gauge_names(&self) -> &'static [&'static str] {

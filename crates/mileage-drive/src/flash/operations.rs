@@ -125,6 +125,8 @@ impl FlashDrive {
 
     #[inline]
     pub(super) fn written(&mut self, request: &Request, accepted_ns: u64, durable_ns: u64) -> u64 {
+        let host_bytes = &mut self.medium.counters.host_bytes_written;
+        *host_bytes = host_bytes.wrapping_add(request.length_bytes);
         self.note_wear();
         if self.errors.is_some() {
             self.note_since(request);

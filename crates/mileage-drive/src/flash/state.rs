@@ -17,7 +17,7 @@ use crate::profile::policies::EndOfLife;
 use bytes::{Reader, Writer};
 
 const MAGIC: [u8; 8] = *b"MILEDRIV";
-const VERSION: u64 = 8;
+const VERSION: u64 = 9;
 const HEADER_BYTES: usize = 32;
 
 /// Why bytes are not a state of this drive.

@@ -198,11 +198,13 @@ fn a_record_adds_up() {
         assert!(record.series.counters[name].is_sorted(), "{name}");
     }
     assert_eq!(record.counters["host_pages_written"], record.ops_written);
+    assert_eq!(record.counters["host_bytes_written"], record.bytes_written);
     for (name, now) in drive.named_gauges() {
         assert_eq!(record.series.counters[name].last(), Some(&now), "{name}");
     }
     let moved = record.counters["gc_pages_moved"];
     assert_eq!(record.counters["flash_pages_programmed"], record.ops_written + moved);
+    assert_eq!(record.counters["flash_bytes_programmed"], record.bytes_written + 4096 * moved);
     wanted.sync_timed = false;
     let next = do_workload(&mut drive, &wanted);
     assert_eq!(next.elapsed_ns, next.submit_ns);

@@ -51,14 +51,14 @@ fn every_refusal_says_what_is_wrong() {
     let refused = |bytes: &[u8]| Sketch::tiny().drive().restore(bytes).unwrap_err();
     assert_eq!(refused(b""), StateError::NotAState);
     assert_eq!(refused(&changed(0, b'X')), StateError::NotAState);
-    assert_eq!(refused(&changed(8, 9)), StateError::OtherVersion { found: 9 });
+    assert_eq!(refused(&changed(8, 99)), StateError::OtherVersion { found: 99 });
     assert!(matches!(refused(&state[..20]), StateError::Truncated { found: 20 }));
     assert!(matches!(refused(&state[..state.len() - 1]), StateError::Corrupt { .. }));
     assert!(matches!(refused(&changed(state.len() - 3, 0xEE)), StateError::Corrupt { .. }));
     let other = Sketch { program_us: 201.0, ..Sketch::tiny() };
     let error = other.drive().restore(&state).unwrap_err();
     assert_eq!(error, StateError::OtherProfile { name: "sketch".to_owned() });
-    for error in [refused(b""), refused(&state[..20]), refused(&changed(8, 9)), error] {
+    for error in [refused(b""), refused(&state[..20]), refused(&changed(8, 99)), error] {
         let text = error.to_string();
         assert!(text.len() > 20 && !text.contains('\n'), "{text}");
     }
