@@ -25,9 +25,9 @@ def sentences(low: list[dict[str, Any]], high: list[dict[str, Any]]) -> list[str
 
 
 def test_what_differs_is_named_with_both_figures() -> None:
-    fresh = record(host_pages_written=2000, flash_pages_programmed=2000, gc_pages_moved=0, blocks_erased=0)
+    fresh = record(host_bytes_written=2000, flash_bytes_programmed=2000, gc_pages_moved=0, blocks_erased=0)
     worn = record(
-        host_pages_written=2000, flash_pages_programmed=10_000, gc_pages_moved=8000, blocks_erased=40
+        host_bytes_written=2000, flash_bytes_programmed=10_000, gc_pages_moved=8000, blocks_erased=40
     )
     assert sentences([fresh, fresh], [worn]) == [
         "write, a to b: write amplification 1 to 5; pages moved by garbage collection per 1,000 operations 0 to 4,000; "
@@ -36,8 +36,16 @@ def test_what_differs_is_named_with_both_figures() -> None:
 
 
 def test_a_difference_without_a_mechanism_is_said_to_have_none() -> None:
-    same = record(host_pages_written=2000, flash_pages_programmed=2000)
-    assert sentences([same], [same]) == ["Nothing that the drive counts differs at write."]
+    low = record(host_bytes_written=2000, flash_bytes_programmed=2000, service_ns=5000)
+    high = record(host_bytes_written=2000, flash_bytes_programmed=2000, service_ns=9000)
+    assert sentences([low], [high]) == [
+        "No counter of the drive differs by more than 5% at write, apart from the time of its commands."
+    ]
+
+
+def test_a_counter_without_words_is_looked_at_as_well() -> None:
+    low, high = record(flushes=1, trimmed_pages=7), record(flushes=500, trimmed_pages=7)
+    assert sentences([low], [high]) == ["write, a to b: flushes per 1,000 operations 0.5 to 250."]
 
 
 def test_a_target_that_counts_nothing_is_not_explained() -> None:
