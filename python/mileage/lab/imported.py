@@ -12,21 +12,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from mileage.judge.audit import Audit, RunFacts, audit
-from mileage.judge.course import INTERVALS_MIN, REPETITIONS_MIN, Course, course, repetition_trend
+from mileage.judge.course import INTERVALS_MIN, REPETITIONS_MIN, repetition_trend
 from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.judge.summary import quantile_is_supported
+from mileage.lab.courses import CHANGE_MIN, course_of, course_words
 from mileage.lab.lamps import P99, RUN_MIN_S
 from mileage.plan import Plan
 from mileage.plan.workloads import METRICS
 from mileage.record import StudyFolder
 from mileage.report import TrustLamp
 from mileage.report.imported import ImportedPage, ReportedCell, UnreadLine
-from mileage.report.quantity import duration
 from mileage.report.view import LampState
 
 REPEATS_MIN: Final = 5
-CHANGE_MIN: Final = 0.2
-"""Change of level within a run that speaks against a verdict: the range in which SNIA calls rounds steady."""
 _NOTES_MAX: Final = 20
 _DIRECT_FLAGS: Final = {
     "iozone": frozenset(("-I",)),
@@ -171,12 +169,12 @@ def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
 
 def _level_changes(runs: Sequence[Run], name: str) -> list[str]:
     """Runs whose mean is one of different levels, the one that changes most."""
-    found = [(abs(one.change), one, run) for run in runs if (one := _course(run)).changes_level]
+    found = [(abs(one.change), one, run) for run in runs if (one := course_of(run["record"])).changes_level]
     most = max(found, key=lambda entry: entry[0], default=None)
     if most is None or most[0] < CHANGE_MIN:
         return []
     of = f" in {len(found)} of {len(runs)} runs" if len(found) > 1 else ""
-    return [f"{most[2]['cell']} in {name} has no one level{of}: {_course_words(most[1], most[2])}"]
+    return [f"{most[2]['cell']} in {name} has no one level{of}: {course_words(most[1], most[2]['record'])}"]
 
 
 def differing_settings(a: StudyFolder, b: StudyFolder) -> list[str]:
@@ -281,7 +279,7 @@ def _percentiles(runs: Sequence[Run]) -> list[TrustLamp]:
 
 def _steady(runs: Sequence[Run]) -> TrustLamp:
     """Whether the rate of runs with a series kept one level."""
-    found = [(one, run) for run in runs if (one := _course(run)).kind != "too short"]
+    found = [(one, run) for run in runs if (one := course_of(run["record"])).kind != "too short"]
     if not found:
         told = f"no series over time has {INTERVALS_MIN} intervals, which can tell"
         return TrustLamp("steady state", "unknown", told)
@@ -289,35 +287,8 @@ def _steady(runs: Sequence[Run]) -> TrustLamp:
     steady = sum(one.kind == "steady" for one, _ in found)
     told = f"steady in {steady} of {len(found)} series"
     worst, run = max(changing or found, key=lambda pair: abs(pair[0].change))
-    told += f"; {run['cell']}: {_course_words(worst, run)}"
+    told += f"; {run['cell']}: {course_words(worst, run['record'])}"
     return TrustLamp("steady state", "ok" if steady == len(found) else "warn", told)
-
-
-def _course(run: Run) -> Course:
-    """The course of a run, by its bytes, or its operations where they are not told."""
-    series = run["record"]["series"]
-    both = list(zip(series["bytes_read"], series["bytes_written"], strict=True))
-    moved = [sum(pair) for pair in both if None not in pair]
-    # The end of the run cuts the last interval short.
-    return course((moved if any(moved) else [count for count in series["ops"] if count is not None])[:-1])
-
-
-def _course_words(found: Course, run: Run) -> str:
-    """What a run does, with times."""
-    series = run["record"]["series"]
-    interval_s = series["interval_ns"] / 1e9
-    change, at = f"{abs(found.change):.0%}", duration(found.intervals * series["interval_ns"])
-    lasted = duration((len(series["ops"]) - 1) * series["interval_ns"])
-    return {
-        "slow start": f"the first {at} are {change} slower than the other {lasted}",
-        "fast start": f"the first {at} are {change} faster than the rest of {lasted}",
-        "fall": f"after {at} of {lasted} the rate falls by {change} and stays there",
-        "rise": f"after {at} of {lasted} the rate rises by {change} and stays there",
-        "several levels": f"{found.intervals} levels in {lasted}, the lowest {change} below the highest",
-        "drift": f"the rate goes {'up' if found.change > 0 else 'down'} by {change} in {lasted}",
-        "alternating": f"the rate alternates about every {found.intervals * interval_s:.3g} s, "
-        f"with a standard deviation of {change} of its mean",
-    }.get(found.kind, f"drift {found.change:+.1%} per 20 intervals")
 
 
 def _memory(runs: Sequence[Run], files: Sequence[Run]) -> TrustLamp:

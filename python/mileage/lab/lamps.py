@@ -16,6 +16,7 @@ from mileage.judge.disturbance import disturbances
 from mileage.judge.steady import drift
 from mileage.judge.summary import BEYOND_MIN, quantile_is_supported
 from mileage.lab.assumptions import assumption_lamps
+from mileage.lab.courses import level_lamps, measured_stages, state_lamps
 from mileage.lab.seen import Seen
 from mileage.plan import Plan
 from mileage.record import left_out
@@ -69,6 +70,10 @@ def lamps_of(
     lamps += [TrustLamp(one.name, one.state, one.text) for one in disturbances(found.watched)]
     if tortured:
         lamps.append(_steady_lamp(found.written))
+    lamps += level_lamps(found.courses)
+    # Before a torture a drive is meant to be fresh.
+    judged = [comparison.candidate] if tortured and comparison.kind == "stages" else measured_stages(plan)
+    lamps += state_lamps(plan, found.courses, judged)
     lamps += _until_lamps(plan, content)
     if aa is not None:
         lamps.append(TrustLamp(aa.name, aa.state, aa.text))

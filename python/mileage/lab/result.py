@@ -105,12 +105,15 @@ class StudyResult:
     def vetoes(self) -> list[str]:
         """What speaks against any verdict of this study, each to follow "not conclusive because"."""
         from mileage.execute.unfinished import unfinished_lines
+        from mileage.lab.courses import REMEDY, changing
         from mileage.lab.lamps import audits, grave_changes
         from mileage.lab.view import environment_changes
 
         content = self.content()
         vetoes = self.outcome().vetoes + unfinished_lines(content)
         vetoes += [found.veto for found in audits(self.plan, self.seen().facts) if found.veto is not None]
+        if not any(stage.torture for stage in self.plan.study.stage):
+            vetoes += [f"{told}; {REMEDY}" for told in changing(self.seen().courses)[:1]]
         saved = dict(self.folder.environments())
         grave = grave_changes(self.plan, environment_changes(self.plan, content, saved))
         return vetoes + ([f"the machine changed during the study: {grave[0]}"] if grave else [])

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mileage.judge.audit import RunFacts
+from mileage.lab.courses import Courses
 from mileage.plan import Plan
 from mileage.plan.workload import Workload
 from mileage.record.tables import each_test
@@ -29,6 +30,8 @@ class Seen:
     """What the audits look at, of every measured run that has a workload."""
     watched: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     """What was watched beside a run, with its cell."""
+    courses: Courses = field(default_factory=Courses)
+    """How the measured runs that write went over time."""
     written: dict[int, list[int]] = field(default_factory=dict)
     """Bytes written in each interval of the last torture of every cycle."""
 
@@ -62,6 +65,7 @@ class Look:
                 found.counts.append((most, str(one["cell"])))
         workload = self._workloads[int(entry["run"])]
         if workload is not None:
+            found.courses.add(cell, str(entry["stage"]), entry["record"])
             bypasses = self._caches.get(cell, self._cache) == "direct"
             found.facts.append(_facts(entry, workload, bypasses=bypasses))
 

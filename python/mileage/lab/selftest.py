@@ -1,10 +1,10 @@
 """What Mileage's own judgement does when the truth is known: false alarms, coverage, cliffs found.
 
 Models studies in which nothing differs (A/A) while the target drifts, compared exactly as a real study is, and
-series with a cliff of known place and size; and whole studies of one drive under two names that slows down, in the
-default order and with one arm after the other. Everything follows from one seed. Each share is printed with its exact
-binomial interval (Clopper and Pearson 1934) and the bound that it has to keep: a bound is broken when the whole
-interval lies outside it. Refuses fewer studies than a share can be told from.
+series with a cliff of known place and size; whole studies of one drive under two names that slows down, in the default
+order and with one arm after the other; and arms that differ only before they are steady. Everything follows from one
+seed. Each share is printed with its exact binomial interval (Clopper and Pearson 1934) and the bound that it has to
+keep: a bound is broken when the whole interval lies outside it. Refuses fewer studies than a share can be told from.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mileage.errors import Refused
 from mileage.judge import Comparison, Sample, compare_arms
 from mileage.judge.regimes import regimes
 from mileage.lab.orderproof import false_differences
+from mileage.lab.transientproof import false_verdicts
 
 STUDIES: Final = 1000
 STUDIES_QUICK: Final = 200
@@ -95,7 +96,8 @@ def selftest(
     if studies < STUDIES_MIN:
         raise Refused(f"{studies} studies: expected {STUDIES_MIN} or more, or no share can be told")
     shares: list[Share] = []
-    for share in chain(_comparisons(studies, seed), _orders(studies, seed), _cliffs(studies, seed)):
+    cases = (_comparisons, _orders, _transients, _cliffs)
+    for share in chain.from_iterable(case(studies, seed) for case in cases):
         shares.append(share)
         if told is not None:
             told(share)
@@ -134,6 +136,16 @@ def _orders(studies: int, seed: int) -> Iterator[Share]:
     for order, count in false_differences(studies, seed):
         name, low, high = names[order]
         yield Share(name=name, count=count, total=studies, low=low, high=high)
+
+
+def _transients(studies: int, seed: int) -> Iterator[Share]:
+    """Arms that end at one level and begin at others, twice as many studies: verdicts without and with the check."""
+    total = 2 * studies
+    plain, checked = false_verdicts(total, seed, transient=True)
+    yield Share(name="transients in both arms: false verdicts", count=plain, total=total, low=0.5, high=1.0)
+    yield Share(name="the same, levels within runs checked", count=checked, total=total, low=0.0, high=0.05)
+    _, steady = false_verdicts(total, seed, transient=False)
+    yield Share(name="no transient, checked: false verdicts", count=steady, total=total, low=0.0, high=0.05)
 
 
 def _study(rng: np.random.Generator, ratio: float) -> Comparison:

@@ -38,7 +38,10 @@ _TIMES: Final = frozenset({"queue_wait_ns", "service_ns"})
 """Counters of what is to be explained: how long commands took."""
 _PROGRAMMED: Final = frozenset({"flash_pages_programmed", "flash_bytes_programmed"})
 """Counters that write amplification stands for."""
-_NOTHING: Final = f"No counter of the drive differs by more than {DIFFERS:.0%} at {{cells}}, apart from the time of its commands."
+_NOTHING: Final = (
+    f"No counter of the drive differs by more than {DIFFERS:.0%} at {{cells}}, "
+    "apart from the time of its commands."
+)
 Records = Mapping[tuple[str, str], Sequence[dict[str, Any]]]
 
 
