@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.answers.question import ask, ask_json
+from tests.answers.question import ask, ask_both, ask_json
 
 KIB = 1024
 
@@ -127,3 +127,29 @@ def test_a_fall_within_the_runs_speaks_against_a_verdict(tmp_path: Path) -> None
         "in one-study has no one level in 4 of 4 runs: after 60 s of 119 s the rate falls by 90%" in compared
     )
     assert "not conclusive" in compared.lower(), compared
+
+
+def test_mean_latencies_alone_are_shown(tmp_path: Path) -> None:
+    """What was the mean latency, of which I have the log in windows?
+
+    Truth: the mean of 100 us in each of 60 windows is 100 us.
+    """
+    lines = [f"{1000 * at}, 100000, 0, 0, 0, 0" for at in range(1, 61)]
+    (tmp_path / "x_clat.1.log").write_text("\n".join(lines) + "\n")
+    assert "100 µs" in ask("import", "x_clat.1.log", cwd=tmp_path)
+
+
+def test_latencies_of_fio_2_are_no_nanoseconds(tmp_path: Path) -> None:
+    """What was the longest latency, in a log of fio 2?
+
+    Truth: 5 ms: fio 2 writes microseconds, and four columns. Nothing in the file tells it from one of fio 3.1, so that
+    the answer may only come after the user has said so.
+    """
+    lines = [f"{at}, {100 + at % 40}, 0, 4096" for at in range(1, 400)] + ["400, 5000, 0, 4096"]
+    (tmp_path / "x_clat.1.log").write_text("\n".join(lines) + "\n")
+    _, errors = ask_both("import", "x_clat.1.log", cwd=tmp_path, status=2)
+    assert "microseconds" in errors
+    assert "--layout fio2-logs" in errors
+    ask("import", "x_clat.1.log", "--layout", "fio2-logs", "--out", "out", cwd=tmp_path)
+    (row,) = ask_json("query", "SELECT max(latency_max_ns) AS longest FROM series", "out", cwd=tmp_path)
+    assert row["longest"] == 5_000_000

@@ -146,6 +146,72 @@ def test_the_rate_of_a_page_cache_is_marked(tmp_path: Path) -> None:
     assert re.search(r"page cache|from memory|served from|cached", warned), printed
 
 
+def test_the_page_cache_is_no_device(tmp_path: Path) -> None:
+    """Did the device limit this read?
+
+    Truth: no: 1.6 million random reads a second, one after the other, leave 625 ns for each.
+    """
+    job = fio_report.job("x", iops=1_600_000, clat_ns=600, direct="1")
+    printed = ask("import", fio_report.save(tmp_path / "tmpfs.json", fio_report.report([job])), cwd=tmp_path)
+    assert "limited by      the device" not in printed, printed
+    assert printed.index("only memory") < printed.index("MiB/s"), "it stands before the figures"
+
+
+def test_a_group_of_jobs_has_not_the_name_of_one(tmp_path: Path) -> None:
+    """How fast were my random reads beside the log writer, with `group_reporting`?
+
+    Truth: nobody knows: the file has the sum of both jobs, under the name and the options of the first.
+    """
+    job = fio_report.job("oltp", iops=9_000, clat_ns=105_000)
+    job["write"] = fio_report.direction(500, 90_000, 60_000)
+    job["job_runtime"] = 120_000
+    ask(
+        "import", fio_report.save(tmp_path / "g.json", fio_report.report([job])), "--out", "out", cwd=tmp_path
+    )
+    ((cell, value),) = samples(tmp_path, "out", "ops_per_s")
+    suppose(value == 9_500, "the sum of both is read")
+    assert "randread" not in cell
+    assert "others" in cell
+
+
+IOR = """\
+IOR-3.3.0: MPI Coordinated Test of Parallel I/O
+Began               : Mon Jun 21 10:00:00 2021
+Command line        : ior -w -a POSIX -t 2m -b 9920000m -F
+Machine             : Linux node
+
+Options:
+api                 : POSIX
+access              : file-per-process
+segments            : 1
+nodes               : 1
+tasks               : 32
+clients per node    : 32
+repetitions         : 1
+xfersize            : 2 MiB
+blocksize           : 9920000 MiB
+aggregate filesize  : 302.73 TiB
+stonewallingTime    : 300
+
+Results:
+
+access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
+------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
+write     6640.64    3320.32    0.009        10158080000 2048.00  0.001      300.0      0.001      300.000000 0
+Finished            : Mon Jun 21 10:05:00 2021
+"""
+
+
+def test_a_phase_that_ended_early_moved_what_it_moved(tmp_path: Path) -> None:
+    """How much did IOR write until its deadline?
+
+    Truth: 6,640.64 MiB/s for 300 s are 1.9 TiB, by arithmetic; the 303 TiB of the options were never written.
+    """
+    (tmp_path / "ior.out").write_text(IOR)
+    printed = " ".join(ask("import", "ior.out", "--out", "out", cwd=tmp_path).split())
+    assert "1.90 TiB of 303 TiB were moved" in printed, printed
+
+
 def test_columns_of_large_figures_stay_apart(tmp_path: Path) -> None:
     """How many MiB/s did this cluster read?
 

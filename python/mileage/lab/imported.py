@@ -117,10 +117,15 @@ def lamps(runs: Sequence[Run], files: Sequence[Run]) -> list[TrustLamp]:
         *_percentiles(runs),
         _steady(runs),
     ]
-    found += [
-        TrustLamp(entry.name, entry.state, entry.text) for entry in audits(runs) if entry.name != "memory"
-    ]
-    found.append(_memory(runs, files))
+    memory = _memory(runs, files)
+    for entry in audits(runs):
+        if entry.name == "limited by" and entry.state == "ok" and memory.state == "warn":
+            found.append(
+                TrustLamp(entry.name, "unknown", "memory answered, or may have, instead of the device")
+            )
+        elif entry.name != "memory":
+            found.append(TrustLamp(entry.name, entry.state, entry.text))
+    found.append(memory)
     found.append(TrustLamp("device state", "unknown", "the files do not tell what was written before"))
     found.append(_environment(files))
     return found
