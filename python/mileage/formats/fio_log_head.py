@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
+from mileage.formats.numbers import whole
 
 _LINES_MAX: Final = 1000
 _OLD_COLUMNS: Final = 4
@@ -41,8 +42,9 @@ class Head(msgspec.Struct, frozen=True):
 
 
 def head_of(lines: Sequence[str], last_ms: int) -> Head:
-    """What whole lines of a log tell, of which there is one at least."""
-    rows = [[int(part) for part in line.split(",")[:4]] for line in lines[:_LINES_MAX]]
+    """What whole lines of a log tell, of which there is one at least; those with numbers that cannot be are skipped."""
+    texts = [[whole(part) for part in line.split(",")[:4]] for line in lines[:_LINES_MAX]]
+    rows = [[value for value in row if value is not None] for row in texts if None not in row]
     single = any(row[3] != 0 for row in rows)
     columns = max(line.count(",") + 1 for line in lines[:_LINES_MAX])
     first = rows[:_BEGINNING]
@@ -52,7 +54,7 @@ def head_of(lines: Sequence[str], last_ms: int) -> Head:
         window_ms=None if single else _window_ms(rows, last_ms),
         columns=columns,
         last_ms=last_ms,
-        nanoseconds=columns > _OLD_COLUMNS or (single and 2 * longer > len(first)),
+        nanoseconds=columns > _OLD_COLUMNS or not rows or (single and 2 * longer > len(first)),
     )
 
 
@@ -75,6 +77,6 @@ def require_unit(path: Path, head: Head) -> None:
     """Raises Refused when the unit of the latencies of a log cannot be told."""
     if not head.nanoseconds:
         raise Refused(
-            f"{path}: four columns, in which fio 2 writes microseconds and fio 3 before 3.17 nanoseconds; the file "
+            f"{path}: four columns, in which fio 2 writes microseconds and fio 3 before 3.18 nanoseconds; the file "
             "does not tell which; expected the JSON of the run beside it, or --layout fio2-logs or fio-logs"
         )
