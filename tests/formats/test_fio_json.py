@@ -186,8 +186,33 @@ def test_a_group_of_different_jobs_has_the_name_of_none(tmp_path: Path) -> None:
     assert of_job(tmp_path, both).cell == "fio.randread 4 KiB, 2 jobs"
     both["job_runtime"] = 180_000
     run = of_job(tmp_path, both)
-    assert (run.cell, run.outstanding, run.levels) == ("fio.group of one and others", None, {"job": "one"})
+    assert (run.cell, run.outstanding, run.levels["job"]) == ("fio.group of one and others", None, "one")
+    assert "iodepth" not in run.levels
     assert "names only the first" in run.notes[0]
+
+
+def test_a_job_that_verifies_or_ramps_up_is_no_group(tmp_path: Path) -> None:
+    # fio's job_runtime has the time of reading back, and has not that of ramp_time.
+    job = fio_report.job("one", rw="randwrite", verify="crc32c", ramp_time="10")
+    job["read"] = fio_report.direction(10_000, 90_000, 55_000)
+    job["job_runtime"] = 115_000
+    assert "others" not in of_job(tmp_path, job).cell
+    job["job options"]["verify"] = "0"
+    assert "others" in of_job(tmp_path, job).cell
+
+
+def test_percentiles_of_total_latency_are_called_so(tmp_path: Path) -> None:
+    job = fio_report.job("x", clat_ns=98_000)
+    operations = job["read"]["total_ios"]
+    completion = of_job(tmp_path, job)
+    job["read"]["clat_ns"] = fio_report.times(98_000, operations, percentiles=False)
+    job["read"]["lat_ns"] = fio_report.times(131_000, operations)
+    total = of_job(tmp_path, job)
+    assert total.latency_p99_ns == job["read"]["lat_ns"]["percentile"]["99.000000"]
+    assert {run.levels["percentiles"] for run in (completion, total)} == {
+        "of completion latency",
+        "of total latency",
+    }
 
 
 @pytest.mark.parametrize(

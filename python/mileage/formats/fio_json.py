@@ -198,14 +198,14 @@ def _holds_others(job: dict[str, Any], options: FioOptions) -> bool:
     pattern = options.pattern
     ops = {direction: whole(_dict(job.get(direction)).get("total_ios")) or 0 for direction in _DIRECTIONS}
     if (ops["read"] and pattern in _WRITES) or (ops["write"] and pattern in _READS):
-        return "verify" not in options.values
+        return not options.verifies
     times_ms = [number(_dict(job.get(direction)).get("runtime")) or 0.0 for direction in _DIRECTIONS]
-    ran_ms, ramp_s = number(job.get("job_runtime")), options.seconds("ramp_time")
-    if not options.values or ran_ms is None or ramp_s is None:
+    ran_ms = number(job.get("job_runtime"))
+    if not options.values or ran_ms is None:
         return False
     # A job that verifies reads after it wrote, and both times count.
-    longest_ms = sum(times_ms) if "verify" in options.values else max(times_ms)
-    return ran_ms > _SLACK * options.jobs * (longest_ms + 1000 * ramp_s) + _SLACK_MS
+    longest_ms = sum(times_ms) if options.verifies else max(times_ms)
+    return ran_ms > _SLACK * options.jobs * longest_ms + _SLACK_MS
 
 
 def _sum(values: Any) -> int | None:
@@ -286,8 +286,14 @@ def _latencies(run: ToolRun, done: dict[str, list[dict[str, Any]]], most: str) -
                 max(highs, default=None),
             )
     parts = [part for part in done[most] if whole(part.get("total_ios"))]
+    # With lat_percentiles=1 fio has them of the total latency instead.
+    total = any(
+        "percentile" in _dict(part.get("lat_ns")) and "percentile" not in _dict(part.get("clat_ns"))
+        for part in parts
+    )
+    run.levels["percentiles"] = "of total latency" if total else "of completion latency"
     if len(parts) == 1:
-        run.quantiles_ns = _quantiles(_dict(parts[0].get("clat_ns")))
+        run.quantiles_ns = _quantiles(_dict(parts[0].get("lat_ns" if total else "clat_ns")))
         run.latency_p99_ns = run.quantiles_ns.get("p99")
     elif len(parts) > 1 and _DIRECTIONS[most] in run.latency:
         joined = run.latency[_DIRECTIONS[most]]
@@ -326,7 +332,7 @@ def _total_latency(run: ToolRun, done: dict[str, list[dict[str, Any]]], waits: b
         for all_ns, begun_ns in zip(whole_ns, submission, strict=True)
     )
     share = sum(value or 0 for value in submission) / run.latency_sum_ns if run.latency_sum_ns else 0
-    if share > _SUBMISSION_MAX:
+    if share > _SUBMISSION_MAX and run.levels.get("percentiles") != "of total latency":
         run.notes.append(
             f"submission takes {share:.0%} of the latency of {run.cell}; the percentiles are of completion alone"
         )

@@ -7,7 +7,6 @@ What it refuses: nothing; an option that is not there is left to what fio's figu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,7 +18,6 @@ from mileage.plan.sizes import format_bytes
 
 _ALIASES: Final = {"readwrite": "rw", "blocksize": "bs", "name": "", "iodepth": "iodepth"}
 _SEQUENTIAL: Final = ("read", "write", "rw", "readwrite", "trim", "trimwrite")
-_SECONDS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SYNCHRONOUS: Final = ("psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "sg")
 _NOT_TOLD: Final = frozenset(
     (
@@ -66,10 +64,10 @@ class FioOptions(msgspec.Struct, frozen=True):
         """What is done, "randread"; empty where it is not told."""
         return self.values.get("rw", "").partition(":")[0]
 
-    def seconds(self, name: str) -> float | None:
-        """A time such as "10", "10s", "2m"; 0 where it is not told, None where it is no such time."""
-        found = re.fullmatch(r"([0-9]+)(us|ms|s|m|h)?", self.values.get(name, "0"))
-        return None if found is None else int(found[1]) * _SECONDS[found[2] or "s"]
+    @property
+    def verifies(self) -> bool:
+        """Whether what was written is read back."""
+        return self.values.get("verify", "0") not in ("0", "null")
 
     @property
     def jobs(self) -> int:
