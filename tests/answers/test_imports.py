@@ -354,6 +354,70 @@ def test_diskspd_indented_by_blanks_keeps_its_settings(tmp_path: Path) -> None:
     assert "8 KiB" in cell
 
 
+IO500_2019 = """\
+[RESULT] BW   phase 1            ior_easy_write                2.000 GB/s : time 301.25 seconds
+[RESULT-invalid] IOPS phase 1         mdtest_easy_write               20.500 kiops : time  30.50 seconds
+[SCORE-invalid] Bandwidth 2.0 GB/s : IOPS 20.5 kiops : TOTAL 6.40312
+"""
+IO500_ISC20 = """\
+IO500 version io500-isc20_v4
+[RESULT]       ior-easy-write        2.000000 GiB/s  : time 301.250 seconds
+[RESULT-invalid]    mdtest-easy-write       20.500000 kIOPS : time 30.500 seconds
+[SCORE-invalid] Bandwidth 2.000000 GB/s : IOPS 20.500000 kiops : TOTAL 6.403124
+"""
+IOR_INSIDE_IO500 = """\
+IOR-4.1.0+dev: MPI Coordinated Test of Parallel I/O
+Began               : Mon Nov 23 13:40:06 2026
+Command line        : ./ior -C -Q 1 -g -k -e -o out/f -O stoneWallingWearOut=1 -D 300 -t 2m -b 9920000m -F -w
+Machine             : Linux vm
+Path                : out/f.00000000
+FS                  : 252.0 GiB   Used FS: 7.2%   Inodes: 16.0 Mi   Used Inodes: 3.0%
+
+Options:
+api                 : POSIX
+tasks               : 10
+repetitions         : 1
+xfersize            : 2 MiB
+blocksize           : 9.46 TiB
+aggregate filesize  : 94.60 TiB
+stonewallingTime    : 300
+stoneWallingWearOut : 1
+
+Results:
+
+access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
+------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
+stonewalling pairs accessed min: 29000 max: 30000 -- min data: 56.6 GiB mean data: 57.7 GiB time: 300.1s
+write     1940.25    970.13     0.010318    10158080000 2048.00   0.000083   309.24     0.000008   309.24     0
+"""
+
+
+@pytest.mark.parametrize("text", [IO500_2019, IO500_ISC20], ids=["2019", "isc20"])
+def test_io500_of_2019_and_of_2020_tell_the_same(tmp_path: Path, text: str) -> None:
+    """How fast were writes in my IO500 result of 2019 (the shell script), and of 2020 (the C program)?
+
+    Truth: 2 x 2^30 bytes a second in both: the script divides IOR's MiB/s by 1,024 and calls that GB/s. Creations are
+    20,500 a second.
+    """
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "result_summary.txt").write_text(text)
+    ask("import", "results", "--out", "out", cwd=tmp_path)
+    assert samples(tmp_path, "out", "rate_bytes_per_s") == [("io500.ior_easy_write", 2 * 2**30)]
+    assert samples(tmp_path, "out", "ops_per_s") == [("io500.mdtest_easy_write", 20_500)]
+
+
+def test_ior_inside_io500_is_whole(tmp_path: Path) -> None:
+    """Is the listing `ior-easy-write.txt` in my IO500 folder damaged?
+
+    Truth: no: IOR that IO500 calls prints no "Finished" line, and the one repetition of its command is there.
+    """
+    (tmp_path / "ior-easy-write.txt").write_text(IOR_INSIDE_IO500)
+    printed = ask("import", "ior-easy-write.txt", "--out", "out", "--strict", cwd=tmp_path)
+    assert "lost" not in printed
+    assert samples(tmp_path, "out", "rate_bytes_per_s") == [("ior.write 2 MiB", 1940.25 * 2**20)]
+
+
 FIO_NORMAL = """\
 job1: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=1
 fio-3.33

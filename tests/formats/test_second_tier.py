@@ -7,7 +7,9 @@ from typing import Final
 
 import pytest
 
+from mileage.errors import Refused
 from mileage.formats.iometer_print import Row, result_text
+from mileage.lab.importing import read_files
 from tests.formats.reading import SAMPLES, by_cell, of, of_text
 
 MIB: Final = 1 << 20
@@ -184,3 +186,74 @@ def test_io500(tmp_path: Path) -> None:
     assert found["io500.mdtest_easy_write"].ops_per_s == 12_500
     assert found["io500.ior_hard_write"].notes == ["IO500 says of ior-hard-write: [INVALID]"]
     assert result.facts["score"].endswith("TOTAL 2.647")
+
+
+IO500_SCRIPT: Final = """\
+[RESULT] BW   phase 1            ior_easy_write                8.581 GB/s : time  58.27 seconds
+[RESULT-invalid] IOPS phase 1         mdtest_easy_write               20.608 kiops : time 333.32 seconds
+[RESULT] IOPS phase 3                      find              305.930 kiops : time  24.64 seconds
+[SCORE-invalid] Bandwidth 8.581 GB/s : IOPS 14.8749 kiops : TOTAL 4.90749
+"""
+
+
+def test_io500_as_the_script_of_2019_writes_it(tmp_path: Path) -> None:
+    result = of_text(tmp_path, IO500_SCRIPT)
+    found = by_cell(result)
+    assert (result.unread, result.lost, result.facts["score"].split()[-1]) == ([], [], "4.90749")
+    assert found["io500.ior_easy_write"].rate_bytes_per_s == 8.581 * 2**30
+    assert found["io500.mdtest_easy_write"].notes == ["IO500 says of mdtest_easy_write: invalid"]
+    assert (found["io500.find"].ops_per_s, found["io500.find"].elapsed_s) == (305_930, 24.64)
+
+
+def test_io500_prints_each_line_twice_where_all_its_output_was_kept(tmp_path: Path) -> None:
+    rows = IO500_SCRIPT.replace("[SCORE", "\n[Summary] Results files in /x\n[SCORE")
+    twice = (
+        "[Starting] ior_easy_write\n[Exec] mpirun ior -w\n[Results] in /x/ior_easy_write.txt.\n" + rows + rows
+    )
+    assert len(by_cell(of_text(tmp_path, twice))) == 3
+    other = IO500_SCRIPT.replace("58.27", "58.31")
+    assert len(of_text(tmp_path, rows + other).runs) == 4, "another result of one phase is a repetition"
+
+
+def test_io500_phases_that_are_not_scored_or_failed(tmp_path: Path) -> None:
+    text = IO500 + "[      ]            timestamp        0.000000 kIOPS : time 0.000 seconds\n"
+    text += "[RESULT]   ior-rnd4K-easy-read        0.250000 GiB/s : time 300.000 seconds\n"
+    text += "[RESULT]     mdtest-hard-stat        0.000000 kIOPS : time 1.000 seconds [INVALID]\n"
+    result = of_text(tmp_path, text)
+    assert by_cell(result)["io500.ior_rnd4K_easy_read"].rate_bytes_per_s == 2**28
+    assert [(entry.line, entry.why) for entry in result.unread] == [
+        (8, "no figure: the phase failed or was not done")
+    ]
+
+
+def test_the_listings_in_its_folder_tell_the_settings_of_io500(tmp_path: Path) -> None:
+    folder = tmp_path / "2026.11.23-13.40.06"
+    folder.mkdir()
+    (folder / "result_summary.txt").write_text(IO500)
+    (folder / "ior-easy-write.txt").write_bytes((SAMPLES / "ior-in-io500.out").read_bytes())
+    (folder / "mdtest-easy-write.txt").write_bytes((SAMPLES / "mdtest-rate-time.out").read_bytes())
+    (folder / "find.txt").write_text("found 10\n")
+    ((source, result),) = read_files([folder])
+    found = by_cell(result)
+    assert (source.path.name, result.lost) == ("result_summary.txt", [])
+    assert found["io500.ior_easy_write"].levels["xfersize"] == "262144 bytes"
+    assert found["io500.mdtest_easy_write"].levels["options"] == "-F -N 1 -W 1 -u"
+    assert found["io500.ior_hard_write"].levels == {}
+    with pytest.raises(Refused, match=r"a folder without the result_summary\.txt of IO500"):
+        read_files([tmp_path])
+
+
+def test_ior_inside_io500_is_whole() -> None:
+    result = of(SAMPLES / "ior-in-io500.out")
+    (run,) = result.runs
+    assert (result.lost, result.unread) == ([], [])
+    assert run.bytes_written == 8 << 20, "the stonewall was not reached"
+
+
+def test_ior_that_was_ended_early_does_not_tell_its_bytes(tmp_path: Path) -> None:
+    text = (SAMPLES / "ior-in-io500.out").read_text()
+    text = text.replace("blocksize           : 4 MiB", "blocksize           : 9920000 MiB")
+    (run,) = of_text(tmp_path, text).runs
+    assert (run.bytes_written, run.ops_written) == (None, None)
+    torn = of_text(tmp_path, text[: text.index("write   ")])
+    assert torn.lost == ["IOR, begun in line 1, did not come to its end"]

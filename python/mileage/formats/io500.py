@@ -1,7 +1,9 @@
-"""IO500's summary: result_summary.txt of its result folder.
+"""IO500's summary: result_summary.txt of its result folder, and the folder.
 
-What it models: each [RESULT] is a run, in GiB/s (2^30 bytes) or kIOPS, with its time; the scores are kept as facts, as
-they are means of these and no measurement of their own.
+What it models: each [RESULT] is a run, in GiB/s (2^30 bytes) or kIOPS, with its time. The shell script of 2017 to 2020
+writes GB/s for the same, as it divides IOR's MiB/s by 1,024. The scores are kept as facts, as they are means of these
+and no measurement of their own. The listing that IOR or mdtest printed in a phase, in the folder of the summary, tells
+the settings of that phase.
 What it refuses: a file without one such line.
 """
 
@@ -11,17 +13,25 @@ import re
 from typing import Final
 
 from mileage.errors import Refused
+from mileage.formats import ior_text, mdtest
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import number
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
+from mileage.formats.source import Source, open_source
 
 LAYOUT: Final = "io500"
+SUMMARY: Final = "result_summary.txt"
 _RESULT: Final = re.compile(
-    r"\s*\[RESULT(?P<flag>[^\]]*)\]\s+(?P<name>[a-z0-9-]+)\s+(?P<figure>\S+)\s+(?P<unit>GiB/s|kIOPS)\s*:\s*"
-    r"time\s+(?P<seconds>\S+)\s+seconds\s*(?P<rest>.*)"
+    r"\s*\[(?P<kind>RESULT|\s{6})(?P<flag>[^\]]*)\]\s+(?:(?:BW|IOPS)\s+phase\s+[0-9]+\s+)?(?P<name>[A-Za-z0-9_-]+)\s+"
+    r"(?P<figure>\S+)\s+(?P<unit>G(?:i)?B/s|kIOPS|kiops)\s*:\s*time\s+(?P<seconds>\S+)\s+seconds\s*(?P<rest>.*)"
 )
-_SCORE: Final = re.compile(r"\s*\[SCORE[^\]]*\]\s*:?\s*(.*\S)\s*")
+_SCORE: Final = re.compile(r"\s*\[(SCOREX?)[^\]]*\]\s*:?\s*(.*\S)\s*")
+_TALK: Final = re.compile(
+    r"\s*\[(?:Summary|Leaving|Starting|Exec|Results|Skipping|Creating|FIND)\]|One or more test phases invalid|"
+    r"Running the IO500 Benchmark|\s*The result files are stored in the directory"
+)
+"""What the shell script and the program print besides, where their output was kept."""
+_SETTINGS: Final = ("tasks", "nodes", "api", "xfersize", "blocksize", "segments", "items", "options")
 
 
 def knows(source: Source) -> bool:
@@ -32,31 +42,42 @@ def knows(source: Source) -> bool:
 def read(source: Source) -> Result:
     """All runs of a summary. Raises Refused when it holds none."""
     result = Result(tool="io500", version=None, layout=LAYOUT, runs=[])
+    seen: set[tuple[str | None, ...]] = set()
     for at, raw in enumerate(source.lines(), 1):
         line = raw.rstrip("\r")
         if found := _RESULT.fullmatch(line):
-            _row(result, at, found, line)
+            # The script prints every line again at its end; one phase does not take the same time twice.
+            row = found.group("name", "figure", "seconds")
+            if row not in seen:
+                _row(result, at, found, line)
+            seen.add(row)
         elif found := _SCORE.fullmatch(line):
-            result.facts["score"] = found[1]
+            result.facts[found[1].lower()] = found[2]
         elif version := re.match(r"\s*IO500 version (\S+)", line):
             result.version = version[1]
-        elif line.strip():
+        elif line.strip() and not _TALK.match(line):
             result.unread.append(Unread(at, shown(line), "no line of IO500's summary"))
     if not result.runs:
         raise Refused(
             f"{source.path}: no line '[RESULT] NAME FIGURE GiB/s or kIOPS : time ...' was understood"
         )
+    if source.path.name == SUMMARY:
+        for run in result.runs:
+            _settings(source, run, result)
     return result
 
 
 def _row(result: Result, at: int, found: re.Match[str], line: str) -> None:
     figure, seconds = number(found["figure"]), number(found["seconds"])
-    if figure is None:
-        result.unread.append(Unread(at, shown(line), "a figure that is no number"))
+    if found["kind"].isspace() and not figure:
+        # A phase that measures nothing, such as the timestamp.
         return
-    rate = found["unit"] == "GiB/s"
+    if not figure:
+        result.unread.append(Unread(at, shown(line), "no figure: the phase failed or was not done"))
+        return
+    rate = found["unit"].endswith("B/s")
     run = ToolRun(
-        cell=f"io500.{found['name'].replace('-', '_')}",
+        cell=f"io500.{_plain(found['name'])}",
         kind="throughput" if rate else "iops",
         line=at,
         rate_bytes_per_s=figure * (1 << 30) if rate else None,
@@ -65,5 +86,28 @@ def _row(result: Result, at: int, found: re.Match[str], line: str) -> None:
         printed=[(found["unit"], figure)],
     )
     if found["flag"].strip() or found["rest"].strip():
-        run.notes.append(f"IO500 says of {found['name']}: {(found['flag'] + ' ' + found['rest']).strip()}")
+        said = " ".join(found.group("flag", "rest")).strip(" -")
+        run.notes.append(f"IO500 says of {found['name']}: {said}")
     result.runs.append(run)
+
+
+def _plain(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _settings(source: Source, run: ToolRun, result: Result) -> None:
+    """What the listing of a phase tells of it: `ior-easy-write.txt` beside the summary, or `ior_easy_write.txt`."""
+    stem = run.cell.removeprefix("io500.")
+    path = next((p for p in sorted(source.path.parent.glob("*.txt")) if _plain(p.stem) == stem), None)
+    if path is None:
+        return
+    try:
+        listing = open_source(path)
+        reader = next((reader for reader in (ior_text, mdtest) if reader.knows(listing)), None)
+        told = reader.read(listing) if reader is not None else None
+    except Refused as cause:
+        result.lost.append(f"the settings of {run.cell}: {cause}")
+        return
+    if told is not None and told.runs:
+        run.levels |= {name: told.runs[0].levels[name] for name in _SETTINGS if name in told.runs[0].levels}
+        result.facts[path.name] = told.command or ""

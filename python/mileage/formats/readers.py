@@ -45,7 +45,7 @@ LAYOUTS: Final = {
     "ior-data": ("mileage.formats.ior_data", "IOR 3.3 and 4: -O summaryFormat=JSON or CSV"),
     "mdtest": ("mileage.formats.mdtest", "mdtest's table, of mdtest 1.9 and IOR's mdtest 3 and 4"),
     "metarates": ("mileage.formats.metarates", "metarates' rates of create, stat and utime"),
-    "io500": ("mileage.formats.io500", "IO500: result_summary.txt of its result folder"),
+    "io500": ("mileage.formats.io500", "IO500: its result folder, or result_summary.txt in it"),
     "diskspd": ("mileage.formats.diskspd", "DiskSpd's text output"),
     "iometer-csv": ("mileage.formats.iometer_csv", "IOMeter's result file"),
     "raw-tools": ("mileage.formats.raw_tools", "hdparm -T -t, and dd"),

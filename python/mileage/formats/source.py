@@ -84,7 +84,7 @@ def open_source(path: Path) -> Source:
     try:
         kind = os.stat(path).st_mode
         if stat.S_ISDIR(kind):
-            raise Refused(f"{path}: a folder; name the files in it")
+            raise Refused(f"{path}: a folder without the result_summary.txt of IO500; name the files in it")
         if not stat.S_ISREG(kind):
             raise Refused(f"{path}: not a regular file; copy what it gives into one")
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

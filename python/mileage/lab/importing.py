@@ -20,6 +20,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats import fio_logs
+from mileage.formats.io500 import SUMMARY
 from mileage.formats.readers import read_sources
 from mileage.formats.result import Kind, Result, ToolRun
 from mileage.formats.sound import TEXT_MAX
@@ -52,7 +53,7 @@ def read_files(paths: Sequence[Path], layout: str | None = None) -> list[tuple[S
     for path in paths:
         if fio_logs.is_empty(path):
             continue
-        source = open_source(path)
+        source = open_source(path / SUMMARY if (path / SUMMARY).is_file() else path)
         for other in sources:
             if other.sha256 == source.sha256:
                 raise Refused(f"{path} and {other.path} have the same content; name one of them")
