@@ -354,6 +354,57 @@ def test_diskspd_indented_by_blanks_keeps_its_settings(tmp_path: Path) -> None:
     assert "8 KiB" in cell
 
 
+def iozone_call(rates: list[int]) -> str:
+    """One call of IOzone with as many of its tests as there are rates, in kB/s, by the columns of its table."""
+    heads = "".join(f"{name:>9}" for name in ("write", "rewrite", "read", "reread", "read", "write", "read"))
+    heads += "".join(f"{name:>9}" for name in ("rewrite", "read", "fwrite", "frewrite", "fread", "freread"))
+    return (
+        "\tIozone: Performance Test of File I/O\n\t        Version $Revision: 3.471 $\n\n"
+        "\tCommand line used: iozone -s 8m -r 1m\n\tOutput is in kBytes/sec\n"
+        f"              kB  reclen{heads}\n            8192    1024{''.join(f'{rate:>9}' for rate in rates)}\n\n"
+        "iozone test complete.\n"
+    )
+
+
+def iozone_rates(call: int, factor: float = 1.0) -> list[int]:
+    """Thirteen rates of a call, each a few percent off its test's own, in another way in each call."""
+    return [
+        round(factor * 100_000 * (1 + test) * (1 + 0.02 * ((7 * call + 5 * test) % 9 - 4)))
+        for test in range(13)
+    ]
+
+
+def test_an_odd_call_of_iozone_is_marked(tmp_path: Path) -> None:
+    """Are my ten calls of IOzone alike?
+
+    Truth: no: the fourth is at half the speed in all its tests, by construction. That is one event, which thirteen
+    tests saw, and not thirteen findings.
+    """
+    for name, factor in (("odd", 0.5), ("even", 1.0)):
+        calls = [iozone_call(iozone_rates(at, factor if at == 4 else 1.0)) for at in range(1, 11)]
+        (tmp_path / f"{name}.out").write_text("".join(calls))
+        printed = " ".join(ask("import", f"{name}.out", "--out", name, cwd=tmp_path).split())
+        assert ("is unlike the other 9" in printed) is (factor != 1), printed
+        slower = [float(share) for share in re.findall(r"13 tests are together ([\d.]+)% slower", printed)]
+        assert slower == ([] if factor == 1 else [pytest.approx(50, abs=2)])
+    compared = " ".join(ask("compare", "even", "odd", cwd=tmp_path).split())
+    assert "is unlike the other 9" in compared
+
+
+def test_the_tests_of_one_call_are_one_block(tmp_path: Path) -> None:
+    """Which runs of my file were made together?
+
+    Truth: those of one call: the first call did two tests, the second all thirteen, so that its reads, the first in the
+    file, are of the second block.
+    """
+    calls = [iozone_call(iozone_rates(1)[:2]), iozone_call(iozone_rates(2))]
+    (tmp_path / "two.out").write_text("".join(calls))
+    ask("import", "two.out", "--out", "out", cwd=tmp_path)
+    sql = "SELECT block, COUNT(*) AS runs FROM samples GROUP BY block ORDER BY block"
+    rows = ask_json("query", sql, "out", cwd=tmp_path)
+    assert [(row["block"], row["runs"]) for row in rows] == [(1, 2), (2, 13)]
+
+
 IO500_2019 = """\
 [RESULT] BW   phase 1            ior_easy_write                2.000 GB/s : time 301.25 seconds
 [RESULT-invalid] IOPS phase 1         mdtest_easy_write               20.500 kiops : time  30.50 seconds

@@ -159,6 +159,7 @@ class _Reader:
         self.result = result
         self.spans: dict[int, _Span] = {}
         self.span = _Span()
+        self.call = 0
         self.part = ""
         self.columns: list[str] = []
         self.files: dict[str, str] = {}
@@ -168,7 +169,7 @@ class _Reader:
         """One line that is not empty; whether it was understood."""
         text = line.strip()
         if text.startswith("Input parameters:"):
-            self.spans, self.run = {}, None
+            self.spans, self.run, self.call = {}, None, at
         elif found := _BEGINS.fullmatch(line):
             self.span = self.spans.setdefault(int(re.findall("[0-9]+", found[0])[0]), _Span())
         elif found := _RESULTS.fullmatch(line):
@@ -224,6 +225,7 @@ class _Reader:
             return False
         if self.part == "total":
             self.run = _run(at, figures, self.span, self.files)
+            self.run.call = self.call
             self.result.runs.append(self.run)
         elif self.run is not None:
             _direction(self.run, self.part, figures)

@@ -212,6 +212,8 @@ class _Reader:
                 self.result.unread.append(Unread(at, access, told))
         repetitions = whole(state.options.get("repetitions", ""))
         self.result.lost += by_repetitions(lines, repetitions)
+        for run in state.runs:
+            run.call = state.began
         self.result.runs += state.runs
         if not state.finished and not _has_all(state, repetitions):
             self.result.lost.append(f"IOR, begun in line {state.began}, did not come to its end")

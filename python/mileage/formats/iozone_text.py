@@ -299,6 +299,8 @@ class _Reader:
                 f"{len(state.runs)} tests they saw more): they did not all run at the same time, and the sum of their "
                 "rates is more than was moved"
             )
+        for run in (*state.runs, *(run for _, run in state.reported)):
+            run.call = state.began
         if state.began and not state.complete:
             self.result.lost.append(f"IOzone, begun in line {state.began}, did not come to its end")
 

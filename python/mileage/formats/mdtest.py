@@ -214,6 +214,7 @@ def _of_row(call: _Call, name: str, rate: _Row | None, time: _Row | None) -> lis
             cell=f"mdtest.{cell}",
             kind="iops" if rate is not None else "time",
             line=at,
+            call=call.began,
             levels=dict(call.levels),
             ops_per_s=each,
             elapsed_s=seconds or None,

@@ -39,6 +39,8 @@ class ToolRun(msgspec.Struct, kw_only=True):
     """What was done, in a few words."""
     line: int = 0
     """Where it stands in the file, from 1; 0 when the file has no lines."""
+    call: int = 0
+    """The line in which its call of the tool begins; 0 where the file is of one call, or does not tell."""
     levels: dict[str, str] = {}
     """Settings that the file tells, by name."""
     rate_bytes_per_s: float | None = None

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from statistics import fmean
 from typing import Any, Final
 
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.course import INTERVALS_MIN, REPETITIONS_MIN, repetition_trend
 from mileage.judge.memory_rate import RateFacts, memory_rate
+from mileage.judge.outlier import ALPHA, VALUES_MIN, odd_one
 from mileage.judge.summary import quantile_is_supported
 from mileage.lab.courses import CHANGE_MIN, course_of, course_words
 from mileage.lab.lamps import P99, RUN_MIN_S
@@ -25,6 +27,10 @@ from mileage.report.imported import ImportedPage, ReportedCell, UnreadLine
 from mileage.report.view import LampState
 
 REPEATS_MIN: Final = 5
+TESTS_MIN: Final = 3
+"""Tests of a repetition that can be unlike the others together."""
+ODD_MIN: Final = 0.05
+"""The least difference of an odd repetition that is told."""
 _NOTES_MAX: Final = 20
 _DIRECT_FLAGS: Final = {
     "iozone": frozenset(("-I",)),
@@ -112,6 +118,7 @@ def lamps(runs: Sequence[Run], files: Sequence[Run]) -> list[TrustLamp]:
         _failed(runs),
         _whole(files),
         _repeated(runs),
+        *([TrustLamp("repetitions", *odd)] if (odd := odd_repetition(runs)) is not None else []),
         *_run_order(runs),
         _length(runs),
         *_percentiles(runs),
@@ -168,6 +175,8 @@ def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
     found += [f"{told} (in {name})" for told, certain in served if certain][:1]
     found += _level_changes(runs, name)
     found += [f"{told} (in {name})" for told in _trends(runs)[:1]]
+    odd = odd_repetition(runs)
+    found += [f"in {name}, {odd[1]}"] if odd is not None and odd[0] == "warn" else []
     found += [f"{name} is damaged: {text}" for file in content.of_kind("file") for text in file["lost"]][:1]
     return found
 
@@ -252,6 +261,39 @@ def _trends(runs: Sequence[Run]) -> list[str]:
         "run to run, and no repetitions of one thing"
         for cell, one in sorted(found.items(), key=lambda entry: -abs(math.log1p(entry[1].change)))
     ]
+
+
+def odd_repetition(runs: Sequence[Run]) -> tuple[LampState, str] | None:
+    """Whether the tests of one repetition (a call of the tool) are all unlike those of the others.
+
+    Tests of one call share what happened meanwhile, so that they confirm each other in nothing. None where there are
+    too few repetitions with the same tests to say so.
+    """
+    rates: dict[int, dict[str, float]] = {}
+    first: dict[int, Run] = {}
+    for run in runs:
+        told = run["record"]["reported"]
+        rate = told["ops_per_s"] if run["measure"] == "iops" else told["rate_bytes_per_s"]
+        if rate:
+            first.setdefault(run["block"], run)
+            rates.setdefault(run["block"], {})[run["cell"]] = rate
+    alike: dict[frozenset[str], list[int]] = {}
+    for block, cells in rates.items():
+        alike.setdefault(frozenset(cells), []).append(block)
+    blocks = max(alike.values(), key=len, default=[])
+    tests = len(rates[blocks[0]]) if blocks else 0
+    if tests < TESTS_MIN or len(blocks) < VALUES_MIN:
+        return None
+    logs = [fmean(math.log(rate) for rate in rates[block].values()) for block in blocks]
+    at = odd_one(logs)
+    others = fmean(log for place, log in enumerate(logs) if place != at)
+    if at is None or abs(change := math.expm1(logs[at] - others)) < ODD_MIN:
+        return "ok", f"{len(blocks)} of {tests} tests each, none unlike the others"
+    where = first[blocks[at]]["record"]
+    return "warn", (
+        f"{where['file']}, from line {where['line']}, is unlike the other {len(blocks) - 1}: its {tests} tests are "
+        f"together {abs(change):.1%} {'faster' if change > 0 else 'slower'} (Grubbs's test, p < {ALPHA:g})"
+    )
 
 
 def _length(runs: Sequence[Run]) -> TrustLamp:

@@ -118,15 +118,13 @@ def make_study(
     tell_apart([[run for run in result.runs if run.measured] for _, result in found])
     if len(runs) > RUNS_MAX:
         raise Refused(f"{len(runs):,} runs; a study has at most {RUNS_MAX:,}")
-    plan = _plan(found, [run for _, _, run in runs], name or found[0][1].tool, stage)
+    plan = _plan(found, [run for _, _, run in runs], blocks_of(runs), name or found[0][1].tool, stage)
     folder = StudyFolder.create(out or _fresh_path(plan.study.name), _toml(plan), plan.to_json().encode())
     journal = Journal(folder.journal)
     try:
         journal.extend([_head(plan, found, command)])
-        blocks: dict[str, int] = {}
-        for index, (source, _, run) in enumerate(runs):
-            blocks[run.cell] = blocks.get(run.cell, 0) + 1
-            journal.extend([_entry(index, blocks[run.cell], stage, source, run)])
+        for planned, (source, _, run) in zip(plan.runs, runs, strict=True):
+            journal.extend([_entry(planned, source, run)])
         for source, result in found:
             journal.extend([_told(source, result)])
         journal.extend([{"kind": "end", "finished": datetime.now().isoformat(timespec="seconds")}])
@@ -211,7 +209,21 @@ def metrics_of(run: ToolRun) -> tuple[Metric, ...]:
     return (*headline, "p99") if run.latency_p99_ns is not None else tuple(headline)
 
 
-def _plan(found: Sequence[tuple[Source, Result]], runs: list[ToolRun], name: str, stage: str) -> Plan:
+def blocks_of(runs: Sequence[tuple[Source, Result, ToolRun]]) -> list[int]:
+    """The block of each run, from 1: runs of one call share one; repetitions of a cell in one call have one each."""
+    blocks: dict[tuple[str, int, int], int] = {}
+    repetitions: Counter[tuple[str, int, str]] = Counter()
+    found = []
+    for source, _, run in runs:
+        repetitions[source.sha256, run.call, run.cell] += 1
+        key = source.sha256, run.call, repetitions[source.sha256, run.call, run.cell]
+        found.append(blocks.setdefault(key, len(blocks) + 1))
+    return found
+
+
+def _plan(
+    found: Sequence[tuple[Source, Result]], runs: list[ToolRun], blocks: Sequence[int], name: str, stage: str
+) -> Plan:
     """The plan of an imported study: its cells and runs by name, and no facts of a target, as the files tell none."""
     first = found[0][1]
     files = tuple(
@@ -222,7 +234,7 @@ def _plan(found: Sequence[tuple[Source, Result]], runs: list[ToolRun], name: str
     cells: dict[str, ToolRun] = {}
     for run in runs:
         cells.setdefault(run.cell, run)
-    planned = _planned(runs, stage)
+    planned = _planned(runs, blocks, stage)
     counts = Counter(entry.cell for entry in planned)
     study = Study(
         name=name,
@@ -272,12 +284,10 @@ def _plan(found: Sequence[tuple[Source, Result]], runs: list[ToolRun], name: str
     )
 
 
-def _planned(runs: list[ToolRun], stage: str) -> tuple[PlannedRun, ...]:
-    """The runs in order; those of one cell are blocks of it."""
-    counts: dict[str, int] = {}
+def _planned(runs: list[ToolRun], blocks: Sequence[int], stage: str) -> tuple[PlannedRun, ...]:
+    """The runs in order."""
     planned = []
-    for index, run in enumerate(runs):
-        block = counts[run.cell] = counts.get(run.cell, 0) + 1
+    for index, (run, block) in enumerate(zip(runs, blocks, strict=True)):
         planned.append(
             PlannedRun(
                 index=index,
@@ -347,7 +357,7 @@ def _date(text: str | None) -> str | None:
     return None
 
 
-def _entry(index: int, block: int, stage: str, source: Source, run: ToolRun) -> dict[str, Any]:
+def _entry(planned: PlannedRun, source: Source, run: ToolRun) -> dict[str, Any]:
     """The journal's line of a run. What the tool does not say is null."""
     nothing: dict[str, Any] = {
         "interval_ns": 0,
@@ -358,13 +368,13 @@ def _entry(index: int, block: int, stage: str, source: Source, run: ToolRun) -> 
     }
     return {
         "kind": "run",
-        "run": index,
-        "key": f"{stage}/block {block}/{run.cell}",
+        "run": planned.index,
+        "key": planned.key,
         "cycle": 1,
         "arm": "torture",
-        "stage": stage,
+        "stage": planned.stage,
         "role": "measure",
-        "block": block,
+        "block": planned.block,
         "measure": run.kind,
         "cell": run.cell,
         "metrics": metrics_of(run),
