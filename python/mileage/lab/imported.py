@@ -118,7 +118,7 @@ def lamps(runs: Sequence[Run], files: Sequence[Run]) -> list[TrustLamp]:
         _failed(runs),
         _whole(files),
         _repeated(runs),
-        *([TrustLamp("repetitions", *odd)] if (odd := odd_repetition(runs)) is not None else []),
+        *([TrustLamp("calls", *odd)] if (odd := odd_repetition(runs)) is not None else []),
         *_run_order(runs),
         _length(runs),
         *_percentiles(runs),
