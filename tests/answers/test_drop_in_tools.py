@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +65,41 @@ def test_iozone_diagnosis_finds_damaged_bytes(tmp_path: Path) -> None:
     assert done.returncode != 0 or re.search(
         r"mis-?match|differ|damaged|compare|wrong", words, re.IGNORECASE
     ), words
+
+
+@pytest.mark.slow
+def test_each_number_of_children_is_printed_when_it_is_done(tmp_path: Path) -> None:
+    """Do I see the first figures of a long `mileage iozone` while it goes on?
+
+    Truth: IOzone prints each result as it has it, and rests two seconds after each of the two tests of -i 0: so the
+    figures of two children come four seconds after those of one child, and not with them.
+    """
+    words = ("iozone", "-l", "1", "-u", "2", "-s", "64k", "-r", "4k", "-i", "0", "-+q", "0")
+    began: dict[str, float] = {}
+    with subprocess.Popen(
+        [sys.executable, "-m", "mileage", *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        for line in run.stdout:
+            if found := re.search(r"Children see throughput for +(\d) initial", line):
+                began[found[1]] = time.monotonic()
+    suppose(run.returncode == 0, "the command ends well")
+    assert began["2"] - began["1"] > 3.5
+
+
+def test_rows_come_in_the_order_in_which_iozone_does_them(tmp_path: Path) -> None:
+    """In which order does `mileage iozone -s 1M -s 2M ...` measure?
+
+    Truth: by its source IOzone does every record of the first file before the second file; the study folder says when
+    each run was made.
+    """
+    words = ("iozone", "-s", "64k", "-s", "128k", "-r", "4k", "-r", "8k", "-r", "16k", "-i", "0")
+    text = ask(*words, "--save", "out", cwd=tmp_path)
+    rows = [(int(row[0]), int(row[1])) for row in iozone_rows(text)]
+    assert rows == [(file, record) for file in (64, 128) for record in (4, 8, 16)]
+    plan = json.loads((tmp_path / "out" / "plan.json").read_text())
+    made = [run["job"]["value"] for run in plan["runs"] if run["role"] == "measure"]
+    assert [(value["file_bytes"] // 1024, value["record_bytes"] // 1024) for value in made] == rows
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,14 @@ def test_blocked_order_does_one_arm_after_the_other(planned: Callable[..., Plan]
     assert [setting for setting, _ in groupby(measured)] == [0, 1, 2, 3]
 
 
+def test_listed_order_does_the_cells_as_they_are_listed(planned: Callable[..., Plan]) -> None:
+    plan = planned(("seed = 7", 'seed = 7\norder = "listed"'))
+    measured = [run for run in plan.runs if run.role == "measure"]
+    assert len({run.block for run in measured}) > 1
+    for _, runs in groupby(measured, key=lambda run: run.block):
+        assert [run.cell for run in runs] == [cell.label for cell in plan.cells]
+
+
 def test_exclusions_leave_combinations_out(planned: Callable[..., Plan]) -> None:
     plan = planned(("seed = 7", 'seed = 7\nexclude = [{ drive = "other", depth = 32 }]'))
     assert len(plan.settings) == 3

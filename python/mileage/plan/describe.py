@@ -94,7 +94,9 @@ def stage_words(plan: Plan, stage: Stage) -> str:
         tables = plan.study.measures_of(stage)
         cells = [cell for cell in plan.cells if cell.table in tables]
         blocks = max(cell.blocks for cell in cells)
-        return f"measure {_count(len(cells), 'cell')} in {_count(blocks, 'randomised block')}"
+        listed = plan.study.order == "listed"
+        told = f"{_count(blocks, 'block')} in their order" if listed else _count(blocks, "randomised block")
+        return f"measure {_count(len(cells), 'cell')} in {told}"
     if stage.idle is not None:
         return f"idle {stage.idle}"
     verb, names = ("torture", stage.torture) if stage.torture else ("prepare", stage.prepare)

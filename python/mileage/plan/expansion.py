@@ -156,21 +156,29 @@ class Expansion:
         for cell in cells:
             # Cells of one set of tests are one run.
             by_stem.setdefault(_stem(cell), {})[cell.unit] = cell
-        for stem in block_order(seed, at.cycle, block, list(by_stem)):
+        ordered = (
+            [(_stem(cell), cell.unit) for cell in {cell.unit: cell for cell in cells}.values()]
+            if self._study.order == "listed"
+            else [
+                (stem, unit)
+                for stem in block_order(seed, at.cycle, block, list(by_stem))
+                for unit in setting_order(seed, at.cycle, block, stem, list(by_stem[stem]))
+            ]
+        )
+        for stem, unit in ordered:
             own_seed = seed if self._one_seed else measure_seed(seed, at.cycle, block, stem)
-            for unit in setting_order(seed, at.cycle, block, stem, list(by_stem[stem])):
-                cell = by_stem[stem][unit]
-                yield self._run(
-                    at,
-                    "measure",
-                    unit,
-                    setting=cell.setting,
-                    block=block,
-                    measured=cell,
-                    workload=None if cell.workload is None else _seeded(cell.workload, own_seed),
-                    reach=cell.reach,
-                    job=None if cell.job is None else cell.job.with_seed(own_seed),
-                )
+            cell = by_stem[stem][unit]
+            yield self._run(
+                at,
+                "measure",
+                unit,
+                setting=cell.setting,
+                block=block,
+                measured=cell,
+                workload=None if cell.workload is None else _seeded(cell.workload, own_seed),
+                reach=cell.reach,
+                job=None if cell.job is None else cell.job.with_seed(own_seed),
+            )
 
     def _reset(self, at: _Place, block: int) -> Iterator[PlannedRun]:
         """What keeps a block from what the one before left."""

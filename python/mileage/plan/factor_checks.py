@@ -30,7 +30,7 @@ from mileage.plan.study import Factor, Measure, State, Study
 SETTINGS_MAX: Final = 10_000
 """Combinations of levels at most, those that are excluded among them."""
 NAME_MAX: Final = 200
-ORDERS: Final = ("random", "blocked")
+ORDERS: Final = ("random", "blocked", "listed")
 CARRYOVERS: Final = ("none", "trim", "purge", "remount")
 _WORKLOAD_KEYS: Final = (
     "record",
@@ -167,7 +167,7 @@ def excluded_by(study: Study, index: int) -> Iterator[bool]:
 
 def _design(study: Study) -> Iterator[Problem]:
     if study.order not in ORDERS:
-        yield "order", f'found {study.order!r}, expected "random" or "blocked"'
+        yield "order", f'found {study.order!r}, expected "random", "blocked" or "listed"'
     if study.order == "blocked" and not study.factor:
         yield "order", 'found "blocked", but the study has no [factor.*] table, so there are no arms to order'
     if study.aa and study.compare.arms not in study.factor:

@@ -285,7 +285,9 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether more than the usual share of the rated endurance may be written."""
     order: str = "random"
     """How the runs of a stage follow each other: "random" (each block holds every cell once, in an order drawn from the
-    seed) or "blocked" (all blocks of one arm, then all of the next: whatever drifts looks like a difference)."""
+    seed), "blocked" (all blocks of one arm, then all of the next: whatever drifts looks like a difference) or "listed"
+    (each block holds every cell once, in the order of the file, as the tools do it: a drift looks like a difference
+    between cells)."""
     aa: bool = False
     """Whether the baseline of the factor that is compared is measured a second time under another name; the two cannot
     differ, so what is found between them is a false alarm."""

@@ -140,6 +140,8 @@ def _order(plan: Plan) -> Iterator[str]:
         return
     if study.order == "blocked":
         yield "The runs of one arm were all done before those of the next, so that any drift looks like a difference."
+    elif study.order == "listed":
+        yield "Each block held every cell once, in the order of the study, so that any drift looks like a difference."
     else:
         mixed = [name for name, factor in study.factor.items() if kind_of(name, factor) != "label"]
         whose = "Each block of a session" if len(mixed) < len(study.factor) else "Each block"

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from mileage.errors import Refused
 from mileage.formats.hdparm_print import timing_line
 from mileage.lab.doing import facts_of
-from mileage.plan import Study
+from mileage.plan import PlannedRun, Study
 from mileage.plan.sizes import exact_bytes, format_bytes
 from mileage.plan.study import Measure, Stage, State, StopRule, Torture
 from mileage.tools.flags import Given
@@ -54,14 +54,13 @@ def run(given: Given) -> None:
     studies = [(device, study_of(given, device, wanted)) for device in given.operands]
     tell(_notes(given))
     for device, study in studies:
-        done = do_study(given, study)
-        tables = {cell.label: cell.table for cell in done.plan.cells}
-        records = {tables[run.cell]: record for run, record in done.runs()}
-        direct = given.has("--direct")
-        sys.stdout.write(f"\n{device}:\n")
-        for what in wanted:
-            record = records[what]
-            sys.stdout.write(timing_line(what, direct, record["bytes_read"], _seconds(record)))
+        do_study(given, study, head=f"\n{device}:\n", finished=partial(_line, given))
+
+
+def _line(given: Given, run: PlannedRun, record: dict[str, Any]) -> str:
+    """What is printed of one timing."""
+    what = "cached" if run.cell.startswith("hdparm.cached") else "buffered"
+    return timing_line(what, given.has("--direct"), record["bytes_read"], _seconds(record))
 
 
 def _notes(given: Given) -> list[str]:
@@ -90,6 +89,7 @@ def study_of(given: Given, device: str, wanted: list[str]) -> Study:
         name="hdparm",
         question=_QUESTION,
         target=f"block:{_block_device(device)}",
+        order="listed",
         state=State(start="kept"),
         stage=(Stage(name="hdparm", measure=tuple(tables)),),
         measure=tables,

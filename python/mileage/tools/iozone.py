@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -52,7 +53,7 @@ class Asked:
 
 def run(given: Given) -> None:
     """Do what the command line asks and print it as IOzone does. Raises Refused and RunFailed."""
-    from mileage.tools.iozone_text import head_text, print_done, version_text
+    from mileage.tools.iozone_text import head_text, print_end, text_of_run, version_text
 
     if not given.words:
         raise Refused(
@@ -75,10 +76,11 @@ def run(given: Given) -> None:
                 "with -i 0 -w"
             )
     tell([*given.traps, *_differences(given, asked)])
-    done = do_study(given, study, lost=lost)
-    sys.stdout.write(head_text(given, asked))
+    done = do_study(
+        given, study, lost=lost, head=head_text(given, asked), finished=partial(text_of_run, given, asked)
+    )
+    print_end(given, asked, done)
     tell(_told_of_data(done))
-    print_done(given, asked, done)
 
 
 def _writes_to(asked: Asked) -> list[Path]:
@@ -160,6 +162,7 @@ def study_of(given: Given, asked: Asked) -> Study:
         name="iozone",
         question=f"How fast: {', '.join(asked.tests)}?",
         target=f"dir:{asked.place.absolute()}",
+        order="listed",
         state=State(cache="warm", file=exact_bytes(max(file for file, _ in asked.sizes))),
         stage=(Stage(name="iozone", measure=tuple(tables)),),
         measure=tables,

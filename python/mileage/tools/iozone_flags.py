@@ -225,8 +225,8 @@ IOZONE: Final = Tool(
     usage="[-a] [-s SIZE] [-r SIZE] [-i TEST]... [-t N] [-R] [-b FILE] ...",
     notes=(
         "The calls, the offsets and the bytes are those of IOzone 3.471, as `mileage measure --fidelity` has them; a "
-        "kB is 1024 bytes. Children are threads. Rows of several sizes are measured in random order and printed in "
-        "IOzone's.",
+        "kB is 1024 bytes. Children are threads. Rows of several sizes are measured in IOzone's order, and each is "
+        "printed when it is done.",
         "With -+w, -+y, -+C and -+d IOzone makes the expected data anew inside the time of each read; here reads are "
         "timed without that, and are two to three times as fast where the page cache answers, which is printed with "
         "them.",

@@ -18,6 +18,7 @@ from mileage.tools.flags import Given
 from mileage.tools.keeping import Done, tell
 
 if TYPE_CHECKING:
+    from mileage.plan import PlannedRun
     from mileage.tools.iozone import Asked
 
 _KB: Final = 1024
@@ -90,7 +91,8 @@ def head_text(given: Given, asked: Asked) -> str:
         f"\tProcessor cache line size set to {given.last('-L') or 32} bytes.",
         f"\tFile stride size set to {given.last('-j') or 17} * record size.",
     ]
-    return "\n".join(lines + _head_of_children(given, asked)) + "\n"
+    head = "" if asked.children else layout.table_head()
+    return "\n".join(lines + _head_of_children(given, asked)) + "\n" + head
 
 
 def _head_of_children(given: Given, asked: Asked) -> list[str]:
@@ -115,20 +117,26 @@ def _ports(given: Given) -> str:
     return "threads" if given.has("-T") else "processes"
 
 
-def print_done(given: Given, asked: Asked, done: Done) -> None:
-    """Print the figures, and write the worksheet where one is wanted. Raises Refused."""
+def text_of_run(given: Given, asked: Asked, run: PlannedRun, record: dict[str, Any]) -> str:
+    """What is printed of one run: a row of the table, or the blocks of a number of children."""
+    if run.job is None:
+        return ""
+    if not asked.children:
+        return layout.table_row(_row(given, run.job.value, record))
+    return _children_text(given, run.job.value, _blocks(given, run.job.value, record))
+
+
+def print_end(given: Given, asked: Asked, done: Done) -> None:
+    """Print what follows the figures, and write the worksheet where one is wanted. Raises Refused."""
     if asked.children:
-        _print_children(given, asked, done)
+        _end_children(given, asked, done)
     else:
-        _print_single(given, asked, done)
+        _end_single(given, asked, done)
 
 
-def _print_single(given: Given, asked: Asked, done: Done) -> None:
-    rows = sorted(
-        (_row(given, run.job.value, record) for run, record in done.runs() if run.job is not None),
-        key=lambda row: (row.file_kb, row.record_kb),
-    )
-    out = [layout.table_head(), *map(layout.table_row, rows), "\niozone test complete.\n"]
+def _end_single(given: Given, asked: Asked, done: Done) -> None:
+    rows = [_row(given, run.job.value, record) for run, record in done.runs() if run.job is not None]
+    out = ["\niozone test complete.\n"]
     cpu = given.has("-+u")
     reports = _with_skipped(rows, asked)
     if given.has("-R") or given.has("-b"):
@@ -199,29 +207,31 @@ def _cpu_lines(done: Done) -> list[str]:
     return lines
 
 
-def _print_children(given: Given, asked: Asked, done: Done) -> None:
+def _blocks(given: Given, suite: dict[str, Any], record: dict[str, Any]) -> list[layout.Block]:
+    """The tests of one number of children, in IOzone's order."""
+    blocks = [_block(given, suite, result) for result in record["results"]]
+    return sorted(blocks, key=lambda block: list(layout.CHILDREN).index(block.test))
+
+
+def _children_text(given: Given, suite: dict[str, Any], blocks: list[layout.Block]) -> str:
     unit = "ops" if given.has("-O") else "kB"
-    cpu = given.has("-+u")
-    columns: dict[int, list[layout.Block]] = {}
-    out: list[str] = []
-    runs = {
-        run.job.value["workers"]: (run.job.value, record)
+    sizes = suite["file_bytes"] // _KB, suite["record_bytes"] // _KB
+    out = [f"\tEach {_port(given)} writes a {sizes[0]} kByte file in {sizes[1]} kByte records\n"]
+    for block in blocks:
+        text = layout.children_block(block, unit, _port(given), each=given.has("-C"), cpu=given.has("-+u"))
+        out.append("\n" + text)
+    return "".join([*out, "\n\n"])
+
+
+def _end_children(given: Given, asked: Asked, done: Done) -> None:
+    columns = {
+        run.job.value["workers"]: _blocks(given, run.job.value, record)
         for run, record in done.runs()
         if run.job is not None
     }
-    for count in asked.children:
-        suite, record = runs[count]
-        blocks = [_block(given, suite, result) for result in record["results"]]
-        blocks.sort(key=lambda block: list(layout.CHILDREN).index(block.test))
-        columns[count] = blocks
-        sizes = suite["file_bytes"] // _KB, suite["record_bytes"] // _KB
-        out.append(f"\tEach {_port(given)} writes a {sizes[0]} kByte file in {sizes[1]} kByte records\n")
-        for block in blocks:
-            text = layout.children_block(block, unit, _port(given), each=given.has("-C"), cpu=cpu)
-            out.append("\n" + text)
-        out.append("\n\n")
-    parts = _parts(given, columns, cpu)
+    parts = _parts(given, columns, given.has("-+u"))
     record_kb = asked.sizes[0][1] // _KB
+    out = []
     if given.has("-R") or given.has("-b"):
         for what, label, rows in parts:
             out.append(layout.children_report(rows, record_kb, label, _ports(given), what))

@@ -10,19 +10,26 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mileage.errors import Refused
+from mileage.execute import Silent
 from mileage.lab.measuring import Measurement, measure, planned, refuse_existing
 from mileage.plan import Plan, PlannedRun, Study
 from mileage.record import StudyFolder
 from mileage.target import parse_target
 from mileage.target.file import guard_file
 from mileage.tools.flags import Given
+
+if TYPE_CHECKING:
+    from mileage.execute.watch import Watch
+
+Finished = Callable[[PlannedRun, dict[str, Any]], str]
+"""What is printed of a run that is done."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +77,19 @@ def give_up(given: Given, paths: Iterable[Path]) -> list[Path]:
     return lost
 
 
-def do_study(given: Given, study: Study, *, destroy: str | None = None, lost: Sequence[Path] = ()) -> Done:
+def do_study(
+    given: Given,
+    study: Study,
+    *,
+    destroy: str | None = None,
+    lost: Sequence[Path] = (),
+    head: str = "",
+    finished: Finished | None = None,
+) -> Done:
     """Do the study and keep its folder. `lost`: files that are emptied first, when all else is known to be right.
 
-    Raises Refused and RunFailed.
+    `head` is printed when the study begins. `finished` takes every measured run with its record when it is done, before
+    the next begins, and returns what is printed of it. Raises Refused and RunFailed.
     """
     save = folder_of(given)
     plan = plan_of(given, study, destroy)
@@ -81,7 +97,8 @@ def do_study(given: Given, study: Study, *, destroy: str | None = None, lost: Se
         os.truncate(path, 0)
     names = [run.cell for run in plan.runs]
     command = ("mileage", given.tool.name, *given.words)
-    with _watch(plan, names) as progress:
+    with _watch(plan, names) as watch:
+        progress = watch if finished is None else _Printing(watch, head, finished)
         measured = measure(plan, destroy=destroy, save=save, progress=progress, command=command)
     tell([f"study folder: {save}"])
     return Done(plan, StudyFolder.open(save), measured)
@@ -102,6 +119,50 @@ def _watch(plan: Plan, names: list[str]) -> Any:
     from mileage.execute.watch import Watch
 
     return Watch(plan.runs, names, simulated=plan.facts.virtual)
+
+
+class _Printing(Silent):
+    """Prints to standard output a head, then what is said of each measured run as soon as it is done."""
+
+    def __init__(self, watch: Watch | None, head: str, finished: Finished) -> None:
+        self._watch = watch
+        self._head = head
+        self._finished = finished
+
+    def start(self, plan: Plan, spent_s: Mapping[int, float], lanes: int) -> None:
+        """Print the head."""
+        self._print(self._head)
+
+    def run(self, run: PlannedRun) -> None:
+        """Show the run on a terminal."""
+        if self._watch is not None:
+            self._watch.run(run)
+
+    def advance(self, byte_count: int) -> None:
+        """Show how far it is on a terminal."""
+        if self._watch is not None:
+            self._watch.advance(byte_count)
+
+    def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
+        """Print what is said of the run."""
+        if run.role == "measure":
+            self._print(self._finished(run, record))
+
+    def _print(self, text: str) -> None:
+        if not text:
+            return
+        if self._watch is not None:
+            self._watch.print(text.removesuffix("\n"))
+        else:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+    def note(self, text: str) -> None:
+        """Print a note to standard error."""
+        if self._watch is not None:
+            self._watch.note(text)
+        else:
+            tell([text])
 
 
 def tell(lines: Iterable[str]) -> None:
