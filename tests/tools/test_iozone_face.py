@@ -161,6 +161,17 @@ def test_a_run_keeps_a_study_folder_and_no_file(tmp_path: Path) -> None:
     assert (tmp_path / "study-0" / "report.html").is_file()
 
 
+@pytest.mark.parametrize("words", ["-i 2", "-i 4", "-i 1 -i 2", "-i 2 -i 6"])
+def test_a_test_that_writes_needs_leave_to_write_over_a_file(tmp_path: Path, words: str) -> None:
+    before = bytes(range(256)) * 2048
+    (tmp_path / "mine").write_bytes(before)
+    refused = iozone(tmp_path, *SMALL, *words.split(), "-f", "mine")
+    assert refused.returncode == 2
+    assert "--destroy mine" in refused.stderr
+    assert (tmp_path / "mine").read_bytes() == before
+    printed(tmp_path, *SMALL, *words.split(), "-f", "mine", "--destroy", "mine")
+
+
 def test_a_worksheet_replaces_worksheets_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("of three weeks")
     done = iozone(tmp_path, *SMALL, "-i", "0", "-b", "notes.txt")

@@ -68,8 +68,8 @@ def run(given: Given) -> None:
         refuse_unwritable(Path(sheet))
     study = study_of(given, asked)
     makes = asked.tests[0] in ("write", "fwrite")
-    lost = give_up(given, _writes_to(asked)) if makes else []
-    for path in [] if makes else _writes_to(asked):
+    given_up = give_up(given, _files_of(asked)) if any(_writes(test) for test in asked.tests) else []
+    for path in [] if makes else _files_of(asked):
         if not path.is_file():
             raise Refused(
                 f"iozone: {path} is not there, and the first test reads it; begin with -i 0, or leave it there "
@@ -77,13 +77,21 @@ def run(given: Given) -> None:
             )
     tell([*given.traps, *_differences(given, asked)])
     done = do_study(
-        given, study, lost=lost, head=head_text(given, asked), finished=partial(text_of_run, given, asked)
+        given,
+        study,
+        lost=given_up if makes else [],
+        head=head_text(given, asked),
+        finished=partial(text_of_run, given, asked),
     )
     print_end(given, asked, done)
     tell(_told_of_data(done))
 
 
-def _writes_to(asked: Asked) -> list[Path]:
+def _writes(test: str) -> bool:
+    return test == "mix" or TESTS[test][0].endswith("write") or test == "random_write"
+
+
+def _files_of(asked: Asked) -> list[Path]:
     names = asked.files or ((asked.name,) if not asked.children else ())
     numbered = [
         f"{asked.name}.{number}" for number in range(max(asked.children, default=0)) if not asked.files
