@@ -21,6 +21,7 @@ SMALL = ("-s", "512k", "-r", "64k")
 HEAD = "kB reclen write rewrite read reread read write read rewrite read fwrite frewrite fread freread"
 CHILDREN_LINE = "-e -+u -C -R -t 2 -r 64k -s 512k -i0 -i1 -i 2 -i 3 -i 5 -i 8"
 FILES_LINE = "-t 2 -F f1 f2 -s 128k -r 64k -i 0 -+q 0 -w"
+GIVEN_UP_LINE = "-s 64k -s 128k -r 4k -r 16k -i 0 -f mine --destroy mine"
 ALL_LINE = "-a -n 64k -g 128k -y 32k -q 128k -i 0 -R"
 
 
@@ -170,6 +171,38 @@ def test_a_test_that_writes_needs_leave_to_write_over_a_file(tmp_path: Path, wor
     assert "--destroy mine" in refused.stderr
     assert (tmp_path / "mine").read_bytes() == before
     printed(tmp_path, *SMALL, *words.split(), "-f", "mine", "--destroy", "mine")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-s 64k -s 128k -r 4k -r 16k -i 0 -i 1 -i 2 -i 3 -i 4 -i 5 -i 6 -i 7",
+        "-t 3 -s 128k -r 4k -+q 0 -F a b c",
+    ],
+)
+def test_diagnosis_finds_no_fault_in_what_was_written_and_leaves_no_file(tmp_path: Path, line: str) -> None:
+    text = printed(tmp_path, "-+d", *line.split())
+    assert text.endswith("\niozone test complete.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["study-0"]
+
+
+def test_diagnosis_of_children_names_the_file_that_differs(tmp_path: Path) -> None:
+    common = ("-+d", "-w", "-t", "2", "-s", "128k", "-r", "4k", "-+q", "0", "-F", "a", "b")
+    printed(tmp_path, "-i", "0", *common)
+    with (tmp_path / "b").open("r+b") as file:
+        file.seek(4097)
+        file.write(b"x")
+    done = iozone(tmp_path, "-i", "1", *common)
+    assert done.returncode == 3
+    assert "Error in file: Position 4097 \nRecord # 1 Record size 4 kb" in done.stdout
+    assert "Children see" not in done.stdout
+    assert "b differs from what was written at position 4097: found byte 0x78" in done.stderr
+
+
+def test_a_file_that_was_given_up_serves_every_size(tmp_path: Path) -> None:
+    for words in ((), ("-+d",)):
+        (tmp_path / "mine").write_text("of three weeks")
+        assert len(rows(printed(tmp_path, *GIVEN_UP_LINE.split(), *words))) == 4
 
 
 def test_a_worksheet_replaces_worksheets_alone(tmp_path: Path) -> None:

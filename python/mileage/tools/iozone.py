@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from mileage.errors import Refused
 from mileage.formats.sheet import refuse_unwritable
-from mileage.plan import Study
+from mileage.plan import PlannedRun, Study
 from mileage.plan.job import IOZONE as TESTS
 from mileage.plan.job import RETESTS
 from mileage.plan.sizes import exact_bytes
@@ -53,6 +52,7 @@ class Asked:
 
 def run(given: Given) -> None:
     """Do what the command line asks and print it as IOzone does. Raises Refused and RunFailed."""
+    from mileage.tools.iozone_data import Diagnosis
     from mileage.tools.iozone_text import head_text, print_end, text_of_run, version_text
 
     if not given.words:
@@ -76,13 +76,21 @@ def run(given: Given) -> None:
                 "with -i 0 -w"
             )
     tell([*given.traps, *_differences(given, asked)])
-    done = do_study(
-        given,
-        study,
-        lost=given_up if makes else [],
-        head=head_text(given, asked),
-        finished=partial(text_of_run, given, asked),
-    )
+    made = _files_of(asked) if makes else []
+    diagnosis = Diagnosis(_files_of(asked), made, stays=given.has("-w")) if given.has("-+d") else None
+
+    def finished(run: PlannedRun, record: dict[str, Any]) -> str:
+        wrong = diagnosis.compare(run) if diagnosis is not None else ""
+        return wrong or text_of_run(given, asked, run, record)
+
+    lost = given_up if makes else []
+    try:
+        done = do_study(given, study, lost=lost, head=head_text(given, asked), finished=finished)
+    finally:
+        if diagnosis is not None:
+            diagnosis.clean_up()
+    if diagnosis is not None:
+        diagnosis.check()
     print_end(given, asked, done)
     tell(_told_of_data(done))
 
@@ -105,10 +113,15 @@ def _differences(given: Given, asked: Asked) -> list[str]:
     tests = [test for test in asked.tests if test == "mix" or "read" in test]
     if not flags or not tests:
         return []
+    after = (
+        "here the files are compared when all tests of a row are done"
+        if "-+d" in flags
+        else "here none is compared"
+    )
     return [
         f"{' '.join(flags)}: {', '.join(tests)}: rates of reads are higher than IOzone's own, two to three times where "
         "the page cache answers and less where the device is slow: IOzone makes the expected data anew and compares it "
-        "inside the time of each read, which is not done here; compare them only with figures of mileage iozone"
+        f"inside the time of each read; {after}; compare them only with figures of mileage iozone"
     ]
 
 
@@ -202,7 +215,7 @@ def _table(given: Given, asked: Asked, file: int, records: tuple[int, ...], coun
             mix_reads=_number(given, "-+p", 50, 0, 100) if given.has("-+p") else None,
             mix_sequential=given.has("-+B"),
             pause=_pause(given) if asked.children else None,
-            keep=given.has("-w"),
+            keep=given.has("-w") or given.has("-+d"),
         ),
     )
 

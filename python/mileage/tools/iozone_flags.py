@@ -134,7 +134,7 @@ _CONTENT: Final = (
     ),
     Flag(
         "-+d",
-        "Diagnostic mode: every byte is checked.",
+        "Diagnostic mode: every byte of the files is compared with what was written, when the tests of a row are done.",
         trap="this is no random data: each word follows from the one before, and compressors save 17 to 67 % of it "
         "(--content incompressible of `mileage measure` cannot be compressed)",
     ),
