@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "Meeting", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_metadata_shares", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share"]
+__all__ = ["BUILD_PROFILE", "Drive", "Meeting", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_metadata_shares", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -172,6 +172,12 @@ def drive_figure_names() -> list[str]:
 def drive_figures(profile: str) -> list[tuple[str, str, str, str]]:
     """
     The figures of a drive profile (TOML): name, value, source and confidence of each. Raises
+    `mileage.errors.Refused` when it is none.
+    """
+
+def drive_rates(profile: str) -> str:
+    """
+    The published rates that a drive profile (TOML) is held to, and what the simulated drive does, as JSON. Raises
     `mileage.errors.Refused` when it is none.
     """
 

@@ -12,9 +12,6 @@ from tests.answers.question import ask, ask_both, ask_json, suppose
 from tests.command import mileage
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="does 14,202 writes a second, a ninth of the data sheet's"
-)
 def test_a_profile_reaches_its_data_sheet() -> None:
     """Does the virtual Intel 600p do the random writes of its data sheet?
 

@@ -18,7 +18,7 @@ from tests.execute.conftest import small_profile
 @pytest.mark.parametrize("name", drive_names())
 def test_a_data_sheet_names_every_figure_with_its_source(name: str) -> None:
     result = mileage("drive", "show", name)
-    rows = json.loads(mileage("drive", "show", name, "--json").stdout)
+    rows = json.loads(mileage("drive", "show", name, "--json").stdout)["figures"]
     assert result.returncode == 0, result.stderr
     for row in rows:
         line = next(line for line in result.stdout.splitlines() if line.startswith(f"{row['name']} "))

@@ -39,7 +39,7 @@ def test_a_difference_without_a_mechanism_is_said_to_have_none() -> None:
     low = record(host_bytes_written=2000, flash_bytes_programmed=2000, service_ns=5000)
     high = record(host_bytes_written=2000, flash_bytes_programmed=2000, service_ns=9000)
     assert sentences([low], [high]) == [
-        "No counter of the drive differs by more than 5% at write, apart from the time of its commands."
+        "No counter of the drive differs by more than 5 % at write, apart from the time that its commands took."
     ]
 
 

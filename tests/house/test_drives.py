@@ -11,7 +11,7 @@ from mileage.target.profiles import drive_names
 from tests.house.repository import ROOT, files
 
 PROFILES = tuple(path for path in files(".toml") if path.is_relative_to(ROOT / "drives"))
-FACTS = {"name", "title", "kind"}
+FACTS = {"name", "title", "kind", "rate"}
 CONFIDENCE = {"defined", "source", "inferred", "fitted", "memory", "seed", "assumed"}
 
 

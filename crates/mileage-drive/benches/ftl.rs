@@ -125,7 +125,12 @@ fn plain(over_provisioning: f64, divisor: u64, more: &str) -> Profile {
         .replace("value = 2048", &format!("value = {}", 2048 / divisor));
     let buffered = text.replace("write_buffer_pages = { value = 0", "write_buffer_pages = { value = 4096");
     let text = if more == BUFFER { buffered } else { text };
-    Profile::parse(&(text + more)).expect("the plain drive is valid")
+    // What is added replaces what the plain drive assumes.
+    let key = |line: &str| line.split(" =").next().unwrap_or("").to_owned();
+    let added: Vec<String> = more.lines().map(key).collect();
+    let kept = text.lines().filter(|line| line.is_empty() || !added.contains(&key(line)));
+    let text = kept.flat_map(|line| [line, "\n"]).collect::<String>() + more;
+    Profile::parse(&text).expect("the plain drive is valid")
 }
 
 /// One line; `more` is a name and the figures that are added.

@@ -36,6 +36,13 @@ pub fn drive_figure_names() -> Vec<&'static str> {
     mileage_drive::profile::figure_names().to_vec()
 }
 
+/// The published rates that a drive profile (TOML) is held to, and what the simulated drive does, as JSON. Raises
+/// `mileage.errors.Refused` when it is none.
+#[pyfunction]
+pub fn drive_rates(profile: &str) -> PyResult<String> {
+    to_json(&parse_profile(profile)?.rates())
+}
+
 /// Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down
 /// drive (`life`). `each(name, theory, simulated, tolerance, holds)` is told of every comparison; the answer is
 /// whether all hold.

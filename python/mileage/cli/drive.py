@@ -38,19 +38,24 @@ def _echo_json(value: object) -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def show(name: str, as_json: bool) -> None:
     """Print the data sheet of the drive NAME (or of a profile, PATH.toml):
-    every figure with its source and how far to trust it.
+    every figure with its source and how far to trust it, and which published
+    rates the simulated drive reaches.
     """
-    from mileage._core import drive_figures, drive_title
-    from mileage.report.datasheet import data_sheet
+    import msgspec
+
+    from mileage._core import drive_figures, drive_rates, drive_title
+    from mileage.report.datasheet import data_sheet, rate_lines
     from mileage.target.profiles import load_profile
 
     profile = load_profile(name)
-    figures = drive_figures(profile)
+    figures, rates = drive_figures(profile), msgspec.json.decode(drive_rates(profile))
     if as_json:
         keys = ("name", "value", "source", "confidence")
-        _echo_json([dict(zip(keys, figure, strict=True)) for figure in figures])
+        _echo_json({"figures": [dict(zip(keys, figure, strict=True)) for figure in figures], "rates": rates})
         return
     click.echo(data_sheet(drive_title(profile), figures), nl=False)
+    if rates:
+        click.echo("\n" + "\n".join(rate_lines(rates)))
 
 
 @command.command("run")
@@ -94,9 +99,9 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
     """
     import msgspec
 
-    from mileage._core import Drive, drive_figures
+    from mileage._core import Drive, drive_figures, drive_rates
     from mileage.errors import Refused, RunFailed
-    from mileage.report.datasheet import power_cut_line, run_drawing
+    from mileage.report.datasheet import missed_rates, power_cut_line, run_drawing
     from mileage.target.profiles import load_profile
 
     profile = load_profile(name)
@@ -121,6 +126,8 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
     else:
         page_bytes = next(int(value) for name, value, *_ in drive_figures(profile) if name == "page_bytes")
         pages = drive.capacity_bytes // page_bytes
+        for missed in missed_rates(msgspec.json.decode(drive_rates(profile)), {options["workload"]}):
+            click.echo(f"{missed} (mileage drive show {name} says why)")
         click.echo(run_drawing(record, drive.gauges(), drive.life, pages), nl=False)
         if cut:
             click.echo("\n" + power_cut_line(cut["power_cut"]))

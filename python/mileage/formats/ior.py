@@ -90,7 +90,7 @@ def _moved(asked: int | None, figures: Mapping[str, Any], stonewall: bool) -> tu
         return (None if stonewall else asked), False
     most = (rate + _half_a_digit(figures["bw(MiB/s)"])) * (total_s + _half_a_digit(figures["total(s)"])) * MIB
     if most >= (1 - _ROUNDING) * asked:
-        return (None if stonewall else asked), False
+        return asked, False
     return round(rate * total_s * MIB), True
 
 

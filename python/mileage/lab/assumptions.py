@@ -7,12 +7,16 @@ What it refuses: nothing; a drive whose profile cannot be read any more is left 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
+
+import msgspec
 
 from mileage.errors import Refused
 from mileage.plan import Plan
+from mileage.plan.workload import Workload
 from mileage.report import TrustLamp
+from mileage.report.datasheet import Figure, missed_rates
 from mileage.target.profiles import load_profile
 
 NAMED_MAX: Final = 6
@@ -58,11 +62,12 @@ def assumption_lamps(plan: Plan) -> list[TrustLamp]:
     writes = any(workload.read_percent < 100 for workload in measured)
     reads = any(workload.read_percent > 0 for workload in measured)
     weighed = [*(_WRITES if writes else ()), *(_READS if reads else ())]
+    names = {name for workload in measured for name in _rate_names(workload)}
     targets = [setting.target for setting in plan.settings] or [str(plan.study.target)]
     told: dict[str, list[str]] = {}
     for target in dict.fromkeys(targets):
         name = target.removeprefix(_SCHEME)
-        found = _assumed(name, weighed) if name != target else ""
+        found = _told(name, weighed, names) if name != target else ""
         if found:
             told.setdefault(found, []).append(name)
     return [_lamp(names, found) for found, names in told.items()]
@@ -74,19 +79,35 @@ def _lamp(names: Iterable[str], found: str) -> TrustLamp:
     return TrustLamp(
         "drive model",
         "warn",
-        f"{whose}: the result depends most on figures that are not published: {found}; change one to see how much "
-        f"(virtual:{several[0]},KEY=VALUE), mileage drive show lists all",
+        f"{whose}: {found}; change a figure to see how much it matters (virtual:{several[0]},KEY=VALUE), mileage drive "
+        "show lists all",
     )
 
 
-def _assumed(name: str, weighed: Iterable[str]) -> str:
-    """The figures of a drive that are neither published nor chosen, with value and confidence, heaviest first."""
-    from mileage._core import drive_figures
+def _rate_names(workload: Workload) -> list[str]:
+    """What a workload does, in the words of published rates."""
+    order = "sequential" if workload.pattern == "sequential" else "random"
+    reads = [f"{order}_read"] if workload.read_percent > 0 else []
+    return reads + ([f"{order}_write"] if workload.read_percent < 100 else [])
+
+
+def _told(name: str, weighed: Iterable[str], workloads: set[str]) -> str:
+    """The assumed figures of a drive, and the published rates that it misses; empty where there are none."""
+    from mileage._core import drive_figures, drive_rates
 
     try:
-        figures = {key: (value, kind) for key, value, _, kind in drive_figures(load_profile(name))}
+        profile = load_profile(name)
+        assumed = _assumed(drive_figures(profile), weighed)
+        missed = missed_rates(msgspec.json.decode(drive_rates(profile)), workloads)
     except Refused:
         return ""
+    parts = [f"the result depends most on figures that are not published: {assumed}"] if assumed else []
+    return "; ".join([*parts, *missed])
+
+
+def _assumed(rows: Sequence[Figure], weighed: Iterable[str]) -> str:
+    """The figures of a drive that are neither published nor chosen, with value and confidence, heaviest first."""
+    figures = {key: (value, kind) for key, value, _, kind in rows}
     keys = [key for key in dict.fromkeys(weighed) if key in figures]
     open_ones = [key for key in keys if figures[key][1] not in PUBLISHED and figures[key][1] != CHOSEN]
     return ", ".join(f"{key} {figures[key][0]} ({figures[key][1]})" for key in open_ones[:NAMED_MAX])

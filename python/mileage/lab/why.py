@@ -39,8 +39,8 @@ _TIMES: Final = frozenset({"queue_wait_ns", "service_ns"})
 _PROGRAMMED: Final = frozenset({"flash_pages_programmed", "flash_bytes_programmed"})
 """Counters that write amplification stands for."""
 _NOTHING: Final = (
-    f"No counter of the drive differs by more than {DIFFERS:.0%} at {{cells}}, "
-    "apart from the time of its commands."
+    f"No counter of the drive differs by more than {100 * DIFFERS:g} % at {{cells}}, apart from the time that its "
+    "commands took."
 )
 Records = Mapping[tuple[str, str], Sequence[dict[str, Any]]]
 

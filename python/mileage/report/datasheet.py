@@ -6,7 +6,7 @@ Models plain lines, no escape codes. Refuses nothing: what is not there is left 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean
 from typing import Any, Final
@@ -17,6 +17,7 @@ from mileage.report.quantity import column_width
 Figure = tuple[str, str, str, str]
 """Name, value, source and confidence of one figure of a profile."""
 
+_RATE_UNITS: Final = {"iops": "IOPS", "mb_per_s": "MB/s", "mean_us": "us"}
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 _COLUMNS: Final = 60
 _NS_PER_S: Final = 1e9
@@ -45,6 +46,55 @@ def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
         lines.append(head + body[0])
         lines.extend(" " * len(head) + more for more in body[1:])
     return "\n".join(lines) + "\n"
+
+
+def rate_lines(rates: Sequence[Mapping[str, Any]], width: int = 100) -> list[str]:
+    """Published rates beside those of the simulated drive; why, where they are more than a tenth apart."""
+    lines = ["Published rates, and what the simulated drive does:"]
+    for rate in rates:
+        lines.append(f"  {_both_rates(rate)}")
+        told = [_rate_workload(rate), f"{rate['source']} ({rate['confidence']})"]
+        if rate["why_off"] is not None:
+            told.append(f"{_missed(rate)}: {rate['why_off']}")
+        for text in told:
+            lines += textwrap.wrap(text, width, initial_indent=" " * 6, subsequent_indent=" " * 8)
+    return lines
+
+
+def missed_rates(rates: Sequence[Mapping[str, Any]], workloads: Container[str]) -> list[str]:
+    """The published rates of some workloads that the simulated drive misses by more than a tenth, a line each."""
+    return [
+        f"{rate['workload']}, depth {rate['depth']}: published {_both_rates(rate)}, {_missed(rate)}"
+        for rate in rates
+        if rate["why_off"] is not None and rate["workload"] in workloads
+    ]
+
+
+def _both_rates(rate: Mapping[str, Any]) -> str:
+    unit, off = _RATE_UNITS[rate["unit"]], rate["simulated"] / rate["value"] - 1
+    return f"{rate['value']:,.7g} {unit}; simulated {rate['simulated']:,.7g} {unit} ({off:+.0%})"
+
+
+def _missed(rate: Mapping[str, Any]) -> str:
+    slower = (rate["simulated"] < rate["value"]) != (rate["unit"] == "mean_us")
+    return "not reached" if slower else "exceeded"
+
+
+def _rate_workload(rate: Mapping[str, Any]) -> str:
+    """What a rate is meant for: the operations, and the state of the drive before them."""
+    order, _, direction = rate["workload"].partition("_")
+    at = "at random" if order == "random" else "in order"
+    told = [
+        f"{direction}s of {rate['record_bytes']:,} bytes {at}, depth {rate['depth']}, "
+        f"{rate['moved_bytes'] / 1e9:g} GB within {rate['span_bytes'] / 1e9:g} GB"
+    ]
+    if rate["compressible_percent"]:
+        told.append(f"{rate['compressible_percent']} % of the content compressible")
+    before = rate["written_before_bytes"]
+    told.append(f"{before / 1e9:g} GB written in order before" if before else "a new drive")
+    if rate["overwritten_before_times"]:
+        told.append(f"then overwritten at random {rate['overwritten_before_times']} times")
+    return ", ".join(told)
 
 
 def bars(

@@ -23,6 +23,8 @@ from mileage.errors import Refused
 PROFILE_SUFFIX = ".toml"
 CHANGE = ","
 """Parts the name of a drive from the changes of its figures, and these from each other."""
+RATES = "rate"
+"""The published rates of a profile; they say what a drive was held to, and change nothing that it does."""
 PROFILE_BYTES_MAX = 1 << 20
 
 
@@ -83,8 +85,12 @@ def rated_write_bytes(profile: str) -> int | None:
 
 
 def profile_identity(profile: str) -> str:
-    """What tells a drive from one with other figures, as text; comments and the order of the figures do not count."""
-    figures = json.dumps(tomllib.loads(profile), sort_keys=True, default=str)
+    """What tells a drive from one with other figures, as text.
+
+    Comments, the order of the figures and the published rates do not count.
+    """
+    stated = {key: figure for key, figure in tomllib.loads(profile).items() if key != RATES}
+    figures = json.dumps(stated, sort_keys=True, default=str)
     return f"profile {hashlib.sha256(figures.encode()).hexdigest()[:16]}"
 
 
@@ -92,7 +98,7 @@ def changed(profile: str, changes: Sequence[str], where: str) -> str:
     """The text of a profile with figures changed or added, each written KEY=VALUE, or removed: KEY=.
 
     A figure that the profile does not state is added, as a drive has every policy, by default if not by its profile.
-    Comments are not kept. `where` is the target in messages.
+    Comments, and the published rates that the drive was held to, are not kept. `where` is the target in messages.
     Raises Refused for a key that no profile has, and for a value of another kind than the one before; whether the drive
     can have the value is for the drive to judge.
     """
@@ -113,6 +119,7 @@ def changed(profile: str, changes: Sequence[str], where: str) -> str:
             figures[key] = _chosen(value, f"changed from {figure['value']}")
         else:
             figures[key] = _like(figure, text, f"{where}: {key}")
+    figures.pop(RATES, None)
     from mileage.plan.writing import toml_value
 
     return "".join(f"{name} = {toml_value(value)}\n" for name, value in figures.items())

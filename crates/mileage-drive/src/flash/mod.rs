@@ -306,9 +306,7 @@ impl FlashDrive {
     fn refused_by_age(&self, kind: RequestKind) -> Option<Refusal> {
         match (self.life, kind) {
             (Life::Dead, _) => Some(Refusal::Dead(self.why_worn_out())),
-            (Life::ReadOnly, RequestKind::Write | RequestKind::Discard) => {
-                Some(Refusal::ReadOnly(self.why_worn_out()))
-            }
+            (Life::ReadOnly, RequestKind::Write | RequestKind::Discard) => Some(Refusal::ReadOnly(self.why_worn_out())),
             _ => None,
         }
     }

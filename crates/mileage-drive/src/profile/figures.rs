@@ -64,16 +64,21 @@ fn by_default<T>(value: T) -> Option<Figure<T>> {
 }
 
 impl Text {
-    /// The same with the default of every policy that is not stated. A policy that would be refused beside what is stated
-    /// has no effect and is left out; so is one that is only assumed, so that every other choice can be varied.
+    /// The same with the default of every policy that is not stated; one that would be refused beside what is stated has no
+    /// effect and is left out. Where the choices exclude each other, those that are only assumed yield to the others, so
+    /// that any of these can be varied.
     pub(super) fn with_defaults(self) -> Self {
         let mut text = self;
         macro_rules! fill {
             ($($key:ident: $default:expr),+,) => {
-                $(let $key = text.$key.take_if(|figure| figure.confidence == Confidence::Assumed);)+
+                let mut known = text.clone();
+                $(known.$key.take_if(|figure| figure.confidence == Confidence::Assumed);)+
+                if text.choices_hold().is_err() && known.choices_hold().is_ok() {
+                    std::mem::swap(&mut text, &mut known);
+                }
                 $(
                     if text.$key.is_none() {
-                        text.$key = $key.or_else(|| by_default($default));
+                        text.$key = known.$key.or_else(|| by_default($default));
                         if text.choices_hold().is_err() {
                             text.$key = None;
                         }

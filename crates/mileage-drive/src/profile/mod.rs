@@ -17,6 +17,7 @@ mod figures;
 mod link;
 mod packing;
 pub mod policies;
+mod rates;
 mod reliability;
 mod slc;
 
@@ -32,6 +33,7 @@ use mileage_units::format_bytes;
 pub use packing::Packing;
 pub use policies::Policies;
 use policies::{Allocation, Cell, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneWork, Victim};
+pub use rates::{PublishedRate, RateUnit, RateWorkload};
 pub use reliability::BitErrors;
 use serde::{Deserialize, Serialize};
 pub use slc::{SlcCache, SlcDesign, SlcSize};
@@ -84,6 +86,8 @@ struct Text {
     title: String,
     #[serde(rename = "kind")]
     _kind: Kind,
+    #[serde(default, rename = "rate")]
+    rates: Vec<PublishedRate>,
     capacity_bytes: Figure<u64>,
     page_bytes: Figure<u64>,
     pages_per_block: Figure<u64>,
@@ -213,6 +217,7 @@ pub struct Profile {
     /// Blocks that take writes with one bit in a cell.
     pub slc_cache: Option<SlcCache>,
     figures: Vec<FigureText>,
+    rates: Vec<PublishedRate>,
 }
 
 /// Why a text is not a profile: one line.
@@ -296,6 +301,7 @@ impl Profile {
             queue_depth_max: queue_depth(link.as_ref(), &raw.queue_depth_max)?,
             link,
             figures: raw.figures(),
+            rates: raw.rates.clone(),
             page_bytes: page_bytes(&raw)?,
             capacity_bytes: raw.capacity_bytes.value,
             pages_per_block: whole("pages_per_block", &raw.pages_per_block, 2, 8192)?,
@@ -434,6 +440,11 @@ impl Profile {
     /// state has the confidence [`Confidence::Default`].
     pub fn describe(&self) -> &[FigureText] {
         &self.figures
+    }
+
+    /// The published rates that the drive is held to, and what it does.
+    pub fn rates(&self) -> &[PublishedRate] {
+        &self.rates
     }
 }
 

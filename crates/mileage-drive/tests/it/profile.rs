@@ -106,6 +106,26 @@ fn mistakes_in_the_text_name_the_line() {
     }
 }
 
+/// A policy that is not stated has its default in the list; one that is only assumed yields to a choice that excludes it.
+#[test]
+fn defaults_are_listed_and_assumptions_yield() {
+    let confidence = |text: &str, name: &str| {
+        let profile = Profile::parse(text).unwrap();
+        profile.describe().iter().find(|figure| figure.name == name).map(|figure| figure.confidence)
+    };
+    let text = Sketch::tiny().text();
+    assert_eq!(confidence(&text, "gc_pace"), Some(Confidence::Default));
+    assert_eq!(confidence(&text, "write_combining"), None, "there is no buffer");
+    let assumed = "gc_pace = { value = \"paced\", source = \"a test\", confidence = \"assumed\" }\n";
+    let idle = "gc_idle_free_blocks = { value = 3, source = \"a test\", confidence = \"assumed\" }\n\
+                gc_idle_after_us = { value = 9, source = \"a test\", confidence = \"defined\" }\n";
+    let known = "mapping = { value = \"block\", source = \"a test\", confidence = \"defined\" }\n";
+    assert_eq!(confidence(&(text.clone() + assumed + idle), "gc_pace"), Some(Confidence::Assumed));
+    assert_eq!(confidence(&(text.clone() + assumed + known), "gc_pace"), None);
+    let certain = assumed.replace("assumed", "defined");
+    assert!(Profile::parse(&(text + &certain + known)).unwrap_err().to_string().contains("gc_pace is given"));
+}
+
 /// No figure is decoration: changing it changes what a drive does.
 #[test]
 fn every_figure_has_an_effect() {
