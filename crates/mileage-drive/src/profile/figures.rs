@@ -59,8 +59,13 @@ figures! {
     stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed;
 }
 
-fn by_default<T>(value: T) -> Option<Figure<T>> {
-    Some(Figure { value, source: NOT_STATED.to_owned(), confidence: Confidence::Default })
+fn by_default<T>(value: T) -> Figure<T> {
+    Figure { value, source: NOT_STATED.to_owned(), confidence: Confidence::Default }
+}
+
+/// The first choice of a policy, or zero.
+fn first<T: Default>() -> T {
+    T::default()
 }
 
 impl Text {
@@ -78,7 +83,7 @@ impl Text {
                 }
                 $(
                     if text.$key.is_none() {
-                        text.$key = known.$key.or_else(|| by_default($default));
+                        text.$key = Some(known.$key.unwrap_or_else(|| by_default($default)));
                         if text.choices_hold().is_err() {
                             text.$key = None;
                         }
@@ -87,25 +92,25 @@ impl Text {
             };
         }
         fill! {
-            mapping: Default::default(),
-            gc_victim: Default::default(),
-            gc_pace: Default::default(),
+            mapping: first(),
+            gc_victim: first(),
+            gc_pace: first(),
             gc_free_blocks_min: super::policies::FREE_BLOCKS_MIN,
-            gc_idle_free_blocks: 0,
-            frontiers: Default::default(),
-            allocation: Default::default(),
-            plane_work: Default::default(),
-            levelling: Default::default(),
-            end_of_life: Default::default(),
-            replacement_blocks: 0,
-            pe_spread_percent: 0.0,
-            factory_bad_blocks_per_die: 0,
-            write_buffer_flush: Default::default(),
-            write_buffer_reads: Default::default(),
-            write_combining: Default::default(),
-            flush_us: 0.0,
-            suspend: Default::default(),
-            gc_copies: Default::default(),
+            gc_idle_free_blocks: first(),
+            frontiers: first(),
+            allocation: first(),
+            plane_work: first(),
+            levelling: first(),
+            end_of_life: first(),
+            replacement_blocks: first(),
+            pe_spread_percent: first(),
+            factory_bad_blocks_per_die: first(),
+            write_buffer_flush: first(),
+            write_buffer_reads: first(),
+            write_combining: first(),
+            flush_us: first(),
+            suspend: first(),
+            gc_copies: first(),
         }
         text
     }
