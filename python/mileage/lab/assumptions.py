@@ -8,15 +8,15 @@ What it refuses: nothing; a drive whose profile cannot be read any more is left 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 
 from mileage.errors import Refused
 from mileage.plan import Plan
-from mileage.plan.workload import Workload
 from mileage.report import TrustLamp
-from mileage.report.datasheet import Figure, missed_rates
+from mileage.report.datasheet import missed_rates
 from mileage.target.profiles import load_profile
 
 NAMED_MAX: Final = 6
@@ -58,56 +58,73 @@ _SCHEME: Final = "virtual:"
 
 def assumption_lamps(plan: Plan) -> list[TrustLamp]:
     """For each virtual drive of a study a check that lists the unpublished figures that decide what is compared."""
-    measured = [run.workload for run in plan.runs if run.role == "measure" and run.workload]
-    writes = any(workload.read_percent < 100 for workload in measured)
-    reads = any(workload.read_percent > 0 for workload in measured)
-    weighed = [*(_WRITES if writes else ()), *(_READS if reads else ())]
-    names = {name for workload in measured for name in _rate_names(workload)}
-    targets = [setting.target for setting in plan.settings] or [str(plan.study.target)]
+    workloads = _workloads(plan)
+    weighed = [*(_WRITES if _any("write", workloads) else ()), *(_READS if _any("read", workloads) else ())]
     told: dict[str, list[str]] = {}
-    for target in dict.fromkeys(targets):
-        name = target.removeprefix(_SCHEME)
-        found = _told(name, weighed, names) if name != target else ""
-        if found:
+    for name, profile in _drives(plan).items():
+        if found := "; ".join([*_assumed(profile, weighed), *_missed(profile, workloads)]):
             told.setdefault(found, []).append(name)
-    return [_lamp(names, found) for found, names in told.items()]
+    return [_lamp(drives, found) for found, drives in told.items()]
 
 
-def _lamp(names: Iterable[str], found: str) -> TrustLamp:
-    several = list(names)
-    whose = several[0] if len(several) == 1 else f"{several[0]} and {len(several) - 1} more"
+def missed_rate_notes(plan: Plan) -> list[str]:
+    """The published rates that the virtual drives of a plan miss at what it does, a line each."""
+    return [
+        f"{name}, {missed} (mileage drive show {name} says why)"
+        for name, profile in _drives(plan).items()
+        for missed in _missed(profile, _workloads(plan))
+    ]
+
+
+def _drives(plan: Plan) -> dict[str, str]:
+    """The profiles of the virtual drives that a plan measures, by their names."""
+    targets = [setting.target for setting in plan.settings] or [str(plan.study.target)]
+    found = {}
+    for target in dict.fromkeys(targets):
+        if target.startswith(_SCHEME):
+            name = target.removeprefix(_SCHEME)
+            with suppress(Refused):
+                found[name] = load_profile(name)
+    return found
+
+
+def _workloads(plan: Plan) -> set[str]:
+    """What is measured, in the words of published rates: "random_write" and the like."""
+    found = set()
+    for run in plan.runs:
+        if run.role == "measure" and run.workload:
+            order = "sequential" if run.workload.pattern == "sequential" else "random"
+            found |= {f"{order}_read"} if run.workload.read_percent > 0 else set()
+            found |= {f"{order}_write"} if run.workload.read_percent < 100 else set()
+    return found
+
+
+def _any(direction: str, workloads: Iterable[str]) -> bool:
+    return any(name.endswith(direction) for name in workloads)
+
+
+def _lamp(drives: Sequence[str], found: str) -> TrustLamp:
+    whose = drives[0] if len(drives) == 1 else f"{drives[0]} and {len(drives) - 1} more"
     return TrustLamp(
         "drive model",
         "warn",
-        f"{whose}: {found}; change a figure to see how much it matters (virtual:{several[0]},KEY=VALUE), mileage drive "
+        f"{whose}: {found}; change a figure to see how much it matters (virtual:{drives[0]},KEY=VALUE), mileage drive "
         "show lists all",
     )
 
 
-def _rate_names(workload: Workload) -> list[str]:
-    """What a workload does, in the words of published rates."""
-    order = "sequential" if workload.pattern == "sequential" else "random"
-    reads = [f"{order}_read"] if workload.read_percent > 0 else []
-    return reads + ([f"{order}_write"] if workload.read_percent < 100 else [])
+def _missed(profile: str, workloads: set[str]) -> list[str]:
+    from mileage._core import drive_rates
+
+    return missed_rates(msgspec.json.decode(drive_rates(profile)), workloads)
 
 
-def _told(name: str, weighed: Iterable[str], workloads: set[str]) -> str:
-    """The assumed figures of a drive, and the published rates that it misses; empty where there are none."""
-    from mileage._core import drive_figures, drive_rates
+def _assumed(profile: str, weighed: Iterable[str]) -> list[str]:
+    """The figures of a drive that are neither published nor chosen, heaviest first, in a sentence, if there are any."""
+    from mileage._core import drive_figures
 
-    try:
-        profile = load_profile(name)
-        assumed = _assumed(drive_figures(profile), weighed)
-        missed = missed_rates(msgspec.json.decode(drive_rates(profile)), workloads)
-    except Refused:
-        return ""
-    parts = [f"the result depends most on figures that are not published: {assumed}"] if assumed else []
-    return "; ".join([*parts, *missed])
-
-
-def _assumed(rows: Sequence[Figure], weighed: Iterable[str]) -> str:
-    """The figures of a drive that are neither published nor chosen, with value and confidence, heaviest first."""
-    figures = {key: (value, kind) for key, value, _, kind in rows}
+    figures = {key: (value, kind) for key, value, _, kind in drive_figures(profile)}
     keys = [key for key in dict.fromkeys(weighed) if key in figures]
     open_ones = [key for key in keys if figures[key][1] not in PUBLISHED and figures[key][1] != CHOSEN]
-    return ", ".join(f"{key} {figures[key][0]} ({figures[key][1]})" for key in open_ones[:NAMED_MAX])
+    told = ", ".join(f"{key} {figures[key][0]} ({figures[key][1]})" for key in open_ones[:NAMED_MAX])
+    return [f"the result depends most on figures that are not published: {told}"] if told else []

@@ -16,6 +16,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.execute import Progress, Silent
+from mileage.lab.assumptions import missed_rate_notes
 from mileage.lab.doing import check_built, do, facts_of, traces_of
 from mileage.lab.offered import load_notes
 from mileage.lab.report_level import report_level
@@ -129,7 +130,7 @@ def _copy_logs(folder: StudyFolder, names: Sequence[Path]) -> None:
 
 def notes_on(resolved: Plan, cells: Sequence[MeasuredCell]) -> list[str]:
     """What must be known to read the figures of a one-off study."""
-    notes = []
+    notes = missed_rate_notes(resolved)
     facts, study = resolved.facts, resolved.study
     if not facts.direct_supported and study.state.cache == "warm":
         notes.append("this file system does not bypass the page cache: the figures are the cache's as well")
