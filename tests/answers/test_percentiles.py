@@ -66,11 +66,6 @@ def test_a_percentile_of_thirty_operations_is_marked(tmp_path: Path) -> None:
     assert figures is None or re.search(r"too few|few operations|not known|\?", printed), printed
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="85.1 us, the p99 of the reads alone, stands as the p99 of the mix; its writes take 235 us",
-)
 def test_the_percentile_of_a_mix_is_that_of_all_operations(tmp_path: Path) -> None:
     """Which p99 is judged when I compare a mix of reads and writes?
 

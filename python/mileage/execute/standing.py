@@ -16,7 +16,7 @@ from mileage.plan import Plan, PlannedRun
 from mileage.plan.describe import duration
 from mileage.plan.estimate import remaining_s
 from mileage.plan.sizes import format_bytes
-from mileage.record.measured import quantile_ns
+from mileage.record.histogram import of_all_kinds, quantile_ns
 from mileage.record.write_amplification import write_amplification
 
 RATES_KEPT: Final = 24
@@ -159,10 +159,7 @@ def _speed(record: dict[str, Any]) -> str:
 
 
 def _latency(record: dict[str, Any]) -> str:
-    kinds = [kind for kind in ("read", "write", "discard", "metadata") if kind in record["latency"]]
-    if not kinds:
-        return ""
-    histogram = max((record["latency"][kind] for kind in kinds), key=lambda found: found["count"])
+    histogram = of_all_kinds(record["latency"])
     if not histogram["count"]:
         return ""
     parts = [(name, quantile_ns(histogram, q)) for name, q in (("p50", 0.5), ("p99", 0.99))]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from mileage.judge.overload import STOPPED_MIN, omission
+from mileage.record.histogram import of_all_kinds, quantile_ns
 
 
 class Hidden:
@@ -35,24 +34,15 @@ class Hidden:
         response = latency.get("response")
         if not (response and response["count"]) and longest_ns / record["submit_ns"] <= STOPPED_MIN:
             return
-        kind = max(("read", "write"), key=lambda kind: latency[kind]["count"])
-        service = _p99_ns(latency[kind])
+        service = quantile_ns(of_all_kinds(latency), 0.99)
         if service is None:
             return
         sentence = omission(
             service_p99_ns=service,
-            response_p99_ns=_p99_ns(response),
+            response_p99_ns=quantile_ns(response, 0.99) if response else None,
             longest_ns=longest_ns,
             elapsed_ns=record["submit_ns"],
         )
         if sentence:
             told = f"{entry['cell']}, {entry['stage']}: {sentence}"
             self._most = max(self._most, (longest_ns / record["submit_ns"], told))
-
-
-def _p99_ns(histogram: dict[str, Any] | None) -> float | None:
-    from mileage import _core
-
-    if histogram is None or histogram["count"] == 0:
-        return None
-    return _core.latency_quantile_ns(msgspec.json.encode(histogram).decode(), 0.99)

@@ -20,7 +20,7 @@ from mileage.plan import Plan, PlannedRun
 from mileage.plan.load import Load, Open, Spacing
 from mileage.plan.pattern import is_own_master
 from mileage.plan.sizes import parse_time_ns
-from mileage.record.measured import merge, quantile_ns
+from mileage.record.histogram import of_judgement, quantile_ns
 
 QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999, "max": 1.0}
 
@@ -116,7 +116,5 @@ def _ops_per_s(record: dict[str, Any]) -> float:
 
 
 def _latency_ns(record: dict[str, Any], goal: Goal) -> float:
-    latency = record["latency"]
-    kinds = ("response",) if latency.get("response", {}).get("count") else ("read", "write")
-    found = quantile_ns(merge(latency[kind] for kind in kinds), QUANTILES[goal.quantile])
+    found = quantile_ns(of_judgement(record["latency"]), QUANTILES[goal.quantile])
     return float("inf") if found is None else float(found)

@@ -14,6 +14,7 @@ from mileage.judge.audit import RunFacts
 from mileage.lab.courses import Courses
 from mileage.plan import Plan
 from mileage.plan.workload import Workload
+from mileage.record.histogram import of_judgement
 from mileage.record.tables import each_test
 
 
@@ -61,8 +62,7 @@ class Look:
         for one in each_test(entry):
             found.lasted_s.append((one["record"]["elapsed_ns"] / 1e9, str(one["cell"])))
             if "p99" in entry["metrics"]:
-                most = max(kept["count"] for kept in one["record"]["latency"].values())
-                found.counts.append((most, str(one["cell"])))
+                found.counts.append((of_judgement(one["record"]["latency"])["count"], str(one["cell"])))
         workload = self._workloads[int(entry["run"])]
         if workload is not None:
             found.courses.add(cell, str(entry["stage"]), entry["record"])

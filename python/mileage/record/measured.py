@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from mileage.record.histogram import KINDS, merge, quantile_ns
 from mileage.record.journal import Entries, JournalContent
 from mileage.record.tables import each_test
 
@@ -234,7 +235,7 @@ def _latencies(records: list[dict[str, Any]]) -> dict[str, Latency]:
 
 
 _LATENCIES = {
-    "all": ("read", "write", "discard", "metadata"),
+    "all": KINDS,
     "metadata": ("metadata",),
     "read": ("read",),
     "write": ("write",),
@@ -242,31 +243,6 @@ _LATENCIES = {
     "sync": ("sync",),
     "response": ("response",),
 }
-
-
-def merge(histograms: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """One stored histogram of all values of several: exact, as counts in the same buckets add up."""
-    buckets: dict[int, int] = {}
-    count = total = most = 0
-    least: int | None = None
-    for histogram in histograms:
-        if not histogram["count"]:
-            continue
-        count += histogram["count"]
-        total += histogram["sum_ns"]
-        most = max(most, histogram["max_ns"])
-        least = histogram["min_ns"] if least is None else min(least, histogram["min_ns"])
-        for index, number in histogram["buckets"]:
-            buckets[index] = buckets.get(index, 0) + number
-    whole = {"count": count, "sum_ns": total, "min_ns": least or 0, "max_ns": most}
-    return {**whole, "buckets": [list(bucket) for bucket in sorted(buckets.items())]}
-
-
-def quantile_ns(histogram: dict[str, Any], q: float) -> int | None:
-    """Nearest-rank quantile of a stored histogram in nanoseconds, `q` in 0..1; None when it is empty."""
-    from mileage import _core
-
-    return _core.latency_quantile_ns(msgspec.json.encode(histogram).decode(), q)
 
 
 def _latency(histogram: dict[str, Any]) -> Latency:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
+from mileage.record.histogram import of_judgement, quantile_ns
 from mileage.record.journal import JournalContent
 from mileage.record.sql import sql_source, sql_text
 
@@ -106,8 +107,7 @@ def sample_rows(content: JournalContent) -> Iterator[Row]:
     """One row per measured run and metric.
 
     `rate_bytes_per_s`: bytes over elapsed time. `ops_per_s`: operations over elapsed time. `latency_p99_ns`: the
-    99th percentile in nanoseconds from the run's histogram, of the kind of operation that was done most; in the open
-    loop from when operations were due.
+    99th percentile in nanoseconds of all operations of the run but its syncs; in the open loop from when they were due.
     """
     for entry in runs_of(content):
         for metric, value, higher_is_better in measured_of(entry):
@@ -152,14 +152,7 @@ def _iops(record: Row, elapsed_s: float) -> Measured:
 
 
 def _p99(record: Row, _elapsed_s: float) -> Measured:
-    from mileage import _core
-
-    latency = record["latency"]
-    kinds = [kind for kind in ("read", "write", "discard", "metadata") if kind in latency]
-    direction = max(kinds, key=lambda kind: latency[kind]["count"])
-    if latency.get("response", {}).get("count"):
-        direction = "response"
-    p99_ns = _core.latency_quantile_ns(msgspec.json.encode(latency[direction]).decode(), 0.99)
+    p99_ns = quantile_ns(of_judgement(record["latency"]), 0.99)
     return "latency_p99_ns", None if p99_ns is None else float(p99_ns), False
 
 
