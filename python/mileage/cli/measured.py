@@ -72,7 +72,9 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     _print(done, labels, found, given)
 
 
-_PLACE = re.compile(r"^measure: (?:measure\.measure\.|torture\.fill\.)(?:vary\.)?([a-z_.]+)(?:\[\d+\])?: ")
+_PLACE = re.compile(
+    r"^measure: (?:measure\.measure[^.]*\.|torture\.fill\.)(?:vary\.)?([a-z_.]+)(?:\[\d+\])?: "
+)
 _OPTIONS = {
     "stop.time": "for",
     "stop.bytes": "bytes",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -103,9 +104,11 @@ def one_off(asked: Asked) -> Study:
     words = tuple(
         _workload(word, own) for word in _texts(levels, "workload") or (asked.workload or WORKLOAD,)
     )
-    named = [found for word in words for found in _named(word, asked, own)]
+    meant = {word: _named(word, asked, own) for word in words}
+    named = [found for word in words for found in meant[word]]
     blocks = [found for found in named if found.job is None]
-    records = _records(levels, asked, named)
+    groups = _by_record(levels, asked, meant)
+    records = tuple(dict.fromkeys(record for group in groups for record in group))
     reach = max((trace.end_bytes for trace in asked.traces.values()), default=0)
     size, start = _part(asked, records, reach)
     in_file = not asked.kept and asked.target.startswith(("dir:", "file:"))
@@ -121,19 +124,20 @@ def one_off(asked: Asked) -> Study:
     varied = {key: values for key, values in levels.items() if key in VARIED}
     how = {key: getattr(asked.how, key) for key in HOW_KEYS if key not in varied}
     measure = Measure(
-        workload=words if len(words) > 1 else words[0],
-        record=records if len(records) > 1 else next(iter(records), None),
-        stop=_stop(asked, named),
+        workload="",
         span="file" if size is None or in_file else sizes.exact_bytes(size),
         span_start=sizes.exact_bytes(start) if start else 0,
         threads=_counts(levels, "threads", _threads(levels, asked)),
         depth=_counts(levels, "depth", 1 if asked.depth is None else asked.depth),
         vary=varied,
         repeat=asked.repeat,
-        metric=("throughput", "p99") if all(found.kind == "throughput" for found in named) else None,
         fidelity=asked.fidelity,
         **how,
     )
+    measures = {
+        _table_name(group, groups): _table(measure, asked, group, {word: meant[word] for word in members})
+        for group, members in groups.items()
+    }
     stages = (Stage(name=FILL, prepare=(FILL,)),) if fill else ()
     own_state = (
         State(start="kept")
@@ -146,9 +150,9 @@ def one_off(asked: Asked) -> Study:
         target=asked.target,
         seed=asked.seed,
         state=msgspec.structs.replace(own_state, cache=asked.cache),
-        stage=(*stages, Stage(name=NAME, measure=(NAME,))),
+        stage=(*stages, Stage(name=NAME, measure=tuple(measures))),
         workload=own,
-        measure={NAME: measure},
+        measure=measures,
         torture={FILL: _filling(asked, size or 0, start, measure.threads)} if fill else {},
     )
 
@@ -293,17 +297,52 @@ def _pattern_of(table: OwnWorkload) -> PatternTable:
     return table.pattern
 
 
-def _records(
-    levels: dict[str, tuple[Level, ...]], asked: Asked, named: list[NamedWorkload]
-) -> tuple[str, ...]:
-    """The records that are given; none when each workload has its own."""
-    if "record" in levels:
-        return _texts(levels, "record")
-    if asked.record is not None:
-        return (asked.record,)
-    if all(found.record is not None or found.job in NO_RECORD for found in named):
+def _by_record(
+    levels: dict[str, tuple[Level, ...]], asked: Asked, meant: dict[str, tuple[NamedWorkload, ...]]
+) -> dict[tuple[str, ...], list[str]]:
+    """The words of the workloads by the records that they are done with; none where they have their own.
+
+    A family whose members differ in it is given member by member.
+    """
+    given = _texts(levels, "record") or ((asked.record,) if asked.record is not None else ())
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for word, members in list(meant.items()):
+        records = {given or _default_record(found): word for found in members}
+        if len(records) > 1:
+            del meant[word]
+            meant |= {found.name: (found,) for found in members}
+            for found in members:
+                groups.setdefault(_default_record(found), []).append(found.name)
+        else:
+            groups.setdefault(next(iter(records)), []).append(word)
+    return groups
+
+
+def _default_record(found: NamedWorkload) -> tuple[str, ...]:
+    """The record of a workload when none is given; none when it has its own."""
+    if found.record is not None or found.job in NO_RECORD:
         return ()
-    return ("1MiB" if all(found.kind == "throughput" for found in named) else "4KiB",)
+    return ("1MiB" if found.kind == "throughput" else "4KiB",)
+
+
+def _table_name(records: tuple[str, ...], groups: Collection[tuple[str, ...]]) -> str:
+    """NAME, or of several tables one that says the record."""
+    return NAME if len(groups) == 1 else f"{NAME}-{'-'.join(records) or 'own'}"
+
+
+def _table(
+    shared: Measure, asked: Asked, records: tuple[str, ...], meant: dict[str, tuple[NamedWorkload, ...]]
+) -> Measure:
+    """What is measured with one set of records; `shared` has the keys that all tables share."""
+    named = [found for members in meant.values() for found in members]
+    words = tuple(meant)
+    return msgspec.structs.replace(
+        shared,
+        workload=words if len(words) > 1 else words[0],
+        record=records if len(records) > 1 else next(iter(records), None),
+        stop=_stop(asked, named),
+        metric=("throughput", "p99") if all(found.kind == "throughput" for found in named) else None,
+    )
 
 
 def _stop(asked: Asked, named: list[NamedWorkload]) -> StopRule | None:
