@@ -24,8 +24,8 @@ def command(study: str, target: str | None, processes: int | None, out: Path | N
     virtual drive of its own, and print every measured value as CSV.
 
     \b
-    mileage sweep spare.toml --processes 4
-    mpiexec -n 8 mileage sweep spare.toml --out spare.csv
+    mileage sweep examples/over_provisioning.toml
+    mpiexec -n 8 mileage sweep STUDY --out table.csv
     """
     import csv
     import io
