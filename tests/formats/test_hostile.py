@@ -7,7 +7,9 @@ result must be sound: figures finite and not negative, texts harmless. `python -
 from __future__ import annotations
 
 import math
+import os
 import random
+import re
 import sys
 import tempfile
 import time
@@ -181,6 +183,47 @@ def test_damaged_files(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     many = 400
     whole = sum(attempt(start + at, tmp_path) for at in range(many))
     assert whole > many / 10, "hardly any damaged file was read at all"
+
+
+NUMBER: Final = re.compile(rb"(?<![\w.+-])\d+(?:\.\d+)?(?![\w.])")
+
+
+def figures(result: Result) -> list[tuple[float | int | None, ...]]:
+    """Of each run what it did, and how fast."""
+    names = (*SAMPLE_METRICS, "bytes_read", "bytes_written", "ops_read", "ops_written")
+    return [tuple(getattr(run, name) for name in names) for run in result.runs]
+
+
+def told(result: Result) -> list[str]:
+    """What is said beside the figures."""
+    said = [str(line) for line in (*result.unread, *result.lost)]
+    return said + [text for run in result.runs for text in (*run.notes, run.error or "")]
+
+
+@pytest.mark.parametrize("name", [name for name in CORPUS if not name.endswith(".xls")])
+def test_no_number_with_a_minus_is_taken_for_a_figure(
+    tmp_path: Path, pytestconfig: pytest.Config, name: str
+) -> None:
+    """One number of a file at a time: each figure is as before or missing, or what could not be read is told."""
+    path = tmp_path / name
+    path.write_bytes(CORPUS[name])
+    whole = read_source(open_source(path))
+    before = figures(whole)
+    places = [found.start() for found in NUMBER.finditer(CORPUS[name])]
+    many = len(places) if os.environ.get("MILEAGE_TEST_PROFILE") == "thorough" else 12
+    draw = random.Random(f"{pytestconfig.getoption('hypothesis_seed')} {name}")
+    for at in draw.sample(places, min(many, len(places))):
+        path.write_bytes(CORPUS[name][:at] + b"-" + CORPUS[name][at:])
+        try:
+            result = read_source(open_source(path))
+        except Refused:
+            continue
+        if told(result) != told(whole):
+            continue
+        after = figures(result)
+        assert len(after) == len(before), at
+        for old, new in zip(before, after, strict=True):
+            assert all(one in (None, other) for one, other in zip(new, old, strict=True)), (at, old, new)
 
 
 FOREIGN: Final = "kernel: nvme0: I/O timeout, reset"

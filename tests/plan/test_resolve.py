@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mileage.plan import Plan, PlannedRun, Study, TargetFacts, parse_study, resolve
+from mileage.plan.resolve import places_of
 
 Facts = Callable[..., TargetFacts]
 
@@ -473,3 +474,22 @@ def test_what_a_stage_before_has_written_may_be_read_in_every_cycle(
     assert "before anything wrote it" in refusal(
         lambda: resolve(parse_study(after + table, "holes.toml"), directory())
     )
+
+
+@pytest.mark.parametrize("levels", ["small = 1048576, large = 4194304", "large = 4194304, small = 1048576"])
+def test_each_drive_has_an_area_of_its_own_in_any_order(
+    small_text: str, drive: TargetFacts, levels: str
+) -> None:
+    """The smallest for all would hide what a factor of the capacity does."""
+    text = small_text.replace("sham = true", "sham = false")
+    text += f'[factor.spare]\nkind = "profile"\nkey = "capacity_bytes"\nlevels = {{ {levels} }}\n'
+    study = parse_study(text, "small.toml")
+    sizes = {"small": 32 << 20, "large": 64 << 20}
+    places = places_of(study)
+    facts = {
+        place: msgspec.structs.replace(drive, capacity_bytes=sizes[setting.levels["spare"]])
+        for place, setting in places.items()
+    }
+    first, *_ = facts
+    plan = resolve(study, facts[first], others={place: facts[place] for place in facts if place != first})
+    assert {setting.levels["spare"]: plan.area_bytes(setting) for setting in plan.settings} == sizes
