@@ -109,8 +109,8 @@ def options_of(setting: Setting) -> dict[str, Any]:
     }
 
 
-def listing(setting: Setting, phases: Sequence[Phase], hosts: Sequence[str], finished: str) -> str:
-    """The whole listing."""
+def listing_head(setting: Setting, hosts: Sequence[str]) -> str:
+    """What stands above the results."""
     path = f"{setting.file_name}.00000000" if setting.own_files else setting.file_name
     lines = [
         f"IOR-{VERSION}: MPI Coordinated Test of Parallel I/O",
@@ -135,9 +135,17 @@ def listing(setting: Setting, phases: Sequence[Phase], hosts: Sequence[str], fin
             f"Using Time Stamp {setting.signature} (0x{setting.signature & 0xFFFFFFFF:x}) for Data Signature"
         )
         lines.append(stamp)
-    lines += ["", _HEAD, _RULE]
-    lines += [_line(setting, phase) for phase in phases]
-    lines += [*_most(phases), "", "Summary of all tests:", _SUMMARY]
+    return "\n".join([*lines, "", _HEAD, _RULE]) + "\n"
+
+
+def listing_lines(setting: Setting, phases: Sequence[Phase]) -> str:
+    """A line of results for each phase."""
+    return "".join(f"{_line(setting, phase)}\n" for phase in phases)
+
+
+def listing_end(setting: Setting, phases: Sequence[Phase], finished: str) -> str:
+    """The summary that follows all results."""
+    lines = [*_most(phases), "", "Summary of all tests:", _SUMMARY]
     lines += [_summary_line(setting, own) for own in by_access(phases)]
     return "\n".join([*lines, f"{'Finished':<20}: {finished}"]) + "\n"
 

@@ -17,11 +17,12 @@ from typing import Any, Final
 from mileage.errors import Refused
 from mileage.formats import ior_print as layout
 from mileage.judge.tasks import smallest_mean_latency_s
+from mileage.plan import PlannedRun
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import Measure
 from mileage.tools.crew import number, size_of, study_of, tasks_of
 from mileage.tools.flags import Given
-from mileage.tools.keeping import Done, do_study, tell
+from mileage.tools.keeping import do_study, tell
 
 _S: Final = 1e9
 _FORMATS: Final = ("default", "JSON", "CSV")
@@ -33,16 +34,23 @@ def run(given: Given) -> None:
     began = time.ctime()
     setting = _setting(given, began)
     directory = Path(given.last("-o") or "testFile").parent
-    done = do_study(given, study_of(given, directory, _table(given, setting)))
-    phases = _phases(done)
+    phases: list[layout.Phase] = []
+
+    def finished(run: PlannedRun, record: dict[str, Any]) -> str:
+        own = _phases(record, run.block - 1)
+        phases.extend(own)
+        return layout.listing_lines(setting, own) if shown == "default" else ""
+
+    hosts = [socket.gethostname()] * setting.tasks
+    head = layout.listing_head(setting, hosts) if shown == "default" else ""
+    tell(given.traps)
+    do_study(given, study_of(given, directory, _table(given, setting)), head=head, finished=finished)
     if shown == "CSV":
         sys.stdout.write(layout.csv_text(setting, phases))
     elif shown == "JSON":
         sys.stdout.write(layout.json_text(setting, phases, time.ctime()))
     else:
-        hosts = [socket.gethostname()] * setting.tasks
-        sys.stdout.write(layout.listing(setting, phases, hosts, time.ctime()))
-    tell(given.traps)
+        sys.stdout.write(layout.listing_end(setting, phases, time.ctime()))
 
 
 def _format(given: Given) -> str:
@@ -126,12 +134,10 @@ def _table(given: Given, setting: layout.Setting) -> Measure:
     )
 
 
-def _phases(done: Done) -> list[layout.Phase]:
-    """The phases of every repetition, in the order in which they were done."""
+def _phases(record: dict[str, Any], repetition: int) -> list[layout.Phase]:
+    """The phases of a repetition, in the order in which they were done."""
     return [
-        _phase(result["name"].partition(".")[2], result["record"], repetition)
-        for repetition, (_, record) in enumerate(done.runs())
-        for result in record["results"]
+        _phase(result["name"].partition(".")[2], result["record"], repetition) for result in record["results"]
     ]
 
 

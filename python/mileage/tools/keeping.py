@@ -98,7 +98,7 @@ def do_study(
     names = [run.cell for run in plan.runs]
     command = ("mileage", given.tool.name, *given.words)
     with _watch(plan, names) as watch:
-        progress = watch if finished is None else _Printing(watch, head, finished)
+        progress = _Printing(watch, head, finished) if head or finished else watch
         measured = measure(plan, destroy=destroy, save=save, progress=progress, command=command)
     tell([f"study folder: {save}"])
     return Done(plan, StudyFolder.open(save), measured)
@@ -124,7 +124,7 @@ def _watch(plan: Plan, names: list[str]) -> Any:
 class _Printing(Silent):
     """Prints to standard output a head, then what is said of each measured run as soon as it is done."""
 
-    def __init__(self, watch: Watch | None, head: str, finished: Finished) -> None:
+    def __init__(self, watch: Watch | None, head: str, finished: Finished | None) -> None:
         self._watch = watch
         self._head = head
         self._finished = finished
@@ -145,7 +145,7 @@ class _Printing(Silent):
 
     def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
         """Print what is said of the run."""
-        if run.role == "measure":
+        if run.role == "measure" and self._finished is not None:
             self._print(self._finished(run, record))
 
     def _print(self, text: str) -> None:

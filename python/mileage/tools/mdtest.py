@@ -34,12 +34,11 @@ def run(given: Given) -> None:
     items = _items(given)
     tests = _tests(given)
     started = time.strftime("%m/%d/%Y %H:%M:%S")
-    done = do_study(given, study_of(given, directory, _table(given, tasks, items, tests)))
     kinds = "files/directories"
     if given.has("-F") or given.has("-D"):
         kinds = "files" if given.has("-F") else "directories"
     tell(_notes(tests))
-    sys.stdout.write(
+    head = (
         f"-- started at {started} --\n\n"
         f"mdtest-{MDTEST_VERSION} was launched with {tasks} total task(s) on 1 node(s)\n"
         f"Command line used: {shlex.join(['mdtest', *given.words])}\n"
@@ -47,9 +46,9 @@ def run(given: Given) -> None:
         f"{'Path':<20}: {directory}\n"
         f"{'FS':<20}: {file_system_text(directory)}\n"
         f"{tasks} tasks, {tasks * items} {kinds}\n\n"
-        f"{mdtest_table(_rates(done))}"
-        f"-- finished at {time.strftime('%m/%d/%Y %H:%M:%S')} --\n"
     )
+    done = do_study(given, study_of(given, directory, _table(given, tasks, items, tests)), head=head)
+    sys.stdout.write(f"{mdtest_table(_rates(done))}-- finished at {time.strftime('%m/%d/%Y %H:%M:%S')} --\n")
 
 
 def _notes(tests: tuple[str, ...]) -> list[str]:

@@ -39,16 +39,15 @@ def run(given: Given) -> None:
     made = not directory.exists()
     if made:
         _make(directory)
+    own = given.has("-u")
+    head = metarates_head(str(directory), files, tasks, tests, own=own, fsync=given.has("-s"))
+    head += "Creating Unique Subdirs...\n" if own else ""
+    tell([*given.traps, *_notes(directory, tests)])
     try:
-        done = do_study(given, study_of(given, directory, _table(given, tasks, files, tests)))
+        done = do_study(given, study_of(given, directory, _table(given, tasks, files, tests)), head=head)
     finally:
         if made and not any(directory.iterdir()):
             directory.rmdir()
-    tell([*given.traps, *_notes(directory, tests)])
-    own = given.has("-u")
-    sys.stdout.write(metarates_head(str(directory), files, tasks, tests, own=own, fsync=given.has("-s")))
-    if own:
-        sys.stdout.write("Creating Unique Subdirs...\n")
     ((_, record),) = done.runs()
     found = [_rates(result, files // tasks) for result in record["results"]]
     sys.stdout.write(metarates_lines(found))
