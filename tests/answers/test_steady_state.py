@@ -75,11 +75,6 @@ def test_the_remedy_that_is_named_is_one(tmp_path: Path) -> None:
     assert "[✓] erased blocks" in done
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="1000/s has a p99 of 4.37 ms in the scan and of 235 us alone: the drive was aged before it",
-)
 def test_a_rate_of_a_scan_has_the_latency_that_it_has_alone(tmp_path: Path) -> None:
     """At which rate does the latency of this drive rise?
 

@@ -134,6 +134,19 @@ def test_a_purge_between_blocks_prepares_again(planned: Callable[..., Plan]) -> 
     assert not any(run.role == "reset" for run in plan.runs if run.block == 1)
 
 
+def test_a_purge_of_each_run_prepares_its_own_target_again(planned: Callable[..., Plan]) -> None:
+    plan = planned(("[[stage]]", '[state]\ncarryover = "purge-each"\n[[stage]]'))
+    runs = [run for run in plan.runs if run.stage == "measured"]
+    assert len({run.key for run in plan.runs}) == len(plan.runs)
+    measured = [at for at, run in enumerate(runs) if run.role == "measure"]
+    first_on = {plan.setting_of(runs[at]).instance: at for at in reversed(measured)}
+    for at in measured:
+        instance = plan.setting_of(runs[at]).instance
+        before = [(run.role, plan.setting_of(run).instance) for run in runs[max(at - 2, 0) : at]]
+        wanted = [] if at == first_on[instance] else [("reset", instance), ("prepare", instance)]
+        assert before == wanted or not wanted and before[-1:] != [("prepare", instance)]
+
+
 def test_a_profile_factor_changes_one_figure_of_the_drive(planned: Callable[..., Plan]) -> None:
     changed = (
         '[factor.drive]\nlevels = { plain = "virtual:plain", other = "virtual:other" }',

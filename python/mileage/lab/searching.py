@@ -1,6 +1,7 @@
 """The highest rate of an open loop that keeps a latency on a target: what `mileage measure --latency-target` does.
 
-The rules of the search are the judge's; here its probes are done, one after the other on one prepared target.
+The rules of the search are the judge's; here its probes are done, one after the other on one prepared target; a virtual
+drive that they write to is made anew for each.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from mileage.plan import Plan, PlannedRun
 from mileage.plan.load import Load, Open, Spacing
 from mileage.plan.pattern import is_own_master
 from mileage.plan.sizes import parse_time_ns
+from mileage.plan.study import PURGE_EACH
 from mileage.record.histogram import of_judgement, quantile_ns
 
 QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999, "max": 1.0}
@@ -95,15 +97,21 @@ def search(
 
             return perform(target, run, idle_ns=0, poll=poll)
 
-        for run in resolved.runs:
-            if run.role == "prepare":
-                done(run)
+        def prepare() -> None:
+            for run in resolved.runs:
+                if run.role == "prepare":
+                    done(run)
+
+        prepare()
         closed = _ops_per_s(done(measured[0]))
         while (rate := next_rate(probes, closed)) is not None:
             load = Load(open=Open(rate, spacing), warm_up_ns=workload.load.warm_up_ns)
             probing = msgspec.structs.replace(
                 measured[0], workload=msgspec.structs.replace(workload, load=load)
             )
+            if resolved.study.state.carryover == PURGE_EACH:
+                target.purge()
+                prepare()
             record = done(probing)
             probes.append(probe_of(rate, _ops_per_s(record), _latency_ns(record, goal), goal.limit_ns))
             tell(probes[-1])

@@ -10,7 +10,7 @@ What it refuses: nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -21,7 +21,7 @@ from mileage.plan.factors import Setting
 from mileage.plan.job import SEED_FIELD, Job
 from mileage.plan.order import block_order, measure_seed, setting_order, torture_seed
 from mileage.plan.planned import Arm, Cell, PlannedRun, Role
-from mileage.plan.study import Stage, Study
+from mileage.plan.study import PURGE_EACH, Stage, Study
 from mileage.plan.workload import Workload
 
 READ_BACK: Final = " read back"
@@ -57,6 +57,8 @@ class Expansion:
         self._tortures = tortures
         self._tortured: dict[tuple[str, int, str, str, int, int, bool], int] = {}
         self._prepared: dict[tuple[str, int, Arm], list[Stage]] = {}
+        self._measured: set[tuple[str, int, Arm, int]] = set()
+        """Targets of an arm on which a run was measured."""
         self._blocked = study.order == "blocked"
         self._made = 0
         # What was written with a seed is verified with the same one, and that may be in another study: what has a
@@ -115,11 +117,16 @@ class Expansion:
         real = [index for index in every if index not in virtual]
         return virtual + real[:1]
 
-    def _preparing(self, at: _Place, stage: Stage, block: int) -> Iterator[PlannedRun]:
+    def _preparing(
+        self, at: _Place, stage: Stage, block: int, instances: Sequence[int] = (), before: str = ""
+    ) -> Iterator[PlannedRun]:
+        """Write what a stage prepares to these instances, or to all; `before`: for which run alone."""
         for name in stage.prepare or ():
-            for index in self._instances(at.session):
+            for index in instances or self._instances(at.session):
                 for turn, reads in self._turns(name):
-                    yield self._writing(at, "prepare", name, index, block=block, turn=turn, reads=reads)
+                    yield self._writing(
+                        at, "prepare", name, index, block=block, turn=turn, reads=reads, before=before
+                    )
 
     def _turns(self, name: str) -> Iterator[tuple[int, bool]]:
         """Number of each round, and whether it reads back what it wrote."""
@@ -168,6 +175,7 @@ class Expansion:
         for stem, unit in ordered:
             own_seed = seed if self._one_seed else measure_seed(seed, at.cycle, block, stem)
             cell = by_stem[stem][unit]
+            yield from self._reset_for(at, block, cell)
             yield self._run(
                 at,
                 "measure",
@@ -183,13 +191,26 @@ class Expansion:
     def _reset(self, at: _Place, block: int) -> Iterator[PlannedRun]:
         """What keeps a block from what the one before left."""
         carryover = self._study.state.carryover
-        if carryover == "none":
+        if carryover in ("none", PURGE_EACH):
             return
         for index in self._instances(at.session):
             yield self._run(at, "reset", carryover, setting=index, block=block)
         if carryover in ("trim", "purge"):
             for stage in self._prepared.get((at.session, at.cycle, at.arm), []):
                 yield from self._preparing(at, stage, block)
+
+    def _reset_for(self, at: _Place, block: int, cell: Cell) -> Iterator[PlannedRun]:
+        """What keeps a run from what any run before it left on its target."""
+        instance = self._settings[cell.setting].instance
+        key = (at.session, at.cycle, at.arm, instance)
+        if self._study.state.carryover == PURGE_EACH and key in self._measured:
+            on = [
+                index for index in self._instances(at.session) if self._settings[index].instance == instance
+            ]
+            yield self._run(at, "reset", "purge", setting=on[0], block=block, before=cell.unit)
+            for stage in self._prepared.get(key[:3], []):
+                yield from self._preparing(at, stage, block, on, cell.unit)
+        self._measured.add(key)
 
     def _writing(
         self,
@@ -201,6 +222,7 @@ class Expansion:
         block: int = 1,
         turn: int = 1,
         reads: bool = False,
+        before: str = "",
     ) -> PlannedRun:
         seed = self._study.seed
         if not self._one_seed:
@@ -215,7 +237,15 @@ class Expansion:
             workload = msgspec.structs.replace(workload, read_percent=100, sync="none", sync_timed=False)
             name = f"{name}{READ_BACK}"
         return self._run(
-            at, role, name, setting=setting, block=block, turn=turn, workload=workload, reach=reach
+            at,
+            role,
+            name,
+            setting=setting,
+            block=block,
+            turn=turn,
+            workload=workload,
+            reach=reach,
+            before=before,
         )
 
     def _has_files_of_tasks(self, name: str, workload: Workload) -> bool:
@@ -244,12 +274,14 @@ class Expansion:
         mirrors: int | None = None,
         reach: Reach | None = None,
         job: Job | None = None,
+        before: str = "",
     ) -> PlannedRun:
         index = self._made
         self._made += 1
         several = measured is None and len(self._settings) > 1
         on = f" ({', '.join(self._settings[setting].words)})" if several else ""
         again = f" round {turn}" if turn > 1 else ""
+        again += f" before {before}" if before else ""
         return PlannedRun(
             index=index,
             key=f"cycle {at.cycle}/{at.arm}/{at.stage.name}/block {block}/{cell}{again}{on}",

@@ -25,13 +25,13 @@ from mileage.plan.factors import (
     settings_of,
 )
 from mileage.plan.how import HOW_KEYS
-from mileage.plan.study import Factor, Measure, State, Study
+from mileage.plan.study import PURGE_EACH, Factor, Measure, State, Study
 
 SETTINGS_MAX: Final = 10_000
 """Combinations of levels at most, those that are excluded among them."""
 NAME_MAX: Final = 200
 ORDERS: Final = ("random", "blocked", "listed")
-CARRYOVERS: Final = ("none", "trim", "purge", "remount")
+CARRYOVERS: Final = ("none", "trim", "purge", PURGE_EACH, "remount")
 _WORKLOAD_KEYS: Final = (
     "record",
     "threads",
@@ -196,7 +196,7 @@ def _design(study: Study) -> Iterator[Problem]:
             "state.carryover",
             f'\'trim\' needs a device; {study.target} is a file on one: expected "none" or "purge"',
         )
-    if carryover in ("trim", "purge"):
+    if carryover in ("trim", "purge", PURGE_EACH):
         if any(stage.torture for stage in study.stage):
             yield (
                 "state.carryover",

@@ -13,6 +13,7 @@ from typing import Final
 from mileage.plan.factors import kind_of, named_levels
 from mileage.plan.planned import Plan
 from mileage.plan.student_t import t_quantile
+from mileage.plan.study import PURGE_EACH
 
 POWER: Final = 0.8
 """Chance with which the smallest difference is seen."""
@@ -47,8 +48,8 @@ def factor_rows(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "sessions", f"{len(parts)}, one at a time: {'; '.join(parts)}"
     if study.state.carryover != "none":
         yield (
-            "between blocks",
-            study.state.carryover
+            "between runs" if study.state.carryover == PURGE_EACH else "between blocks",
+            study.state.carryover.removesuffix("-each")
             + (", then what was prepared is prepared again" if study.state.carryover != "remount" else ""),
         )
     if found := _detectable(plan):

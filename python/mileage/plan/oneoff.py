@@ -32,7 +32,7 @@ from mileage.plan.pattern import (
     is_sequential,
     pattern_problem,
 )
-from mileage.plan.study import Level, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
+from mileage.plan.study import PURGE_EACH, Level, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
 from mileage.plan.tasks import TASK_TESTS
 from mileage.plan.workloads import Kind, NamedWorkload, as_done, find_workloads
 
@@ -142,7 +142,10 @@ def one_off(asked: Asked) -> Study:
     own_state = (
         State(start="kept")
         if asked.kept
-        else State(file=sizes.exact_bytes(start + (size or 0) or FILE_BYTES))
+        else State(
+            file=sizes.exact_bytes(start + (size or 0) or FILE_BYTES),
+            carryover=_carryover(asked, blocks, levels),
+        )
     )
     return Study(
         name=NAME,
@@ -155,6 +158,15 @@ def one_off(asked: Asked) -> Study:
         measure=measures,
         torture={FILL: _filling(asked, size or 0, start, measure.threads)} if fill else {},
     )
+
+
+def _carryover(asked: Asked, blocks: list[NamedWorkload], levels: dict[str, tuple[Level, ...]]) -> str:
+    """A virtual drive is made anew before each run where one of them writes: writes age it for those that follow."""
+    writes = any(as_done(found, asked.how).writes for found in blocks) or levels.keys() & {
+        "reads",
+        "discards",
+    }
+    return PURGE_EACH if writes and asked.target.startswith("virtual:") else "none"
 
 
 def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:

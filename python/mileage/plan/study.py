@@ -26,6 +26,10 @@ Size = int | str
 """Bytes as a whole number, or a text: "4KiB", and where an area is meant "25%", "2.2x" or "file"."""
 
 
+PURGE_EACH: Final = "purge-each"
+"""The carryover that resets before each run rather than before each block."""
+
+
 class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The state that every cycle starts from."""
 
@@ -40,8 +44,8 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the runs before left it), or "limited:2GiB" (emptied, then run within so much memory)."""
     carryover: str = "none"
     """What is done before each block but the first, so that a block does not begin with what the one before left:
-    "none", "trim" (all is discarded), "purge" (as at the start of a cycle) or "remount"; what was prepared is
-    prepared again after trim and purge."""
+    "none", "trim" (all is discarded), "purge" (as at the start of a cycle), "purge-each" (before each run of a block,
+    too) or "remount"; what was prepared is prepared again after trim and purge."""
     file: Size = "8GiB"
     """Size of the work file on a file system; also "2x memory" (or the limit of `cache`), "4x limit". A drive, a
     device and a file that is kept are used whole."""

@@ -15,7 +15,7 @@ from mileage.plan.factors import kind_of, named_levels
 from mileage.plan.imported import Imported
 from mileage.plan.planned import Cell
 from mileage.plan.sizes import format_bytes
-from mileage.plan.study import Repeat
+from mileage.plan.study import PURGE_EACH, Repeat
 from mileage.report.setting import cache_words
 
 CELLS_MAX = 12
@@ -158,7 +158,8 @@ def _order(plan: Plan) -> Iterator[str]:
                 f"was within {100 * repeat.precision:g} % of it."
             )
     if study.state.carryover != "none":
-        yield f"Before each block but the first: {study.state.carryover}."
+        unit = "run" if study.state.carryover == PURGE_EACH else "block"
+        yield f"Before each {unit} but the first: {study.state.carryover.removesuffix('-each')}."
 
 
 def _judged(plan: Plan) -> Iterator[str]:

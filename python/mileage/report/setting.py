@@ -16,6 +16,7 @@ from mileage.plan.caching import Caching
 from mileage.plan.job import Job
 from mileage.plan.pattern import is_own_master
 from mileage.plan.sizes import format_bytes
+from mileage.plan.study import PURGE_EACH
 from mileage.report.quantity import counted, duration
 
 
@@ -38,6 +39,8 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
     one = len(names) == 1 and len({cell.title for cell in cells}) == 1
     title = first.title.partition(": ")[2] or first.title if one else ""
     # `null:` ends in a colon of its own.
+    if plan.study.state.carryover == PURGE_EACH and sum(run.role == "measure" for run in plan.runs) > 1:
+        shared.append("a new drive for each run")
     colon = "" if not title else " " if str(plan.target).endswith(":") else ": "
     return f"{what} on {plan.target}{colon}{title}", "; ".join(shared)
 
