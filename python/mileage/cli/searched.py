@@ -47,7 +47,10 @@ def searched(asked: Asked, given: dict[str, Any]) -> Found:
                 told = f"{probe.rate:>10,} {probe.done_per_s:>10,.0f} {duration(probe.latency_ns):>9}"
                 watch.print(f"{told}   {'yes' if probe.kept else 'no'}")
 
-        return search(plan, goal, spacing, given["destroy"], tell=tell, moved=moved)
+        found = search(plan, goal, spacing, given["destroy"], tell=tell, moved=moved)
+    if not quiet and (doubt := found.doubt(goal)):
+        click.echo(f"note: {doubt}")
+    return found
 
 
 def print_nothing(found: Found, given: dict[str, Any]) -> None:

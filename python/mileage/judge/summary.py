@@ -109,6 +109,11 @@ def quantile_is_supported(count: int, quantile: float) -> bool:
     return count * (1 - quantile) >= BEYOND_MIN - 1e-9
 
 
+def operations_needed(quantile: float) -> int:
+    """The fewest observations that support the quantile: 1,000 for 0.99."""
+    return math.ceil(BEYOND_MIN / (1 - quantile) - 1e-6)
+
+
 def superiority(baseline: Sequence[float], candidate: Sequence[float]) -> float:
     """Chance that a run of the candidate has the larger value than one of the baseline, ties half (U / n1 n2).
 

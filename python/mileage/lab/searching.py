@@ -16,6 +16,7 @@ from mileage.errors import Refused
 from mileage.execute.run import perform
 from mileage.execute.study import ends_on_sigterm
 from mileage.judge.search import Probe, best_of, next_rate, probe_of
+from mileage.judge.summary import operations_needed, quantile_is_supported
 from mileage.lab.doing import opened
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.load import Load, Open, Spacing
@@ -23,6 +24,7 @@ from mileage.plan.pattern import is_own_master
 from mileage.plan.sizes import parse_time_ns
 from mileage.plan.study import PURGE_EACH
 from mileage.record.histogram import of_judgement, quantile_ns
+from mileage.report.quantity import counted
 
 QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999, "max": 1.0}
 
@@ -48,6 +50,16 @@ class Found(msgspec.Struct, frozen=True):
     probes: tuple[Probe, ...]
     best: Probe | None
     """The highest rate that kept the goal; None when none did."""
+    operations_fewest: int = 0
+    """Operations behind the latency of the shortest probe."""
+
+    def doubt(self, goal: Goal) -> str:
+        """Why the latencies of the probes are hardly known, in a sentence; "" where they are."""
+        share = QUANTILES[goal.quantile]
+        if share == 1 or not self.probes or quantile_is_supported(self.operations_fewest, share):
+            return ""
+        needed = f"{goal.quantile} needs {operations_needed(share):,}; give more with --operations or --for"
+        return f"a probe had {counted(self.operations_fewest, 'operation')}, too few: {needed}"
 
 
 def read_goal(text: str) -> Goal:
@@ -88,6 +100,7 @@ def search(
     if workload.load.open is not None or workload.load.cap is not None:
         raise Refused("--latency-target searches the rate itself; leave --rate and --cap out")
     probes: list[Probe] = []
+    counts: list[int] = []
     with ends_on_sigterm(threading.Event()), opened(resolved, destroy) as target:
 
         def done(run: PlannedRun) -> dict[str, Any]:
@@ -113,9 +126,10 @@ def search(
                 target.purge()
                 prepare()
             record = done(probing)
+            counts.append(of_judgement(record["latency"])["count"])
             probes.append(probe_of(rate, _ops_per_s(record), _latency_ns(record, goal), goal.limit_ns))
             tell(probes[-1])
-    return Found(closed, tuple(probes), best_of(probes))
+    return Found(closed, tuple(probes), best_of(probes), min(counts, default=0))
 
 
 def _ops_per_s(record: dict[str, Any]) -> float:

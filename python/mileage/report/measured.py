@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from mileage.judge.summary import operations_needed, quantile_is_supported
 from mileage.record import Latency, MeasuredCell
 from mileage.record.write_amplification import write_amplification
 from mileage.report.quantity import column_width, counted, duration, figure, mb_per_s, mib_per_s
@@ -26,6 +27,9 @@ _LATENCY: Final = {
     "metadata": "metadata",
 }
 """What latencies of several kinds are called; shorter than `_NAME`."""
+
+_QUANTILES: Final = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p99_9_ns"}
+_SHARES: Final = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
 
 MEMORY_PERCENT_MIN: Final = 0.5
 """Less than this share of the reads from memory is not shown."""
@@ -71,9 +75,9 @@ def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
     rows = []
     for kind in kinds:
         name = "latency" if len(kinds) == 1 and not opened else _LATENCY[kind]
-        rows.append((name if not opened or len(kinds) > 1 else "service", _quantiles(cell.latency[kind])))
+        rows += _quantiles(name if not opened or len(kinds) > 1 else "service", cell.latency[kind])
     if opened:
-        rows.append(("response", _quantiles(cell.latency["response"])))
+        rows += _quantiles("response", cell.latency["response"])
         rows.append(("", "(service: from the submission; response: from when it was due)"))
     if "sync" in cell.latency:
         sync = cell.latency["sync"]
@@ -81,14 +85,29 @@ def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
     return rows
 
 
-def _quantiles(latency: Latency) -> str:
-    parts = (
-        ("p50", latency.p50_ns),
-        ("p99", latency.p99_ns),
-        ("p99.9", latency.p99_9_ns),
-        ("max", latency.max_ns),
-    )
-    return "   ".join(f"{name} {duration(value)}" for name, value in parts)
+def _quantiles(name: str, latency: Latency) -> list[tuple[str, str]]:
+    """The quantiles that there are enough operations for; a second row lists the others."""
+    known = {word: field for word, field in _QUANTILES.items() if quantile_ns(latency, field) is not None}
+    told = [f"{word} {duration(quantile_ns(latency, field))}" for word, field in known.items()]
+    rows = [(name, "   ".join([*told, f"max {duration(latency.max_ns)}"]))]
+    missing = [word for word in _QUANTILES if word not in known]
+    if missing:
+        rows.append(("", f"({counted(latency.count, 'operation')}, too few; {_needed(missing)})"))
+    return rows
+
+
+def _needed(quantiles: Sequence[str]) -> str:
+    """How many operations quantiles need: "p99 needs 1,000, p99.9 10,000"."""
+    needs = [f"{word} {operations_needed(_SHARES[_QUANTILES[word]]):,}" for word in quantiles]
+    return ", ".join([needs[0].replace(" ", " needs ", 1), *needs[1:]])
+
+
+def quantile_ns(latency: Latency, field: str) -> int | None:
+    """A field of the latencies in nanoseconds; None for a quantile that too few operations lie beyond."""
+    share = _SHARES.get(field)
+    if share is not None and not quantile_is_supported(latency.count, share):
+        return None
+    return int(getattr(latency, field))
 
 
 def _cost_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
@@ -159,6 +178,13 @@ def _table(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
     cost = "; CPU/op: processor time of one" if any(cell.cpu_ns_per_op is not None for cell in cells) else ""
     last = "p99.9" if opened or any(_shows_memory(cell) for cell in cells) else "max"
     lines += _wrapped(f"p50 to {last}: latency of {told}{cost}.")
+    kind = "response" if opened else "all"
+    shown = [cell.latency[kind] for cell in cells if kind in cell.latency]
+    missing = [
+        w for w, field in _QUANTILES.items() if any(quantile_ns(found, field) is None for found in shown)
+    ]
+    if missing:
+        lines += _wrapped(f"-: too few operations; {_needed(missing)}.")
     if any(_shows_memory(cell) for cell in cells):
         lines += _wrapped("memory: share of the bytes read that the device was not asked for.")
     if any(cell.runs > 1 for cell in cells):
@@ -208,7 +234,7 @@ def memory_words(cell: MeasuredCell) -> str:
 
 def _quantile(cell: MeasuredCell, kind: str, name: str) -> str:
     latency = cell.latency.get(kind)
-    return "-" if latency is None else duration(getattr(latency, name))
+    return "-" if latency is None else duration(quantile_ns(latency, name))
 
 
 def _limits(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import msgspec
 
-from mileage.record import MeasuredCell
+from mileage.record import Latency, MeasuredCell
 from mileage.record.folder import write_durably
 from mileage.report.evidence import Evidence
 from mileage.report.figures import write_pictures
 from mileage.report.gallery import Picture
 from mileage.report.html import templates
-from mileage.report.measured import columns_of
+from mileage.report.measured import columns_of, quantile_ns
 from mileage.report.measured_pictures import measured_pictures
 from mileage.report.view import cleaned_evidence, cleaned_text
 
@@ -100,7 +100,7 @@ def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
     for cell in cells:
         whole = cell.latency.get("response") or cell.latency.get("all")
         rates = (_median(cell.rate_bytes_per_s), _median(cell.ops_per_s))
-        quantiles = (getattr(whole, name) if whole else "" for name in latencies)
+        quantiles = (_known(whole, name) for name in latencies)
         cost = "" if cell.cpu_ns_per_op is None else cell.cpu_ns_per_op
         writer.writerow(
             (
@@ -109,6 +109,12 @@ def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
             )
         )
     return text.getvalue()
+
+
+def _known(latency: Latency | None, name: str) -> int | str:
+    """A field of the latencies in nanoseconds; empty where there are too few operations for it."""
+    found = None if latency is None else quantile_ns(latency, name)
+    return "" if found is None else found
 
 
 def _median(values: tuple[float, ...]) -> float | str:
