@@ -104,6 +104,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     only_baseline: tuple[str, ...] = ()
     """Cells that the baseline measured and the candidate did not: not compared."""
     only_candidate: tuple[str, ...] = ()
+    classes: tuple[str, str] = ("", "")
+    """The class of the baseline's and of the candidate's device, such as "SLC" and "TLC"; empty: not known."""
 
 
 def compare_stages(

@@ -118,10 +118,17 @@ def _scene(comparison: Comparison) -> tuple[str, str, str]:
     """Opening, subject and what it is compared with: "After torture", "this drive", "than before"."""
     low, high = comparison.baseline, comparison.candidate
     if comparison.kind == "arms":
-        return "", high, f"than {low}"
+        one, other = (f" ({words})" if words else "" for words in class_words(comparison))
+        return "", f"{high}{other}", f"than {low}{one}"
     if (low, high) == ("before", "after") and comparison.tortured:
         return "after torture", "this drive", "than before"
     return f"in stage {high}", "this drive", f"than in stage {low}"
+
+
+def class_words(comparison: Comparison) -> tuple[str, str]:
+    """The class of each side's device where they differ, else two empty texts."""
+    one, other = comparison.classes
+    return ("", "") if one == other else (one or "class not known", other or "class not known")
 
 
 def _interval(lead: CellVerdict) -> str:

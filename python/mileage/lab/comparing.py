@@ -16,6 +16,7 @@ from mileage.judge import Comparison, Sample, compare_arms, compare_stages
 from mileage.judge.audit import Audit
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
 from mileage.judge.standings import CellStandings, standings
+from mileage.lab.device_class import short_classes
 from mileage.plan import Plan
 from mileage.plan.factors import again, kind_of, named_levels
 
@@ -36,7 +37,7 @@ def comparison_of(plan: Plan, samples: Iterable[Sample], vetoes: Sequence[str]) 
         raise Refused(f"{study.name} measures fewer than two stages or levels: there is nothing to compare")
     relevance = msgspec.structs.asdict(study.compare.relevance)
     if not compares_levels(plan):
-        return compare_stages(
+        found = compare_stages(
             list(samples),
             baseline=study.baseline,
             candidate=study.candidate,
@@ -44,11 +45,22 @@ def comparison_of(plan: Plan, samples: Iterable[Sample], vetoes: Sequence[str]) 
             vetoes=vetoes,
             tortured=tortured_between(plan, study.baseline, study.candidate),
         )
+        return classed(found, plan, plan)
     every = list(samples)
     audit = aa_audit(plan, every)
     told = [*vetoes, *([BLOCKED] if study.order == "blocked" else [])]
     told += [audit.veto] if audit is not None and audit.veto is not None else []
-    return compare_levels(plan, every, study.baseline, study.candidate, told)
+    found = compare_levels(plan, every, study.baseline, study.candidate, told)
+    return classed(found, plan, plan, (study.baseline, study.candidate))
+
+
+def classed(found: Comparison, first: Plan, second: Plan, levels: tuple[str, str] = ("", "")) -> Comparison:
+    """The comparison with the class of the device of each side: of a level, or of a plan that measured one class."""
+    sides = zip((first, second), levels, strict=True)
+    one, other = (
+        short.get(level, short.get("", "")) for short, level in ((short_classes(p), at) for p, at in sides)
+    )
+    return msgspec.structs.replace(found, classes=(one, other))
 
 
 def tortured_between(plan: Plan, baseline: str, candidate: str) -> bool:

@@ -7,7 +7,6 @@ picture can show is kept. Refuses nothing; a run without a series, or of a tool 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from statistics import fmean
@@ -15,14 +14,14 @@ from typing import Any, Final
 
 import msgspec
 
-from mileage.errors import Refused
 from mileage.formats.histogram import bounds_of
 from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
 from mileage.judge.regimes import SEGMENT_MIN, regimes
 from mileage.lab.comparing import compares_levels, places
+from mileage.lab.device_class import device_classes
 from mileage.plan import Plan
-from mileage.plan.factors import again, kind_of
+from mileage.plan.factors import again
 from mileage.plan.sizes import format_bytes
 from mileage.record import StudyFolder
 from mileage.record.journal import Entries, JournalContent
@@ -40,7 +39,6 @@ from mileage.report.evidence import (
     Tail,
     Wear,
 )
-from mileage.target.profiles import load_profile
 
 _RUNS_MAX: Final = 10
 """Runs of each arm that are drawn one by one."""
@@ -49,14 +47,6 @@ _POINTS_MIN: Final = 4
 _OPERATIONS_MIN: Final = 20
 """Operations that a point of a rate rests on, on average."""
 _TAIL_POINTS_MAX: Final = 90
-_CELLS: Final = {
-    "slc": "single-level cells",
-    "mlc": "two-bit cells",
-    "tlc": "three-bit cells",
-    "qlc": "four-bit cells",
-}
-_SLC_CYCLES_MIN: Final = 50_000
-"""Rated erases of a block that only single-level cells reach."""
 _WEAR: Final = {
     "erase_count_most": "most erases of a block",
     "erase_count_least": "fewest erases of a block",
@@ -362,37 +352,3 @@ def _layouts(plan: Plan) -> list[Layout]:
         shared = work.files == "shared"
         found[run.cell] = Layout(run.cell, work.threads, segments, ior.block_bytes, work.record_bytes, shared)
     return list(found.values())
-
-
-def device_classes(plan: Plan) -> dict[str, str]:
-    """The class of each device, by the level that it is; under an empty name where all runs share one."""
-    study = plan.study
-    factor = study.factor.get(study.compare.arms)
-    if factor is not None and kind_of(study.compare.arms, factor) == "target":
-        return {
-            setting.levels[study.compare.arms]: _device_class(plan, setting.target)
-            for setting in plan.settings
-        }
-    return {"": _device_class(plan, str(study.target))}
-
-
-def _device_class(plan: Plan, target: str) -> str:
-    kind, _, name = target.partition(":")
-    if kind != "virtual":
-        facts = plan.others.get(target, plan.facts)
-        return f"{facts.kind} target, class of the device not known"
-    try:
-        profile = tomllib.loads(load_profile(name.split(",")[0].split("@")[0]))
-    except (Refused, tomllib.TOMLDecodeError, OSError):
-        return "virtual drive"
-    sort = str(profile.get("kind", "drive"))
-    cell = str((profile.get("cell") or {}).get("value", "")).lower()
-    cycles = (profile.get("pe_cycles") or {}).get("value")
-    words = [f"virtual {sort}"]
-    if cell:
-        words.append(f"{_CELLS.get(cell, cell)} ({cell.upper()})")
-    elif isinstance(cycles, int | float) and cycles >= _SLC_CYCLES_MIN:
-        words.append(f"{_CELLS['slc']} (SLC)")
-    if isinstance(cycles, int | float) and math.isfinite(cycles):
-        words.append(f"rated for {cycles:,.0f} erases of a block")
-    return ", ".join(words if len(words) > 1 else [*words, "kind of cell not stated"])

@@ -20,6 +20,7 @@ from mileage.lab.several import compare, stage_of
 from mileage.record.environment import diff
 from mileage.record.folder import write_durably
 from mileage.report import StudyView, TrustLamp
+from mileage.report.evidence import Evidence
 from mileage.report.view import LampState
 
 _WORST: Sequence[LampState] = ("bad", "warn", "unknown", "ok")
@@ -54,6 +55,7 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
         runs_failed=sum(len(result.content().of_kind("failed")) for result in results),
         method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
         notes=[*_differences(first, second), *unmatched(comparison)],
+        evidence=Evidence(device_classes=_classes(sides)),
     )
 
 
@@ -87,6 +89,14 @@ def fresh_folder() -> Path:
     while Path(f"mileage-comparison-{number}").exists():
         number += 1
     return Path(f"mileage-comparison-{number}")
+
+
+def _classes(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
+    """The class of the device of each side in words; of a study of several classes its cells tell which."""
+    from mileage.lab.device_class import device_classes
+
+    found = {name: device_classes(result.plan) for name, result in sides if result.plan.imported is None}
+    return {name: classes[""] for name, classes in found.items() if "" in classes}
 
 
 def _snapshot(result: StudyResult, stage: str) -> dict[str, str]:

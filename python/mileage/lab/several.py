@@ -12,6 +12,7 @@ from mileage.errors import Refused
 from mileage.judge import Comparison, compare_arms, compare_stages
 from mileage.judge.grid import Rank, ranking
 from mileage.judge.history import STUDIES_MIN, Change, changes
+from mileage.lab.device_class import short_classes
 from mileage.lab.result import StudyResult, load
 
 
@@ -21,7 +22,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
     """
-    from mileage.lab.comparing import tortured_between
+    from mileage.lab.comparing import classed, tortured_between
     from mileage.lab.imported import differing_settings
 
     (first, first_stage), (second, second_stage) = stage_of(a, stage), stage_of(b, stage)
@@ -31,7 +32,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
             raise Refused(
                 f"{a} and {b} are the same stage; name two stages, such as {a}:before and {a}:after"
             )
-        return compare_stages(
+        staged = compare_stages(
             first.samples(),
             baseline=first_stage,
             candidate=second_stage,
@@ -39,6 +40,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
             tortured=tortured_between(first.plan, first_stage, second_stage),
             vetoes=first.vetoes(),
         )
+        return classed(staged, first.plan, first.plan)
     left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
     right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]
     common = {s.cell for s in left} & {s.cell for s in right}
@@ -56,7 +58,8 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         vetoes=told,
     )
     alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
-    return msgspec.structs.replace(found, only_baseline=alone[0], only_candidate=alone[1])
+    found = msgspec.structs.replace(found, only_baseline=alone[0], only_candidate=alone[1])
+    return classed(found, first.plan, second.plan)
 
 
 def _vetoes(result: StudyResult) -> list[str]:
@@ -85,7 +88,7 @@ def rank(
     Raises:
         Refused: a folder or a stage does not exist, or no cell was measured in all of them.
     """
-    measured = _measured(studies, stage)
+    measured = _measured(studies, stage, tell)
     cells = _in_all(measured, tell)
     try:
         return {cell: ranking({name: values[cell] for name, values in measured}) for cell in cells}
@@ -103,7 +106,7 @@ def history(
     """
     if len(studies) < 2 * STUDIES_MIN:
         raise Refused(f"{len(studies)} studies: a history needs {2 * STUDIES_MIN} or more")
-    measured = _measured(studies, stage)
+    measured = _measured(studies, stage, tell)
     cells = _in_all(measured, tell)
     try:
         return changes({cell: [median(values[cell]) for _, values in measured] for cell in cells})
@@ -125,19 +128,30 @@ def _in_all(
     return [cell for cell, names in lacking.items() if not names]
 
 
-def _measured(studies: Sequence[str], stage: str | None) -> list[tuple[str, dict[str, list[float]]]]:
-    """Of each study the runs of each cell in its rate (bytes or operations per second), torture arm."""
+def _measured(
+    studies: Sequence[str], stage: str | None, tell: Callable[[str], None] | None
+) -> list[tuple[str, dict[str, list[float]]]]:
+    """Of each study the runs of each cell in its rate (bytes or operations per second), torture arm.
+
+    `tell` hears of devices of different classes.
+    """
     if len(set(studies)) < len(studies):
         raise Refused("a study is named twice; name each once")
     found = []
+    classes = {}
     for text in studies:
         result, name = stage_of(text, stage)
+        classes[text] = short_classes(result.plan).get("") or "not known"
         values: dict[str, list[float]] = {}
         for sample in result.samples():
             wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"
             if (sample.stage, sample.arm, sample.metric) == (name, "torture", wanted):
                 values.setdefault(sample.cell, []).append(sample.value)
         found.append((text, values))
+    if tell is not None and len(set(classes.values())) > 1:
+        tell(
+            f"devices of different classes: {', '.join(f'{name} {words}' for name, words in classes.items())}"
+        )
     return found
 
 

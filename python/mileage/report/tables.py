@@ -18,7 +18,7 @@ from mileage.report.standings import standings_csv
 _COLUMNS = (
     *("cell", "measure", "metric", "verdict", "ratio", "ci95_low", "ci95_high", "p_raw", "p_adjusted"),
     *("relevance", "mean_baseline", "mean_candidate", "n_baseline", "n_candidate"),
-    *("superiority", "rule_bars_apart", "rule_bar_clears_zero", "note"),
+    *("superiority", "rule_bars_apart", "rule_bar_clears_zero", "note", "class_baseline", "class_candidate"),
 )
 
 
@@ -33,7 +33,8 @@ def cells_csv(comparison: Comparison) -> str:
         means = (cell.mean_baseline, cell.mean_candidate, cell.n_baseline, cell.n_candidate)
         values = (cell.values_baseline, cell.values_candidate)
         rules = (bars_apart(*values), bar_clears_zero(*values))
-        writer.writerow((*head, cell.p_adjusted, cell.relevance, *means, cell.superiority, *rules, cell.note))
+        tail = (cell.superiority, *rules, cell.note, *comparison.classes)
+        writer.writerow((*head, cell.p_adjusted, cell.relevance, *means, *tail))
     return text.getvalue()
 
 
@@ -47,16 +48,16 @@ def summaries_csv(comparison: Comparison) -> str:
     names = [name for name in Summary.__struct_fields__ if name != "notes"]
     pairs = {"mean_ci95", "median_ci"}
     columns = [f"{name}{end}" for name in names for end in (("_low", "_high") if name in pairs else ("",))]
-    writer.writerow(("cell", "measure", "metric", "arm", *columns, "notes"))
+    writer.writerow(("cell", "measure", "metric", "arm", *columns, "notes", "class"))
     for cell in comparison.cells:
         arms = ((comparison.baseline, cell.values_baseline), (comparison.candidate, cell.values_candidate))
-        for arm, values in arms:
+        for (arm, values), words in zip(arms, comparison.classes, strict=True):
             found = summarise(values)
             told: list[object] = []
             for name in names:
                 value = getattr(found, name)
                 told += (value or (None, None)) if name in pairs else (value,)
-            writer.writerow((cell.cell, cell.measure, cell.metric, arm, *told, "; ".join(found.notes)))
+            writer.writerow((cell.cell, cell.measure, cell.metric, arm, *told, "; ".join(found.notes), words))
     return text.getvalue()
 
 

@@ -7,6 +7,7 @@ where the table would lose its columns.
 from typing import Final
 
 from mileage.judge import Comparison, verdict_sentence
+from mileage.judge.sentence import class_words
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_lines
 from mileage.report.view import (
@@ -55,7 +56,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
         _table(comparison, width),
         [],
         *([[*wrapped(plain(overall(comparison)), width), ""]] if comparison.overall else []),
-        *([[*standing_lines(view.standings, view.factor, width), ""]] if view.standings else []),
+        *([[*_standings(view, width), ""]] if view.standings else []),
         *([_inside(view, width)] if view.shapes else []),
         *([[*[line for note in view.notes for line in wrapped(note, width)], ""]] if view.notes else []),
         *([_changes(view, width)] if view.environment_changes else []),
@@ -93,6 +94,14 @@ def _lamps(view: StudyView, width: int) -> list[str]:
     return lines
 
 
+def _standings(view: StudyView, width: int) -> list[str]:
+    """All levels, below the class of each where they differ."""
+    classes = view.evidence.device_classes
+    told = "; ".join(f"{level}: {words}" for level, words in classes.items() if level)
+    head = [*wrapped(f"Class of device: {told}.", width), ""] if told else []
+    return [*head, *standing_lines(view.standings, view.factor, width)]
+
+
 def _inside(view: StudyView, width: int) -> list[str]:
     lines = ["Inside the torture:"]
     for line in shape_lines(view.shapes):
@@ -112,7 +121,8 @@ def _table(comparison: Comparison, width: int) -> list[str]:
         )
     name_width = width - _CHANGE - _INTERVAL - _VERDICT - 3
     lines = [
-        f"{'cell':<{name_width}} {'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}"
+        *_classes(comparison, width),
+        f"{'cell':<{name_width}} {'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}",
     ]
     lines.append("-" * width)
     for group in (headline_of(comparison), beyond_headline_of(comparison)):
@@ -124,6 +134,13 @@ def _table(comparison: Comparison, width: int) -> list[str]:
     if note := correction_note(comparison):
         lines += ["", *wrapped(plain(note), width)]
     return lines
+
+
+def _classes(comparison: Comparison, width: int) -> list[str]:
+    """A line above the table where the devices are of different classes."""
+    one, other = class_words(comparison)
+    told = f"Class of device: {comparison.baseline} {one}, {comparison.candidate} {other}."
+    return [*wrapped(told, width), ""] if one else []
 
 
 def _changes(view: StudyView, width: int) -> list[str]:
