@@ -14,6 +14,7 @@ from mileage.judge.grid import Rank, ranking
 from mileage.judge.history import STUDIES_MIN, Change, changes
 from mileage.lab.device_class import short_classes
 from mileage.lab.result import StudyResult, load
+from mileage.lab.setting_differences import setting_differences
 
 
 def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
@@ -47,14 +48,17 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     if not common:
         raise Refused(f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common")
     told = [*_vetoes(first), *_vetoes(second)]
+    labels = _labels((first.folder.path, first_stage), (second.folder.path, second_stage))
     if first.plan.imported is not None or second.plan.imported is not None:
         told += differing_settings(first.folder, second.folder)
+    else:
+        told += setting_differences(first.plan, second.plan, common, labels)
     found = compare_arms(
         [s for s in left if s.cell in common],
         [s for s in right if s.cell in common],
         relevance=relevance,
         paired=False,
-        labels=_labels((first.folder.path, first_stage), (second.folder.path, second_stage)),
+        labels=labels,
         vetoes=told,
     )
     alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
@@ -137,8 +141,8 @@ def _measured(
     """
     if len(set(studies)) < len(studies):
         raise Refused("a study is named twice; name each once")
-    found = []
-    classes = {}
+    found: list[tuple[str, dict[str, list[float]]]] = []
+    classes, plans = {}, []
     for text in studies:
         result, name = stage_of(text, stage)
         classes[text] = short_classes(result.plan).get("") or "not known"
@@ -147,7 +151,12 @@ def _measured(
             wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"
             if (sample.stage, sample.arm, sample.metric) == (name, "torture", wanted):
                 values.setdefault(sample.cell, []).append(sample.value)
+        plans.append(result.plan)
         found.append((text, values))
+    if tell is not None and all(plan.imported is None for plan in plans):
+        for (text, values), plan in zip(found[1:], plans[1:], strict=True):
+            for line in setting_differences(plans[0], plan, values, (found[0][0], text)):
+                tell(f"not measured in the same way: {line}")
     if tell is not None and len(set(classes.values())) > 1:
         tell(
             f"devices of different classes: {', '.join(f'{name} {words}' for name, words in classes.items())}"

@@ -8,6 +8,7 @@ honour.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Final, cast
 
@@ -20,6 +21,7 @@ from mileage.plan.caching import read_cache
 from mileage.plan.checking import blocks_of, listed
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.facts import TargetFacts
+from mileage.plan.families import WORKLOADS
 from mileage.plan.how import How, has_no_effect, load_of, merged, reach_of
 from mileage.plan.job import Job, command_job, iozone_job, keys_without_effect, metadata_job, task_job
 from mileage.plan.own import how_in
@@ -42,6 +44,8 @@ _FIELDS: Final = {
     "load.cap": "cap",
 }
 """Where a field of a workload comes from in a study, when it has another name there."""
+
+_VERB: Final = re.compile(r"[_.](read|write)$")
 
 Levels = dict[str, Level]
 
@@ -88,10 +92,10 @@ class _Making:
         self._work_bytes = work_bytes
         self._own = own
 
-    def cells(self, name: str, measure: Measure) -> Iterator[Cell]:
-        path = f"measure.{name}"
+    def cells(self, table_name: str, measure: Measure) -> Iterator[Cell]:
+        path = f"measure.{table_name}"
         every = named_in(self._study, path, measure.workload, self._own)
-        yield from self._job_cells(name, measure, [named for named in every if named.job is not None])
+        yield from self._job_cells(table_name, measure, [named for named in every if named.job is not None])
         found = [named for named in every if named.job is None]
         for key in ("fidelity", "iozone"):
             if found and getattr(measure, key):
@@ -110,12 +114,16 @@ class _Making:
             stop = self._stop(path, table.stop or named.stop or StopRule(), unit, done.once, span[1])
             workload = self._workload(done, record_bytes, span, thread, depth, stop)
             self._check(path, done, workload, _FIELDS)
-            parts = [_threads_words(thread)] if len(threads) > 1 else []
+            name = _name(named, done)
+            parts = (
+                [] if name == named.name or "reads" in levels else [level_words("reads", done.read_percent)]
+            )
+            parts += [_threads_words(thread)] if len(threads) > 1 else []
             parts += [f"depth {depth}"] if len(depths) > 1 else []
             parts += [level_words(key, value) for key, value in levels.items()]
             yield Cell(
-                label=", ".join([f"{named.name} {words(record_bytes)}", *parts]),
-                table=name,
+                label=", ".join([f"{name} {words(record_bytes)}", *parts]),
+                table=table_name,
                 kind=named.kind,
                 metrics=_metrics(measure, named),
                 blocks=blocks_of(measure.repeat),
@@ -370,6 +378,13 @@ class _Making:
         if problem := workload.problem():
             field, text = problem
             refuse(self._study, f"{path}.{fields.get(field, field)}", f"found {text}")
+
+
+def _name(named: NamedWorkload, done: NamedWorkload) -> str:
+    """The workload's name, without the verb where a study gives other shares: "random_read" is then "random"."""
+    if named.name not in WORKLOADS or done.read_percent == named.read_percent:
+        return named.name
+    return _VERB.sub("", named.name)
 
 
 def _threads_words(threads: int) -> str:
