@@ -15,10 +15,6 @@ WORN = """
 value = 10
 source = "a test"
 confidence = "defined"
-[end_of_life]
-value = "read-only"
-source = "a test"
-confidence = "defined"
 """
 
 
@@ -27,7 +23,10 @@ def weak(small: Small) -> Path:
     """A study of three cycles on a small drive whose cells endure so little that the torture wears it out."""
     study, *_ = small.virtual()
     profile = small.folder / "small-drive.toml"
-    profile.write_text(small_profile(8) + WORN)
+    text = small_profile(8).replace(
+        'end_of_life = { value = "ignored"', 'end_of_life = { value = "read-only"'
+    )
+    profile.write_text(text + WORN)
     Path(study).write_text(Path(study).read_text().replace('"3x"', '"20x"'))
     return Path(study)
 

@@ -144,7 +144,7 @@ def test_a_purge_of_each_run_prepares_its_own_target_again(planned: Callable[...
         instance = plan.setting_of(runs[at]).instance
         before = [(run.role, plan.setting_of(run).instance) for run in runs[max(at - 2, 0) : at]]
         wanted = [] if at == first_on[instance] else [("reset", instance), ("prepare", instance)]
-        assert before == wanted or not wanted and before[-1:] != [("prepare", instance)]
+        assert before == wanted or (not wanted and before[-1:] != [("prepare", instance)])
 
 
 def test_a_profile_factor_changes_one_figure_of_the_drive(planned: Callable[..., Plan]) -> None:

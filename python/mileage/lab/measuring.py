@@ -16,7 +16,6 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.execute import Progress, Silent
-from mileage.lab.assumptions import missed_rate_notes
 from mileage.lab.doing import check_built, do, facts_of, traces_of
 from mileage.lab.offered import load_notes
 from mileage.lab.report_level import report_level
@@ -130,6 +129,8 @@ def _copy_logs(folder: StudyFolder, names: Sequence[Path]) -> None:
 
 def notes_on(resolved: Plan, cells: Sequence[MeasuredCell]) -> list[str]:
     """What must be known to read the figures of a one-off study."""
+    from mileage.lab.assumptions import missed_rate_notes
+
     notes = missed_rate_notes(resolved)
     facts, study = resolved.facts, resolved.study
     if not facts.direct_supported and study.state.cache == "warm":

@@ -13,7 +13,10 @@ from mileage.record import StudyFolder
 from mileage.saving.tables import Column, Row, Table, environment_table, journal_tables
 
 _WHOLE = ("n", "n_baseline", "n_candidate", "rank_first", "rank_last", "runs")
-_TEXTS = ("cell", "measure", "metric", "verdict", "note", "notes", "arm", "level", "stage", "limited_by")
+_TEXTS = (
+    *("cell", "measure", "metric", "verdict", "note", "notes", "arm", "level", "stage", "limited_by"),
+    *("class", "class_baseline", "class_candidate"),
+)
 _TRUTHS = ("rule_bars_apart", "rule_bar_clears_zero", "depends_on_method")
 _IN_METRIC = ("mean", "mean_baseline", "mean_candidate")
 _MEANINGS = {

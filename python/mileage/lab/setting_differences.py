@@ -48,7 +48,7 @@ def setting_differences(
 
 def _settings(plan: Plan, cell: Cell) -> dict[str, Any]:
     """Every key of a cell's work and of how it reaches its target, with its value."""
-    found = {}
+    found: dict[str, Any] = {}
     for part in (cell.workload, cell.job, cell.reach):
         found |= dict(_leaves(msgspec.to_builtins(part))) if part is not None else {}
     if cell.workload is not None and plan.facts.kind in ("virtual", "block"):

@@ -14,7 +14,7 @@ from mileage.judge.course import course
 from mileage.lab.courses import Courses, RunCourse, changing
 
 RUNS = 5
-INTERVALS = 60
+INTERVALS = 40
 FRESH = (4.0, 6.0)
 """Level of a fresh drive over that where it stays, by arm."""
 FRESH_SHARE = (0.3, 0.5)
