@@ -35,11 +35,6 @@ def memory_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints "page cache bypassed" and a rate of gigabytes a second; memory is not mentioned above it',
-)
 def test_reads_of_a_file_system_in_memory_are_called_so(memory_folder: Path, tmp_path: Path) -> None:
     """How fast is the device below this directory?
 
@@ -50,11 +45,6 @@ def test_reads_of_a_file_system_in_memory_are_called_so(memory_folder: Path, tmp
     assert re.search(r"memory|tmpfs|RAM", before_the_rate(printed)), printed
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints "page cache bypassed" and a rate; that the file has no blocks is not mentioned',
-)
 def test_reads_of_holes_are_called_so(tmp_path: Path) -> None:
     """How fast does this file read?
 
@@ -69,11 +59,6 @@ def test_reads_of_holes_are_called_so(tmp_path: Path) -> None:
     assert re.search(r"hole|sparse|never written|no blocks|not allocated", before_the_rate(printed)), printed
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason='prints the rate of memory under "page cache emptied before each run"',
-)
 def test_rewriting_in_the_page_cache_is_called_so(tmp_path: Path) -> None:
     """How fast does my disk write?
 

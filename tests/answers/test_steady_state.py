@@ -94,11 +94,6 @@ def test_a_rate_of_a_scan_has_the_latency_that_it_has_alone(tmp_path: Path) -> N
         )
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="prints 4,253 /s without a word about the state of the drive",
-)
 def test_writes_to_an_empty_drive_are_called_fresh(tmp_path: Path) -> None:
     """How many random writes a second does a drive do, when I name no state?
 

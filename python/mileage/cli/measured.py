@@ -110,6 +110,10 @@ def _print(done: Measurement, labels: dict[str, str], found: Found | None, given
         told = f"{given['latency_target']} is kept up to {found.best.rate:,} operations per second"
         click.echo(f"\n{told}; measured there once more:\n")
     click.echo(setting_text(done.plan))
+    for caution in done.cautions:
+        click.echo(textwrap.fill(f"[!] {caution}", _WIDTH, subsequent_indent="    "))
+    if done.cautions:
+        click.echo()
     click.echo(measured_text(done.cells, [labels[cell.cell] for cell in done.cells]), nl=False)
     for note in done.notes:
         click.echo(textwrap.fill(f"note: {note}", _WIDTH, subsequent_indent="  "))

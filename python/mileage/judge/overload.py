@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
-import numpy as np
 
 ACHIEVED_MIN: Final = 0.99
 """Share of the offered rate below which a device is saturated."""
@@ -53,6 +52,8 @@ def overload(completed: Sequence[int], *, interval_s: float, offered: float) -> 
         raise ValueError(
             f"{n} intervals, {offered} per second: expected {INTERVALS_MIN} or more, and above 0"
         )
+    import numpy as np  # Takes longer than most commands: only an open loop needs it.
+
     done = np.cumsum(np.asarray(completed, dtype=np.float64))
     due = offered * interval_s * np.arange(1, n + 1)
     backlog = due - done

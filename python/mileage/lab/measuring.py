@@ -16,6 +16,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.execute import Progress, Silent
+from mileage.lab.cautions import cautions, with_cautions
 from mileage.lab.doing import check_built, do, facts_of, traces_of
 from mileage.lab.offered import load_notes
 from mileage.lab.report_level import report_level
@@ -30,8 +31,10 @@ class Measurement(msgspec.Struct, frozen=True):
 
     plan: Plan
     cells: tuple[MeasuredCell, ...]
+    cautions: tuple[str, ...]
+    """What the user must know before the figures; also among the notes of the cells that it is about."""
     notes: tuple[str, ...]
-    """What the user must know to read the figures."""
+    """What the figures say, and how they were made."""
 
 
 def asked_of(target: str, destroy: str | None, cache: str | None) -> Asked:
@@ -77,15 +80,15 @@ def measure(
     """
     tell = progress or Silent()
     if save is not None:
-        cells, notes = _done_in(save, resolved, destroy, tell, command, log)
+        done = _done_in(save, resolved, destroy, tell, command, log)
         from mileage.lab import StudyResult
 
         if report_level(None, resolved.study.report) != "none":
             StudyResult(StudyFolder.open(save), resolved).write_report()
     else:
         with tempfile.TemporaryDirectory(prefix="mileage-measure-") as place:
-            cells, notes = _done_in(Path(place) / "study", resolved, destroy, tell, command, log)
-    return Measurement(resolved, tuple(cells), (*notes_on(resolved, cells), *notes))
+            done = _done_in(Path(place) / "study", resolved, destroy, tell, command, log)
+    return done
 
 
 def _done_in(
@@ -95,8 +98,8 @@ def _done_in(
     tell: Progress,
     command: Sequence[str],
     log: Path | None,
-) -> tuple[list[MeasuredCell], list[str]]:
-    """The cells in the order of the plan, and what their loads did."""
+) -> Measurement:
+    """Do the plan in a new folder: the cells in the order of the plan."""
     names = [] if log is None else _log_names(resolved, log)
     folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode())
     do(resolved, folder, destroy, tell, command=shlex.join(command), always_clean=True)
@@ -104,7 +107,18 @@ def _done_in(
     order = {cell.label: number for number, cell in enumerate(resolved.cells)}
     content = folder.content()
     cells = sorted(measured_cells(content), key=lambda cell: order[cell.cell])
-    return cells, load_notes(resolved, content)
+    from mileage.lab.assumptions import missed_rate_notes
+
+    found = cautions(resolved, content, cells)
+    before = [note for cell in cells for note in cell.notes]
+    before = [
+        *(caution.text for caution in found),
+        *missed_rate_notes(resolved),
+        *_of_cache(resolved),
+        *before,
+    ]
+    notes = [*fidelity_notes(resolved), *load_notes(resolved, content)]
+    return Measurement(resolved, with_cautions(cells, found), tuple(dict.fromkeys(before)), tuple(notes))
 
 
 def _log_names(resolved: Plan, log: Path) -> list[Path]:
@@ -127,21 +141,23 @@ def _copy_logs(folder: StudyFolder, names: Sequence[Path]) -> None:
             raise Refused(f"--log {name}: cannot be written: {error.strerror}") from error
 
 
-def notes_on(resolved: Plan, cells: Sequence[MeasuredCell]) -> list[str]:
-    """What must be known to read the figures of a one-off study."""
-    from mileage.lab.assumptions import missed_rate_notes
+def _of_cache(resolved: Plan) -> list[str]:
+    """What a file system that has to use the page cache does to the figures."""
+    if resolved.facts.direct_supported or resolved.study.state.cache != "warm":
+        return []
+    return ["this file system does not bypass the page cache: the figures are the cache's as well"]
 
-    notes = missed_rate_notes(resolved)
-    facts, study = resolved.facts, resolved.study
-    if not facts.direct_supported and study.state.cache == "warm":
-        notes.append("this file system does not bypass the page cache: the figures are the cache's as well")
+
+def fidelity_notes(resolved: Plan) -> list[str]:
+    """How tests that make another tool's calls differ from what their names say."""
+    notes: list[str] = []
     for suite in {cell.unit: cell.job.value for cell in resolved.cells if cell.job is not None}.values():
         if suite.get("mode") == "fidelity":
             from mileage import _core
 
             told = _core.iozone_differences(msgspec.json.encode(suite).decode())
             notes += [line for line in told.splitlines() if line not in notes]
-    return notes + [note for cell in cells for note in cell.notes if note not in notes]
+    return notes
 
 
 def refuse_existing(save: Path) -> None:

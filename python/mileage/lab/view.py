@@ -13,6 +13,7 @@ from mileage.judge.audit import Audit
 from mileage.judge.regimes import regimes
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
+from mileage.lab.cautions import cautions, with_cautions
 from mileage.lab.evidence import evidence_of
 from mileage.lab.lamps import Environment, lamps_of
 from mileage.lab.pictured import pictured
@@ -44,13 +45,15 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     weak = [f"Not conclusive because {listed(vetoes)}."] if vetoes else []
     if cells and max(cell.runs for cell in cells) == 1:
         weak.append("One run of each cell: how much a repetition would differ is not known.")
+    found = cautions(plan, content, cells)
+    weak += [caution.text + "." for caution in found]
     weak += lost_lines(folder) + _of_programs(plan, content.runs())
     return MeasuredPage(
         name=plan.study.name,
         question=plan.study.question,
         target=_named(targets_of(plan)),
         setting=setting_lines(plan),
-        cells=cells,
+        cells=with_cautions(cells, found),
         runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(content.of_kind("failed")),
         method=method_of(plan, content),

@@ -54,5 +54,11 @@ class TargetFacts(msgspec.Struct, frozen=True):
     identity: str = ""
     """What tells this device from another one at the same path; "" where nothing does."""
 
+    memory_file_system: str = ""
+    """Type of the file system that a target lies in if it is memory, such as "tmpfs"; "" for others."""
+
+    hole_bytes: int = 0
+    """Of a file that is used in place, bytes that were never written: reads of them reach no device."""
+
     alignment: str = ""
     """Where the device starts on its disk, in words; "" where that is not known."""

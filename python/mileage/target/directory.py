@@ -178,6 +178,7 @@ def file_facts(spec: TargetSpec, file: WorkFile, *, direct_supported: bool, root
         rated_write_bytes=None,
         host_layer=True,
         privileged=may_take_steps(),
+        memory_file_system=ground.memory_file_system,
     )
 
 

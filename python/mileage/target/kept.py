@@ -15,7 +15,7 @@ from mileage.errors import Refused, RunFailed
 from mileage.plan.facts import TargetFacts
 from mileage.target.base import Target
 from mileage.target.file import guard_file
-from mileage.target.filesystem import look_at, memory_bytes
+from mileage.target.filesystem import hole_bytes, look_at, memory_bytes
 from mileage.target.guard import ROOT, block_device_refusal, kind_of
 from mileage.target.identity import alignment_of, identity_of, may_take_steps
 from mileage.target.ledger import Ledger
@@ -76,6 +76,8 @@ class KeptTarget(Target):
             host_layer=stat.S_ISREG(self._mode),
             writable=self._writable,
             privileged=may_take_steps(),
+            memory_file_system=ground.memory_file_system,
+            hole_bytes=hole_bytes(self._path) if stat.S_ISREG(self._mode) else 0,
             identity=identity_of(self._path, root=self._root) if self.spec.scheme == "block" else "",
             alignment=alignment_of(self._path, root=self._root) if self.spec.scheme == "block" else "",
         )
