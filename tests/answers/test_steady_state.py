@@ -94,6 +94,52 @@ def test_a_rate_of_a_scan_has_the_latency_that_it_has_alone(tmp_path: Path) -> N
         )
 
 
+def test_a_run_of_an_empty_drive_is_called_fresh(tmp_path: Path) -> None:
+    """How fast does this drive write, when I drive it and name no state?
+
+    Truth: 8 MiB find erased blocks on an empty drive of 55.7 MiB, and none behind them on one that was filled and then
+    written over more than twice.
+    """
+    profile = write_profile(tmp_path).removeprefix("virtual:")
+    words = ("drive", "run", profile, "-w", "random_write", "--size", "8MiB")
+    assert "a fresh drive" in ask(*words, cwd=tmp_path)
+    ask(
+        "drive",
+        "run",
+        profile,
+        "-w",
+        "random_write",
+        "--fill",
+        "--passes",
+        "2",
+        "--save",
+        "used",
+        cwd=tmp_path,
+    )
+    assert "fresh" not in ask(*words, "--from", "used", cwd=tmp_path)
+    assert "fresh" not in ask(*words[:4], "random_read", cwd=tmp_path)
+
+
+def test_writes_to_a_filled_drive_are_not_called_fresh(tmp_path: Path) -> None:
+    """Does the advice that is given beside a fresh drive lead to a used one?
+
+    Truth: preconditioning writes the whole drive twice and then as is measured, so that no block is erased;
+    what was written before is more than the capacity, by the series of the study itself.
+    """
+    words = ("measure", "-t", write_profile(tmp_path), "-w", "random_write", "--operations", "2000")
+    assert "a fresh drive" in ask(*words, cwd=tmp_path)
+    study = ask(*words, "--as-study", cwd=tmp_path)
+    (tmp_path / "used.toml").write_text(
+        study.replace("[state]\n", '[state]\nprecondition = "snia-dependent"\n')
+    )
+    printed = ask("run", "used.toml", "--out", "out", cwd=tmp_path)
+    written = ask_json(
+        "query", "SELECT sum(bytes_written) AS b FROM series WHERE role = 'prepare'", "out", cwd=tmp_path
+    )
+    suppose(written[0]["b"] > 2 * 58_000_000, str(written))
+    assert "fresh" not in printed
+
+
 def test_writes_to_an_empty_drive_are_called_fresh(tmp_path: Path) -> None:
     """How many random writes a second does a drive do, when I name no state?
 

@@ -10,6 +10,9 @@ import click
 
 _PATTERNS = ("random_write", "sequential_write", "random_read", "sequential_read")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_FRESH = """[!] a fresh drive: it was empty when the run began, and writes found erased
+    blocks; --fill writes all of it before, --from FILE begins with a used one
+"""
 _FILLING = {"record": "128KiB", "passes": 1.0, "discards": 0, "size": None, "power_cut": None}
 
 
@@ -128,6 +131,8 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
         pages = drive.capacity_bytes // page_bytes
         for missed in missed_rates(msgspec.json.decode(drive_rates(profile)), {options["workload"]}):
             click.echo(f"{missed} (mileage drive show {name} says why)")
+        if not (state or options["fill"]) and options["workload"].endswith("_write"):
+            click.echo(_FRESH)
         click.echo(run_drawing(record, drive.gauges(), drive.life, pages), nl=False)
         if cut:
             click.echo("\n" + power_cut_line(cut["power_cut"]))

@@ -84,7 +84,7 @@ def _of_rates(
             served.append((not told.certain, told.text, cell.cell))
         elif planned.workload is not None and _rewrites_in_cache(cell, planned):
             span = format_bytes(planned.workload.span_bytes)
-            text = f"{names[cell.cell]} wrote the same {span} more than once in the page cache, which need not pass on all"
+            text = f"{names[cell.cell]} wrote {span} more than once in the page cache, which need not pass on all"
             served.append((True, text, cell.cell))
     if served:
         first, labels = min(served)[1], tuple(label for *_, label in served)
@@ -145,8 +145,8 @@ def _of_state(
         yield Caution(text, fresh)
     emptied = plan.study.state.purge != "none" and plan.study.target.startswith(("loop:", "block:"))
     if emptied and wrote and not any(stage.torture for stage in plan.study.stage):
-        text = f"{plan.study.target} was emptied ({plan.study.state.purge}) before: its writes may be those of a fresh one"
-        yield Caution(text, tuple(wrote))
+        how = f"{plan.study.target} was emptied ({plan.study.state.purge}) before"
+        yield Caution(f"{how}: its writes may be those of a fresh one", tuple(wrote))
 
 
 def _first_fills(plan: Plan, content: JournalContent) -> dict[str, tuple[int, int]]:
