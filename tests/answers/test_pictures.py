@@ -46,11 +46,6 @@ def texts(node: ElementTree.Element, x: float = 0, y: float = 0) -> Iterator[tup
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="prints the percentages of create, stat and utime over each other, at one place for each number of threads",
-)
 def test_no_two_figures_of_a_map_share_a_place(tmp_path: Path) -> None:
     """By how much did creating, looking at and changing files become slower, each with one thread and with two?
 

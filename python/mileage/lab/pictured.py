@@ -59,7 +59,9 @@ def _levels(plan: Plan, cells: Sequence[MeasuredCell]) -> tuple[list[LevelRuns],
             for name, value in place.items()
             if name != by and counts[name] > 1
         )
-        groups.setdefault((rest or "all", metric), {})[place.get(by, cell.cell)] = list(values)
+        group = groups.setdefault((rest or "all", metric), {})
+        level = place.get(by, cell.cell)
+        group[cell.cell if level in group else level] = list(values)
     return [
         LevelRuns(cell=cell, metric=metric, levels=levels) for (cell, metric), levels in groups.items()
     ], by

@@ -16,9 +16,9 @@ import msgspec
 from mileage.report import vega
 from mileage.report.charts import before_after_svg, forest_svg, narrow_forest_svg, torture_svg, torture_words
 from mileage.report.drawer import svg_of
-from mileage.report.grid import fields_of, heat_chart, level_fields, multiples_chart
+from mileage.report.grid import fields_of, heat_chart, level_fields, most_changed, multiples_chart
 from mileage.report.layout import layout_chart, layout_words
-from mileage.report.levels import levels_chart
+from mileage.report.levels import MOST_CELLS, levels_chart
 from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.view import StudyView
@@ -242,9 +242,10 @@ def _levels(view: StudyView) -> _Asked | None:
     if chart is None:
         return None
     runs = [len(values) for cell in found.levels for values in cell.levels.values()]
+    some = f"The first {MOST_CELLS} of {len(found.levels)} cells. " if len(found.levels) > MOST_CELLS else ""
     words = (
-        f"Each level of {factor}: bar, geometric mean; dot, one run (n = {_span(runs)} runs each); figure, times that "
-        f"of {found.baseline_level}. No interval: which levels can be told apart is in the table of all levels."
+        f"{some}Each level of {factor}: bar, geometric mean; dot, one run (n = {_span(runs)} runs each); figure, times "
+        f"that of {found.baseline_level}. No interval: which levels can be told apart is in the table of all levels."
     )
     return _Asked(_svg(chart, "levels", f"All levels of {factor}", words), words)
 
@@ -260,9 +261,11 @@ def _grid(view: StudyView, draw: Callable[..., Any], name: str, title: str) -> _
         row, column = "record", view.factor
         n = _span([len(values) for cell in found.levels for values in cell.levels.values()])
         words = f"Change against {view.factor} {found.baseline_level}, n = {n} runs of each level"
+    fields, left = most_changed(fields)
     chart = draw(fields, row=row, column=column)
     if chart is None:
         return None
+    words = f"{left}: {words[:1].lower()}{words[1:]}" if left else words
     glyphs = (
         "▲ and ▼: told apart from it (Welch on logs, Holm over all pairs of the cell); ?: not told apart"
         if view.standings
@@ -273,7 +276,7 @@ def _grid(view: StudyView, draw: Callable[..., Any], name: str, title: str) -> _
     elif view.standings:
         words = f"{words}. Bars of geometric means; runs and intervals are in the table of all levels."
     else:
-        words = f"{words}. Bar: change; whisker: its 95\N{NO-BREAK SPACE}% interval."
+        words = f"{words}. Bar: change; whisker: its 95\N{NO-BREAK SPACE}% interval (up to the frame: it goes on)."
     return _Asked(_svg(chart, name, title, words), words)
 
 

@@ -2,13 +2,15 @@
 
 Models one panel per test: the record size on one axis, another property (threads, compressibility, depth) beside it.
 Colour runs from orange (worse) over white to blue (better), which eyes that miss red or green tell apart, and every
-field says its change and its verdict. Refuses to draw where fewer than two sizes or values were measured.
+field says its change and its verdict. No two cells share a field. Refuses to draw where fewer than two sizes or values
+were measured; of very many tests `most_changed` keeps those that a page has room for.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -25,6 +27,8 @@ _PANEL_HEIGHT: Final = 130
 _COLUMNS: Final = 3
 _MOST_TESTS: Final = 18
 _MOST_FIELDS: Final = 700
+_WHISKER_ROOM: Final = 4.0
+"""How far beyond the bars, in heights of all of them, whiskers are drawn."""
 _BRIGHT: Final = 0.55
 """Share of the range at which letters turn white."""
 _WORST: Final = (0x8A, 0x34, 0x00)
@@ -70,9 +74,7 @@ def fields_of(
     fields = []
     for cell in known:
         place = places[cell.cell]
-        test = ", ".join(
-            [place.get("test", cell.cell), *(f"{name} {place[name]}" for name in rest if name in place)]
-        )
+        test = _panel_name(cell.cell, place, rest)
         low, high = cell.ci95 or (None, None)
         told = f"{cell.cell}: {percent(cell.ratio)}, 95 % interval {interval(cell.ci95)}, {cell.verdict}"
         ratio = cell.ratio or 1.0
@@ -83,7 +85,40 @@ def fields_of(
                 VERDICT_GLYPHS[cell.verdict], told,
             )
         )  # fmt: skip
-    return (fields, row, column) if row or column else ([], "", "")
+    return (_apart(fields, [cell.cell for cell in known]), row, column) if row or column else ([], "", "")
+
+
+def _panel_name(cell: str, place: Mapping[str, str], rest: Sequence[str]) -> str:
+    """The test, with whatever else tells the cell from others and is on no axis."""
+    return ", ".join([place.get("test", cell), *(f"{name} {place[name]}" for name in rest if name in place)])
+
+
+def _apart(fields: Sequence[Field], cells: Sequence[str]) -> list[Field]:
+    """The fields, those of a cell whose place another has in a panel of its own, named by the cell."""
+    shared = Counter((field.test, field.row, field.column) for field in fields)
+    return [
+        field
+        if shared[field.test, field.row, field.column] == 1
+        else msgspec.structs.replace(field, test=cell)
+        for field, cell in zip(fields, cells, strict=True)
+    ]
+
+
+def most_changed(fields: Sequence[Field]) -> tuple[list[Field], str]:
+    """The fields of as many tests as are drawn, those that changed most, in their order; and what is left out."""
+    effect: dict[str, float] = {}
+    for field in fields:
+        effect[field.test] = max(effect.get(field.test, 0.0), abs(math.log(field.better)))
+    counts = Counter(field.test for field in fields)
+    kept: set[str] = set()
+    room = _MOST_FIELDS
+    for test in sorted(effect, key=lambda name: -effect[name])[:_MOST_TESTS]:
+        if kept and counts[test] > room:
+            break
+        kept.add(test)
+        room -= counts[test]
+    left = "" if len(kept) == len(effect) else f"The {len(kept)} of {len(effect)} tests that changed most"
+    return [field for field in fields if field.test in kept], left
 
 
 def level_fields(
@@ -93,7 +128,13 @@ def level_fields(
     told_apart: Mapping[tuple[str, str], bool],
 ) -> list[Field]:
     """Every level against the baseline in every cell. `told_apart` by cell and level: whether its ranks differ."""
-    fields = []
+    fields, cells = [], []
+    names = dict.fromkeys(name for place in places.values() for name in place)
+    rest = [
+        name
+        for name in names
+        if name not in ("test", "record") and len({place.get(name) for place in places.values()}) > 1
+    ]
     for found in levels:
         base = _mean(found.levels.get(baseline, []))
         place = places.get(found.cell, {})
@@ -108,17 +149,18 @@ def level_fields(
             told = f"{found.cell}, {level}: {percent(ratio)}, {words} {baseline}"
             fields.append(
                 Field(
-                    place.get("test", found.cell), place.get("record", "") or found.cell, level,
+                    _panel_name(found.cell, place, rest), place.get("record", "") or found.cell, level,
                     ratio, ratio, None, None, glyph, told,
                 )
             )  # fmt: skip
-    return fields
+            cells.append(found.cell)
+    return _apart(fields, cells)
 
 
 def heat_chart(fields: Sequence[Field], *, row: str, column: str) -> vega.Spec | None:
-    """One panel of coloured fields per test; None where there is no grid, or one too large to be read."""
+    """One panel of coloured fields per test; None where there is no grid."""
     tests = list(dict.fromkeys(field.test for field in fields))
-    if len(fields) < 2 or len(fields) > _MOST_FIELDS or len(tests) > _MOST_TESTS:
+    if len(fields) < 2:
         return None
     reach = max(abs(math.log(field.better)) for field in fields) or 1.0
     columns = _ordered({field.column for field in fields}) if column else [""]
@@ -164,7 +206,7 @@ def heat_chart(fields: Sequence[Field], *, row: str, column: str) -> vega.Spec |
 def multiples_chart(fields: Sequence[Field], *, row: str, column: str) -> vega.Spec | None:
     """One panel per test: the change in percent by `row`, one mark per value of `column`, with its interval."""
     tests = list(dict.fromkeys(field.test for field in fields))
-    if len(fields) < 2 or len(tests) > _MOST_TESTS or len(fields) > _MOST_FIELDS:
+    if len(fields) < 2:
         return None
     kinds = _ordered({field.column for field in fields})
     panels = [
@@ -197,8 +239,10 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
                 "name": field.column,
             }
         )
-    ends = [v for d in data for v in (d["change"], d["low"], d["high"], 0.0) if v is not None]
-    pad = 0.08 * ((max(ends) - min(ends)) or 1.0)
+    bottom, top = _frame(data)
+    for row_of in data:
+        row_of["low"] = None if row_of["low"] is None else max(row_of["low"], bottom)
+        row_of["high"] = None if row_of["high"] is None else min(row_of["high"], top)
     x_scale = vega.scale(domain=[-0.6, len(rows) - 0.4], nice=False, zero=False)
     expression = " : ".join(
         [*(f"datum.value == {at} ? {_quoted(name)}" for at, name in enumerate(rows)), "''"]
@@ -208,7 +252,7 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
         axis=vega.axis(values=list(range(len(rows))), labelExpr=expression, title=row or None, grid=False),
     )  # fmt: skip
     y = vega.channel(
-        "change:Q", scale=vega.scale(domain=[min(ends) - pad, max(ends) + pad], nice=False, zero=False),
+        "change:Q", scale=vega.scale(domain=[bottom, top], nice=False, zero=False),
         axis=vega.axis(title="change, %", tickCount=5, format="+.4~r"),
     )  # fmt: skip
     bars = marks(data).mark("rect", opacity=0.85).encode(
@@ -229,6 +273,16 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
             )
     title = vega.titled(f"{test}" + (f", by {column}" if column else ""), offset=18 if any(kinds) else 6)
     return vega.layered(layers, width=width, height=_PANEL_HEIGHT, title=title)
+
+
+def _frame(data: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """Both ends of the axis of change: all bars, and whiskers as far as they leave the bars to be seen."""
+    changes = [0.0, *(found["change"] for found in data)]
+    ends = [*changes, *(found[end] for found in data for end in ("low", "high") if found[end] is not None)]
+    room = _WHISKER_ROOM * ((max(changes) - min(changes)) or max(ends) - min(ends) or 1.0)
+    low, high = max(min(ends), min(changes) - room), min(max(ends), max(changes) + room)
+    pad = 0.08 * (high - low)
+    return (low - pad if low == min(ends) else low), (high + pad if high == max(ends) else high)
 
 
 def _shade(share: float) -> str:

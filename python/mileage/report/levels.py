@@ -17,14 +17,14 @@ from mileage.report.wording import digits, scale_of, shortened
 
 _BAR_HEIGHT: Final = 24
 _WIDTH: Final = 300
-_MOST_CELLS: Final = 12
+MOST_CELLS: Final = 12
 _MOST_LEVELS: Final = 24
 _COLUMNS: Final = 2
 
 
 def levels_chart(levels: Sequence[LevelRuns], *, baseline: str, factor: str) -> vega.Spec | None:
     """The panels of up to twelve cells; None where no cell has two levels."""
-    shown = [found for found in levels if 1 < len(found.levels) <= _MOST_LEVELS][:_MOST_CELLS]
+    shown = [found for found in levels if 1 < len(found.levels) <= _MOST_LEVELS][:MOST_CELLS]
     if not shown:
         return None
     panels = [_panel(found, baseline, factor) for found in shown]

@@ -1,0 +1,65 @@
+"""Changes over two properties of the cells: every cell has a place of its own, and what is left out is said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from mileage.report.evidence import LevelRuns
+from mileage.report.grid import fields_of, heat_chart, level_fields, most_changed, multiples_chart
+from tests.report.conftest import comparison
+
+CELL = comparison().headline[0]
+
+
+def cells(names: list[str]) -> list[Any]:
+    """Cells of these names, the later ones with the larger change."""
+    return [
+        msgspec.structs.replace(
+            CELL, cell=name, ratio=1 - 0.001 * at, ci95=(0.5, 1.5), values_baseline=(), values_candidate=()
+        )
+        for at, name in enumerate(names)
+    ]
+
+
+def test_cells_that_no_property_tells_apart_have_panels_of_their_own() -> None:
+    """Five cells on two records: those that would lie upon another are drawn beside it."""
+    names = ["a 4 KiB", "a 4 KiB, x", "a 64 KiB", "b 4 KiB", "b 64 KiB"]
+    places = {name: {"test": name[0], "record": "4 KiB" if " 4 KiB" in name else "64 KiB"} for name in names}
+    fields, row, column = fields_of(cells(names), places)
+    assert (row, column) == ("record", "")
+    assert len(fields) == 5
+    assert set(Counter((field.test, field.row, field.column) for field in fields).values()) == {1}
+
+
+def test_levels_of_cells_that_differ_in_threads_have_panels_of_their_own() -> None:
+    places = {f"t {n}": {"test": "t", "record": "4 KiB", "threads": n} for n in ("1", "2")}
+    levels = [LevelRuns(cell=cell, metric="ops_per_s", levels={"x": [1.0], "y": [2.0]}) for cell in places]
+    fields = level_fields(levels, places, "x", {})
+    assert [field.test for field in fields] == ["t, threads 1", "t, threads 2"]
+
+
+def test_of_many_tests_those_that_changed_most_are_drawn_and_it_is_said() -> None:
+    """Thirty tests at two numbers of threads: 18 panels, and the number of those that are not there."""
+    names = [f"t{at} {threads}" for at in range(30) for threads in (1, 2)]
+    places = {name: {"test": name.split()[0], "record": "", "threads": name.split()[1]} for name in names}
+    fields, row, column = fields_of(cells(names), places)
+    kept, left = most_changed(fields)
+    assert left == "The 18 of 30 tests that changed most"
+    assert {field.test for field in kept} == {f"t{at}" for at in range(12, 30)}
+    assert most_changed(kept) == (kept, "")
+    for draw in (heat_chart, multiples_chart):
+        assert draw(kept, row=row, column=column) is not None
+
+
+def test_an_interval_that_knows_nothing_leaves_the_bars_to_be_seen() -> None:
+    """A change of 10 % whose interval ends at 10^12 %: the axis ends within five times the bars."""
+    found = cells(["t 1", "t 2"])
+    found = [msgspec.structs.replace(cell, ratio=1.1, ci95=(0.9, 1e10)) for cell in found]
+    places = {cell.cell: {"test": "t", "threads": cell.cell[-1]} for cell in found}
+    fields, row, column = fields_of(found, places)
+    text = str(multiples_chart(fields, row=row, column=column))
+    assert "1000000000000" not in text
+    assert "999999999900" not in text
