@@ -54,15 +54,26 @@ def ior(text: str) -> Rates:
 
 
 def mdtest(text: str) -> Rates:
-    """The means of the table of rates, or the lines of single iterations where there are some."""
+    """The means of the table of rates, or the lines of single iterations where there are some; 0 is "not done"."""
     found = defaultdict(list)
     table = text.partition("SUMMARY rate")[2].partition("SUMMARY time")[0]
     rows = re.findall(r"V-1:.*?([DFT]\w+ \w+) *: +[0-9.]+ sec, +([0-9.]+) ops/sec", text)
     for name, rate in rows or re.findall(
         r"^ +([DFT]\w+ \w+) +[0-9.]+ +[0-9.]+ +([0-9.]+) ", table, re.MULTILINE
     ):
-        found[f"mdtest.{name.lower().replace(' ', '_')}"].append(float(rate))
-    return found
+        found[f"mdtest.{name.lower().replace(' ', '_')}"] += [float(rate)] if float(rate) else []
+    return {name: rates for name, rates in found.items() if rates}
+
+
+def io500(text: str) -> Rates:
+    """The second word behind [RESULT], in GiB/s or thousands a second; also of the phase that is not scored."""
+    rows = re.findall(r"^\[(?:RESULT| {6})\] +([\w-]+) +([0-9.]+) (GiB/s|kIOPS)", text, re.MULTILINE)
+    scale = {"GiB/s": 2**30, "kIOPS": 1000}
+    return {
+        f"io500.{name.replace('-', '_')} ": [float(rate) * scale[unit]]
+        for name, rate, unit in rows
+        if float(rate)
+    }
 
 
 @pytest.mark.parametrize(
@@ -73,6 +84,10 @@ def mdtest(text: str) -> Rates:
         ("iozone-calls.out", iozone),
         ("ior-summary.out", ior),
         ("ior-in-io500.out", ior),
+        ("io500/ior-easy-write.txt", ior),
+        ("io500/ior-rnd4K-easy-read.txt", ior),
+        ("io500/mdtest-easy-write.txt", mdtest),
+        ("io500/result_summary.txt", io500),
         ("mdtest-rate-time.out", mdtest),
         ("mdtest-verbose.out", mdtest),
     ],
@@ -91,3 +106,14 @@ def test_what_the_tool_printed_is_in_the_tables(
     assert found.keys() == expected.keys()
     for key, rates in expected.items():
         assert found[key] == pytest.approx(rates, rel=1e-6), key
+
+
+def test_the_folder_of_io500_tells_the_settings_of_its_phases(tmp_path: Path) -> None:
+    """With how many tasks and which transfers was my IO500 result made?
+
+    Truth: two ranks and 256 KiB, in the listing of IOR in the folder.
+    """
+    ask("import", str(SAMPLES / "io500"), "--out", "out", cwd=tmp_path)
+    sql = "SELECT levels FROM samples WHERE cell = 'io500.ior_easy_write'"
+    (row,) = ask_json("query", sql, "out", cwd=tmp_path)
+    assert {"tasks": "2", "xfersize": "262144 bytes"}.items() <= dict(row["levels"]).items()

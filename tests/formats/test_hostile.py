@@ -30,7 +30,9 @@ from tests.formats.reading import SAMPLES
 from tests.formats.test_second_tier import DISKSPD, IO500, IOMETER
 
 CORPUS: Final = {
-    path.name: path.read_bytes() for path in sorted(SAMPLES.iterdir()) if path.name != "README.md"
+    path.name: path.read_bytes()
+    for path in sorted(SAMPLES.rglob("*"))
+    if path.suffix != ".md" and path.is_file()
 }
 LOG: Final = b"".join(b"%d, %d, %d, 4096, 0\n" % (at // 3, 90_000 + 7 * at, at % 2) for at in range(300))
 CORPUS["x_clat.1.log"] = LOG

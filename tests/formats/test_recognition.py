@@ -40,7 +40,7 @@ def test_a_wrong_layout_names_the_right_one(tmp_path: Path) -> None:
 
 
 def test_every_sample_is_known() -> None:
-    for path in SAMPLES.iterdir():
+    for path in SAMPLES.rglob("*"):
         if path.is_file() and path.name != "README.md":
             assert layout_of(open_source(path)) is not None, path
 

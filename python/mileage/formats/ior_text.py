@@ -36,7 +36,9 @@ _COLUMNS: Final = (
 )
 _MAX: Final = re.compile(r"\s*Max (?:Write|Read):\s+[0-9.]+ MiB/sec \([0-9.]+ MB/sec\)")
 _RANK: Final = re.compile(
-    r"\s*(?:stonewalling pairs accessed |\[RANK [0-9]+\]|task [0-9]+ on |Commencing |"
+    r"\s*(?:stonewalling pairs accessed |Pairs deadlineForStonewalling|"
+    r"WARNING: (?:Expected aggregate|Stat\(\) of aggregate|Using actual aggregate|Maybe caused by deadline)|"
+    r"\[RANK [0-9]+\]|task [0-9]+ on |Commencing |"
     r"Using |Summary|Options:|Results:|Participating)"
 )
 _DATE: Final = re.compile(r"\s*\w{3} \w{3}\s+[0-9]{1,2} [0-9:]{8} [0-9]{4}\s*")

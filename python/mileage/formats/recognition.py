@@ -89,6 +89,11 @@ _MARKS: Final = tuple(
             "name its folder, or result_summary.txt in it",
         ),
         (
+            r"\Aaccess,rank,|\Arank,items,rate-",
+            "what each rank of IOR or mdtest did (saveRankPerformanceDetails)",
+            "import the listing that the tool printed",
+        ),
+        (
             r"^(?:Synopsis|Usage:?) \S*(?:ior|mdtest)\b",
             "the help text of IOR or mdtest",
             "the call was refused by the tool",
