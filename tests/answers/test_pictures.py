@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.answers import fio_report
+from tests.answers.drive_profile import write_profile
 from tests.answers.question import ask, suppose
 
 STUDY = """
@@ -62,3 +64,62 @@ def test_no_two_figures_of_a_map_share_a_place(tmp_path: Path) -> None:
     changes = sum(len(found) for found in places.values())
     suppose(changes == 6, str(dict(places)))
     assert all(len(found) == 1 for found in places.values()), dict(places)
+
+
+WORN = """
+name = "worn"
+target = "{target}"
+cycles = 1
+sham = false
+[state]
+start = "purged"
+[[stage]]
+name = "before"
+measure = ["reads"]
+[[stage]]
+name = "torture"
+torture = ["churn"]
+[[stage]]
+name = "after"
+measure = ["reads"]
+[torture.churn]
+workload = "iops.random_write"
+record = "4KiB"
+depth = 32
+amount = "30x"
+[measure.reads]
+workload = "iops.random_read"
+record = "4KiB"
+stop = { operations = 200 }
+repeat = 2
+"""
+
+
+def test_a_fall_at_the_start_is_no_level(tmp_path: Path) -> None:
+    """What did the drive do while it was worn?
+
+    Truth: it began with erased flash, so that the first of its thirty drive writes, a thirtieth of the bytes, needs no
+    collection and all others do: it falls once, early.
+    """
+    (tmp_path / "worn.toml").write_text(WORN.replace("{target}", write_profile(tmp_path)))
+    printed = " ".join(ask("run", "worn.toml", "--out", "out", "--report", "text", cwd=tmp_path).split())
+    told = printed.partition("Inside the torture: ")[2].partition(" MB/s")
+    told = told[0] + told[1]
+    suppose(told.startswith("churn"), printed)
+    levels = re.findall(r"[\d.]+(?=,| to | MB/s)", told)
+    assert len(levels) > 1, told
+    assert float(levels[0]) > 2 * float(levels[-1])
+
+
+def test_an_import_is_not_called_unfinished(tmp_path: Path) -> None:
+    """Which studies are here?
+
+    Truth: one, of a result file with one job: another tool measured it, so that Mileage neither began nor ended it.
+    """
+    fio_report.save(tmp_path / "result.json", fio_report.report([fio_report.job("read")]))
+    ask("import", "result.json", "--out", "theirs", cwd=tmp_path)
+    listed = ask("list", "studies", ".", cwd=tmp_path)
+    suppose("theirs" in listed, listed)
+    assert "imported" in listed
+    assert "1 run" in listed
+    assert "not begun" not in listed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mileage.judge.course import INTERVALS_MIN, course, repetition_trend
+from mileage.judge.course import INTERVALS_MIN, course, levels_within, repetition_trend
 
 N = 120
 T = np.arange(N)
@@ -91,3 +91,15 @@ def test_repetitions_in_random_order_have_a_trend_as_often_as_chance_makes() -> 
     found = sum(repetition_trend(list(np.exp(draw.normal(size=7) * 0.2))) is not None for _ in range(400))
     # 5 % of 400 at most: 20, with the 99 % bound of a count that is 32.
     assert found <= 32
+
+
+def test_a_start_shorter_than_a_level_is_one() -> None:
+    """Five intervals at 140, then two hundred at 20: a fall, not one level; of 26 intervals nothing is claimed."""
+    rng = np.random.default_rng(3)
+    series = np.concatenate([np.full(5, 140.0), np.full(200, 20.0)]) * np.exp(rng.normal(0, 0.05, 205))
+    found = levels_within(series.tolist())
+    assert found.kind == "cliff"
+    assert found.cuts == (5,)
+    assert [round(segment.level, -1) for segment in found.segments] == [140, 20]
+    assert levels_within([20.0, 20.1] * 13).kind == "too short"
+    assert levels_within((20 * np.exp(rng.normal(0, 0.05, 200))).tolist()).kind == "flat"

@@ -253,3 +253,18 @@ def test_one_run_of_each_is_said_first(arm: Make) -> None:
     assert vetoed.startswith(
         "Not conclusive because one run is missing. What was measured: descriptive, from one"
     )
+
+
+def test_cells_that_cannot_be_judged_are_not_counted_as_no_runs() -> None:
+    """A rate of 0 has no logarithm: the sentence says this, not "No against no independent runs"."""
+    arms = [
+        [
+            Sample(run=f"{arm}{n}", cycle=1, arm="torture", stage="s", block=n, measure="iops", cell="c",
+                   metric="ops_per_s", value=0.0, higher_is_better=True)
+            for n in range(3)
+        ]
+        for arm in "ab"
+    ]  # fmt: skip
+    told = verdict_sentence(compare_arms(*arms, relevance={}, paired=False, labels=("a", "b")))
+    assert "No against no" not in told
+    assert "Nothing could be judged: " in told

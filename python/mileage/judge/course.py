@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mileage.judge.grid import trend
-from mileage.judge.regimes import RELEVANCE, SEGMENT_MIN, Regimes, regimes
+from mileage.judge.regimes import RELEVANCE, SEGMENT_MIN, Regimes, Segment, regimes
 from mileage.judge.steady import drift
 
 Kind = Literal[
@@ -84,6 +84,39 @@ def course(values: Sequence[float]) -> Course:
         return Course(kind="slow start" if change < 0 else "fast start", change=change, intervals=first)
     rest = drift(values)
     return Course(kind="steady" if rest.state == "steady" else "not shown", change=rest.per_20_rounds)
+
+
+def levels_within(values: Sequence[float]) -> Regimes:
+    """As `regimes`, and a start that is shorter than a level there is a level, too: "cliff" or "warm-up".
+
+    A flat series of fewer than 30 intervals is "too short": a short start cannot be told in it.
+    """
+    found = regimes(values)
+    series = np.asarray(values, dtype=np.float64)
+    if len(found.segments) > 1 and found.cuts[0] == SEGMENT_MIN:
+        return msgspec.structs.replace(found, segments=_early_cut(series, found.segments))
+    if found.kind != "flat":
+        return found
+    if len(series) < INTERVALS_MIN:
+        return msgspec.structs.replace(found, kind="too short")
+    first = _start(series, found.phi)
+    if not first:
+        return found
+    segments = tuple(Segment(a, b, float(series[a:b].mean())) for a, b in ((0, first), (first, len(series))))
+    fell = segments[0].level > segments[1].level
+    return msgspec.structs.replace(found, kind="cliff" if fell else "warm-up", segments=segments)
+
+
+def _early_cut(series: Floats, segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+    """The segments with their first cut where it fits best: a level there has 12 intervals, a start may have fewer."""
+    end = segments[1].end
+    error = {
+        first: float(series[:first].var() * first + series[first:end].var() * (end - first))
+        for first in range(1, SEGMENT_MIN + 1)
+    }
+    first = min(error, key=error.__getitem__)
+    moved = (Segment(a, b, float(series[a:b].mean())) for a, b in ((0, first), (first, end)))
+    return (*moved, *segments[2:])
 
 
 class RepetitionTrend(msgspec.Struct, frozen=True):

@@ -223,6 +223,9 @@ def _largest(cells: Sequence[CellVerdict]) -> str:
 def _design(comparison: Comparison) -> str:
     if comparison.kind == "arms":
         low, high = comparison.units_baseline, comparison.units_candidate
+        if not (low and high):
+            why = next((cell.note for cell in comparison.cells if cell.note), "")
+            return f"Nothing could be judged: {why}." if why else ""
         if comparison.unit == "block":
             return f"{_capital(_number(high))} paired {_plural(comparison.unit, high)}."
         return (

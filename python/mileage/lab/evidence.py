@@ -18,7 +18,8 @@ import msgspec
 from mileage.formats.histogram import bounds_of
 from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
-from mileage.judge.regimes import SEGMENT_MIN, regimes
+from mileage.judge.course import levels_within
+from mileage.judge.regimes import SEGMENT_MIN
 from mileage.lab.comparing import compares_levels, places
 from mileage.lab.device_class import device_classes
 from mileage.plan import Plan
@@ -202,7 +203,7 @@ def _trace(arm: str, cycle: int, block: int, parts: Sequence[Record]) -> RunTrac
         name: [(max if name in ("p99", "max") else fmean)(values[a:b]) for a, b in edges]
         for name, values in whole.items()
     }
-    cuts = regimes(thin["rate"]).cuts if len(edges) >= 2 * SEGMENT_MIN else ()
+    cuts = levels_within(thin["rate"]).cuts if len(edges) >= 2 * SEGMENT_MIN else ()
     return RunTrace(
         arm=arm,
         cycle=cycle,

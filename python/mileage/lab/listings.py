@@ -25,6 +25,8 @@ def listing_of(places: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _told(row: dict[str, Any]) -> str:
+    if row["imported"]:
+        return f"{row['study']}, imported, {row['runs']} {'run' if row['runs'] == 1 else 'runs'}"
     state = "finished" if row["finished"] else f"{row['runs']} of {row['runs_planned']} runs"
     return f"{row['study']} on {row['target']}, {state}, {row['started'] or 'not begun'}"
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from mileage.execute import stage_name, start_name
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit
-from mileage.judge.regimes import regimes
+from mileage.judge.course import levels_within
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
 from mileage.lab.cautions import cautions, with_cautions
@@ -257,7 +257,7 @@ def _shapes(runs: Sequence[dict[str, Any]]) -> list[RunShape]:
         written = series["bytes_written"][:-1]
         if entry["role"] != "torture" or not any(written):
             continue
-        found = regimes([count / (series["interval_ns"] / 1e9) for count in written])
+        found = levels_within([count / (series["interval_ns"] / 1e9) for count in written])
         done = list(accumulate(written, initial=0))
         shapes.append(
             RunShape(

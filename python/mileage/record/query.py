@@ -33,6 +33,7 @@ _STUDY_COLUMNS: Final = {
     "runs": "BIGINT",
     "runs_planned": "BIGINT",
     "finished": "BOOLEAN",
+    "imported": "TIMESTAMP",
 }
 
 
@@ -84,6 +85,7 @@ def study_row(folder: Path) -> dict[str, Any]:
         runs,
         len(planned.runs),
         ended,
+        head.get("imported_at"),
     )
     return dict(zip(_STUDY_COLUMNS, values, strict=True))
 

@@ -26,7 +26,7 @@ def history_text(changes: Sequence[Change], studies: Sequence[str]) -> str:
     """The changes of level, each with the first study of the new level."""
     if not changes:
         return f"No change over {len(studies)} studies (energy distance, permutation p, Benjamini-Hochberg 5 %).\n"
-    lines = [f"{len(changes)} changes over {len(studies)} studies:"]
+    lines = [f"{len(changes)} {'change' if len(changes) == 1 else 'changes'} over {len(studies)} studies:"]
     for change in changes:
         told = f"{change.cell}: {percent(change.ratio)} from {studies[change.study]} on (p = {change.p_adjusted:.2g})"
         lines += textwrap.wrap(told, 80, initial_indent="  ", subsequent_indent="    ")
