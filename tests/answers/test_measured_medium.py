@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +59,48 @@ def test_reads_of_holes_are_called_so(tmp_path: Path) -> None:
     suppose(path.stat().st_blocks == 0, "the file has no blocks")
     printed = ask("measure", "-t", "file:disk.img", "-w", "random_read", "--operations", "2000", cwd=tmp_path)
     assert re.search(r"hole|sparse|never written|no blocks|not allocated", before_the_rate(printed)), printed
+
+
+def test_a_file_that_is_partly_written_has_its_holes_counted(tmp_path: Path) -> None:
+    """How much of what I read was ever written?
+
+    Truth: 1 MiB was written and synced in the middle of 4 MiB, by construction, so 3 MiB are holes; a file that was
+    written from end to end has none.
+    """
+    path = tmp_path / "disk.img"
+    with path.open("wb") as file:
+        file.truncate(4 * MIB)
+        file.seek(MIB)
+        file.write(os.urandom(MIB))
+        file.flush()
+        os.fsync(file.fileno())
+    suppose(path.stat().st_blocks * 512 < 2 * MIB, "the file has no blocks for its holes")
+    words = ("measure", "-t", "file:disk.img", "-w", "random_read", "--operations", "100")
+    assert "3 MiB of 4 MiB" in before_the_rate(ask(*words, cwd=tmp_path))
+    (cell,) = ask_json(*words, cwd=tmp_path)
+    assert any("3 MiB of 4 MiB" in note for note in cell["notes"])
+    path.write_bytes(os.urandom(4 * MIB))
+    os.sync()
+    assert "never written" not in ask(*words, cwd=tmp_path)
+
+
+def test_processors_that_others_use_are_told_before_the_rate(tmp_path: Path) -> None:
+    """Was my machine idle but for the measurement?
+
+    Truth: no: as many processes as there are processors do nothing but count.
+    """
+    (tmp_path / "d").mkdir()
+    others = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)
+    ]
+    try:
+        words = ("-w", "random_read", "--size", "1MiB", "--for", "500ms")
+        printed = ask("measure", "-t", "dir:d", *words, cwd=tmp_path)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert "other programs" in before_the_rate(printed), printed
 
 
 def test_rewriting_in_the_page_cache_is_called_so(tmp_path: Path) -> None:
