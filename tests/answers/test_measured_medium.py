@@ -61,6 +61,38 @@ def test_reads_of_holes_are_called_so(tmp_path: Path) -> None:
     assert re.search(r"hole|sparse|never written|no blocks|not allocated", before_the_rate(printed)), printed
 
 
+WRITES = """
+name = "depths"
+target = "dir:{folder}"
+[[stage]]
+name = "measured"
+measure = ["writes"]
+[measure.writes]
+workload = "iops.random_write"
+record = "4KiB"
+stop = {{ operations = 300 }}
+repeat = 3
+[factor.depth]
+levels = [1, 4]
+[state]
+file = "4MiB"
+[compare]
+arms = "depth"
+"""
+
+
+def test_a_comparison_of_writes_in_memory_is_not_conclusive(memory_folder: Path, tmp_path: Path) -> None:
+    """Is my device faster at depth 4?
+
+    Truth: not known, since none was written to: the directory lies in a tmpfs, by the kernel's list of mounts.
+    """
+    (tmp_path / "depths.toml").write_text(WRITES.format(folder=memory_folder))
+    printed = ask("run", "depths.toml", "--out", "out", "--report", "text", cwd=tmp_path)
+    first = " ".join(printed.partition(" %")[0].split())
+    assert re.search(r"not conclusive", first, re.I), printed
+    assert "tmpfs" in first, printed
+
+
 def test_a_file_that_is_partly_written_has_its_holes_counted(tmp_path: Path) -> None:
     """How much of what I read was ever written?
 

@@ -132,7 +132,7 @@ def test_writes_to_a_filled_drive_are_not_called_fresh(tmp_path: Path) -> None:
     (tmp_path / "used.toml").write_text(
         study.replace("[state]\n", '[state]\nprecondition = "snia-dependent"\n')
     )
-    printed = ask("run", "used.toml", "--out", "out", cwd=tmp_path)
+    printed = ask("run", "used.toml", "--out", "out", "--report", "text", cwd=tmp_path)
     written = ask_json(
         "query", "SELECT sum(bytes_written) AS b FROM series WHERE role = 'prepare'", "out", cwd=tmp_path
     )

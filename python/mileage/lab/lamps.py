@@ -207,4 +207,11 @@ def _audit_lamps(plan: Plan, facts: Sequence[RunFacts]) -> list[TrustLamp]:
 
 def audits(plan: Plan, facts: Sequence[RunFacts]) -> tuple[Audit, ...]:
     """The audits of a study's measured runs."""
-    return audit(facts, direct=plan.facts.direct_supported)
+    found = audit(facts, direct=plan.facts.direct_supported)
+    others = [target for target in (plan.facts, *plan.others.values()) if target.memory_file_system]
+    if not others:
+        return found
+    told = f"{others[0].name} is a {others[0].memory_file_system}, which is memory: no device is measured"
+    bypasses = any(run.bypasses for run in facts)
+    memory = Audit("memory", "bad" if bypasses else "warn", told, told if bypasses else None)
+    return tuple(memory if one.name == "memory" else one for one in found)
