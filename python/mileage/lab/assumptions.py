@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from mileage.errors import Refused
 from mileage.plan import Plan
-from mileage.report import TrustLamp
-from mileage.report.datasheet import missed_rates
 from mileage.target.profiles import load_profile
+
+if TYPE_CHECKING:
+    from mileage.report import TrustLamp
 
 NAMED_MAX: Final = 6
 """Figures that are named of a drive; `mileage drive show` has all."""
@@ -104,6 +105,8 @@ def _any(direction: str, workloads: Iterable[str]) -> bool:
 
 
 def _lamp(drives: Sequence[str], found: str) -> TrustLamp:
+    from mileage.report import TrustLamp
+
     whose = drives[0] if len(drives) == 1 else f"{drives[0]} and {len(drives) - 1} more"
     return TrustLamp(
         "drive model",
@@ -115,6 +118,7 @@ def _lamp(drives: Sequence[str], found: str) -> TrustLamp:
 
 def _missed(profile: str, workloads: set[str]) -> list[str]:
     from mileage._core import drive_rates
+    from mileage.report.datasheet import missed_rates
 
     return missed_rates(msgspec.json.decode(drive_rates(profile)), workloads)
 
