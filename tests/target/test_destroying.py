@@ -218,7 +218,8 @@ def _member_of_a_btrfs(bench: Bench) -> tuple[str, str | None]:
     run("mkfs.btrfs", "-q", "-f", "-m", "single", "-d", "single", first, second)
     place = bench.folder / "pool"
     place.mkdir()
-    run("mount", first, str(place))
+    # Mounted to be written it would write by itself, half a minute later too.
+    run("mount", "-o", "ro", first, str(place))
     bench.undo.callback(subprocess.run, ["umount", str(place)], check=False, timeout=60)
     return f"block:{second}", second
 
