@@ -56,7 +56,7 @@ def test_a_failed_audit(small: Small, tmp_path: Path) -> None:
     finally:
         place.rmdir()
     assert done.returncode == 0, done.stderr
-    check(tmp_path / "s", "Not conclusive because", "was read from memory")
+    check(tmp_path / "s", "Not conclusive because", "is a tmpfs, which is memory")
 
 
 def test_a_drive_that_did_not_finish(small: Small, tmp_path: Path) -> None:
