@@ -21,7 +21,11 @@ COMMANDS = re.findall(
     r"^mileage .*?(?=  |$)", README.split("## Commands", 1)[1].split("```", 2)[1], re.MULTILINE
 )
 DEMO = README.split("## Try it", 1)[1].split("```", 4)[3]
-SHORTER = {"measure": ("--size", "16MiB", "--for", "100ms"), "run": ("--quick",)}
+SHORTER = {
+    "measure": ("--size", "16MiB", "--for", "100ms"),
+    "run": ("--quick",),
+    "selftest": ("--studies", "50"),
+}
 """What is added to a command so that it takes a moment."""
 
 
