@@ -42,7 +42,7 @@ def test_the_demo_prints_what_readme_shows(tmp_path: Path) -> None:
     assert "378 runs" in " ".join(demo.split())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_every_command_of_readme_runs(tmp_path: Path) -> None:
     """Can I type what README shows?

@@ -4,6 +4,7 @@ import doctest
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,15 @@ def commands() -> list[tuple[str, str]]:
     return [found for block in blocks("console") for found in COMMAND.findall(block)]
 
 
+def cases() -> list[Any]:
+    """The commands; theory against simulation of every mechanism takes a quarter of a minute."""
+    long = {"drive check --quick": [pytest.mark.thorough]}
+    return [
+        pytest.param(command, printed, id=command, marks=long.get(command, []))
+        for command, printed in commands()
+    ]
+
+
 @pytest.fixture
 def beside_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (profile,) = blocks("toml")
@@ -34,7 +44,7 @@ def beside_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("beside_the_profile")
-@pytest.mark.parametrize(("command", "printed"), commands(), ids=[command for command, _ in commands()])
+@pytest.mark.parametrize(("command", "printed"), cases())
 def test_a_command_prints_what_the_page_shows(command: str, printed: str) -> None:
     result = mileage(*shlex.split(command))
     assert result.returncode == 0, result.stderr

@@ -12,7 +12,7 @@ from tests.report.test_browser import FAULTS, SCREENS, SEEN, axe
 
 pytestmark = [
     pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not installed"),
-    pytest.mark.sampled(2),
+    pytest.mark.sampled(1),
 ]
 
 SHOWN = """Array.from(document.querySelectorAll("#all-cells tbody tr[data-places]")).filter(
