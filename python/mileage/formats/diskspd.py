@@ -102,7 +102,15 @@ _KEPT: Final = (
 )
 
 
-class _Span(msgspec.Struct):
+_SIZES: Final = (
+    *("block size", "alignment", "write buffer size", "base file offset", "max file size"),
+    "thread stride size",
+)
+_UNSET_AT_0: Final = ("base file offset", "max file size", "thread stride size")
+"""What DiskSpd 2.2 prints only where it is set, and older versions as 0 too."""
+
+
+class Span(msgspec.Struct):
     """The parameters of one timespan, and of each of its targets."""
 
     settings: dict[str, str] = {}
@@ -112,6 +120,10 @@ class _Span(msgspec.Struct):
         """Keeps a parameter of the target that was named last, or of the timespan."""
         if name == "path":
             self.targets.append({})
+        if name in _SIZES:
+            value = plain_bytes(value)
+        if value == "0" and name in _UNSET_AT_0:
+            return
         where = self.targets[-1] if self.targets and name not in (*_SPAN, *_MEASURED) else self.settings
         where.setdefault(name, value)
 
@@ -136,6 +148,12 @@ class _Span(msgspec.Struct):
         return found or None
 
 
+def plain_bytes(text: str) -> str:
+    """A size in bytes: versions print "8KiB" and "8192" for the same; a rounded one ("1.53KiB") stays as it is."""
+    size = None if "." in text else binary_size(text)
+    return text if size is None else str(size)
+
+
 def knows(source: Source) -> bool:
     """Whether a file begins as this layout does."""
     return "Input parameters:" in source.text_head and bool(_BEGINS.search(source.text_head))
@@ -157,8 +175,8 @@ def read(source: Source) -> Result:
 class _Reader:
     def __init__(self, result: Result) -> None:
         self.result = result
-        self.spans: dict[int, _Span] = {}
-        self.span = _Span()
+        self.spans: dict[int, Span] = {}
+        self.span = Span()
         self.call = 0
         self.part = ""
         self.columns: list[str] = []
@@ -171,9 +189,9 @@ class _Reader:
         if text.startswith("Input parameters:"):
             self.spans, self.run, self.call = {}, None, at
         elif found := _BEGINS.fullmatch(line):
-            self.span = self.spans.setdefault(int(re.findall("[0-9]+", found[0])[0]), _Span())
+            self.span = self.spans.setdefault(int(re.findall("[0-9]+", found[0])[0]), Span())
         elif found := _RESULTS.fullmatch(line):
-            self.span, self.run, self.files = self.spans.get(int(found[1]), _Span()), None, {}
+            self.span, self.run, self.files = self.spans.get(int(found[1]), Span()), None, {}
         elif text in ("Total IO", "Read IO", "Write IO"):
             self.part = text.split(" ")[0].lower()
         elif found := _TOTAL.fullmatch(line):
@@ -187,7 +205,7 @@ class _Reader:
         elif text.startswith("thread ") and "I/Os" in text:
             self.columns = [word.strip() for word in text.split("|")[1:]]
         elif (found := _FILE.search(line)) and self.part == "total":
-            self.files[found[1]] = found[2]
+            self.files[found[1]] = plain_bytes(found[2])
         else:
             return self._setting(text) or bool(_TABLE.fullmatch(line) or _HEADS.match(text))
         return True
@@ -224,16 +242,19 @@ class _Reader:
         if not figures.keys() >= {"bytes", "I/Os", "I/O per s"}:
             return False
         if self.part == "total":
-            self.run = _run(at, figures, self.span, self.files)
+            self.run = run_of(at, figures, self.span, self.files)
             self.run.call = self.call
             self.result.runs.append(self.run)
         elif self.run is not None:
-            _direction(self.run, self.part, figures)
+            put_direction(self.run, self.part, figures)
         return True
 
 
-def _run(at: int, figures: dict[str, float], span: _Span, files: dict[str, str]) -> ToolRun:
-    """The run of one line of totals, by the heading of its columns; `AvgLat` is in milliseconds."""
+def run_of(at: int, figures: dict[str, float], span: Span, files: dict[str, str]) -> ToolRun:
+    """The run of one timespan, by the columns of its totals: `bytes`, `I/Os`, `I/O per s`, `AvgLat` in milliseconds.
+
+    A column that is missing is a figure that is missing. `files`: size of each file, in bytes.
+    """
     seconds = number((span.told("actual test time") or span.told("test time")).rstrip("s"))
     block = binary_size(span.told("block size"))
     does = {"0": "write", "100": "read"}.get(span.told("reads"), "mix")
@@ -249,20 +270,21 @@ def _run(at: int, figures: dict[str, float], span: _Span, files: dict[str, str])
         kind="iops" if "random" in pattern else "throughput",
         line=at,
         levels=levels,
-        rate_bytes_per_s=figures["bytes"] / seconds if seconds else None,
-        ops_per_s=figures["I/O per s"],
+        rate_bytes_per_s=figures["bytes"] / seconds if seconds and "bytes" in figures else None,
+        ops_per_s=figures.get("I/O per s"),
         elapsed_s=seconds or None,
         outstanding=span.outstanding(),
         printed=list(figures.items()),
     )
     if "AvgLat" in figures:
         run.quantiles_ns["mean"] = 1e6 * figures["AvgLat"]
-        run.latency_sum_ns = 1e6 * figures["AvgLat"] * figures["I/Os"]
+        run.latency_sum_ns = 1e6 * figures["AvgLat"] * figures["I/Os"] if "I/Os" in figures else None
     return run
 
 
-def _direction(run: ToolRun, part: str, figures: dict[str, float]) -> None:
-    moved, ops = whole(figures["bytes"]), whole(figures["I/Os"])
+def put_direction(run: ToolRun, part: str, figures: dict[str, float]) -> None:
+    """Keeps the bytes and operations of the part "read" or "write"."""
+    moved, ops = whole(figures.get("bytes")), whole(figures.get("I/Os"))
     if part == "read":
         run.bytes_read, run.ops_read = moved, ops
     else:
