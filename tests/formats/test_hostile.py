@@ -26,6 +26,7 @@ from mileage.formats.readers import LAYOUTS, read_source
 from mileage.formats.result import SAMPLE_METRICS, Result
 from mileage.formats.source import open_source
 from mileage.terminal import one_line
+from tests.formats import diskspd_made
 from tests.formats.reading import SAMPLES
 from tests.formats.test_second_tier import DISKSPD, IO500, IOMETER
 
@@ -36,8 +37,10 @@ CORPUS: Final = {
 }
 LOG: Final = b"".join(b"%d, %d, %d, 4096, 0\n" % (at // 3, 90_000 + 7 * at, at % 2) for at in range(300))
 CORPUS["x_clat.1.log"] = LOG
+MADE_OTHER: Final = diskspd_made.Made(path="other", random=False, threads=((7, 0),))
 CORPUS |= {
     "diskspd.txt": DISKSPD.encode(),
+    "diskspd.xml": diskspd_made.xml_of((diskspd_made.Made(),), (diskspd_made.Made(), MADE_OTHER)).encode(),
     "iometer.csv": IOMETER.encode(),
     "result_summary.txt": IO500.encode(),
 }
@@ -260,6 +263,7 @@ def test_any_text_of_figures_behind_a_true_beginning(text: str, layout: str) -> 
         "ior-data": '{"Command line": "", "Machine": "", "tests": [{"Results": [{"access": "write", "bwMiB": ',
         "mdtest": "mdtest-4 was launched with 2 total task(s)\nSUMMARY rate: (of 1 iterations)\nFile stat ",
         "metarates": "run parameters:\nnumber of files used = 1\nmax = ",
+        "diskspd-xml": "<Results>\n<TimeSpan>\n<TestTimeSeconds>",
         "fio-logs": "1, 2, 0, 4096, 0\n",
         "fio2-logs": "1, 2, 0, 4096\n",
     }

@@ -22,6 +22,12 @@ from tests.formats.test_second_tier import DISKSPD
         ('name = "x"\n[[stage]]\n', "a study file of Mileage; .* mileage run FILE"),
         ("Version 1.1.0 \n'TEST SETUP ====\n", "a configuration of IOMeter"),
         ("<!DOCTYPE html>\n<html>", "a page of HTML"),
+        ("<Profile>\n  <Progress>0</Progress>\n", "a profile of DiskSpd; it is a workload and no result"),
+        (
+            "<TimeSpan>\n<TestTimeSeconds>5.00</TestTimeSeconds>\n",
+            "a part of DiskSpd's XML; import the whole",
+        ),
+        ("<Results>\n  <System>\n  </System>\n</Results>\n", "DiskSpd's XML without a whole <TimeSpan>"),
         ("Device            r/s     rkB/s\nsda   1 2\n", "output of iostat"),
         ("\n  hello\nworld\n", "no reader knows this file, which begins with 'hello'"),
         ("\0\1\2", "no reader knows this file, which is binary"),

@@ -47,6 +47,7 @@ LAYOUTS: Final = {
     "metarates": ("mileage.formats.metarates", "metarates' rates of create, stat and utime"),
     "io500": ("mileage.formats.io500", "IO500: its result folder, or result_summary.txt in it"),
     "diskspd": ("mileage.formats.diskspd", "DiskSpd's text output"),
+    "diskspd-xml": ("mileage.formats.diskspd_xml", "DiskSpd's XML output: -Rxml"),
     "iometer-csv": ("mileage.formats.iometer_csv", "IOMeter's result file"),
     "raw-tools": ("mileage.formats.raw_tools", "hdparm -T -t, and dd"),
     "elbencho-csv": ("mileage.formats.elbencho_csv", "elbencho --csvfile"),

@@ -31,9 +31,14 @@ _MARKS: Final = tuple(
             "it is a workload and no result: mileage run FILE does it",
         ),
         (
-            r"<Results>\s*<System>|<TimeSpan>\s*<TestTimeSeconds>",
-            "DiskSpd's XML",
-            "run DiskSpd without -Rxml (-Rtext)",
+            r"<TimeSpan>\s*<TestTimeSeconds>",
+            "a part of DiskSpd's XML",
+            "import the whole of it, from <Results> on",
+        ),
+        (
+            r"<Profile>\s*<(?:Progress|ResultFormat|Verbose|TimeSpans)>",
+            "a profile of DiskSpd",
+            "it is a workload and no result: import the output of diskspd -XFILE",
         ),
         (
             r"^OPERATION\s+RESULT TYPE",
