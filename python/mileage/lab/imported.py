@@ -363,6 +363,9 @@ def _rate_facts(run: Run, command: str) -> RateFacts:
     tool, _, words = command.partition(" ")
     direct = (levels.get("direct"), levels.get("direct IO"), {"0": "1"}.get(levels.get("buffered", "")))
     bypasses = any(told in ("1", "true", "True", "on") for told in direct) or "direct" in run["cell"]
+    bypasses = (
+        bypasses or levels.get("cache") == "software cache disabled"
+    )  # DiskSpd's XML has no command line
     bypasses = bypasses or not _DIRECT_FLAGS.get(tool, frozenset()).isdisjoint(words.split())
     workers = [levels[name] for name in ("processes", "tasks", "clients") if levels.get(name, "").isdecimal()]
     streams = (
