@@ -12,6 +12,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.formats.result import ToolRun
+from mileage.lab import imported
 from tests.formats.diskspd_made import Made, text_of, xml_of
 from tests.formats.reading import of, of_text
 
@@ -240,3 +241,26 @@ def test_made_to_hurt(tmp_path: Path, text: str) -> None:
         return
     assert result.unread
     assert not any(run.measured for run in result.runs)
+
+
+@pytest.mark.parametrize(
+    ("cache", "direct"), [("software cache disabled", True), ("using software cache", False)]
+)
+def test_without_a_command_line_the_setting_says_whether_the_cache_was_bypassed(
+    cache: str, direct: bool
+) -> None:
+    reported = {"rate_bytes_per_s": 5e9, "ops_per_s": 5e3, "elapsed_s": 10.0}
+    record = {
+        "outstanding": 8,
+        "bytes_read": 1,
+        "bytes_written": 0,
+        "device_bytes": None,
+        "reported": reported,
+    }
+    run = {
+        "cell": "diskspd.sequential_read",
+        "measure": "throughput",
+        "record": record,
+        "levels": {"cache": cache},
+    }
+    assert imported._rate_facts(run, "diskspd ").bypasses is direct
