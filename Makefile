@@ -73,7 +73,7 @@ quick: need-rust need-python ## a minute: formats, lints, types, fast tests, and
 	@$(BUILD_BOTH) $(STAMPS)/dev
 	$(call timed,format and lint,$(MAKE) --no-print-directory quick-lint)
 	$(call timed,Rust tests,$(MAKE) --no-print-directory quick-rust)
-	$(call timed,Python tests,$(BIN)/pytest -q -n $(WORKERS) --tier quick --changed "$(CHANGED)")
+	$(call timed,Python tests,$(BIN)/pytest -q -n $(WORKERS) --tier=quick "--changed=$(CHANGED)")
 
 quick-lint: $(STAMPS)/dev
 	@$(MAKE) --no-print-directory lint-python
@@ -100,7 +100,7 @@ rust-tests: need-rust
 
 thorough: test ## hours: `make test`, then long random searches, mutants, damaged files, lost ranks again and again
 	$(call timed,long random searches in Rust,PROPTEST_CASES=2000 MILEAGE_TEST_PROFILE=thorough $(MAKE) --no-print-directory test-rust)
-	$(call timed,long random searches in Python,MILEAGE_TEST_PROFILE=thorough $(BIN)/pytest -q -n $(WORKERS) --tier thorough --timeout 3600)
+	$(call timed,long random searches in Python,MILEAGE_TEST_PROFILE=thorough $(BIN)/pytest -q -n $(WORKERS) --tier=thorough --timeout 3600)
 	$(call timed,mutants,$(MAKE) --no-print-directory mutants)
 	$(call timed,damaged files,$(MAKE) --no-print-directory fuzz-import)
 	$(call timed,lost ranks,for turn in $$(seq 30); do $(BIN)/pytest -q tests/execute/test_mpi_losses.py; done)
