@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     seed = os.environ.setdefault("MILEAGE_TEST_SEED", str(secrets.randbelow(2**32)))
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = seed
-    if not hasattr(config, "workerinput"):
+    if not hasattr(config, "workerinput") and config.getoption("--tier") == "test":
         config.pluginmanager.register(durations.Recorder(), "durations")
 
 
