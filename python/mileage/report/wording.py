@@ -94,14 +94,20 @@ def correction_note(comparison: Comparison) -> str:
     found = [cell for cell in comparison.cells if decided_by_correction(cell)]
     if not found:
         return ""
-    judged = sum(cell.p_raw is not None for cell in comparison.cells)
-    each = (
-        f"{row_name(found[0])}: p = {p_value(found[0].p_raw)} alone, {p_value(found[0].p_adjusted)} corrected"
+    first = found[0]
+    # The headline is corrected within itself (Holm), every other cell over all cells (Benjamini-Hochberg).
+    family = [
+        cell
+        for cell in comparison.cells
+        if cell.p_raw is not None and (first.p_holm is None or cell.p_holm is not None)
+    ]
+    example = (
+        f"{row_name(first)}: p = {p_value(first.p_raw)} uncorrected, {p_value(first.p_adjusted)} corrected"
     )
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
     return (
-        "Undecided though the interval excludes 0: an interval is of its cell alone, a verdict is corrected for the "
-        f"{judged} judged together ({each}{more})."
+        "Undecided although the interval excludes 0: the interval is for one cell alone, but the verdict is corrected "
+        f"for {len(family)} comparisons ({example}{more})."
     )
 
 
