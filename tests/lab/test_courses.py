@@ -1,4 +1,4 @@
-"""Which cells have no one level, and which used up erased blocks."""
+"""Which cells change their rate level within runs, and which consume erased blocks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def test_a_level_must_change_by_a_fifth_in_half_of_the_runs() -> None:
     assert changing(courses(run("a", "fall", -0.19), run("a", "fall", -0.19))) == []
     assert changing(courses(run("a", "fall", -0.9), run("a", "steady", 0), run("a", "steady", 0))) == []
     (told,) = changing(courses(run("a", "fall", -0.9), run("a", "steady", 0)))
-    assert told == "a in stage measured has no one level in 1 of 2 runs: fall -0.9"
+    assert told == "a in stage measured changes its rate level in 1 of 2 runs: fall -0.9"
 
 
 def test_the_worst_cell_is_told_first_and_stages_are_told_apart() -> None:
     found = courses(run("a", "rise", 0.3), run("b", "drift", -0.8), run("a", "steady", 0, "after"))
-    assert [told.split(" has")[0] for told in changing(found)] == [
+    assert [told.split(" changes")[0] for told in changing(found)] == [
         "b in stage measured",
         "a in stage measured",
     ]
@@ -36,7 +36,27 @@ def test_what_alternates_has_a_mean_that_lasts() -> None:
     found = courses(run("a", "alternating", 1.5))
     assert changing(found) == []
     (lamp,) = level_lamps(found)
-    assert (lamp.state, lamp.text) == ("ok", "none of 1 runs that write changes its level")
+    assert (lamp.state, lamp.text) == (
+        "ok",
+        "the rate level of none of 1 runs that write changes by 20% or more",
+    )
+
+
+def test_a_change_in_few_runs_is_reported_but_is_no_veto() -> None:
+    found = courses(run("a", "fall", -0.9), *[run("a", "steady", 0)] * 4)
+    assert changing(found) == []
+    (lamp,) = level_lamps(found)
+    assert (lamp.state, lamp.text.split(":")[0]) == (
+        "warn",
+        "a in stage measured changes its rate level in 1 of 5 runs",
+    )
+
+
+def test_runs_that_were_not_checked_are_counted() -> None:
+    found = courses(run("a", "steady", 0), run("a", "too short", 0))
+    found.run_count = 7
+    (lamp,) = level_lamps(found)
+    assert lamp.text.endswith("none of 1 runs that write changes by 20% or more; 6 not checked")
 
 
 def test_without_a_run_that_is_long_enough_nothing_is_said() -> None:
@@ -50,7 +70,7 @@ def test_erased_blocks_are_counted_against_the_pages_of_a_block() -> None:
     found.erasing += [Erasing(cell.label, "measured", 2560, 5), Erasing(cell.label, "other", 2560, 0)]
     (lamp,) = state_lamps(plan, found, ["measured"])
     assert lamp.state == "warn"
-    assert "50% of what was programmed was erased again" in lamp.text
+    assert "50% of the programmed pages were erased again" in lamp.text
     found.erasing.append(Erasing(cell.label, "measured", 2560, 15))
     assert [lamp.state for lamp in state_lamps(plan, found, ["measured"])] == ["ok"]
     assert state_lamps(plan, Courses(), ["measured"]) == []

@@ -1,9 +1,9 @@
-"""Whether runs that write have one level, and whether a virtual drive was where it stays: in words with their figures.
+"""Steady-state checks of measured writes: rate changes within a run, and erased blocks that a virtual drive consumed.
 
-What it models: the course of each run's rate over time, and of what a virtual drive programmed the share that it erased
-again. A drive that programs more than it erases uses up erased blocks: its rate is that of a fresh drive, or on the way
-down from there. A mean over such runs says how long they were, not how fast the drive is.
-What it refuses: runs of fewer than 30 intervals, and drives that count neither, say nothing.
+What it models: the rate of each run over time (`judge.course`), and the ratio of erased to programmed pages. A drive
+that programs more than it erases still consumes its erased blocks, and writes at the rate of a fresh drive. The mean of
+such a run depends on its length, so it does not describe the drive.
+What it refuses: nothing. Runs of fewer than 30 intervals and drives without these counters are skipped.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from mileage.target.profiles import load_profile
 
 CHANGE_MIN: Final = 0.2
 """Change of level within a run that speaks against a verdict: the range in which SNIA calls rounds steady."""
-LOOKED_AT_MAX: Final = 1000
-"""Runs whose series are looked at; each takes some milliseconds."""
+RUNS_CHECKED_MAX: Final = 1000
+"""Runs whose series are analysed; each takes some milliseconds."""
 ERASED_MIN: Final = 0.9
-"""Share of what was programmed that must be erased again, so that erased blocks are not being used up."""
+"""Ratio of erased to programmed pages below which the drive counts as still consuming erased blocks."""
 REMEDY: Final = (
-    'write the drive until its rate stays before it is measured (state.precondition = "snia-dependent")'
+    'precondition the drive to steady state before measuring (state.precondition = "snia-dependent")'
 )
 
 
@@ -49,18 +49,20 @@ class Erasing(NamedTuple):
 
 
 class Courses:
-    """The runs of a study that write, as they are read one by one."""
+    """The measured runs of a study that write, collected one by one."""
 
     def __init__(self) -> None:
-        """None was read."""
+        """Start empty."""
+        self.run_count = 0
         self.runs: list[RunCourse] = []
         self.erasing: list[Erasing] = []
 
     def add(self, cell: str, stage: str, record: Mapping[str, Any]) -> None:
-        """Take a measured run."""
+        """Add a measured run; runs that write nothing are skipped."""
         if not record.get("ops_written") or "series" not in record:
             return
-        if len(self.runs) < LOOKED_AT_MAX:
+        self.run_count += 1
+        if len(self.runs) < RUNS_CHECKED_MAX:
             found = course_of(record)
             self.runs.append(RunCourse(cell, stage, found, course_words(found, record)))
         counters = record.get("counters") or {}
@@ -97,38 +99,41 @@ def course_words(found: Course, record: Mapping[str, Any]) -> str:
 
 
 def level_lamps(courses: Courses) -> list[TrustLamp]:
-    """Whether the runs that write have one level each; none where no run was long enough to tell."""
-    looked = [run for run in courses.runs if run.found.kind != "too short"]
-    if not looked:
+    """The check of rate changes within runs that write; empty when no run was long enough."""
+    checked = [run for run in courses.runs if run.found.kind != "too short"]
+    if not checked:
         return []
-    told = changing(courses)
-    if not told:
-        return [TrustLamp("level in runs", "ok", f"none of {len(looked)} runs that write changes its level")]
-    return [TrustLamp("level in runs", "warn", f"{told[0]}; {REMEDY}")]
+    if changes := changing(courses, share_min=0.0):
+        return [TrustLamp("level in runs", "warn", f"{changes[0]}; {REMEDY}")]
+    text = f"the rate level of none of {len(checked):,} runs that write changes by {CHANGE_MIN:.0%} or more"
+    # A run that is too short, or beyond the limit, may have changed: the count must not claim it.
+    skipped = max(courses.run_count - len(checked), 0)
+    return [TrustLamp("level in runs", "ok", f"{text}; {skipped:,} not checked" if skipped else text)]
 
 
-def changing(courses: Courses) -> list[str]:
-    """The cells whose runs change their level, in at least half of them by `CHANGE_MIN` or more; the worst first."""
+def changing(courses: Courses, share_min: float = 0.5) -> list[str]:
+    """A sentence for each cell of which at least `share_min` (0..1) of the runs change their level; the worst first."""
     by_cell: dict[tuple[str, str], list[RunCourse]] = {}
     for run in courses.runs:
         by_cell.setdefault((run.cell, run.stage), []).append(run)
     found = []
     for (cell, stage), runs in by_cell.items():
         changed = [run for run in runs if _leaves_its_level(run.found)]
-        if 2 * len(changed) >= len(runs):
+        if changed and len(changed) >= share_min * len(runs):
             worst = max(changed, key=lambda run: abs(run.found.change))
-            text = f"{cell} in stage {stage} has no one level in {len(changed)} of {len(runs)} runs: {worst.words}"
+            share = f"{len(changed)} of {len(runs)} runs"
+            text = f"{cell} in stage {stage} changes its rate level in {share}: {worst.words}"
             found.append((abs(worst.found.change), text))
     return [text for _, text in sorted(found, reverse=True)]
 
 
 def _leaves_its_level(found: Course) -> bool:
-    """What alternates has a mean that lasts; with few operations in an interval their number does so by itself."""
+    # An alternating rate has a stable mean, and few operations per interval make any rate alternate.
     return found.changes_level and found.kind != "alternating" and abs(found.change) >= CHANGE_MIN
 
 
 def state_lamps(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[TrustLamp]:
-    """Whether virtual drives were still using up erased blocks in these stages, by what they programmed and erased."""
+    """The check that virtual drives erased as much as they programmed in these stages."""
     pages = {
         cell.label: _block_pages(plan.settings[cell.setting].target) for cell in plan.cells if plan.settings
     }
@@ -145,11 +150,17 @@ def state_lamps(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[Tru
     if not shares:
         return []
     if not fresh:
-        return [TrustLamp("erased blocks", "ok", "what was programmed was erased again: none were used up")]
+        return [
+            TrustLamp(
+                "erased blocks",
+                "ok",
+                "as much was erased as programmed: the drive was not consuming its erased blocks",
+            )
+        ]
     cell, share = min(fresh.items(), key=lambda pair: pair[1])
     which = f"{len(fresh)} of {len(shares)} cells that write" if len(shares) > 1 else cell
-    told = f"{which} used up erased blocks ({cell}: {share:.0%} of what was programmed was erased again)"
-    return [TrustLamp("erased blocks", "warn", f"{told}: that is a fresh drive's rate; {REMEDY}")]
+    text = f"{which} consumed erased blocks ({cell}: {share:.0%} of the programmed pages were erased again)"
+    return [TrustLamp("erased blocks", "warn", f"{text}: these are rates of a fresh drive; {REMEDY}")]
 
 
 def measured_stages(plan: Plan) -> list[str]:

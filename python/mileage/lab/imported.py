@@ -188,7 +188,9 @@ def _level_changes(runs: Sequence[Run], name: str) -> list[str]:
     if most is None or most[0] < CHANGE_MIN:
         return []
     of = f" in {len(found)} of {len(runs)} runs" if len(found) > 1 else ""
-    return [f"{most[2]['cell']} in {name} has no one level{of}: {course_words(most[1], most[2]['record'])}"]
+    return [
+        f"{most[2]['cell']} in {name} changes its rate level{of}: {course_words(most[1], most[2]['record'])}"
+    ]
 
 
 def differing_settings(a: StudyFolder, b: StudyFolder) -> list[str]:
