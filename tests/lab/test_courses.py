@@ -63,6 +63,19 @@ def test_without_a_run_that_is_long_enough_nothing_is_said() -> None:
     assert level_lamps(courses(run("a", "too short", 0))) == []
 
 
+def test_the_sham_arm_may_have_erased_blocks() -> None:
+    record = {
+        "ops_written": 1,
+        "series": {"interval_ns": 1, "ops": [1, 1], "bytes_read": [0, 0], "bytes_written": [1, 1]},
+        "counters": {"blocks_erased": 0, "flash_pages_programmed": 256},
+    }
+    found = Courses()
+    found.add("a", "after", record, sham=True)
+    assert found.erasing == []
+    found.add("a", "after", record)
+    assert len(found.erasing) == 1
+
+
 def test_erased_blocks_are_counted_against_the_pages_of_a_block() -> None:
     plan = planned("drives", quick=True)
     cell = next(cell for cell in plan.cells if "plain" in cell.label and "write" in cell.label)

@@ -57,7 +57,7 @@ class Courses:
         self.runs: list[RunCourse] = []
         self.erasing: list[Erasing] = []
 
-    def add(self, cell: str, stage: str, record: Mapping[str, Any]) -> None:
+    def add(self, cell: str, stage: str, record: Mapping[str, Any], *, sham: bool = False) -> None:
         """Add a measured run; runs that write nothing are skipped."""
         if not record.get("ops_written") or "series" not in record:
             return
@@ -66,7 +66,8 @@ class Courses:
             found = course_of(record)
             self.runs.append(RunCourse(cell, stage, found, course_words(found, record)))
         counters = record.get("counters") or {}
-        if "blocks_erased" in counters and "flash_pages_programmed" in counters:
+        # The sham arm is not worn: its drive is meant to have erased blocks.
+        if not sham and "blocks_erased" in counters and "flash_pages_programmed" in counters:
             pages, blocks = counters["flash_pages_programmed"], counters["blocks_erased"]
             self.erasing.append(Erasing(cell, stage, pages, blocks))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mileage.judge.audit import RunFacts
+from mileage.judge.samples import SHAM
 from mileage.lab.courses import Courses
 from mileage.plan import Plan
 from mileage.plan.workload import Workload
@@ -65,7 +66,7 @@ class Look:
                 found.counts.append((of_judgement(one["record"]["latency"])["count"], str(one["cell"])))
         workload = self._workloads[int(entry["run"])]
         if workload is not None:
-            found.courses.add(cell, str(entry["stage"]), entry["record"])
+            found.courses.add(cell, str(entry["stage"]), entry["record"], sham=entry["arm"] == SHAM)
             bypasses = self._caches.get(cell, self._cache) == "direct"
             found.facts.append(_facts(entry, workload, bypasses=bypasses))
 
