@@ -51,7 +51,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help mutants demo quick quick-lint quick-rust rust-tests test-both thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import pictures packages \
+.PHONY: help mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -87,16 +87,9 @@ quick-rust: need-rust
 		cargo test --quiet --locked $(addprefix -p ,$(filter-out mileage-python,$(CHANGED_CRATES))); \
 	fi
 
-# The Rust tests are compiled first, while packages are fetched: that leaves no processor idle, and the core needs little
-# more than they do.
 test: need-rust need-python ## everything that must hold: lints, types, stubs, Rust and Python tests
-	$(call timed,building,$(BUILD_BOTH) packages $(STAMPS)/tools rust-tests; $(BUILD_BOTH) $(STAMPS)/dev)
-	$(call timed,format lint and types,$(BUILD_BOTH) --output-sync=target lint)
-	$(call timed,all tests,$(MAKE) --no-print-directory test-both)
-
-rust-tests: need-rust
-	$(call step,compiling the Rust tests)
-	@cargo test --locked --quiet --workspace --no-run
+	$(call timed,building,$(BUILD_BOTH) packages $(STAMPS)/dev)
+	$(call timed,lints and tests,$(MAKE) --no-print-directory test-all)
 
 thorough: test ## hours: `make test`, then long random searches, mutants, damaged files, lost ranks again and again
 	$(call timed,long random searches in Rust,PROPTEST_CASES=2000 MILEAGE_TEST_PROFILE=thorough $(MAKE) --no-print-directory test-rust)
@@ -105,13 +98,19 @@ thorough: test ## hours: `make test`, then long random searches, mutants, damage
 	$(call timed,damaged files,$(MAKE) --no-print-directory fuzz-import)
 	$(call timed,lost ranks,for turn in $$(seq 30); do $(BIN)/pytest -q tests/execute/test_mpi_losses.py; done)
 
-# Many Rust tests wait for a device or a time limit; their words come after those of the Python tests.
-test-both:
-	@log=$$(mktemp); \
-	$(MAKE) --no-print-directory test-rust >"$$log" 2>&1 & rust=$$!; \
-	python=0; $(MAKE) --no-print-directory test-python || python=$$?; \
-	status=0; wait "$$rust" || status=$$?; cat "$$log"; rm -f -- "$$log"; \
-	[ "$$python$$status" = 00 ]
+# Many tests wait for a device or a time limit, so lints and Rust tests are compiled and run at the same time as the Python
+# tests. Their output is printed after that of the Python tests.
+test-all:
+	@logs=$$(mktemp -d); started=$$SECONDS; trap 'trap - INT TERM; kill 0' INT TERM; \
+	in_background() { \
+		{ "$(MAKE)" --no-print-directory $$1 2>&1 && echo "time of $$1: $$((SECONDS - started)) s"; } >"$$logs/$$1" & \
+	}; \
+	in_background lint; lint=$$!; \
+	in_background test-rust; rust=$$!; \
+	status=0; $(MAKE) --no-print-directory test-python || status=1; \
+	wait "$$lint" || status=1; wait "$$rust" || status=1; \
+	cat "$$logs/lint" "$$logs/test-rust"; rm -rf -- "$$logs"; \
+	exit $$status
 
 test-rust: need-rust packages ## Rust tests, document tests, and the benchmarks run small
 	cargo test --locked --workspace

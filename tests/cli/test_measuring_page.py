@@ -56,6 +56,7 @@ def in_little_time(example: str, place: Path) -> list[str]:
     return words if sized else [*words, "--size", "16MiB"]
 
 
+@pytest.mark.thorough  # half a minute; .ci/run runs it after the demo
 def test_every_example_runs(tmp_path: Path) -> None:
     """In their order: the last ones read what those before have written."""
     assert len(EXAMPLES) > 20
@@ -68,6 +69,7 @@ def test_every_example_runs(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["operations.csv"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", STUDIES)
 def test_every_study_runs(text: str, tmp_path: Path) -> None:
     place = tmp_path / "place"

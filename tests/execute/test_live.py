@@ -104,6 +104,7 @@ def test_a_log_names_no_stage_that_is_over_at_once(capsys: pytest.CaptureFixture
     assert lines == ["stage 0", "stage 4", "stage 8", "stage 12", "stage 16", "slow"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("setting", "moves"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )

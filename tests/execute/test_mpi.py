@@ -99,6 +99,7 @@ def check_whole(folder: Path, files: str) -> None:
 
 
 @needs_mpi
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("files", ["shared", "per_thread"])
 def test_four_ranks_of_one_host(tmp_path: Path, files: str) -> None:
     target = tmp_path / "target"
@@ -115,6 +116,7 @@ def test_four_ranks_of_one_host(tmp_path: Path, files: str) -> None:
 
 
 @needs_mpi
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(bool(no_namespaces()), reason=no_namespaces())
 @pytest.mark.parametrize(("files", "ahead_s"), [("shared", 0), ("per_thread", 5000)])
 def test_two_hosts_in_network_namespaces(tmp_path: Path, files: str, ahead_s: int) -> None:
@@ -194,7 +196,7 @@ PHASES: dict[str, Callable[[Path, Path], Any]] = {
 
 
 @needs_mpi
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_rank_that_is_killed_is_named_and_the_study_goes_on(
     tmp_path: Path, memory: Path, phase: str

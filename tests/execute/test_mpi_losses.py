@@ -137,7 +137,7 @@ def words(rank: dict[str, Any]) -> str:
 
 
 @needs_mpi
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_rank_that_is_killed_among_names_is_named(tmp_path: Path, memory: Path, phase: str) -> None:
     process, out, ranks = begun(tmp_path, memory, phase)

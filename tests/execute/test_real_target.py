@@ -20,6 +20,7 @@ def runs_of(folder: Path) -> list[dict]:
     return StudyFolder(folder).content().of_kind("run")
 
 
+@pytest.mark.thorough  # half a minute; .ci/run runs it after the demo
 def test_quick_degradation_runs_on_a_directory(tmp_path: Path) -> None:
     target, folder = tmp_path / "target", tmp_path / "study"
     target.mkdir()

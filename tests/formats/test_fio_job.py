@@ -32,6 +32,7 @@ def test_every_kind_is_tried() -> None:
     assert len(RUN) + len(REFUSED) >= 10
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", RUN)
 def test_a_job_runs_as_a_study(tmp_path: Path, name: str) -> None:
     place = tmp_path / "place"

@@ -234,6 +234,7 @@ def test_no_number_with_a_minus_is_taken_for_a_figure(
 FOREIGN: Final = "kernel: nvme0: I/O timeout, reset"
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", [name for name in CORPUS if not name.endswith(".xls")])
 def test_a_line_of_somebody_else_is_named_wherever_it_stands(tmp_path: Path, name: str) -> None:
     lines = CORPUS[name].decode().split("\n")

@@ -58,6 +58,7 @@ def test_the_verdict_is_on_the_first_screen_and_nothing_fails(
         assert browser.asked == [page.as_uri()]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", SCREENS, ids=["wide", "narrow"])
 def test_no_serious_fault_for_a_screen_reader(

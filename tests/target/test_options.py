@@ -98,6 +98,7 @@ def until(what: Callable[[], bool]) -> bool:
     return what()
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
 @pytest.mark.parametrize("discard", ["off", "mount", "fstrim"])
 @pytest.mark.parametrize("flushes", ["default", "nobarrier", "through"])

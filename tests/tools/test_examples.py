@@ -14,6 +14,7 @@ from tests.tools.test_iometer_face import ICF
 EXAMPLES = [f"{tool.name} {example}" for tool in tools() for example in tool.examples]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_runs(line: str, tmp_path: Path) -> None:
     (tmp_path / "test.icf").write_text(ICF)
