@@ -230,7 +230,8 @@ def test_a_process_that_is_suspended_is_named_and_holds_up_no_end(
         return bool(suspended)
 
     began = time.monotonic()
-    with pytest.raises(RunFailed, match=r"^process \d of 2 \(process \d+\) did not end in 2 s") as failed:
+    # On a busy machine the other process may not end in time either, and is named as well.
+    with pytest.raises(RunFailed, match=r"did not end in 2 s when told to$") as failed:
         run_in_processes(str(tmp_path / "data"), workload(2, 1 << 40), "{}", 2, poll)
     assert f"(process {suspended[0]})" in str(failed.value)
     assert time.monotonic() - began < WAIT_S
