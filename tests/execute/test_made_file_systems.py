@@ -12,7 +12,7 @@ from mileage import lab
 from mileage.errors import Refused
 from mileage.plan.steps import steps_of
 from mileage.record import measured_cells
-from mileage.target.guard import read_word
+from mileage.target.kernel_text import read_word
 from mileage.target.ledger import LEDGER_VARIABLE
 from mileage.target.memory import find_controller
 from mileage.target.mounts import read_mounts

@@ -22,7 +22,7 @@ from mileage.plan import parse_study, resolve
 from mileage.plan.filesystems import file_system_of
 from mileage.record import StudyFolder
 from mileage.target import open_target
-from mileage.target.guard import read_word
+from mileage.target.kernel_text import read_word
 from mileage.target.ledger import LEDGER_VARIABLE
 
 pytestmark = pytest.mark.xdist_group("devices")

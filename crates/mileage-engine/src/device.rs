@@ -5,6 +5,8 @@
 
 use rustix::fs::{AtFlags, FileType, StatxFlags, major, minor};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// A sector of these counters, whatever the device's own are.
@@ -89,16 +91,37 @@ fn columns(line: &str) -> Option<[u64; COUNTERS.len()]> {
 fn mounted_from(path: &Path) -> Option<PathBuf> {
     let asked = StatxFlags::MNT_ID;
     let status = rustix::fs::statx(rustix::fs::CWD, path, AtFlags::empty(), asked).ok()?;
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mounts = std::fs::read("/proc/self/mountinfo").ok()?;
     let source = source_of(&mounts, status.stx_mnt_id)?;
     source.starts_with("/dev").then_some(source)
 }
 
 /// The source of the mount with this number: the second field after the dash of its line.
-fn source_of(mounts: &str, number: u64) -> Option<PathBuf> {
+///
+/// The kernel ends lines with a line feed and sets fields apart by one space; in names it writes both, tabs and
+/// backslashes as octal escapes. Every other byte belongs to the name, whether or not it is UTF-8.
+fn source_of(mounts: &[u8], number: u64) -> Option<PathBuf> {
     let number = number.to_string();
-    let line = mounts.lines().find(|line| line.split(' ').next() == Some(&number))?;
-    line.split_once(" - ")?.1.split(' ').nth(1).map(PathBuf::from)
+    let mut lines = mounts.split(|byte| *byte == b'\n').map(|line| line.split(|byte| *byte == b' '));
+    let mut line = lines.find(|line| line.clone().next() == Some(number.as_bytes()))?;
+    line.find(|field| *field == b"-")?;
+    line.nth(1).map(|source| PathBuf::from(OsString::from_vec(unescaped(source))))
+}
+
+/// A name without the kernel's octal escapes.
+fn unescaped(mut name: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(name.len());
+    while let [first, rest @ ..] = name {
+        name = rest;
+        text.push(match rest {
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', after @ ..] if *first == b'\\' => {
+                name = after;
+                (a - b'0') << 6 | (b - b'0') << 3 | (c - b'0')
+            }
+            _ => *first,
+        });
+    }
+    text
 }
 
 /// The `stat` files of all devices of the btrfs file system that `source` belongs to.
@@ -144,9 +167,12 @@ mod tests {
 
     #[test]
     fn a_mount_is_found_by_its_number() {
-        let mounts = "21 1 0:5 / / rw - ext4 /dev/sda1 rw\n\
+        let mounts = b"21 1 0:5 / / rw - ext4 /dev/sda1 rw\n\
+            22 21 0:6 / /not\xffUTF-8\r\x0b rw - tmpfs tmpfs rw\n\
+            23 21 0:7 / /x rw - btrfs /dev/mapper/a\\040b\r rw\n\
             212 21 0:44 /sub /data rw,noatime shared:1 master:2 - btrfs /dev/sdb rw,subvol=/sub\n";
         assert_eq!(source_of(mounts, 212), Some(PathBuf::from("/dev/sdb")));
+        assert_eq!(source_of(mounts, 23), Some(PathBuf::from("/dev/mapper/a b\r")));
         assert_eq!(source_of(mounts, 2), None);
     }
 

@@ -25,6 +25,7 @@ from mileage.errors import Interrupted, RunFailed
 from mileage.execute.crew import ranks_here
 from mileage.execute.record import Poll, empty_record
 from mileage.plan.job import Job
+from mileage.target.kernel_text import fields_of, lines_of, read_text
 
 PERIOD_S: Final = 0.02
 """Seconds between two looks whether the user wants to stop, or the time is over; it adds nothing to a run's time."""
@@ -162,8 +163,8 @@ def _is_at_work(group: int) -> bool:
         return True
     # Members that have ended and for whom nobody waits count for the kernel.
     for place in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, _, found, *_ = place.read_text(errors="replace").rpartition(")")[2].split()
+        with contextlib.suppress(ValueError):
+            state, _, found, *_ = fields_of(read_text(place).rpartition(")")[2])
             if int(found) == group and state not in "ZX":
                 return True
     return False
@@ -194,11 +195,7 @@ def _wait(
 
 def _counted(pid: int) -> dict[str, int]:
     """What /proc/PID/io says of a process that has ended but was not reaped, and of those that it reaped."""
-    try:
-        lines = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return {}
-    pairs = (line.partition(":") for line in lines)
+    pairs = (line.partition(":") for line in lines_of(read_text(Path(f"/proc/{pid}/io"))))
     return {name: int(value) for name, _, value in pairs}
 
 

@@ -22,7 +22,7 @@ from mileage.execute import surroundings
 from mileage.record.block_device import disk_counters
 from mileage.record.environment import disk_of
 from mileage.target import Target
-from mileage.target.guard import read_word
+from mileage.target.kernel_text import fields_of, read_text, read_word
 
 PERIOD_S: Final = 1.0
 """Seconds between two looks at what has no counter."""
@@ -85,7 +85,7 @@ def _counters(disk: str | None, root: Path) -> Iterator[tuple[str, int]]:
         "client_cpu_us",
         round((times.user + times.system + times.children_user + times.children_system) * 1e6),
     )
-    words = (read_word(root / "proc/stat") or "").partition("\n")[0].split()
+    words = fields_of(read_text(root / "proc/stat").partition("\n")[0])
     if len(words) > 8 and words[0] == "cpu":
         ticks = [int(word) for word in words[1:9]]
         per_tick_us = 1_000_000 // os.sysconf("SC_CLK_TCK")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from mileage.target.guard import read_word
+from mileage.target.kernel_text import fields_of, read_text, read_word
 
 QUEUE_KEYS: Final = (
     *("scheduler", "nr_requests", "read_ahead_kb", "rotational", "write_cache", "fua", "discard_granularity"),
@@ -62,7 +62,7 @@ def device_facts(device: str, disk: str, root: Path) -> Iterator[Fact]:
 
 def disk_counters(disk: str, root: Path) -> dict[str, int] | None:
     """Sectors and operations that a disk has done since boot, by name; None when it does not tell."""
-    words = (read_word(root / "sys/block" / disk / "stat") or "").split()
+    words = fields_of(read_text(root / "sys/block" / disk / "stat"))
     names = ("reads", "reads_merged", "read_sectors", "read_ms", "writes", "writes_merged", "written_sectors")
     if len(words) < len(names):
         return None

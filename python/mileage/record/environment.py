@@ -22,7 +22,8 @@ from pathlib import Path
 
 from mileage.record.block_device import device_facts, selected
 from mileage.target.filesystem import UNKNOWN, Ground, look_at, memory_bytes
-from mileage.target.guard import ROOT, read_word
+from mileage.target.guard import ROOT
+from mileage.target.kernel_text import decoded, fields_of, lines_of, printable, read_text, read_word
 from mileage.target.mounts import read_swaps
 
 VOLATILE_PREFIX = "now."
@@ -62,7 +63,7 @@ def snapshot(path: Path | None = None, *, root: Path = ROOT) -> dict[str, str]:
         found.update(part)
     if path is not None:
         found.update(_target(path, root))
-    return {key: found[key] or UNKNOWN for key in sorted(found)}
+    return {key: printable(found[key] or UNKNOWN) for key in sorted(found)}
 
 
 def raw_snapshot(disk: str | None = None, *, root: Path = ROOT) -> dict[str, str]:
@@ -77,7 +78,7 @@ def raw_snapshot(disk: str | None = None, *, root: Path = ROOT) -> dict[str, str
                 texts[f"/sys/block/{disk}/queue/{file.name}"] = text
         log = [line for line in _kernel_log(root) if disk in line]
         texts["kernel log"] = "\n".join(log[-_LOG_LINES:])
-    return texts
+    return {name: printable(text) for name, text in texts.items()}
 
 
 def _kernel_log(root: Path) -> list[str]:
@@ -96,8 +97,8 @@ def _kernel_log(root: Path) -> list[str]:
                 continue
             if not record:
                 break
-            lines.append(record.decode(errors="replace").partition(";")[2].splitlines()[0])
-    except (OSError, IndexError):
+            lines.append(decoded(record).partition(";")[2].partition("\n")[0])
+    except OSError:
         pass
     finally:
         os.close(log)
@@ -287,7 +288,7 @@ def _hypervisor(cpuinfo: str, root: Path) -> str | None:
     flags = _first_field(cpuinfo, "flags")
     if flags is None:
         return None
-    if "hypervisor" not in flags.split():
+    if "hypervisor" not in fields_of(flags):
         return "none"
     return read_word(root / "sys/class/dmi/id/sys_vendor") or "unnamed"
 
@@ -311,7 +312,7 @@ def _memory(root: Path) -> Iterator[tuple[str, str | None]]:
 
 def _load(root: Path) -> Iterator[tuple[str, str | None]]:
     yield "now.date_utc", datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    yield "now.loadavg", " ".join((read_word(root / "proc/loadavg") or "").split()[:3])
+    yield "now.loadavg", " ".join(fields_of(read_text(root / "proc/loadavg"))[:3])
     yield "now.steal_percent", _steal_percent(read_word(root / "proc/stat") or "")
     for resource in ("cpu", "io", "memory"):
         pressure = dict(_PRESSURE.findall(read_word(root / "proc/pressure" / resource) or ""))
@@ -321,8 +322,8 @@ def _load(root: Path) -> Iterator[tuple[str, str | None]]:
 
 def _steal_percent(text: str) -> str | None:
     """Share of CPU time since boot that the hypervisor gave to others; fields as in proc_stat(5)."""
-    line = next((line for line in text.splitlines() if line.startswith("cpu ")), "")
-    ticks = [int(word) for word in line.split()[1:9]]
+    line = next((line for line in lines_of(text) if line.startswith("cpu ")), "")
+    ticks = [int(word) for word in fields_of(line)[1:9]]
     if len(ticks) < 8 or sum(ticks) == 0:
         return None
     return f"{100 * ticks[7] / sum(ticks):.2f}"
@@ -362,7 +363,7 @@ def _inodes_free(path: Path) -> str | None:
 
 def _first_field(text: str, name: str) -> str | None:
     """The value of the first "name : value" line."""
-    for line in text.splitlines():
+    for line in lines_of(text):
         key, separator, value = line.partition(":")
         if separator and key.strip() == name:
             return value.strip()
@@ -371,4 +372,4 @@ def _first_field(text: str, name: str) -> str | None:
 
 def _meminfo_bytes(text: str, name: str) -> str | None:
     value = _first_field(text, name)
-    return str(int(value.split()[0]) * 1024) if value else None
+    return str(int(fields_of(value)[0]) * 1024) if value else None

@@ -20,7 +20,8 @@ from mileage.errors import MileageError
 from mileage.target.base import Target
 from mileage.target.cache import resident_bytes
 from mileage.target.filesystem import UNKNOWN, Ground, look_at
-from mileage.target.guard import ROOT, read_word
+from mileage.target.guard import ROOT
+from mileage.target.kernel_text import read_word
 from mileage.target.programs import call
 
 FS_IOC_FIEMAP: Final = 0xC020660B

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from mileage.target.guard import ROOT, device_number, read_word
+from mileage.target.guard import ROOT, device_number
+from mileage.target.kernel_text import fields_of, lines_of, read_text, read_word
 from mileage.target.mounts import Mount, mount_of, read_mounts
 
 UNKNOWN = "unknown"
@@ -153,16 +154,16 @@ def queue_word(path: Path, name: str, *, root: Path = ROOT) -> str | None:
 def memory_bytes(root: Path = ROOT) -> int:
     """Memory that can cache files: MemTotal, or the cgroup's limit where that is lower; 0 when unknown."""
     total = 0
-    for line in (read_word(root / "proc/meminfo") or "").splitlines():
+    for line in lines_of(read_text(root / "proc/meminfo")):
         if line.startswith("MemTotal:"):
-            total = int(line.split()[1]) * 1024
+            total = int(fields_of(line)[1]) * 1024
     limits = list(_memory_limits(root))
     return min([total, *limits]) if total else min(limits, default=0)
 
 
 def _memory_limits(root: Path) -> Iterator[int]:
     """The memory limits of this process's control groups, own and enclosing, versions 1 and 2."""
-    for line in (read_word(root / "proc/self/cgroup") or "").splitlines():
+    for line in lines_of(read_text(root / "proc/self/cgroup")):
         _, controllers, group = line.split(":", 2)
         if controllers not in ("", "memory"):
             continue

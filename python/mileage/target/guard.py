@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mileage.errors import Refused
+from mileage.target.kernel_text import read_line, read_text, read_word
 from mileage.target.mounts import parse_mountinfo, read_mounts, read_swaps
 
 ROOT = Path("/")
@@ -61,20 +62,25 @@ def block_device_refusal(
 
 def uses_elsewhere(device: str, *, root: Path = ROOT) -> tuple[str, ...]:
     """Mounts of the block device "MAJOR:MINOR" that only other processes see, in mount namespaces of their own."""
-    seen: dict[str, str] = {}
+    seen: dict[tuple[str, str], str] = {}
     for table in sorted((root / "proc").glob("[0-9]*/mountinfo")):
-        namespace = _link(table.parent / "ns/mnt")
+        # A process sees what is mounted below its root.
+        namespace = (_link(table.parent / "ns/mnt"), _link(table.parent / "root"))
         if namespace in seen:
             continue
-        seen[namespace] = ""
-        try:
-            mounts = parse_mountinfo(table.read_text(encoding="utf-8", errors="surrogateescape"))
-        except (OSError, ValueError):
+        text = read_text(table)
+        if not text:
+            # It has ended, or may not be read; the next process of this namespace may.
             continue
-        found = [mount.mount_point for mount in mounts if mount.device == device]
-        if found:
-            seen[namespace] = f"mounted at {found[0]} in the mount namespace of process {table.parent.name}"
-    return tuple(text for text in seen.values() if text)
+        number = table.parent.name
+        try:
+            found = [mount.mount_point for mount in parse_mountinfo(text) if mount.device == device]
+        except ValueError as error:
+            seen[namespace] = f"what process {number} has mounted cannot be read ({error})"
+            continue
+        where = f"mounted at {found[0]} in the mount namespace of process {number}" if found else ""
+        seen[namespace] = where
+    return tuple(dict.fromkeys(text for text in seen.values() if text))
 
 
 def _link(path: Path) -> str:
@@ -161,7 +167,7 @@ def _btrfs_with(name: str, root: Path) -> list[str]:
 def loop_devices(root: Path = ROOT) -> tuple[tuple[str, str], ...]:
     """The loop devices in use and the path that backs each, as (device name, path)."""
     files = sorted((root / "sys/block").glob("loop*/loop/backing_file"))
-    pairs = ((file.parent.parent.name, _read_line(file)) for file in files)
+    pairs = ((file.parent.parent.name, read_line(file)) for file in files)
     return tuple((name, backing) for name, backing in pairs if backing)
 
 
@@ -203,15 +209,3 @@ def _block_number(path: Path) -> str | None:
     except OSError:
         return None
     return device_number(status.st_rdev) if stat.S_ISBLK(status.st_mode) else None
-
-
-def _read_line(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
-    except OSError:
-        return ""
-
-
-def read_word(path: Path) -> str | None:
-    """The stripped text of a small kernel file; None when it is missing, unreadable or empty."""
-    return _read_line(path).strip() or None

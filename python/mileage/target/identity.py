@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from mileage.plan.sizes import format_bytes
-from mileage.target.guard import ROOT, device_number, read_word
+from mileage.target.guard import ROOT, device_number
+from mileage.target.kernel_text import read_line, read_word
 
 _LASTING: Final = ("wwid", "device/wwid", "device/serial", "serial", "dm/uuid", "md/uuid", "device/cid")
 _SECTOR_BYTES: Final = 512
@@ -34,7 +35,7 @@ def identity_of(path: Path | None, *, root: Path = ROOT) -> str:
         return f"number {device_number(path.stat().st_rdev)}"
     disk = place.parent if (place / "partition").exists() else place
     lasting = [f"{name} {word}" for name in _LASTING if (word := read_word(disk / name))]
-    if backing := read_word(disk / "loop/backing_file"):
+    if backing := read_line(disk / "loop/backing_file"):
         lasting.append(f"file {backing} {_file_identity(backing)}")
     if not lasting:
         # Nothing lasting is known: the number of the disk since the machine was started, which no other one gets.

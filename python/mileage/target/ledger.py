@@ -23,7 +23,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mileage.errors import MileageError, Refused, RunFailed
-from mileage.target.guard import ROOT, read_word
+from mileage.target.guard import ROOT
+from mileage.target.kernel_text import read_word
 from mileage.target.steps import Step
 
 LEDGER_VARIABLE: Final = "MILEAGE_LEDGER"

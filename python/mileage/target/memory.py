@@ -17,7 +17,8 @@ from pathlib import Path
 import msgspec
 
 from mileage.errors import Refused, RunFailed
-from mileage.target.guard import ROOT, read_word
+from mileage.target.guard import ROOT
+from mileage.target.kernel_text import fields_of, lines_of, read_text, read_word
 from mileage.target.ledger import Ledger
 from mileage.target.mounts import read_mounts
 from mileage.target.steps import MadeGroup
@@ -52,7 +53,7 @@ def find_controller(root: Path = ROOT) -> Controller | None:
         place = Path(mount.mount_point) if root == ROOT else root / mount.mount_point.lstrip("/")
         if mount.fs_type == "cgroup" and "memory" in mount.super_options and "memory" in groups:
             return Controller(1, _below(place, groups["memory"]))
-        available = (read_word(place / "cgroup.controllers") or "").split()
+        available = fields_of(read_text(place / "cgroup.controllers"))
         if mount.fs_type == "cgroup2" and "memory" in available and "" in groups:
             return Controller(2, _below(place, groups[""]))
     return None
@@ -100,7 +101,7 @@ def _make(found: Controller, group: Path, limit_bytes: int) -> None:
 def _check(found: Controller, group: Path, limit_bytes: int, what: str) -> None:
     """Raise RunFailed when the limit was not in force to the end."""
     limit = read_word(group / found.limit_file)
-    members = (read_word(group / "cgroup.procs") or "").split()
+    members = lines_of(read_text(group / "cgroup.procs"))
     if limit is None or int(limit) > limit_bytes or str(os.getpid()) not in members:
         raise RunFailed(
             f"{what}: the memory limit of {limit_bytes} bytes was taken away while the run was going on",
@@ -110,7 +111,7 @@ def _check(found: Controller, group: Path, limit_bytes: int, what: str) -> None:
 
 def _groups(root: Path) -> Iterator[tuple[str, str]]:
     """The groups of this process, by controller; "" for version 2."""
-    for line in (read_word(root / "proc/self/cgroup") or "").splitlines():
+    for line in lines_of(read_text(root / "proc/self/cgroup")):
         _, controllers, group = line.split(":", 2)
         for controller in controllers.split(","):
             yield controller, group

@@ -6,13 +6,12 @@ What it refuses: guessing. A line that does not have the documented fields raise
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-_OCTAL = re.compile(r"\\([0-7]{3})")
+from mileage.target.kernel_text import fields_of, lines_of, read_text, unescape
 
 
 class Mount(msgspec.Struct, frozen=True):
@@ -41,11 +40,12 @@ class Mount(msgspec.Struct, frozen=True):
 
 def parse_mountinfo(text: str) -> tuple[Mount, ...]:
     """The mounts in a mountinfo text, in its order (a later one hides an earlier one at the same place)."""
-    return tuple(_parse_mount(line) for line in text.splitlines() if line.strip())
+    return tuple(_parse_mount(line) for line in lines_of(text))
 
 
 def _parse_mount(line: str) -> Mount:
-    fields = line.split()
+    # Exactly one space each: what was mounted may be the empty text.
+    fields = line.split(" ")
     try:
         separator = fields.index("-", 6)
         fs_type, source = fields[separator + 1], fields[separator + 2]
@@ -64,15 +64,9 @@ def _parse_mount(line: str) -> Mount:
     )
 
 
-def unescape(text: str) -> str:
-    r"""Undo the kernel's octal escapes: space, tab, newline and backslash are written as \\040 and so on."""
-    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
-
-
 def parse_swaps(text: str) -> tuple[str, ...]:
     """The paths of the swap areas in a /proc/swaps text: partitions and files."""
-    lines = text.splitlines()[1:]
-    return tuple(unescape(line.split()[0]) for line in lines if line.strip())
+    return tuple(unescape(fields_of(line)[0]) for line in lines_of(text)[1:])
 
 
 def mount_of(path: Path, mounts: Iterable[Mount], device: str | None = None) -> Mount | None:
@@ -93,16 +87,9 @@ def mount_of(path: Path, mounts: Iterable[Mount], device: str | None = None) -> 
 
 def read_mounts(root: Path = Path("/")) -> tuple[Mount, ...]:
     """The mounts this process sees now; empty where /proc is not there."""
-    return parse_mountinfo(_read(root / "proc/self/mountinfo"))
+    return parse_mountinfo(read_text(root / "proc/self/mountinfo"))
 
 
 def read_swaps(root: Path = Path("/")) -> tuple[str, ...]:
     """The swap areas in use now; empty where /proc is not there."""
-    return parse_swaps(_read(root / "proc/swaps"))
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return ""
+    return parse_swaps(read_text(root / "proc/swaps"))

@@ -17,6 +17,7 @@ import msgspec
 
 from mileage.errors import RunFailed
 from mileage.target.guard import loop_devices
+from mileage.target.kernel_text import decoded, lines_of
 from mileage.target.mounts import read_mounts
 from mileage.target.programs import call
 from mileage.target.users import users_of
@@ -108,7 +109,7 @@ class MadeGroup(msgspec.Struct, frozen=True, tag="cgroup"):
         done = False
         while group.is_dir():
             try:
-                for process in (group / "cgroup.procs").read_text().split():
+                for process in lines_of((group / "cgroup.procs").read_text()):
                     _move(process, Path(self.parent))
                 group.rmdir()
                 done = True
@@ -178,7 +179,7 @@ Step = MadeDirectory | AttachedLoop | Mounted | MadeGroup | ChangedSetting | Loc
 def read_setting(path: Path) -> str | None:
     """The value of a setting; of a choice such as "[none] mq-deadline" the one in brackets. None when it is gone."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace").strip()
+        text = decoded(path.read_bytes()).strip()
     except OSError:
         return None
     first, bracket, rest = text.partition("[")

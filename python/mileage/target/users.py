@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mileage.target.guard import ROOT, read_word
+from mileage.target.guard import ROOT
+from mileage.target.kernel_text import read_word
 
 
 def users_of(place: str, *, root: Path = ROOT) -> str:

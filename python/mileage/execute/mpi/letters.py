@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mileage.errors import Refused
+from mileage.target.kernel_text import fields_of, read_text
 
 Message = dict[str, Any]
 
@@ -84,12 +85,8 @@ def _namespace(name: str) -> str:
 
 def _start_of(pid: int) -> str | None:
     """When a process was started, in the kernel's ticks; None when it is gone, or dead and not yet waited for."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    fields = text.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else fields[19]
+    fields = fields_of(read_text(Path(f"/proc/{pid}/stat")).rpartition(")")[2])
+    return None if not fields or fields[0] in "ZX" else fields[19]
 
 
 class Letters:
