@@ -99,7 +99,7 @@ def test_the_rated_endurance(profile: str, expected: int | None) -> None:
     [
         (None, "no such profile file"),
         (b"\xff\xfe", "not UTF-8 text"),
-        (b"x" * (PROFILE_BYTES_MAX + 1), "this is not a drive profile"),
+        (b"x" * (PROFILE_BYTES_MAX + 1), f"expected at most {PROFILE_BYTES_MAX:,}"),
     ],
 )
 def test_a_profile_that_cannot_be_one_is_refused(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mileage.errors import Refused
+from mileage.regular_file import read_regular
 
 _BYTES_MAX = 1 << 20
 
@@ -83,11 +84,9 @@ class Configuration:
 def read_icf(path: Path) -> Configuration:
     """Read a configuration. Raises Refused with the line."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path, _BYTES_MAX)
     except OSError as error:
         raise Refused(f"{path}: cannot be read: {error.strerror}") from error
-    if len(data) > _BYTES_MAX:
-        raise Refused(f"{path}: {len(data)} bytes; expected a configuration of at most {_BYTES_MAX}")
     lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines()]
     if not lines or not lines[0].lower().startswith("version"):
         raise Refused(

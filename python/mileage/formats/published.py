@@ -10,18 +10,21 @@ Refuses missing columns, rows of another length and figures that are not numbers
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused
 from mileage.judge.printed import METRICS, PrintedArm, PrintedCell
 from mileage.judge.published import PublishedCell
+from mileage.regular_file import read_regular
 
 DIFFERENCE: Final = "diff_percent"
 SPREAD: Final = "std_percent"
 ARMS: Final = ("baseline_mean", "baseline_sd", "candidate_mean", "candidate_sd")
 RUNS: Final = ("baseline_runs", "candidate_runs")
 METRIC: Final = "metric"
+_BYTES_MAX: Final = 64 << 20
 IGNORED: Final = ("table", "case")
 """Columns that say where a cell was printed, not which cell it is."""
 
@@ -97,9 +100,9 @@ def _printed(
 def _rows(path: Path) -> list[list[str]]:
     """The lines of a table, the header first."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError) as cause:
+        text = read_regular(path, _BYTES_MAX).decode()
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+    except (OSError, UnicodeDecodeError, csv.Error) as cause:
         raise Refused(f"{path}: cannot be read as a table: {cause}") from cause
     if not rows:
         raise Refused(

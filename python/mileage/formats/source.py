@@ -4,7 +4,8 @@ What it models: a file with its name, size and SHA-256, read once. Text is UTF-8
 its mark; bytes that are neither become replacement characters, so that one bad byte does not cost a file. Links are
 followed.
 What it refuses: what is no regular file (a pipe would wait for ever), what is empty, what is compressed (it is to be
-unpacked first, so that no file is larger than it looks), and text beyond `TEXT_MAX` bytes.
+unpacked first, so that no file is larger than it looks), text beyond `TEXT_MAX` bytes, and anything beyond `LOG_MAX`,
+before it is read.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
-import stat
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from mileage.errors import Refused
+from mileage.regular_file import open_regular, read_regular
 
 TEXT_MAX: Final = 256 << 20
 """Bytes of a file that is read whole."""
+LOG_MAX: Final = 8 << 30
+"""Bytes of a log of operations, which is read in parts."""
 HEAD_BYTES: Final = 64 << 10
 """Bytes by which a reader knows its layout."""
 _PACKED: Final = {
@@ -59,7 +62,7 @@ class Source(msgspec.Struct, frozen=True):
         if self.size > TEXT_MAX:
             raise Refused(f"{self.path}: {self.size:,} bytes; a file of results has at most {TEXT_MAX:,}")
         try:
-            data = self.path.read_bytes()
+            data = read_regular(self.path, TEXT_MAX)
         except OSError as cause:
             raise Refused(f"{self.path}: {cause.strerror}") from cause
         if len(data) != self.size:
@@ -82,24 +85,25 @@ class Source(msgspec.Struct, frozen=True):
 def open_source(path: Path) -> Source:
     """Look at a file. Raises Refused, with what to do."""
     try:
-        kind = os.stat(path).st_mode
-        if stat.S_ISDIR(kind):
+        if path.is_dir():
             raise Refused(f"{path}: a folder without the result_summary.txt of IO500; name the files in it")
-        if not stat.S_ISREG(kind):
-            raise Refused(f"{path}: not a regular file; copy what it gives into one")
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        opened = open_regular(path, LOG_MAX)
     except (OSError, ValueError) as cause:
         reason = cause.strerror if isinstance(cause, OSError) else str(cause)
         raise Refused(
             f"{os.fsencode(path)!r}: {reason}" if "\0" in str(path) else f"{path}: {reason}"
         ) from cause
-    with open(descriptor, "rb") as file:
-        head = file.read(HEAD_BYTES)
+    with opened as file:
+        head = file.read(HEAD_BYTES) or b""
         for magic, name in _PACKED.items():
             if head.startswith(magic):
                 raise Refused(f"{path}: compressed with {name}; unpack it first")
         if not head:
             raise Refused(f"{path}: an empty file; the tool wrote nothing")
+        if os.fstat(file.fileno()).st_size > TEXT_MAX and b"\0" in head:
+            raise Refused(
+                f"{path}: more than {TEXT_MAX:,} bytes, and its beginning is not text; is this a result?"
+            )
         digest = hashlib.sha256(head)
         size, lines, last = len(head), head.count(b"\n"), head[-1:]
         while part := file.read(1 << 20):
@@ -107,4 +111,6 @@ def open_source(path: Path) -> Source:
             size += len(part)
             lines += part.count(b"\n")
             last = part[-1:]
+            if size > LOG_MAX:
+                raise Refused(f"{path}: more than {LOG_MAX:,} bytes; import it when it is complete")
     return Source(path, size, head, digest.hexdigest(), lines + (last != b"\n"))

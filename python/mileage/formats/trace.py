@@ -26,11 +26,13 @@ import msgspec
 from mileage.errors import Refused
 from mileage.plan import TraceFile
 from mileage.plan.pattern import TraceOp
+from mileage.regular_file import open_regular, read_on
 
 Kind = Literal["read", "write", "sync", "discard"]
 
 BYTES_MAX: Final = 1 << 30
 """Size of a trace file at most."""
+_FIRST_LINE_MAX: Final = 4096
 _SECTOR_BYTES: Final = 512
 _UNIT_MAX: Final = 1 << 20
 _KINDS: Final[dict[str, Kind]] = {
@@ -52,15 +54,23 @@ _MANAGED: Final = ("add", "open", "close")
 def read_trace(path: Path) -> tuple[TraceOp, ...]:
     """The operations of a trace, in the order of their times. Raises Refused."""
     try:
-        if path.stat().st_size > BYTES_MAX:
-            raise Refused(f"{path}: larger than {BYTES_MAX} bytes; cut the trace into parts")
-        lines = path.read_text(encoding="utf-8").splitlines()
+        with open_regular(path, BYTES_MAX) as file:
+            head = file.read(_FIRST_LINE_MAX) or b""
+            if len(head) == _FIRST_LINE_MAX and b"\n" not in head:
+                raise Refused(
+                    f"{path}: the first line has more than {_FIRST_LINE_MAX} bytes; "
+                    "expected a trace as CSV or a fio iolog"
+                )
+            lines = (head + read_on(file, BYTES_MAX - len(head), str(path))).decode().splitlines()
     except OSError as error:
         raise Refused(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
         raise Refused(f"{path}: not UTF-8 text; expected a trace as CSV or a fio iolog") from None
-    head = lines[0].strip() if lines else ""
-    found = list(_iolog(path, lines, head) if head in _IOLOG else _csv(path, lines))
+    first = lines[0].strip() if lines else ""
+    try:
+        found = list(_iolog(path, lines, first) if first in _IOLOG else _csv(path, lines))
+    except csv.Error as error:
+        raise Refused(f"{path}: cannot be read as CSV: {error}") from error
     if not found:
         raise Refused(f"{path}: no operation in it; expected a trace as CSV or a fio iolog")
     found.sort(key=lambda op: op.at_ns)

@@ -26,7 +26,9 @@ from mileage.plan import (
 )
 from mileage.plan.factors import kind_of
 from mileage.plan.lines import located
+from mileage.plan.reading import STUDY_TEXT_MAX
 from mileage.record import StudyFolder, left_out
+from mileage.regular_file import read_regular
 
 DEFAULT_STUDY = "degradation"
 
@@ -63,7 +65,8 @@ def _study_text(name: str) -> str:
             f"{name} is neither a built-in study ({known}) nor a study file; see `mileage list studies`"
         )
     try:
-        return path.read_text(encoding="utf-8")
+        # Characters of up to four bytes: who has too many of them is refused by their number.
+        return read_regular(path, 4 * STUDY_TEXT_MAX).decode()
     except (OSError, UnicodeDecodeError) as cause:
         raise Refused(f"{name} cannot be read as a study file: {cause}") from cause
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mileage.errors import Refused
+from mileage.regular_file import read_regular
 
 PROFILE_SUFFIX = ".toml"
 CHANGE = ","
@@ -164,11 +165,7 @@ def _load_own(path: Path) -> str:
     if not path.is_file():
         raise Refused(f"virtual:{path}: no such profile file; expected the path of a TOML drive profile")
     try:
-        if path.stat().st_size > PROFILE_BYTES_MAX:
-            raise Refused(
-                f"virtual:{path}: larger than {PROFILE_BYTES_MAX} bytes; this is not a drive profile"
-            )
-        return path.read_text(encoding="utf-8")
+        return read_regular(path, PROFILE_BYTES_MAX, f"virtual:{path}").decode()
     except OSError as error:
         raise Refused(f"virtual:{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:

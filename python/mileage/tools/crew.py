@@ -13,9 +13,12 @@ from typing import Final
 from mileage.errors import Refused
 from mileage.plan import Study
 from mileage.plan.study import Measure, Stage, State
+from mileage.regular_file import read_regular
 from mileage.tools.flags import DASHES, Given, read
 
 TASKS_MAX: Final = 1024
+_HOSTS_MAX: Final = 1 << 20
+"""Bytes of a list of hosts at most."""
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _FACES: Final = ("ior", "mdtest", "metarates")
 
@@ -91,7 +94,7 @@ def run_mpirun(given: Given) -> None:
 
 def _check_hosts(path: Path, count: int) -> None:
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_regular(path, _HOSTS_MAX).decode(errors="replace").splitlines()
     except OSError as error:
         raise Refused(f"mpirun: -machinefile {path}: {error.strerror}") from error
     hosts = [words[0] for line in lines if (words := line.partition("#")[0].replace(":", " ").split())]

@@ -1,0 +1,69 @@
+"""Files that others name, in a study from a stranger for one: opened without harm, and read up to a stated size.
+
+What it models: opening by descriptor. What a path leads to is looked at before it is opened for reading, on a
+descriptor that does nothing (O_PATH), and the same file is then opened with O_NONBLOCK: no FIFO is waited for, no
+device wakes up, and nothing can be put in its place in between.
+What it refuses: everything but regular files, by what it is; files larger than the size, before their content is read;
+and files of the kernel that have no end, such as /proc/kmsg.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from io import FileIO
+from pathlib import Path
+
+from mileage.errors import Refused
+
+_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def open_regular(path: Path, most_bytes: int, name: str | None = None) -> FileIO:
+    """Open a regular file of at most so many bytes for reading. `name` stands for the path in messages.
+
+    Raises Refused, and OSError where there is no such file or it may not be read.
+    """
+    name = str(path) if name is None else name
+    found = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        status = os.fstat(found)
+        if not stat.S_ISREG(status.st_mode):
+            kind = next((words for test, words in _KINDS if test(status.st_mode)), "something else")
+            raise Refused(f"{name}: {kind}, not a regular file; copy what it gives into one")
+        if status.st_size > most_bytes:
+            raise Refused(f"{name}: {status.st_size:,} bytes; expected at most {most_bytes:,}")
+        descriptor = os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    finally:
+        os.close(found)
+    return FileIO(descriptor)
+
+
+def read_regular(path: Path, most_bytes: int, name: str | None = None) -> bytes:
+    """The content of a regular file of at most so many bytes. Raises as :func:`open_regular`."""
+    name = str(path) if name is None else name
+    with open_regular(path, most_bytes, name) as file:
+        return read_on(file, most_bytes, name)
+
+
+def read_on(file: FileIO, most_bytes: int, name: str) -> bytes:
+    """What is left in a file that :func:`open_regular` opened, at most so many bytes. Raises Refused."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        # None: a file of the kernel would have the reader wait.
+        part = file.read(min(most_bytes + 1 - size, 1 << 20))
+        if part is None:
+            raise Refused(f"{name}: has no end; expected a file that can be read whole")
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+        if size > most_bytes:
+            raise Refused(f"{name}: more than {most_bytes:,} bytes; expected at most {most_bytes:,}")
