@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -25,6 +25,7 @@ import mileage
 from mileage.errors import Interrupted
 from mileage.execute.crew import Crew, Member, Step, at_meeting, byte_order, raise_for, ranks_here
 from mileage.execute.record import Poll
+from mileage.execute.signals import ENDING
 from mileage.worker import Answer, Order
 
 _LOOK_S: Final = 0.05
@@ -103,9 +104,9 @@ class LocalCrew(Crew):
         source = str(Path(mileage.__file__).parents[1])
         places = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
-        # Ctrl-C reaches every process of a terminal at once. The parent alone decides: the others are born deaf to it,
-        # and the parent hears it when all of them are its to end.
-        with _unheard({signal.SIGINT, signal.SIGTERM}):
+        # Ctrl-C, and the end of a terminal, reach all its processes at once. The parent alone decides: these signals
+        # are blocked in the others from their start, and in the parent until it has all of them to end.
+        with _unheard(ENDING):
             for _ in range(self.size):
                 self._workers.append(
                     subprocess.Popen(
@@ -234,7 +235,7 @@ class LocalCrew(Crew):
 
 
 @contextmanager
-def _unheard(signals: set[signal.Signals]) -> Iterator[None]:
+def _unheard(signals: Iterable[signal.Signals]) -> Iterator[None]:
     """Keep signals waiting, here and for good in the processes that are started meanwhile."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from itertools import groupby
 
@@ -16,6 +16,7 @@ from mileage.execute.concurrency import cycles_at_once
 from mileage.execute.crew import ranks_here
 from mileage.execute.cycle import Cycle, Shared, stage_key
 from mileage.execute.progress import Progress
+from mileage.execute.signals import count_signals
 from mileage.execute.stopping import Rules, Stopping
 from mileage.execute.surroundings import Surroundings, changed_by
 from mileage.execute.unfinished import unfinished_arms
@@ -49,7 +50,7 @@ def execute_study(
 
     Raises:
         RunFailed: a run failed; what finished before it is kept, and calling this again goes on.
-        Interrupted: Ctrl-C or SIGTERM; the same.
+        Interrupted: Ctrl-C, SIGTERM or SIGHUP; the same.
         Refused: another process runs the study, or the journal belongs to another plan.
     """
     folder.lock()
@@ -150,26 +151,36 @@ def _now() -> str:
 def _run_cycles(shared: Shared, mine: list[PlannedRun], open_target: OpenTarget) -> None:
     cycles = [tuple(runs) for _, runs in groupby(mine, key=lambda run: run.cycle)]
     workers = cycles_at_once(shared.plan)
-    with ThreadPoolExecutor(workers, thread_name_prefix="cycle") as pool:
+    # No signal raises before all cycles have ended: the journal stays open as long as one may write to it.
+    with (
+        count_signals(shared.stop) as received,
+        ThreadPoolExecutor(workers, thread_name_prefix="cycle") as pool,
+    ):
         futures = [pool.submit(_run_cycle, shared, runs, open_target) for runs in cycles]
-        with ends_on_sigterm(shared.stop):
-            try:
-                pending = set(futures)
-                while pending:
-                    finished, pending = wait(pending, timeout=0.2)
-                    if any(future.exception() for future in finished):
-                        shared.stop.set()
-            except KeyboardInterrupt:
-                shared.stop.set()
-                wait(futures)
-                if not any(_is_cause(future.exception()) for future in futures):
-                    if ranks := ranks_here():
-                        ranks.check(ranks.size)
-                    raise Interrupted() from None
+        _wait_for(futures, received, shared)
+    if received and not any(_is_cause(future.exception()) for future in futures):
+        if ranks := ranks_here():
+            ranks.check(ranks.size)
+        raise Interrupted()
     errors = [error for future in futures if (error := future.exception()) is not None]
     # The cause first: cycles that were told to stop because another failed say only that they were interrupted.
     for error in sorted(errors, key=lambda error: isinstance(error, Interrupted)):
         raise error
+
+
+def _wait_for(futures: Sequence[Future[None]], received: list[int], shared: Shared) -> None:
+    """Wait until all cycles have ended, and say how to end them by force to whom that takes too long."""
+    pending, noted = set(futures), 1
+    while pending:
+        finished, pending = wait(pending, timeout=0.2)
+        if any(future.exception() for future in finished):
+            shared.stop.set()
+        if pending and len(received) > noted:
+            noted = len(received)
+            shared.progress.note(
+                f"waiting for the run in progress to end; to end it by force: kill -9 {os.getpid()} "
+                "(finished runs are kept)"
+            )
 
 
 def _run_cycle(shared: Shared, runs: tuple[PlannedRun, ...], open_target: OpenTarget) -> None:
@@ -186,23 +197,3 @@ def _run_cycle(shared: Shared, runs: tuple[PlannedRun, ...], open_target: OpenTa
 def _is_cause(error: BaseException | None) -> bool:
     """Whether a cycle failed by itself: an MPI launcher that lost a rank ends the others with SIGTERM."""
     return isinstance(error, RunFailed) and not isinstance(error, Interrupted)
-
-
-@contextmanager
-def ends_on_sigterm(stop: threading.Event) -> Iterator[None]:
-    """SIGTERM ends what is under way as Ctrl-C does and sets `stop`, where this is the main thread."""
-    import signal
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(_signal: int, _frame: object) -> None:
-        stop.set()
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -10,10 +10,12 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
-from mileage.errors import Refused
+from mileage.errors import Interrupted, Refused
 from mileage.execute.progress import Progress
+from mileage.execute.signals import count_signals, raise_on_signals
 from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, places_of, trace_paths
 from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.plan.starting import check_state, file_system, settings_of_device, used
@@ -177,24 +179,29 @@ def do(
         return opened
 
     done = False
-    try:
-        left = execute_study(
-            resolved,
-            folder,
-            open_one,
-            tell,
-            command=command,
-            session=session,
-            rules=_rules(resolved.study),
-            accept_change=accept_change,
-        )
-        done = not left
-        return left
-    finally:
-        for opened in shared.values():
-            if done or always_clean:
-                opened.cleanup()
-            opened.close()
+    with raise_on_signals():
+        try:
+            left = execute_study(
+                resolved,
+                folder,
+                open_one,
+                tell,
+                command=command,
+                session=session,
+                rules=_rules(resolved.study),
+                accept_change=accept_change,
+            )
+            done = not left
+            return left
+        finally:
+            # A second Ctrl-C leaves no mount behind: it is heard when all is undone.
+            with count_signals(Event()) as received:
+                for opened in shared.values():
+                    if done or always_clean:
+                        opened.cleanup()
+                    opened.close()
+            if received and done:
+                raise Interrupted()
 
 
 def _rules(study: Study) -> Rules | None:

@@ -6,7 +6,6 @@ drive that they write to is made anew for each.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.execute.run import perform
-from mileage.execute.study import ends_on_sigterm
+from mileage.execute.signals import raise_on_signals
 from mileage.judge.search import Probe, best_of, next_rate, probe_of
 from mileage.judge.summary import operations_needed, quantile_is_supported
 from mileage.lab.doing import opened
@@ -101,7 +100,7 @@ def search(
         raise Refused("--latency-target searches the rate itself; leave --rate and --cap out")
     probes: list[Probe] = []
     counts: list[int] = []
-    with ends_on_sigterm(threading.Event()), opened(resolved, destroy) as target:
+    with raise_on_signals(), opened(resolved, destroy) as target:
 
         def done(run: PlannedRun) -> dict[str, Any]:
             def poll(byte_count: int, _operations: int) -> bool:

@@ -24,6 +24,7 @@ from mileage.execute.crew import lead
 from mileage.execute.mpi.leader import Leader
 from mileage.execute.mpi.letters import TIMEOUT_VARIABLE, Identity, Letters, Message
 from mileage.execute.mpi.under_way import UnderWay
+from mileage.execute.signals import handled
 
 _JOIN_S: Final = 60.0
 _GRACE_S: Final = 3.0
@@ -79,17 +80,17 @@ def run_as_rank(variable: str, command: Callable[[], int]) -> int:
 
 @contextmanager
 def _told_to_end(leader: Leader) -> Iterator[None]:
-    """SIGTERM names the rank whose loss made the launcher send it, also where nothing is measured; or is as Ctrl-C."""
+    """SIGTERM names the rank whose loss made the launcher send it, also where nothing is measured; or is as Ctrl-C.
+
+    So does SIGHUP, which ends a launcher when its terminal closes.
+    """
 
     def be_told(_signal: int, _frame: object) -> None:
         leader.check(leader.size)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, be_told)
-    try:
+    with handled((signal.SIGTERM, signal.SIGHUP), be_told):
         yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _introduction(letters: Letters) -> Message:
@@ -161,7 +162,10 @@ class _Server:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         # A launcher that lost a rank tells the others to end. Whoever is dead then is the one that was lost: the leader
         # gets the time to see which.
-        signal.signal(signal.SIGTERM, self._be_told)
+        with handled((signal.SIGTERM, signal.SIGHUP), self._be_told):
+            return self._serve()
+
+    def _serve(self) -> int:
         letters = self._letters
         letters.send(0, _introduction(letters))
         while not self._over:
