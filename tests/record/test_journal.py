@@ -1,6 +1,9 @@
 """The journal loses nothing but a torn last line, wherever the cut falls."""
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,6 +31,29 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
     content = read_journal(tmp_path / "journal.jsonl")
     assert list(content.entries) == ENTRIES
     assert content.torn_bytes == 0
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_the_name_of_a_new_journal_is_forced_to_the_disk_before_its_first_line(tmp_path: Path) -> None:
+    script = "import sys; from pathlib import Path; from mileage.record import Journal\n"
+    script += "for _ in range(2): Journal(Path(sys.argv[1])).append({'kind': 'study', 'format': 1})"
+    trace, journal = tmp_path / "trace", tmp_path / "study" / "journal.jsonl"
+    journal.parent.mkdir()
+    watch = ["strace", "-y", "-e", "trace=openat,fsync,write", "-o", str(trace)]
+    paths = os.pathsep.join(path for path in sys.path if path)
+    subprocess.run(
+        [*watch, sys.executable, "-c", script, str(journal)],
+        check=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    lines = [line for line in trace.read_text().split("\n") if str(journal.parent) in line]
+    calls = [
+        f"{line.partition('(')[0]} {'journal' if str(journal) in line else 'folder'}"
+        for line in lines
+        if "O_RDONLY" not in line
+    ]
+    written = ["write journal", "fsync journal"]
+    assert calls == ["openat journal", "fsync folder", *written, "openat journal", *written]
 
 
 def test_an_entry_is_on_the_disk_before_append_returns(

@@ -217,6 +217,15 @@ def read_journal(path: Path, *, around_damage: bool = False) -> JournalContent:
     return JournalContent(entries, start, size - start, tuple(damaged))
 
 
+def _sync_folder(path: Path) -> None:
+    """Force the names in a folder to the disk: lines that are safe in a file without a name are lost all the same."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 class Journal:
     """Appends entries; safe to use from several threads."""
 
@@ -225,7 +234,10 @@ class Journal:
         content = read_journal(path)
         self.torn_bytes = content.torn_bytes
         self._lock = threading.Lock()
+        is_new = not path.exists()
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        if is_new:
+            _sync_folder(path.parent)
         os.ftruncate(self._descriptor, content.whole_bytes)
         os.lseek(self._descriptor, content.whole_bytes, os.SEEK_SET)
         self._whole_bytes = content.whole_bytes
