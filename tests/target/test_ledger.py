@@ -8,12 +8,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from mileage.errors import Refused, RunFailed
 from mileage.target.ledger import Ledger, left_behind, repair
+from mileage.target.programs import call
 from mileage.target.steps import AttachedLoop, ChangedSetting, MadeDirectory
 
 
@@ -27,6 +30,27 @@ def setting(tmp_path: Path) -> tuple[Path, ChangedSetting]:
     path = tmp_path / "knob"
     path.write_text("1\n")
     return path, ChangedSetting(str(path), "1", "2")
+
+
+def test_what_a_program_of_a_killed_process_still_does_is_waited_for_and_undone(tmp_path: Path) -> None:
+    """`mount`, called by a process that is then killed, may come to its end after the next process has begun."""
+    folder, made, begun = tmp_path / "ledger", tmp_path / "made", tmp_path / "begun"
+    child = os.fork()
+    if child == 0:
+        script = f"touch {begun}; sleep 1; mkdir {made}"
+        threading.Thread(
+            target=lambda: Ledger(folder).take(
+                MadeDirectory(str(made)), lambda: call("it", "sh", "-c", script)
+            )
+        ).start()
+        while not begun.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert not made.exists()
+    assert [found.text for found in repair(folder)] == [f"removed the directory {made}"]
+    assert not made.exists()
+    assert list(folder.iterdir()) == []
 
 
 def test_a_step_is_on_the_disk_before_it_is_done(folder: Path, tmp_path: Path) -> None:

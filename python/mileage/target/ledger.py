@@ -2,8 +2,8 @@
 
 What it models: one file for each process that takes such steps, in a folder of the machine's, as one JSON object per
 line: who, then each step before it is done, and its number again when it has been undone. The file is locked as long
-as its process lives, and removed when all is undone. What a killed process left behind is undone by the next one that
-takes a step, and by `mileage doctor --repair`.
+as its process lives, or a program that it called, and removed when all is undone. What a killed process left behind is
+undone by the next one that opens a target or takes a step, and by `mileage doctor --repair`.
 What it refuses: taking a step where no ledger can be kept.
 
 Invariant: a step that was done stands in the ledger, on the disk, until it has been undone.
@@ -15,6 +15,7 @@ import fcntl
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,12 +26,16 @@ import msgspec
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.target.guard import ROOT
 from mileage.target.kernel_text import read_word
+from mileage.target.programs import HELD
 from mileage.target.steps import Step
 
 LEDGER_VARIABLE: Final = "MILEAGE_LEDGER"
 """Environment variable that names another folder for ledgers; everybody who is to repair needs the same."""
 FORMAT: Final = 1
 _END: Final = ".jsonl"
+_PROGRAM_S: Final = 30.0
+"""How long what a killed process has called may take to end: mkfs of a large device, umount of a slow one."""
+_PAUSE_S: Final = 0.05
 
 T = TypeVar("T")
 
@@ -125,7 +130,14 @@ class Ledger:
             os.close(descriptor)
             path, descriptor = self._made()
         self._descriptor, self._path = descriptor, path
-        head = {"ledger": FORMAT, "process": os.getpid(), "boot": _boot(), "command": sys.argv}
+        HELD.add(descriptor)
+        head = {
+            "ledger": FORMAT,
+            "process": os.getpid(),
+            "pids": _pids(),
+            "boot": _boot(),
+            "command": sys.argv,
+        }
         self._write({**head, "began": datetime.now(UTC).isoformat(timespec="seconds")})
         _sync_folder(self._folder)
 
@@ -153,6 +165,7 @@ class Ledger:
         if self._open or self._descriptor is None or self._path is None:
             return
         self._path.unlink(missing_ok=True)
+        HELD.discard(self._descriptor)
         os.close(self._descriptor)
         self._descriptor = self._path = None
 
@@ -170,13 +183,39 @@ def repair(folder: Path | None = None) -> list[Undoing]:
             found.append(Undoing(f"{path} cannot be read: {error.strerror}", failed=True))
             continue
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            found += _repair_one(path, descriptor)
-        except BlockingIOError:
-            continue
+            if _lock(descriptor):
+                found += _repair_one(path, descriptor)
         finally:
             os.close(descriptor)
     return found
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a ledger; False when its process lives, or a program that it called does not end."""
+    end = time.monotonic() + _PROGRAM_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end or not _has_ended(descriptor):
+                return False
+            time.sleep(_PAUSE_S)
+        else:
+            return True
+
+
+def _has_ended(descriptor: int) -> bool:
+    """Whether the process of a ledger has ended, as far as can be seen from here."""
+    try:
+        head, _ = _read(descriptor)
+        if head.get("boot") != _boot() or head.get("pids") != _pids():
+            return False
+        os.kill(int(head["process"]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError, msgspec.ValidationError):
+        return False
+    return False
 
 
 def left_behind(folder: Path | None = None) -> list[str]:
@@ -226,6 +265,7 @@ def _repair_one(path: Path, descriptor: int) -> Iterator[Undoing]:
 def _read(descriptor: int) -> tuple[dict[str, Any], dict[int, Step]]:
     """The head of a ledger and its steps that are not undone. A torn last line was never acted on."""
     with os.fdopen(os.dup(descriptor), "rb") as file:
+        file.seek(0)
         lines = file.read().split(b"\n")[:-1]
     head: dict[str, Any] = {}
     steps: dict[int, Step] = {}
@@ -238,6 +278,14 @@ def _read(descriptor: int) -> tuple[dict[str, Any], dict[int, Step]]:
         elif "undone" in entry:
             steps.pop(int(entry["undone"]), None)
     return head, steps
+
+
+def _pids() -> str:
+    """The namespace in which the number of a process means this process."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
 
 
 def _boot() -> str | None:

@@ -15,6 +15,7 @@ from mileage.plan.filesystems import FileSystem
 from mileage.plan.starting import Used
 from mileage.target.base import Target
 from mileage.target.guard import ROOT, block_device_refusal
+from mileage.target.ledger import repair
 from mileage.target.profiles import load_profile
 from mileage.target.settings import NO_SETTINGS, Settings
 from mileage.target.spec import LoopName, TargetSpec, parse_target
@@ -36,6 +37,8 @@ def open_target(
 ) -> Target:
     """Open a target after all guards have passed; nothing is written yet.
 
+    Before that, what the ledger holds of processes that have ended is undone.
+
     `plan_hash`: at least 8 lower-case hexadecimal digits; a study that goes on finds its work file by it.
     `destroy`: the path whose content may be lost, exactly as in `file:PATH` or `block:PATH`. `keep`: a file or device
     is used as it is, in place; it can then be written only with `destroy`. `made`: the file system that is made on it;
@@ -47,6 +50,9 @@ def open_target(
     if not _HASH.fullmatch(plan_hash):
         raise ValueError(f"plan hash {plan_hash!r}: expected at least 8 lower-case hexadecimal digits")
     check_destroy(spec, destroy)
+    if spec.scheme not in ("virtual", "null"):
+        # The mounts and loop devices of a killed study would be in the way of its own target.
+        repair()
     if spec.scheme == "virtual":
         from mileage.target.virtual import VirtualTarget
 

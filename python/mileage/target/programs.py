@@ -24,6 +24,8 @@ _PACKAGES: Final = {
     "hdparm": "hdparm",
     "nvme": "nvme-cli",
 }
+HELD: Final[set[int]] = set()
+"""Descriptors that every program keeps open until it ends: the locks of ledgers whose steps it may be doing."""
 _SYSTEM_PATHS: Final = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
@@ -56,6 +58,7 @@ def call(what: str, name: str, *arguments: str, timeout_s: float | None = None) 
             errors="replace",
             timeout=timeout_s,
             process_group=0,
+            pass_fds=tuple(HELD),
             env={**os.environ, "LC_ALL": "C"},
         )
     except subprocess.TimeoutExpired:
