@@ -12,7 +12,7 @@ ROOMS = ("plan", "target", "record", "execute", "judge", "report")
 #: what one process of a run does, and the helper by which a package loads its public names lazily.
 SHARED = {
     *("mileage.errors", "mileage._core", "mileage.__version__", "mileage.terminal", "mileage.worker"),
-    *("mileage.lazy_names", "mileage.regular_file"),
+    *("mileage.lazy_names", "mileage.regular_file", "mileage.scratch"),
 }
 PURE_ROOMS = ("plan", "judge")
 #: The one module that reads the package's own study files.

@@ -19,11 +19,14 @@ import click
 import msgspec
 
 from mileage.errors import Refused
+from mileage.lab.one_offs import clean_up_one_offs, one_offs_left
 from mileage.record.environment import snapshot
+from mileage.scratch import abandoned, remove_abandoned
 from mileage.target.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
 from mileage.target.guard import ROOT
 from mileage.target.ledger import Undoing, left_behind, repair
 from mileage.target.opening import guard_target
+from mileage.target.remains import remains_in, remove_remains_of_runs
 from mileage.target.spec import parse_target
 
 State = Literal["ok", "warn", "unknown", "refused"]
@@ -67,10 +70,12 @@ def doctor(context: click.Context, target: str | None, as_json: bool, repairs: b
     TARGET is dir:PATH, file:PATH, block:PATH, loop:SIZE or virtual:NAME; without it only the machine is examined.
 
     With --repair, mounts, loop devices, control groups and settings that a killed Mileage left behind are undone;
-    the ledger says which.
+    the ledger says which. Its temporary files are removed, and in the directory of a TARGET what single runs left;
+    work files stay for a study that is resumed.
     """
     if repairs:
-        repaired = [as_finding(undone) for undone in repair()] or [Finding("repair", "ok", "nothing is left")]
+        found = undo_all(target)
+        repaired = [as_finding(undone) for undone in found] or [Finding("repair", "ok", "nothing is left")]
         click.echo(as_json_text(target, repaired) if as_json else as_text(repaired))
         context.exit(3 if any(found.state == "warn" for found in repaired) else 0)
     findings = examine(target)
@@ -90,6 +95,7 @@ def examine(target: str | None, *, root: Path = ROOT) -> list[Finding]:
         except Refused as refusal:
             guard = [Finding("target", "refused", refusal.message)]
     guard += check_ledger(left_behind())
+    guard += check_scratch([*abandoned(), *one_offs_left()])
     findings = guard + list(check_machine(snapshot(place, root=root)))
     if place is not None:
         findings += check_ground(
@@ -99,6 +105,15 @@ def examine(target: str | None, *, root: Path = ROOT) -> list[Finding]:
             left_over=left_over_files(place),
         )
     return findings
+
+
+def undo_all(target: str | None) -> list[Undoing]:
+    """Undo and remove what killed processes left on this machine and, if given, in the directory of a target."""
+    done = repair() + clean_up_one_offs()
+    done += [Undoing(f"removed {path}") for path in remove_abandoned()]
+    if target is not None and (place := guard_target(parse_target(target))) is not None and place.is_dir():
+        done += [Undoing(f"removed {path}") for path in remove_remains_of_runs(place)]
+    return done
 
 
 def as_finding(undone: Undoing) -> Finding:
@@ -121,9 +136,17 @@ def check_ledger(ledgers: list[str]) -> list[Finding]:
     ]
 
 
+def check_scratch(left: list[Path]) -> list[Finding]:
+    """Whether killed processes left temporary files."""
+    if not left:
+        return []
+    text = ", ".join(map(str, left))
+    return [Finding("temporary files", "warn", text, "killed processes left these: mileage doctor --repair")]
+
+
 def left_over_files(place: Path) -> list[str]:
-    """The names of work files that studies left in this directory, sorted."""
-    return sorted(file.name for end in ("dat", "img") for file in place.glob(f".mileage-*.{end}"))
+    """The names of what studies left in this directory, sorted."""
+    return [path.name for path in remains_in(place)]
 
 
 def check_machine(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -219,7 +242,8 @@ def check_ground(
             "left-over files",
             "warn",
             ", ".join(left_over),
-            "unfinished studies left these; go on or remove them",
+            "unfinished studies left these; resume or remove them (mileage doctor --repair TARGET removes all but "
+            "work files)",
         )
 
 

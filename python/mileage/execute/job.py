@@ -8,6 +8,8 @@ What it refuses: nothing; what a job cannot do, the core refuses.
 from __future__ import annotations
 
 import os
+import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +31,9 @@ def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, An
 
     if job.family == "command":
         return perform_command(job, target.place, what, poll)
-    value = msgspec.json.encode(job.value).decode()
     if job.family == "metadata":
-        options = msgspec.json.encode(job.options).decode()
-        record: dict[str, Any] = msgspec.json.decode(
-            _core.run_metadata(str(target.place), value, poll, options)
-        )
-        if record["interrupted"]:
-            raise Interrupted()
-        if failure := failure_of(record, what):
-            raise failure
-        return record
+        return _perform_metadata(target, job, what, poll)
+    value = msgspec.json.encode(job.value).decode()
     if job.family in ("ior", "mdtest", "metarates"):
         from mileage.execute.tasks import perform_tasks
 
@@ -54,6 +48,30 @@ def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, An
         if failure := failure_of(result["record"], f"{what}: {result['name']}"):
             raise failure
     return _together(done["results"], job.names)
+
+
+def _perform_metadata(target: Target, job: Job, what: str, poll: Poll) -> dict[str, Any]:
+    """Do an operation on names in a directory of the plan's own, by whose name what a kill leaves is found again."""
+    from mileage import _core
+
+    assert target.path is not None
+    place = target.path.with_suffix(".metadata")
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(mode=0o755)
+    try:
+        value = msgspec.json.encode({**job.value, "place": "given"}).decode()
+        options = msgspec.json.encode(job.options).decode()
+        record: dict[str, Any] = msgspec.json.decode(_core.run_metadata(str(place), value, poll, options))
+    finally:
+        # The core has removed what it made. What it could not remove is counted in the record, and stays until the next
+        # run or the end of the study.
+        with suppress(OSError):
+            place.rmdir()
+    if record["interrupted"]:
+        raise Interrupted()
+    if failure := failure_of(record, what):
+        raise failure
+    return record
 
 
 def _own_files(target: Target, job: Job, value: str) -> tuple[str, str]:

@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,6 +25,7 @@ from mileage.errors import Interrupted
 from mileage.execute.crew import Crew, Member, Step, at_meeting, byte_order, raise_for, ranks_here
 from mileage.execute.record import Poll
 from mileage.execute.signals import ENDING
+from mileage.scratch import scratch_directory
 from mileage.worker import Answer, Order
 
 _LOOK_S: Final = 0.05
@@ -123,8 +123,8 @@ class LocalCrew(Crew):
 
         self._done = {}
         self._told = [(0, 0)] * self.size
-        with tempfile.TemporaryDirectory(prefix="mileage-meeting-") as place:
-            meeting = str(Path(place, "meeting"))
+        with scratch_directory() as place:
+            meeting = str(place / "meeting")
             _core.make_meeting(meeting, threads)
             self._wait_until_ready(poll)
             at_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + _NOTICE_NS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from mileage.plan.study import Repeat, State
 from mileage.record.folder import StudyFolder
 from mileage.target.base import Target
 from mileage.target.opening import open_target
+from mileage.target.spec import parse_target
 
 if TYPE_CHECKING:
     from mileage.execute.stopping import Rules
@@ -30,17 +31,22 @@ if TYPE_CHECKING:
 _PROVISIONAL_HASH = "0" * 16
 
 
-def facts_of_all(study: Study, destroy: str | None) -> dict[str, TargetFacts]:
-    """The facts of every target of a study, the first one first."""
+def facts_of_all(study: Study, destroy: str | None, resumed: Plan | None = None) -> dict[str, TargetFacts]:
+    """The facts of every target of a study, the first one first. `resumed`: the plan that left its files there."""
+    hashes = {} if resumed is None else {s.place: _hash_at(resumed, s) for s in resumed.settings}
     return {
-        place: facts_of(setting.target, destroy, state=setting.state)
+        place: facts_of(
+            setting.target, destroy, state=setting.state, plan_hash=hashes.get(place, _PROVISIONAL_HASH)
+        )
         for place, setting in places_of(study).items()
     }
 
 
-def facts_of(target: str, destroy: str | None, *, state: State) -> TargetFacts:
+def facts_of(
+    target: str, destroy: str | None, *, state: State, plan_hash: str = _PROVISIONAL_HASH
+) -> TargetFacts:
     """Open a target to look at it; the guards run, and nothing is left behind."""
-    opened = _open(target, _PROVISIONAL_HASH, destroy, state)
+    opened = _open(target, plan_hash, destroy, state)
     try:
         return opened.facts()
     finally:
@@ -70,6 +76,18 @@ def _hash_at(resolved: Plan, setting: Setting) -> str:
     if len(places) < 2:
         return resolved.hash
     return hashlib.sha256(f"{resolved.hash} {setting.place}".encode()).hexdigest()
+
+
+def targets_of(resolved: Plan) -> Iterator[Target]:
+    """The real targets of a plan that hold files of Mileage's own, opened once more to be cleaned up.
+
+    Those that the guards refuse are left out: they hold nothing of this plan, or another study uses it now.
+    """
+    for setting in {setting.place: setting for setting in resolved.settings}.values():
+        if parse_target(setting.target).scheme not in ("dir", "file", "loop"):
+            continue
+        with suppress(Refused):
+            yield _open(setting.target, _hash_at(resolved, setting), None, setting.state, resolved.study.seed)
 
 
 def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:

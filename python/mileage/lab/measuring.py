@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from mileage.execute import Progress, Silent
 from mileage.lab.cautions import cautions, with_cautions
 from mileage.lab.doing import check_built, do, facts_of, traces_of
 from mileage.lab.offered import load_notes
+from mileage.lab.one_offs import one_off_folder
 from mileage.lab.report_level import report_level
 from mileage.plan import Asked, Plan, Study, resolve
 from mileage.plan.study import State
@@ -86,8 +86,8 @@ def measure(
         if report_level(None, resolved.study.report) != "none":
             StudyResult(StudyFolder.open(save), resolved).write_report()
     else:
-        with tempfile.TemporaryDirectory(prefix="mileage-measure-") as place:
-            done = _done_in(Path(place) / "study", resolved, destroy, tell, command, log)
+        with one_off_folder() as place:
+            done = _done_in(place, resolved, destroy, tell, command, log)
     return done
 
 

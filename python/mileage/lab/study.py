@@ -90,11 +90,23 @@ def plan(
     Raises:
         Refused: the study, the target or the two together are not possible; one line says why and what to do.
     """
-    wanted = study_of(study or DEFAULT_STUDY, target)
-    named = Path(study) if study is not None and study not in builtin_names() else None
+    return _planned(study or DEFAULT_STUDY, target, quick, seed, destroy)
+
+
+def _planned(
+    study: str,
+    target: str | None,
+    quick: bool,
+    seed: int | None,
+    destroy: str | None,
+    resumed: Plan | None = None,
+) -> Plan:
+    """As :func:`plan`. `resumed`: the plan of the unfinished study whose files may be on the targets."""
+    wanted = study_of(study, target)
+    named = Path(study) if study not in builtin_names() else None
     traces = traces_of(wanted, named.parent if named else None)
     try:
-        facts = _facts(wanted, destroy)
+        facts = _facts(wanted, destroy, resumed)
         first, *rest = facts
         others = {name: facts[name] for name in rest}
         resolved = resolve(wanted, facts[first], quick=quick, seed=seed, traces=traces, others=others)
@@ -105,10 +117,10 @@ def plan(
         raise Refused(located(str(refusal), wanted.name, _study_text(str(named)), str(named))) from None
 
 
-def _facts(study: Study, destroy: str | None) -> dict[str, TargetFacts]:
+def _facts(study: Study, destroy: str | None, resumed: Plan | None) -> dict[str, TargetFacts]:
     """The facts of every target. Raises Refused; of a target that a factor names, with the factor's path."""
     try:
-        return facts_of_all(study, destroy)
+        return facts_of_all(study, destroy, resumed)
     except Refused as refusal:
         for name, factor in study.factor.items():
             if kind_of(name, factor) in ("target", "profile"):
@@ -246,7 +258,7 @@ def _folder_and_plan(
     if any(value is not None for value in asked.values()) or (
         study and study != unfinished and given is not None
     ):
-        again = plan(study or resolved.study.name, target=target, quick=quick, seed=seed, destroy=destroy)
+        again = _planned(study or resolved.study.name, target, quick, seed, destroy, resumed=resolved)
         if again.hash != resolved.hash:
             raise Refused(
                 f"{folder.path} holds another study (plan {resolved.hash[:16]}, asked for {again.hash[:16]}); "

@@ -8,9 +8,7 @@ What it refuses: targets that are not virtual, whose runs would disturb each oth
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,6 +21,7 @@ from mileage.lab.study import study_of
 from mileage.plan import Study, resolve
 from mileage.plan.factors import at_setting, settings_of
 from mileage.record import StudyFolder, sample_rows
+from mileage.scratch import scratch_directory
 
 Row = dict[str, Any]
 
@@ -72,8 +71,8 @@ def _rows_of(encoded: bytes) -> list[Row]:
     facts = facts_of_all(study, None)
     first, *rest = facts
     resolved = check_built(resolve(study, facts[first], others={name: facts[name] for name in rest}))
-    with tempfile.TemporaryDirectory(prefix="mileage-sweep-") as place:
-        path = Path(place, "study")
+    with scratch_directory() as place:
+        path = place / "study"
         folder = StudyFolder.create(path, resolved.to_toml(), resolved.to_json().encode())
         do(resolved, folder, None, Silent(), command="mileage sweep")
         rows = list(sample_rows(folder.content()))

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
+import weakref
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from mileage.errors import Refused
 from mileage.record.folder import StudyFolder
 from mileage.record.sql import sql_source, sql_text
 from mileage.record.tables import PRINTED, TABLES, write_tables
+from mileage.scratch import scratch_directory
 
 STUDIES: Final = "studies"
 _NAMES: Final = (*TABLES, PRINTED, STUDIES)
@@ -112,7 +114,9 @@ class Query:
 
         self._folders = folders
         self._connection = duckdb.connect(config={"threads": 2})
-        self._spare: tempfile.TemporaryDirectory[str] | None = None
+        self._spare: Path | None = None
+        self._opened = ExitStack()
+        weakref.finalize(self, self._opened.close)
         self._ready: set[str] = set()
 
     def table(self, name: str) -> Any:
@@ -167,8 +171,8 @@ class Query:
             return made
         place = folder
         if not os.access(folder, os.W_OK):
-            self._spare = self._spare or tempfile.TemporaryDirectory(prefix="mileage-query-")
-            place = Path(self._spare.name) / str(self._folders.index(folder))
+            self._spare = self._spare or self._opened.enter_context(scratch_directory())
+            place = self._spare / str(self._folders.index(folder))
             place.mkdir(exist_ok=True)
         write_tables(StudyFolder.open(folder).content(), place, (name,))
         return place / f"{name}.parquet"

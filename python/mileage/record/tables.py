@@ -17,6 +17,7 @@ import msgspec
 from mileage.record.histogram import of_judgement, quantile_ns
 from mileage.record.journal import JournalContent
 from mileage.record.sql import sql_source, sql_text
+from mileage.scratch import scratch_directory
 
 Row = dict[str, Any]
 Measured = tuple[str, float | None, bool]
@@ -244,24 +245,23 @@ class Staging:
     def __init__(self, folder: Path, names: Sequence[str] = TABLES) -> None:
         """For these tables of a study folder."""
         self._folder = folder
-        # Two who bring the tables up to date at the same time do not meet.
-        self._staged = {name: folder / f".{name}-{os.getpid()}.jsonl" for name in names}
+        self._names = tuple(names)
+        self._staged: dict[str, Path] = {}
         self._lines: dict[str, BinaryIO] = {}
         self._longest = dict.fromkeys(names, _LINE_BYTES)
 
     def __enter__(self) -> Staging:
         with ExitStack() as stack:
+            # Two who bring the tables up to date at the same time do not meet; nothing is left of one who is killed.
+            self._place = stack.enter_context(scratch_directory(self._folder))
+            self._staged = {name: self._place / f"{name}.jsonl" for name in self._names}
             self._lines = {name: stack.enter_context(open(path, "wb")) for name, path in self._staged.items()}
             self._opened = stack.pop_all()
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        try:
-            # Writes what is still held back, for which a disk may have no room.
-            self._opened.close()
-        finally:
-            for path in self._staged.values():
-                path.unlink(missing_ok=True)
+        # Writes what is still held back, for which a disk may have no room, then removes all.
+        self._opened.close()
 
     def add(self, entry: Row) -> None:
         """Take a run; of a set of tests, one of its tests (`each_test`)."""
@@ -279,7 +279,7 @@ class Staging:
         settings: dict[str, str | bool | int | float | list[str]] = {
             "threads": 1,
             "memory_limit": "1GiB",
-            "temp_directory": str(self._folder / ".duckdb"),
+            "temp_directory": str(self._place / "duckdb"),
         }
         with duckdb.connect(config=settings) as connection:
             for name, lines in self._lines.items():

@@ -1,13 +1,12 @@
 """The folder of saved tables: new, whole, or not there.
 
-Models a neighbour of a hidden name that is renamed when everything in it is on the disk; a crash leaves at most that
-neighbour behind. Refuses to write where something is already.
+Models a folder in a scratch directory next to it, which is renamed when everything in it is on the disk; what a crash
+leaves of that is removed by the next one. Refuses to write where something is already.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from mileage.errors import Refused, RunFailed
 from mileage.saving.cells import written
 from mileage.saving.tables import Table
 from mileage.saving.writers import FORMATS
+from mileage.scratch import scratch_directory
 
 _RULES = r"""Numbers have all their digits. An empty cell means: not known. An empty text is `""`.
 
@@ -51,22 +51,21 @@ def save_as(
     """
     ending, write = FORMATS[word]
     refuse_existing(out)
-    part = out.absolute().with_name(f".{out.absolute().name}.part-{os.getpid()}")
     try:
-        part.mkdir()
-        for table in tables:
-            write(table, part / f"{table.name}.{ending}")
-        (part / "README.md").write_text(_readme(ending, tables, title, missing), encoding="utf-8")
-        for path in part.iterdir():
-            _force(path)
-        _force(part)
-        # An empty folder gives way; anything else that appeared meanwhile does not.
-        os.rename(part, out)
-        _force(out.absolute().parent)
+        with scratch_directory(out.absolute().parent) as scratch:
+            part = scratch / "tables"
+            part.mkdir()
+            for table in tables:
+                write(table, part / f"{table.name}.{ending}")
+            (part / "README.md").write_text(_readme(ending, tables, title, missing), encoding="utf-8")
+            for path in part.iterdir():
+                _force(path)
+            _force(part)
+            # An empty folder gives way; anything else that appeared meanwhile does not.
+            os.rename(part, out)
+            _force(out.absolute().parent)
     except OSError as cause:
         raise RunFailed.from_os_error(f"writing {out}", cause) from cause
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return sorted(out.iterdir())
 
 

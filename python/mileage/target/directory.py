@@ -19,6 +19,7 @@ from mileage.target.base import Target
 from mileage.target.filesystem import look_at, memory_bytes, probe_direct
 from mileage.target.guard import ROOT, kind_of, refuse_file_in_use
 from mileage.target.identity import may_take_steps
+from mileage.target.remains import remove_remains_of_runs
 from mileage.target.spec import TargetSpec
 from mileage.target.workfile import NoRoom, WorkFile
 
@@ -107,6 +108,9 @@ class DirectoryTarget(Target):
             file.close()
 
     def cleanup(self) -> None:
+        # Where the directory was unmounted or replaced, what is there now is not this plan's.
+        if self._file.is_claimed:
+            remove_remains_of_runs(self._directory, self.path.name)
         for file in self._files():
             file.discard()
 

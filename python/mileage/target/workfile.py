@@ -55,6 +55,17 @@ class WorkFile:
         except OSError:
             return 0
 
+    @property
+    def is_claimed(self) -> bool:
+        """Whether it is open and locked, and its directory is the one that was opened."""
+        if self._descriptor is None:
+            return False
+        try:
+            self.check_place()
+        except RunFailed:
+            return False
+        return True
+
     def claim(self) -> None:
         """Lock the file that is already there. Raises Refused when it is locked, foreign, or not a file."""
         try:

@@ -7,9 +7,10 @@ What it refuses: nothing. The function and the values must be known by name to e
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any, TypeVar
 
 from mileage.execute.crew import ranks_here
@@ -30,8 +31,20 @@ def spread(function: Callable[[A], B], values: Sequence[A], *, processes: int | 
     count = min(processes or os.cpu_count() or 1, len(values))
     if count < 2:
         return [function(value) for value in values]
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
         return list(pool.map(function, values))
+
+
+def _end_with_parent() -> None:
+    """In a process of the pool: end when the one that started it was killed, from which it would wait for work."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(3)
+
+    threading.Thread(target=watch, name="mileage-parent", daemon=True).start()
 
 
 def lead_spread(comm: Any, function: Callable[[A], B], values: Sequence[A]) -> list[B]:

@@ -7,12 +7,12 @@ What it refuses: nothing; what the core refuses is the answer.
 
 from __future__ import annotations
 
-import tempfile
 import threading
-from pathlib import Path
+from contextlib import ExitStack
 
 from mileage import _core
 from mileage.execute.crew import at_meeting
+from mileage.scratch import scratch_directory
 from mileage.worker import Answer, Order, do_order
 
 
@@ -25,8 +25,8 @@ class UnderWay:
         self._stop = threading.Event()
         self.told = (0, 0)
         self.answer: Answer | None = None
-        self._place = tempfile.TemporaryDirectory(prefix="mileage-meeting-")
-        path = str(Path(self._place.name, "meeting"))
+        self._opened = ExitStack()
+        path = str(self._opened.enter_context(scratch_directory()) / "meeting")
         self._meeting = _core.Meeting(path, threads)
         self._thread = threading.Thread(
             target=self._do, args=(at_meeting(order, path, at_ns),), name="mileage-share", daemon=True
@@ -49,7 +49,7 @@ class UnderWay:
     def end(self) -> None:
         """Wait for its thread and remove what it left."""
         self._thread.join()
-        self._place.cleanup()
+        self._opened.close()
 
     def _do(self, order: Order) -> None:
         def poll(byte_count: int, operations: int) -> bool:
