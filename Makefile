@@ -51,7 +51,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import pictures packages \
+.PHONY: help mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import kills pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -91,11 +91,12 @@ test: need-rust need-python ## everything that must hold: lints, types, stubs, R
 	$(call timed,building,$(BUILD_BOTH) packages $(STAMPS)/dev)
 	$(call timed,lints and tests,$(MAKE) --no-print-directory test-all)
 
-thorough: test ## hours: `make test`, then long random searches, mutants, damaged files, lost ranks again and again
+thorough: test ## hours: `make test`, then long random searches, mutants, damaged files, 500 kills, lost ranks again and again
 	$(call timed,long random searches in Rust,PROPTEST_CASES=2000 MILEAGE_TEST_PROFILE=thorough $(MAKE) --no-print-directory test-rust)
 	$(call timed,long random searches in Python,MILEAGE_TEST_PROFILE=thorough $(BIN)/pytest -q -n $(WORKERS) --tier=thorough --timeout 3600)
 	$(call timed,mutants,$(MAKE) --no-print-directory mutants)
 	$(call timed,damaged files,$(MAKE) --no-print-directory fuzz-import)
+	$(call timed,kills,$(MAKE) --no-print-directory kills)
 	$(call timed,lost ranks,for turn in $$(seq 30); do $(BIN)/pytest -q tests/execute/test_mpi_losses.py; done)
 
 # Many tests wait for a device or a time limit, so lints and Rust tests are compiled and run at the same time as the Python
@@ -168,6 +169,9 @@ bench-start: $(STAMPS)/release ## processor time of three short commands, median
 
 pictures: $(STAMPS)/dev packages ## docs/pictures again, from runs of the built-in studies; some minutes
 	$(BIN)/python docs/make_pictures.py
+
+kills: $(STAMPS)/dev packages ## kill -9 at 500 random instants, of all kinds of targets and work: nothing lost, nothing left; half an hour
+	$(BIN)/python -m tests.execute.kills 500
 
 fuzz-import: $(STAMPS)/dev ## 100,000 damaged result files: none fails but by a refusal; minutes
 	$(BIN)/python -m tests.formats.test_hostile 100000
