@@ -1,5 +1,20 @@
-"""`python -m mileage` is the command line."""
+"""`python -m mileage`, and the program `mileage`: the command line.
 
-from mileage.cli import main
+While its modules are imported Ctrl-C ends the process at once and quietly: there is nothing to undo yet, and Python
+would print a traceback. An ignored SIGINT, as in the background of a shell script, stays ignored.
+"""
 
-main()
+import signal
+
+
+def main() -> None:
+    """Run the command line and end the process with the command's exit status."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from mileage.cli import main as command_line
+
+    command_line()
+
+
+if __name__ == "__main__":
+    main()

@@ -4,18 +4,19 @@ What it models: the four ways a command can end. Each exception carries the exit
 line returns for it, so that no caller has to translate:
 
     0  done
-    1  a judged failure that the user asked to be told of   (JudgedFailure)
+    1  a judged failure that the user asked for             (JudgedFailure)
     2  wrong usage, or refused before anything was touched  (Refused)
     3  the run itself failed                                (RunFailed, Interrupted)
 
 The message is one clear line: what was found, what was expected, what to do.
-What it refuses: wrapping programming errors. A TypeError stays a TypeError and shows its traceback.
+What it refuses: wrapping programming errors. A TypeError stays a TypeError; the command line
+ends with 3 and one line, and MILEAGE_DEBUG=1 prints its traceback (`cli/exit_status.py`).
 """
 
 from __future__ import annotations
 
 import errno
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 UNKNOWN_CAUSE: Final = "unknown"
 """The cause of a RunFailed when nobody knows it."""
@@ -27,7 +28,7 @@ class MileageError(Exception):
     `exit_status` is the exit status of the process, 1..3.
     """
 
-    exit_status: ClassVar[int] = 3
+    exit_status: int = 3
 
     @property
     def message(self) -> str:
@@ -38,13 +39,13 @@ class MileageError(Exception):
 class JudgedFailure(MileageError):
     """Everything ran, and the judgement is the one the user asked to be told of (`--fail-if`)."""
 
-    exit_status: ClassVar[int] = 1
+    exit_status: int = 1
 
 
 class Refused(MileageError):
     """Wrong usage, or a request that Mileage declines; nothing has been written when this is raised."""
 
-    exit_status: ClassVar[int] = 2
+    exit_status: int = 2
 
 
 class RunFailed(MileageError):
@@ -56,7 +57,7 @@ class RunFailed(MileageError):
     where that is known.
     """
 
-    exit_status: ClassVar[int] = 3
+    exit_status: int = 3
 
     def __init__(self, message: str, *, cause: str = UNKNOWN_CAUSE) -> None:
         super().__init__(message)

@@ -1,13 +1,13 @@
 """The command line: one file per command, loaded when it is called, so that `--help` stays fast.
 
-Exit status: 0 done, 1 a judged failure the user asked to be told of, 2 wrong usage or refused, 3 the run failed.
+The exit status is explained in `cli/exit_status.py`.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable
 from importlib import import_module
 
 import click
@@ -105,43 +105,26 @@ def _root() -> None:
     """
 
 
-def _complain(message: str) -> None:
-    """Say what was wrong; a further line is set in, so that no name with a line feed can begin one of its own."""
-    click.echo("mileage: " + message.replace("\n", "\n  "), err=True)
-
-
 def main() -> None:
     """Run the command line and end the process with the command's exit status."""
+    from mileage.cli.exit_status import status_of
     from mileage.cli.launcher import by_ranks, launched
     from mileage.terminal import guard_streams
 
     guard_streams()
     variable = launched(os.environ)
     if variable is None:
-        sys.exit(_status_of(_command))
-    sys.exit(_status_of(lambda: by_ranks(variable, sys.argv[1:], lambda: _status_of(_command))))
+        sys.exit(status_of(_command))
+    sys.exit(status_of(lambda: by_ranks(variable, sys.argv[1:], lambda: status_of(_command))))
 
 
 def _command() -> int:
+    _let_interrupts_through()
     status = _root.main(complete_var="_MILEAGE_COMPLETE", standalone_mode=False)
     return status if isinstance(status, int) else 0
 
 
-def _status_of(command: Callable[[], int]) -> int:
-    """The exit status of a command; what it raises is told in a line."""
-    from mileage.errors import MileageError
-
-    try:
-        return command()
-    except MileageError as error:
-        _complain(str(error))
-        return error.exit_status
-    except click.ClickException as error:
-        _complain(error.format_message())
-        return 2
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("mileage: interrupted", err=True)
-        return 3
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+def _let_interrupts_through() -> None:
+    """From here on Ctrl-C is a KeyboardInterrupt: `mileage.__main__` lets it end the process while modules load."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

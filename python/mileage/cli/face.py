@@ -7,6 +7,8 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
+from mileage.errors import Interrupted, RunFailed
+
 
 class Face(click.Command):
     """Takes every word as it is; click reads none of them."""
@@ -44,6 +46,11 @@ def face(name: str) -> Face:
 
             click.echo(manual(tool, __version__), nl=False)
             return
-        import_module(f"mileage.tools.{name}").run(read(tool, words))
+        try:
+            import_module(f"mileage.tools.{name}").run(read(tool, words))
+        except RunFailed as failure:
+            if not isinstance(failure, Interrupted):
+                failure.exit_status = tool.failure_status
+            raise
 
     return Face(name, callback=done, add_help_option=False)

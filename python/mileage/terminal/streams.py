@@ -2,7 +2,8 @@
 
 Models one seam: whoever writes, with print, click or a traceback, what arrives at the stream has passed `harmless`,
 and what the stream's encoding cannot say has its stand-in. Colours and the live view, which need escape codes of
-their own, write `beneath` the guard what they have made harmless themselves. Refuses nothing.
+their own, write `beneath` the guard what they have made harmless themselves. A full disk or a closed pipe at standard
+output ends the process (OutputFailed); at standard error it does not. Refuses nothing.
 """
 
 from __future__ import annotations
@@ -11,28 +12,64 @@ import io
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from mileage.terminal.harmless import harmless
 from mileage.terminal.plain import HANDLER
 
 
-class Guarded:
-    """A text stream whose writes pass `harmless`; everything else is the stream's own."""
+class OutputFailed(BaseException):
+    """Standard output could not be written. Like KeyboardInterrupt it concerns the process, not the work in hand."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, cause: OSError) -> None:
+        """`reader_left`: the other end of the pipe is closed, which is no fault."""
+        super().__init__(f"cannot write to standard output: {cause.strerror or cause}")
+        self.reader_left = isinstance(cause, BrokenPipeError)
+
+
+class Guarded:
+    """A text stream whose writes pass `harmless`; everything else is the stream's own.
+
+    A failed write raises OutputFailed. A stream that is `dispensable`, such as standard error, drops the text instead:
+    a measurement does not end because nobody sees its progress. In both cases nothing more is written there.
+    """
+
+    def __init__(self, stream: TextIO, *, dispensable: bool = False) -> None:
         """Put the guard before a stream."""
         self.stream = stream
+        self.dispensable = dispensable
 
     def write(self, text: str) -> int:
         """Write the text made harmless; the answer is its own length."""
-        self.stream.write(harmless(text))
+        self.write_raw(harmless(text))
         return len(text)
+
+    def write_raw(self, text: str) -> None:
+        """Write the text as it is."""
+        try:
+            self.stream.write(text)
+        except OSError as cause:
+            self._fail(cause)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        try:
+            self.stream.flush()
+        except OSError as cause:
+            self._fail(cause)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write each."""
         for line in lines:
             self.write(line)
+
+    def _fail(self, cause: OSError) -> None:
+        # The interpreter writes at its exit what is buffered still, and would return a status of its own.
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, self.stream.fileno())
+        os.close(nothing)
+        if not self.dispensable:
+            raise OutputFailed(cause) from None
 
     def __getattr__(self, name: str) -> Any:
         if name == "buffer" and _knows_little(self.stream):
@@ -41,20 +78,44 @@ class Guarded:
         return getattr(self.stream, name)
 
 
+class _Beneath:
+    """A guarded stream for text with escape codes: failures are the guard's, the text is written as it is."""
+
+    def __init__(self, guard: Guarded) -> None:
+        self.write = guard.write_raw
+        self._guard = guard
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._guard, name)
+
+
 def guard_streams() -> None:
-    """Put a guard before standard output and standard error, once."""
+    """Put a guard before standard output and standard error, once; what is closed is opened on /dev/null."""
+    _open_standard_descriptors()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None or isinstance(stream, Guarded):
+        if isinstance(stream, Guarded):
             continue
+        if stream is None:
+            stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it is open while the process is
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="ascii" if _asks_for_ascii() else None, errors=HANDLER)
-        setattr(sys, name, Guarded(stream))
+        setattr(sys, name, Guarded(stream, dispensable=name == "stderr"))
+
+
+def _open_standard_descriptors() -> None:
+    """A process started without one of descriptors 0 to 2 would open its target there, and print into it."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest free descriptor is this one. Programs that are started inherit it as they would any.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
 def beneath(stream: TextIO) -> TextIO:
     """The stream beneath the guard, for who writes escape codes; what is not ours must be harmless already."""
-    return stream.stream if isinstance(stream, Guarded) else stream
+    return cast(TextIO, _Beneath(stream)) if isinstance(stream, Guarded) else stream
 
 
 def is_coloured(stream: TextIO) -> bool:

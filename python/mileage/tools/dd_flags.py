@@ -12,6 +12,7 @@ DD: Final = Tool(
     name="dd",
     title="dd's command line, where one side is a target and the other is /dev/zero, /dev/urandom or /dev/null.",
     style="operands",
+    failure_status=1,
     flags=(
         Flag("if", "What is read: a device or file, /dev/zero or /dev/urandom.", "FILE", example="/dev/zero"),
         Flag("of", "What is written: a device or file, or /dev/null.", "FILE", example="/dev/null"),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from mileage.errors import Refused
+from mileage.errors import Refused, RunFailed
 
 Style = Literal["getopt", "operands"]
 
@@ -84,6 +84,8 @@ class Tool:
     examples: tuple[str, ...] = ()
     starts: bool = False
     """Whether the first word that is no flag is a program, whose own words follow."""
+    failure_status: int = RunFailed.exit_status
+    """Its exit status when what it was asked to do fails; a refusal by Mileage is 2 for every tool."""
 
     @property
     def all_flags(self) -> tuple[Flag, ...]:

@@ -1,0 +1,104 @@
+"""The exit status of a command, and the one place where an error that nobody expected ends.
+
+What it models: 0 done; 1 a judged failure that the user asked for (`JudgedFailure`, nothing else); 2 wrong usage or
+refused; 3 the run or Mileage itself failed, which includes an output that could not be written; 130 interrupted before
+a run began (128 + SIGINT); 141 nobody reads the output any more (128 + SIGPIPE).
+What it refuses: a traceback, unless MILEAGE_DEBUG asks for one: an uncaught exception would make Python return 1.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import click
+
+from mileage.terminal.streams import OutputFailed
+
+FAILED: Final = 3
+WRONG_USAGE: Final = 2
+INTERRUPTED: Final = 130
+READER_LEFT: Final = 141
+DEBUG: Final = "MILEAGE_DEBUG"
+
+
+def status_of(command: Callable[[], int]) -> int:
+    """The exit status of a command; what it raises is printed in a line. Its output is written when this returns."""
+    try:
+        status = _status_of(command)
+        # Buffered text would be written while the interpreter exits, where a failure has a status of Python's.
+        sys.stdout.flush()
+    except OutputFailed as failure:
+        if failure.reader_left:
+            return READER_LEFT
+        complain(str(failure))
+        return FAILED
+    return status
+
+
+def complain(message: str) -> None:
+    """Print what was wrong; a further line is indented, so that no name with a line feed can begin one of its own."""
+    click.echo("mileage: " + message.replace("\n", "\n  "), err=True)
+
+
+def _status_of(command: Callable[[], int]) -> int:
+    from mileage.errors import MileageError
+
+    try:
+        return command()
+    except MileageError as error:
+        complain(str(error))
+        return error.exit_status
+    except click.ClickException as error:
+        complain(error.format_message())
+        return WRONG_USAGE
+    except (KeyboardInterrupt, click.Abort):
+        complain("interrupted")
+        return INTERRUPTED
+    except Exception as error:
+        return _last_resort(error)
+
+
+def _last_resort(error: Exception) -> int:
+    if os.environ.get(DEBUG, "0") not in ("", "0"):
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        complain(_too_long(error))
+        return WRONG_USAGE
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        complain(f"{where}{error.strerror}")
+        return FAILED
+    what = type(error).__name__ + (f": {error}" if str(error) else "")
+    complain(
+        f"internal error: {what} ({_place(error)}). This is a fault of Mileage; "
+        f"{DEBUG}=1 prints the traceback for a report"
+    )
+    return FAILED
+
+
+def _too_long(error: OSError) -> str:
+    path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    longest = max(path.split("/"), key=lambda name: len(os.fsencode(name)))
+    size = len(os.fsencode(longest))
+    if size <= 255:
+        return f"a path of {len(os.fsencode(path))} bytes is too long; use a shorter path than 4096 bytes"
+    return f"{longest[:40]}...: a file name of {size} bytes is too long; use one of at most 255 bytes"
+
+
+def _place(error: Exception) -> str:
+    """The module and line in which the error was raised, of Mileage where it is in the traceback."""
+    trace, found = error.__traceback__, ""
+    package = str(Path(__file__).resolve().parents[1])
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.startswith(package):
+            found = f"mileage{file[len(package) :]}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found or "outside Mileage's own modules"
