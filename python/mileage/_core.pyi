@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "Meeting", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_metadata_shares", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share"]
+__all__ = ["BUILD_PROFILE", "Drive", "Meeting", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_metadata_shares", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -189,6 +189,13 @@ def drive_title(profile: str) -> str:
 def format_bytes(byte_count: "int") -> "str":
     """
     Bytes in words, such as `4 KiB`.
+    """
+
+def forward_log(level: str, sink: Any) -> None:
+    """
+    Call `sink(level, text)` for every event of Mileage's own crates, from now on until the process ends. `level` is
+    "info" or "debug", also the most detailed one that is forwarded. Raises `ValueError` for another level, and when
+    events are forwarded already.
     """
 
 def iozone_differences(suite: str) -> str:

@@ -60,6 +60,10 @@ def wait_until(at_ns: int) -> None:
 
 def main() -> int:
     """Do the shares that standard input asks for. Returns the exit status of the process."""
+    if level := os.environ.get("MILEAGE_LOG"):
+        from mileage.log import start_log
+
+        start_log(level)
     try:
         return _serve()
     except BrokenPipeError:

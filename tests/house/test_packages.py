@@ -9,10 +9,10 @@ from tests.house.repository import PACKAGE, imports, modules, name_of, tree
 
 ROOMS = ("plan", "target", "record", "execute", "judge", "report")
 #: What every room may import besides the rooms before it: its errors, the compiled core, the version, the terminal,
-#: what one process of a run does, and the helper by which a package loads its public names lazily.
+#: what one process of a run does, the helper by which a package loads its public names lazily, and the log.
 SHARED = {
     *("mileage.errors", "mileage._core", "mileage.__version__", "mileage.terminal", "mileage.worker"),
-    *("mileage.lazy_names", "mileage.regular_file", "mileage.scratch"),
+    *("mileage.lazy_names", "mileage.log", "mileage.regular_file", "mileage.scratch"),
 }
 PURE_ROOMS = ("plan", "judge")
 #: The one module that reads the package's own study files.

@@ -7,6 +7,7 @@
 mod drive;
 mod file;
 mod job;
+mod log;
 mod sizes;
 mod workload;
 
@@ -23,6 +24,8 @@ mod _core {
     use crate::file::{PyMeeting, clock_ns, cpus_of_node, make_meeting, merge_shares, run_file, run_share};
     #[pymodule_export]
     use crate::job::{differences_of_iozone, merge_metadata_shares, run_iozone, run_metadata, run_metadata_share};
+    #[pymodule_export]
+    use crate::log::forward_log;
     #[pymodule_export]
     use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes};
     #[pymodule_export]

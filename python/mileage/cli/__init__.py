@@ -108,14 +108,25 @@ def _root() -> None:
 def main() -> None:
     """Run the command line and end the process with the command's exit status."""
     from mileage.cli.exit_status import status_of
-    from mileage.cli.launcher import by_ranks, launched
     from mileage.terminal import guard_streams
 
     guard_streams()
+    sys.exit(status_of(_as_asked))
+
+
+def _as_asked() -> int:
+    """Do the command, alone or as one rank of several."""
+    from mileage.cli.exit_status import status_of
+    from mileage.cli.launcher import by_ranks, launched
+
+    if level := os.environ.get("MILEAGE_LOG"):
+        from mileage.log import start_log
+
+        start_log(level)
     variable = launched(os.environ)
     if variable is None:
-        sys.exit(status_of(_command))
-    sys.exit(status_of(lambda: by_ranks(variable, sys.argv[1:], lambda: status_of(_command))))
+        return _command()
+    return by_ranks(variable, sys.argv[1:], lambda: status_of(_command))
 
 
 def _command() -> int:

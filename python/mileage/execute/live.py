@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from mileage.execute.standing import Standing
+from mileage.log import is_log_on
 from mileage.plan import Plan, PlannedRun
 from mileage.terminal import ascii_of, beneath, cut, harmless, is_coloured, one_line
 
@@ -35,7 +36,7 @@ class Terminal:
         """Nothing is written before :meth:`start`, so that what is refused is told alone."""
         self._clock = clock
         self._standing = Standing(clock)
-        self._moving = is_coloured(sys.stderr)
+        self._moving = is_coloured(sys.stderr) and not is_log_on()
         self._live: Live | None = None
         self._lined_s = clock() - STAGE_LINE_EVERY_S
         self._untold = ""

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from mileage.log import is_log_on
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.sizes import format_bytes
 from mileage.terminal import beneath, harmless, is_coloured, one_line
@@ -36,7 +37,7 @@ class Watch:
         self._began = time.monotonic()
         self._bar: Bar | None = None
         self._console: Console | None = None
-        if is_coloured(sys.stderr):
+        if is_coloured(sys.stderr) and not is_log_on():
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 

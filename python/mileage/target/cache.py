@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused
+from mileage.log import logged_step
 
 BLKFLSBUF: Final = 0x1261
 """ioctl(2): write out and forget what the page cache holds of a block device."""
@@ -33,7 +34,8 @@ def empty_cache(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if stat.S_ISBLK(os.fstat(descriptor).st_mode):
-            fcntl.ioctl(descriptor, BLKFLSBUF)
+            with logged_step("empty the page cache (BLKFLSBUF)", str(path)):
+                fcntl.ioctl(descriptor, BLKFLSBUF)
         else:
             os.fsync(descriptor)
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -55,7 +57,8 @@ def drop_caches(what: str) -> None:
     """Write out what is dirty and drop the whole machine's page cache. Raises Refused without permission."""
     os.sync()
     try:
-        DROP_CACHES.write_text("3")
+        with logged_step("drop the page cache (write 3)", str(DROP_CACHES)):
+            DROP_CACHES.write_text("3")
     except OSError as error:
         raise Refused(
             f'{what}: the caches cannot be dropped: {error.strerror}; run as root, or use cache = "cold", which '

@@ -24,6 +24,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mileage.errors import MileageError, Refused, RunFailed
+from mileage.log import log_step, logged_step
 from mileage.target.guard import ROOT
 from mileage.target.kernel_text import read_word
 from mileage.target.programs import HELD
@@ -84,7 +85,8 @@ class Ledger:
         self._write({"step": number, "is": msgspec.to_builtins(step)})
         self._open[number] = step
         try:
-            return act()
+            with logged_step(*_named(step)):
+                return act()
         except BaseException:
             self._undo(number)
             raise
@@ -116,7 +118,7 @@ class Ledger:
             ) from failure
 
     def _undo(self, number: int) -> None:
-        self._open[number].undo()
+        _undo_step(self._open[number])
         self._write({"undone": number})
         del self._open[number]
 
@@ -252,7 +254,7 @@ def _repair_one(path: Path, descriptor: int) -> Iterator[Undoing]:
         if not same_boot and not step.persists:
             continue
         try:
-            done = step.undo()
+            done = _undo_step(step)
         except MileageError as error:
             yield Undoing(f"{error.message} (left to be undone in {path})", failed=True)
             return
@@ -260,6 +262,25 @@ def _repair_one(path: Path, descriptor: int) -> Iterator[Undoing]:
         if done is not None:
             yield Undoing(done)
     path.unlink(missing_ok=True)
+
+
+def _undo_step(step: Step) -> str | None:
+    """Undo a step; what was undone, or None. Raises RunFailed."""
+    what, on = _named(step)
+    try:
+        done = step.undo()
+    except MileageError as failure:
+        log_step(f"undo {what}", on, f"failed: {failure}")
+        raise
+    log_step(f"undo {what}", on, done or "nothing to undo")
+    return done
+
+
+def _named(step: Step) -> tuple[str, str]:
+    """What a step is and what it is done on, for the log; a password is not shown."""
+    fields = msgspec.to_builtins(step)
+    what = str(fields.pop("type"))
+    return what, ", ".join(f"{name} {value}" for name, value in fields.items() if name != "password")
 
 
 def _read(descriptor: int) -> tuple[dict[str, Any], dict[int, Step]]:

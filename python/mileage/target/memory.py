@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from mileage.errors import Refused, RunFailed
+from mileage.log import log_step
 from mileage.target.guard import ROOT
 from mileage.target.kernel_text import fields_of, lines_of, read_text, read_word
 from mileage.target.ledger import Ledger
@@ -74,6 +75,9 @@ def limited_memory(limit_bytes: int, what: str, *, root: Path = ROOT) -> Iterato
     try:
         ledger.take(step, lambda: _make(found, group, limit_bytes))
         (group / "cgroup.procs").write_text(str(os.getpid()))
+        log_step(
+            "limit memory", str(group), f"{found.limit_file} {limit_bytes}, process {os.getpid()} moved there"
+        )
     except OSError as error:
         ledger.undo_all()
         raise Refused(

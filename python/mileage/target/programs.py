@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from typing import Final
 
 from mileage.errors import Refused, RunFailed
+from mileage.log import log_step
 
 _PACKAGES: Final = {
     "mkfs.ext4": "e2fsprogs",
@@ -62,9 +64,20 @@ def call(what: str, name: str, *arguments: str, timeout_s: float | None = None) 
             env={**os.environ, "LC_ALL": "C"},
         )
     except subprocess.TimeoutExpired:
+        log_step(_command_line(name, arguments), what, f"not ended after {timeout_s:g} s")
         raise RunFailed(f"{what}: {name} has not ended after {timeout_s:g} s", cause="ETIMEDOUT") from None
+    printed = (done.stdout or done.stderr).strip().partition("\n")[0]
+    result = f"exit status {done.returncode}" + (f", {printed}" if printed else "")
+    log_step(_command_line(name, arguments), what, result)
     if done.returncode != 0:
         said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         reason = said[-1].strip() if said else f"exit status {done.returncode}"
         raise RunFailed(f"{what}: {name} {' '.join(arguments)} failed: {reason}", cause="program")
     return done.stdout
+
+
+def _command_line(name: str, arguments: Sequence[str]) -> str:
+    """A call as the log shows it: without the password of a drive, which follows an option `--security-...`."""
+    options = ("", *arguments)
+    pairs = zip(options, arguments, strict=False)
+    return " ".join((name, *("***" if option.startswith("--security-") else word for option, word in pairs)))

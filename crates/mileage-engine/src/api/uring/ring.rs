@@ -76,6 +76,7 @@ impl Ring {
         if settings.registered {
             setup::register(&ring, &file, &slots_made.vectors(), path)?;
         }
+        setup::log(&ring, settings, depth, &slots_made.vectors(), path);
         Ok(Self {
             queues: ManuallyDrop::new(ring),
             file: ManuallyDrop::new(file),

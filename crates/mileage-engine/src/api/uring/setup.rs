@@ -20,6 +20,9 @@ const SQPOLL_IDLE_MS: u32 = 1000;
 /// How long a trial operation may take.
 const TRIAL_WAIT: Duration = Duration::from_secs(5);
 
+/// The flags of a ring that one thread uses alone, as the log names them.
+const ISSUER_FLAGS: &str = "single_issuer defer_taskrun taskrun_flag";
+
 /// What was asked of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -59,7 +62,11 @@ pub(super) fn build(settings: Settings, depth: u32, path: &Path) -> Result<IoUri
     let mut built = builder.build(entries);
     if built.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL)) && !settings.sqpoll {
         // Kernels before 6.1 do not know these flags.
+        tracing::info!(?path, refused = ISSUER_FLAGS, reason = "EINVAL", "ring: fall back to a ring without flags");
         built = plain.build(entries);
+    }
+    if let Err(error) = &built {
+        tracing::info!(?path, entries, ?settings, %error, "ring: refused");
     }
     let ring = built.map_err(|error| refused(&error, settings, path))?;
     if ring.params().is_feature_ext_arg() && ring.params().is_feature_nodrop() {
@@ -71,6 +78,31 @@ pub(super) fn build(settings: Settings, depth: u32, path: &Path) -> Result<IoUri
             reason: "this kernel's is too old (Linux 5.11 or later is needed)".to_owned(),
         })
     }
+}
+
+/// Log a ring that is ready: what was asked for and what the kernel granted.
+pub(super) fn log(ring: &IoUring, settings: Settings, depth: u32, buffers: &[libc::iovec], path: &Path) {
+    let kernel = ring.params();
+    let words = |flags: [(bool, &'static str); 3]| {
+        flags.into_iter().filter_map(|(set, word)| set.then_some(word)).collect::<Vec<_>>().join(" ")
+    };
+    tracing::info!(
+        ?path,
+        depth,
+        submission_entries = kernel.sq_entries(),
+        completion_entries = kernel.cq_entries(),
+        asked = words([(settings.iopoll, "iopoll"), (settings.sqpoll, "sqpoll"), (!settings.sqpoll, ISSUER_FLAGS)]),
+        granted = words([
+            (kernel.is_setup_iopoll(), "iopoll"),
+            (kernel.is_setup_sqpoll(), "sqpoll"),
+            // The three are granted together or not at all.
+            (kernel.is_setup_single_issuer(), ISSUER_FLAGS),
+        ]),
+        registered_files = u32::from(settings.registered),
+        registered_buffers = if settings.registered { buffers.len() } else { 0 },
+        buffer_bytes = buffers.first().map_or(0, |buffer| buffer.iov_len),
+        "ring: set up"
+    );
 }
 
 /// Register the file and the buffers.
