@@ -64,6 +64,20 @@ def test_the_lines_say_where_it_is_and_what_was_seen(study: StudyResult) -> None
     assert "drive       write amplification" in told
 
 
+@pytest.mark.parametrize(("count", "shown"), [(999, False), (1000, True)])
+def test_a_percentile_needs_as_many_operations_as_on_the_page(
+    study: StudyResult, count: int, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = records(study)[1]
+    monkeypatch.setattr("mileage.execute.standing.of_all_kinds", lambda _found: {"count": count, "max_ns": 9})
+    monkeypatch.setattr("mileage.execute.standing.quantile_ns", lambda _found, _share: 5)
+    standing = Standing(Clock())
+    standing.finished(study.plan.runs[1], record)
+    assert dict(standing.last())["latency"] == (
+        "p50 5 ns  p99 5 ns  max 9 ns" if shown else "p50 5 ns  max 9 ns"
+    )
+
+
 def test_the_time_left_is_that_of_the_plan_and_counts_down(study: StudyResult) -> None:
     clock = Clock()
     standing = Standing(clock)

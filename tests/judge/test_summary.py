@@ -11,12 +11,12 @@ from statsmodels.stats.power import TTestIndPower
 
 from mileage.judge.summary import (
     median_interval,
-    quantile_is_supported,
     runs_needed,
     summarise,
     superiority,
     total_work_rate,
 )
+from mileage.plan.quantiles import quantile_is_supported
 
 VALUES = st.lists(st.floats(1e-3, 1e9), min_size=2, max_size=40)
 

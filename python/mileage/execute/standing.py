@@ -15,6 +15,7 @@ from typing import Any, Final
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.describe import duration
 from mileage.plan.estimate import remaining_s
+from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import format_bytes
 from mileage.record.histogram import of_all_kinds, quantile_ns
 from mileage.record.write_amplification import write_amplification
@@ -162,9 +163,13 @@ def _latency(record: dict[str, Any]) -> str:
     histogram = of_all_kinds(record["latency"])
     if not histogram["count"]:
         return ""
-    parts = [(name, quantile_ns(histogram, q)) for name, q in (("p50", 0.5), ("p99", 0.99))]
+    parts = [
+        (name, quantile_ns(histogram, share))
+        for name, share in (("p50", 0.5), ("p99", 0.99))
+        if quantile_is_supported(histogram["count"], share)
+    ]
     told = "  ".join(f"{name} {_time(value)}" for name, value in parts if value is not None)
-    return f"{told}  max {_time(histogram['max_ns'])}"
+    return f"{told}  max {_time(histogram['max_ns'])}".lstrip()
 
 
 def _time(time_ns: int) -> str:

@@ -16,8 +16,6 @@ from mileage.judge.distributions import binomial_at_most, t_quantile
 
 MEDIAN_RUNS_MIN: Final = 6
 """Fewest runs for which two order statistics enclose the median with 95 %: 1 - 2 x 0.5^6 = 96.9 %."""
-BEYOND_MIN: Final = 10
-"""Observations that must lie beyond a quantile before it is told."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,16 +100,6 @@ def total_work_rate(work: Sequence[float], times_s: Sequence[float]) -> float:
     if len(work) != len(times_s) or not times_s or math.fsum(times_s) <= 0:
         raise ValueError("work and times must be of one length, with some time in them")
     return math.fsum(work) / math.fsum(times_s)
-
-
-def quantile_is_supported(count: int, quantile: float) -> bool:
-    """Whether `count` observations leave at least ten beyond the quantile (0.999 = p99.9)."""
-    return count * (1 - quantile) >= BEYOND_MIN - 1e-9
-
-
-def operations_needed(quantile: float) -> int:
-    """The fewest observations that support the quantile: 1,000 for 0.99."""
-    return math.ceil(BEYOND_MIN / (1 - quantile) - 1e-6)
 
 
 def superiority(baseline: Sequence[float], candidate: Sequence[float]) -> float:

@@ -16,10 +16,10 @@ from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.course import INTERVALS_MIN, REPETITIONS_MIN, repetition_trend
 from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.judge.outlier import ALPHA, VALUES_MIN, odd_one
-from mileage.judge.summary import quantile_is_supported
 from mileage.lab.courses import CHANGE_MIN, course_of, course_words
 from mileage.lab.lamps import P99, RUN_MIN_S
 from mileage.plan import Plan
+from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.workloads import METRICS
 from mileage.record import StudyFolder
 from mileage.report import TrustLamp

@@ -14,11 +14,11 @@ from mileage.judge import Comparison
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.disturbance import disturbances
 from mileage.judge.steady import drift
-from mileage.judge.summary import BEYOND_MIN, quantile_is_supported
 from mileage.lab.assumptions import assumption_lamps
 from mileage.lab.courses import level_lamps, measured_stages, state_lamps
 from mileage.lab.seen import Seen
 from mileage.plan import Plan
+from mileage.plan.quantiles import BEYOND_MIN, quantile_is_supported
 from mileage.record import left_out
 from mileage.record.environment import key_of, weighty
 from mileage.record.journal import JournalContent

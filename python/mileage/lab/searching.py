@@ -15,11 +15,11 @@ from mileage.errors import Refused
 from mileage.execute.run import perform
 from mileage.execute.signals import raise_on_signals
 from mileage.judge.search import Probe, best_of, next_rate, probe_of
-from mileage.judge.summary import operations_needed, quantile_is_supported
 from mileage.lab.doing import opened
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.load import Load, Open, Spacing
 from mileage.plan.pattern import is_own_master
+from mileage.plan.quantiles import operations_needed, quantile_is_supported
 from mileage.plan.sizes import parse_time_ns
 from mileage.plan.study import PURGE_EACH
 from mileage.record.histogram import of_judgement, quantile_ns

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from mileage.judge.summary import operations_needed, quantile_is_supported
+from mileage.plan.quantiles import operations_needed, quantile_is_supported
 from mileage.record import Latency, MeasuredCell
 from mileage.record.write_amplification import write_amplification
 from mileage.report.quantity import column_width, counted, duration, figure, mb_per_s, mib_per_s
