@@ -50,8 +50,13 @@ def test_two_levels_need_no_table() -> None:
 
 
 def test_the_csv_holds_every_level() -> None:
-    rows = list(csv.DictReader(io.StringIO(standings_csv(view().standings))))
+    rows = list(csv.DictReader(io.StringIO(standings_csv(view().standings, {"2 %": "SLC", "25 %": "TLC"}))))
     assert len(rows) == 5
+    assert [row["device_class"] for row in sorted(rows, key=lambda row: row["level"])[:3]] == [
+        "SLC",
+        "TLC",
+        "",
+    ]
     assert math.isclose(float(rows[-1]["mean"]), (70e6 * 71e6 * 70.5e6) ** (1 / 3), rel_tol=1e-12)
     assert (rows[0]["rank_first"], rows[0]["rank_last"]) == ("1", "2")
 
@@ -60,3 +65,8 @@ def test_bars_name_what_differs() -> None:
     assert told_apart("content 2 %", "content 98 %") == ("2 %", "98 %")
     assert told_apart("before", "after") == ("before", "after")
     assert told_apart("drive a b", "drive a") == ("a b", "a")
+
+
+def test_one_class_of_device_stands_in_every_row_of_the_csv() -> None:
+    rows = list(csv.DictReader(io.StringIO(standings_csv(view().standings, {"": "virtual flash"}))))
+    assert {row["device_class"] for row in rows} == {"virtual flash"}

@@ -268,7 +268,7 @@ class StudyResult:
         from mileage.report.tables import rows_csv, write_tables
 
         self.folder.tables.mkdir(exist_ok=True)
-        write_tables(view.comparison, self.folder.tables, view.standings)
+        write_tables(view.comparison, self.folder.tables, view.standings, view.evidence.device_classes)
         within = inside(self.reading().arms)
         if within:
             (self.folder.tables / "within.csv").write_text(rows_csv(within), encoding="utf-8")

@@ -15,7 +15,7 @@ from mileage.saving.tables import Column, Row, Table, environment_table, journal
 _WHOLE = ("n", "n_baseline", "n_candidate", "rank_first", "rank_last", "runs")
 _TEXTS = (
     *("cell", "measure", "metric", "verdict", "note", "notes", "arm", "level", "stage", "limited_by"),
-    *("class", "class_baseline", "class_candidate"),
+    *("class", "class_baseline", "class_candidate", "device_class"),
 )
 _TRUTHS = ("rule_bars_apart", "rule_bar_clears_zero", "depends_on_method")
 _IN_METRIC = ("mean", "mean_baseline", "mean_candidate")
@@ -68,7 +68,7 @@ def _judged(result: StudyResult) -> Iterator[Table]:
     yield _of_csv("cells", cells_csv(view.comparison))
     yield _of_csv("summaries", summaries_csv(view.comparison))
     if view.standings:
-        yield _of_csv("standings", standings_csv(view.standings))
+        yield _of_csv("standings", standings_csv(view.standings, view.evidence.device_classes))
     within = inside(result.reading().arms)
     if within:
         yield _of_csv("within", rows_csv(within))

@@ -6,7 +6,7 @@ neighbours; a trend is named only with its test.
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mileage.judge.grid import Trend
@@ -79,13 +79,18 @@ def standing_rows(cells: Sequence[CellStandings], factor: str) -> list[dict[str,
     ]
 
 
-def standings_csv(cells: Sequence[CellStandings]) -> str:
-    """CSV text with a header; means in the metric's unit, ranks empty where a level could not be ranked."""
+def standings_csv(cells: Sequence[CellStandings], classes: Mapping[str, str]) -> str:
+    """CSV text with a header; means in the metric's unit, ranks empty where a level could not be ranked.
+
+    `classes` has the class of the device of each level, or under an empty name that of all.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("cell", "metric", "level", "mean", "n", "share_of_best", "rank_first", "rank_last"))
+    figures = ("mean", "n", "share_of_best", "rank_first", "rank_last")
+    writer.writerow(("cell", "metric", "level", *figures, "device_class"))
     for cell in cells:
         for place in cell.places:
-            figures = (place.mean, place.n, place.share_of_best, place.first, place.last)
-            writer.writerow((cell.cell, cell.metric, place.level, *figures))
+            row = (place.mean, place.n, place.share_of_best, place.first, place.last)
+            device = classes.get(place.level, classes.get("", ""))
+            writer.writerow((cell.cell, cell.metric, place.level, *row, device))
     return text.getvalue()

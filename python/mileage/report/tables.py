@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
@@ -15,6 +17,7 @@ from mileage.judge.standings import CellStandings
 from mileage.judge.summary import Summary, summarise
 from mileage.report.standings import standings_csv
 
+NO_CLASSES: Final[Mapping[str, str]] = MappingProxyType({})
 _COLUMNS = (
     *("cell", "measure", "metric", "verdict", "ratio", "ci95_low", "ci95_high", "p_raw", "p_adjusted"),
     *("relevance", "mean_baseline", "mean_candidate", "n_baseline", "n_candidate"),
@@ -70,9 +73,17 @@ def rows_csv(rows: Sequence[msgspec.Struct]) -> str:
     return text.getvalue()
 
 
-def write_tables(comparison: Comparison, folder: Path, standings: Sequence[CellStandings] = ()) -> None:
-    """Write `cells.csv`, `summaries.csv`, and `standings.csv` where there are any, into an existing folder."""
+def write_tables(
+    comparison: Comparison,
+    folder: Path,
+    standings: Sequence[CellStandings] = (),
+    classes: Mapping[str, str] = NO_CLASSES,
+) -> None:
+    """Write `cells.csv`, `summaries.csv`, and `standings.csv` where there are any, into an existing folder.
+
+    `classes` has the class of the device by the level of the compared factor, as in `standings_csv`.
+    """
     (folder / "cells.csv").write_text(cells_csv(comparison), encoding="utf-8")
     (folder / "summaries.csv").write_text(summaries_csv(comparison), encoding="utf-8")
     if standings:
-        (folder / "standings.csv").write_text(standings_csv(standings), encoding="utf-8")
+        (folder / "standings.csv").write_text(standings_csv(standings, classes), encoding="utf-8")
