@@ -10,9 +10,10 @@ import msgspec
 import pytest
 from jsonschema import ValidationError
 
-from mileage.judge import compare_stages
-from mileage.report import StudyView, render_html, vega, write_figures
+from mileage.judge import Sample, compare_stages
+from mileage.report import StudyView, render_html, render_text, vega, write_figures
 from mileage.report.charts import before_after_svg
+from mileage.report.drawn_tests import drawn_tests
 from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail, Wear
 from mileage.report.gallery import gallery
 from tests.report.conftest import example, samples
@@ -129,3 +130,30 @@ def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -
         assert "<script" not in text
         assert "\u202e" not in text
     assert "<script>alert" not in render_html(view)
+
+
+@pytest.mark.parametrize(("tests", "told"), [(30, False), (31, True)])
+def test_tests_without_a_file_of_their_own_are_counted_in_text_and_page(tests: int, told: bool) -> None:
+    cells = [f"suite.test{number} 4 KiB" for number in range(tests)]
+    found = [
+        Sample(
+            0,
+            cycle,
+            "torture",
+            stage,
+            1,
+            "throughput",
+            cell,
+            "rate_bytes_per_s",
+            value,
+            higher_is_better=True,
+        )
+        for cell in cells
+        for stage, value in (("before", 100.0), ("after", 50.0))
+        for cycle in (1, 2)
+    ]
+    view = example(comparison=compare_stages(found, baseline="before", candidate="after", relevance={}))
+    assert len(drawn_tests(view)) == 30
+    sentence = f"The first 30 of {tests} tests have a figure file before_after_TEST"
+    assert (sentence in " ".join(render_text(view).split())) == told
+    assert (sentence in render_html(view, drawn=False)) == told

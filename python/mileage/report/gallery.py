@@ -16,6 +16,7 @@ import msgspec
 from mileage.report import vega
 from mileage.report.charts import before_after_svg, forest_svg, narrow_forest_svg, torture_svg, torture_words
 from mileage.report.drawer import svg_of
+from mileage.report.drawn_tests import drawn_tests
 from mileage.report.grid import fields_of, heat_chart, level_fields, most_changed, multiples_chart
 from mileage.report.layout import layout_chart, layout_words
 from mileage.report.levels import MOST_CELLS, levels_chart
@@ -32,7 +33,6 @@ NARROW: Final = "forest_narrow"
 """The forest plot again, for a phone: on the page only."""
 HALF: Final = 470
 WHOLE: Final = 1040
-_MOST_TESTS: Final = 30
 _MOST_BARS: Final = 10
 
 
@@ -303,12 +303,8 @@ def _apart(view: StudyView) -> dict[tuple[str, str], bool]:
 
 def _per_test(view: StudyView) -> dict[str, _Asked]:
     """Before and after for the cells of each test that changed most, a file for each test."""
-    tests: dict[str, list[Any]] = {}
-    for cell in view.headline:
-        place = view.evidence.places.get(cell.cell, {})
-        tests.setdefault(place.get("test", cell.cell.partition(" ")[0]), []).append(cell)
     found: dict[str, _Asked] = {}
-    for test, cells in list(tests.items())[:_MOST_TESTS] if len(tests) > 1 else ():
+    for test, cells in drawn_tests(view).items():
         name = f"before_after_{file_name(test)}"
         svg = before_after_svg(view, name=name.replace("_", "-"), cells=most_telling(cells, _MOST_BARS))
         if svg:

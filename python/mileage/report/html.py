@@ -19,6 +19,7 @@ from mileage.judge import CellVerdict, verdict_sentence
 from mileage.report import standings, wording
 from mileage.report.charts import MOST_PANELS, torture_words
 from mileage.report.details import downloads, favours, highlight_rows, value_rows, wear_rows
+from mileage.report.drawn_tests import undrawn_tests
 from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery, runs_counted, units_counted
 from mileage.report.night import night_style
 from mileage.report.shapes import shape_lines
@@ -87,6 +88,7 @@ def _below(view: StudyView) -> dict[str, Any]:
     environment = _environment(view.environments)
     classes = view.evidence.device_classes
     return {
+        "undrawn_tests": undrawn_tests(view),
         "environment": [row for row in environment if row[2]],
         "unchanging": [row for row in environment if not row[2]],
         "torture_words": wording.plain(torture_words(view)),

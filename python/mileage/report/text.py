@@ -8,6 +8,7 @@ from typing import Final
 
 from mileage.judge import Comparison, verdict_sentence
 from mileage.judge.sentence import class_words
+from mileage.report.drawn_tests import undrawn_tests
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_lines
 from mileage.report.view import (
@@ -43,7 +44,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
     """The summary in lines of at most `width` columns, ending in a line feed. ValueError under 60."""
     _check_width(width)
     view = cleaned(view)
-    comparison = view.comparison
+    comparison, notes = view.comparison, [*view.notes, *undrawn_tests(view)]
     failed = f"{view.runs_failed:,}" if view.runs_failed else "none"
     runs = f"{view.runs_total:,} run{'' if view.runs_total == 1 else 's'}, {failed} failed"
     parts = [
@@ -58,7 +59,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
         *([[*wrapped(plain(overall(comparison)), width), ""]] if comparison.overall else []),
         *([[*_standings(view, width), ""]] if view.standings else []),
         *([_inside(view, width)] if view.shapes else []),
-        *([[*[line for note in view.notes for line in wrapped(note, width)], ""]] if view.notes else []),
+        *([[*[line for note in notes for line in wrapped(note, width)], ""]] if notes else []),
         *([_changes(view, width)] if view.environment_changes else []),
         wrapped("Repeat it:", width),
         wrapped(view.command, width, first="  ", indent="  "),
