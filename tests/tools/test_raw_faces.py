@@ -270,3 +270,13 @@ def test_the_lines_are_those_of_the_tools() -> None:
         "0+1 records out",
         "500 bytes copied, 0.5 s, 1.0 kB/s",
     ]
+
+
+def test_cautions_stand_on_standard_error_and_the_tools_lines_alone_on_standard_output(
+    tmp_path: Path,
+) -> None:
+    done = face(tmp_path, "iozone", "-t", "1", "-s", "64k", "-r", "4k", "-i", "0", "-F", "f")
+    plain = face(tmp_path / "..", "dd", "if=/dev/zero", f"of={DRIVE}", "bs=1M", "count=4")
+    assert done.returncode == plain.returncode == 0, done.stderr + plain.stderr
+    assert "[!]" not in done.stdout + plain.stdout
+    assert "mileage: [!] a fresh drive: " in plain.stderr

@@ -100,7 +100,7 @@ def do_study(
     with _watch(plan, names) as watch:
         progress = _Printing(watch, head, finished) if head or finished else watch
         measured = measure(plan, destroy=destroy, save=save, progress=progress, command=command)
-    tell([f"study folder: {save}"])
+    tell([*(f"[!] {caution}" for caution in measured.cautions), f"study folder: {save}"])
     return Done(plan, StudyFolder.open(save), measured)
 
 
