@@ -458,6 +458,23 @@ def test_io500_of_2019_and_of_2020_tell_the_same(tmp_path: Path, text: str) -> N
     assert samples(tmp_path, "out", "ops_per_s") == [("io500.mdtest_easy_write", 20_500)]
 
 
+def test_an_invalid_io500_result_is_not_compared_without_a_word(tmp_path: Path) -> None:
+    """Is my new result, of which IO500 itself says that a phase is invalid, faster than the one before?
+
+    Truth: nobody can say so. The list refuses such results; what is said of them goes before the verdict.
+    """
+    valid = IO500_ISC20.replace("-invalid", "")
+    for name, text in (("old", valid), ("new", IO500_ISC20), ("newer", valid)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result_summary.txt").write_text(text)
+        ask("import", name, "--out", f"{name}-study", cwd=tmp_path)
+    told = " ".join(ask("compare", "old-study", "new-study", cwd=tmp_path).split())
+    assert told.startswith(
+        "Not conclusive because IO500 says of mdtest-easy-write: invalid (in new-study)"
+    ), told
+    assert "invalid" not in ask("compare", "old-study", "newer-study", cwd=tmp_path)
+
+
 def test_ior_inside_io500_is_whole(tmp_path: Path) -> None:
     """Is the listing `ior-easy-write.txt` in my IO500 folder damaged?
 

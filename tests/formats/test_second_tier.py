@@ -202,6 +202,8 @@ def test_io500_as_the_script_of_2019_writes_it(tmp_path: Path) -> None:
     assert (result.unread, result.lost, result.facts["score"].split()[-1]) == ([], [], "4.90749")
     assert found["io500.ior_easy_write"].rate_bytes_per_s == 8.581 * 2**30
     assert found["io500.mdtest_easy_write"].notes == ["IO500 says of mdtest_easy_write: invalid"]
+    assert found["io500.mdtest_easy_write"].invalid == "IO500 says of mdtest_easy_write: invalid"
+    assert found["io500.find"].invalid is None
     assert (found["io500.find"].ops_per_s, found["io500.find"].elapsed_s) == (305_930, 24.64)
 
 

@@ -87,7 +87,9 @@ def _row(result: Result, at: int, found: re.Match[str], line: str) -> None:
     )
     if found["flag"].strip() or found["rest"].strip():
         said = " ".join(found.group("flag", "rest")).strip(" -")
-        run.notes.append(f"IO500 says of {found['name']}: {said}")
+        words = f"IO500 says of {found['name']}: {said}"
+        run.notes.append(words)
+        run.invalid = words if "invalid" in said.lower() else None
     result.runs.append(run)
 
 

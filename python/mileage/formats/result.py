@@ -73,6 +73,8 @@ class ToolRun(msgspec.Struct, kw_only=True):
     """What a reader must know beside the figures."""
     error: str | None = None
     """What failed, where the tool says so."""
+    invalid: str | None = None
+    """Why the figures must not be compared, where the tool itself says so; they stand all the same."""
 
     @property
     def measured(self) -> bool:

@@ -90,4 +90,5 @@ def _run(run: ToolRun) -> ToolRun:
         printed=[(tidy(name), value) for name, value in run.printed if math.isfinite(value)],
         notes=notes,
         error=_maybe(run.error),
+        invalid=_maybe(run.invalid),
     )

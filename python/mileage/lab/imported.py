@@ -171,6 +171,9 @@ def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
     found += [
         f"{run['cell']} failed in {name}: {run['record']['error']}" for run in runs if run["record"]["error"]
     ][:1]
+    # A study that was imported by an earlier version has no such key.
+    invalid = [told for run in runs if (told := run["record"].get("invalid"))]
+    found += [f"{told} (in {name})" for told in dict.fromkeys(invalid)][:1]
     served = memory_rates(runs, list(content.of_kind("file")))
     found += [f"{told} (in {name})" for told, certain in served if certain][:1]
     found += _level_changes(runs, name)

@@ -400,6 +400,7 @@ def _entry(planned: PlannedRun, source: Source, run: ToolRun) -> dict[str, Any]:
             "counters": run.counters,
             "notes": run.notes,
             "error": run.error,
+            "invalid": run.invalid,
             "file": words_of(source.path),
             "line": run.line,
             "printed_names": [name for name, _ in run.printed],
