@@ -96,7 +96,7 @@ def test_a_spread_of_two_runs_is_a_readable_figure(tmp_path: Path) -> None:
     """How far do my two runs scatter around 6,250 IOPS?
 
     Truth: both lie within 5,000 and 7,500, 20 % from their mean. The mean of two rates cannot be below zero, so that
-    a half width of more than 100 % says nothing that can be read.
+    a half width of more than 100 % says nothing that can be read: the interval does.
     """
     names = [
         fio_report.save(
@@ -111,6 +111,10 @@ def test_a_spread_of_two_runs_is_a_readable_figure(tmp_path: Path) -> None:
     (row,) = [line for line in printed.splitlines() if line.startswith("fio.randread")]
     shares = [float(found.replace(",", "")) for found in re.findall(r"([\d.,]+) %", row)]
     assert all(share <= 100 for share in shares), row
+    # Student's interval of two logarithms: t of one degree of freedom, 12.706, times half their difference, both ways.
+    low, high = (float(end.replace(",", "")) for end in re.findall(r"([\d.,]+) to ([\d.,]+)", printed)[0])
+    assert math.log(high / low) == pytest.approx(12.706 * math.log(7_500 / 5_000), rel=0.01)
+    assert "the interval itself" in " ".join(printed.split())
 
 
 def test_an_undecided_interval_contains_no_change(tmp_path: Path) -> None:

@@ -25,6 +25,10 @@ from mileage.report.wording import LAMP_GLYPHS, LAMP_WORDS, plain
 
 UNREAD_SHOWN: Final = 20
 """Lines of a file that the terminal names."""
+_WIDE: Final = (
+    "±: half the 95 % interval of the mean over the runs, or, where half of it is more than the median, the interval "
+    "itself in MiB/s (in IOPS without bytes)."
+)
 _HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "mean", "p50", "p99", "max")
 _WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8)
 _FIRST: Final = ("errors", "files", "Little's law", "memory", "steady state", "run order")
@@ -73,6 +77,8 @@ def imported_text(page: ImportedPage, width: int = 80) -> str:
     first = [lamp for lamp in page.trust if lamp.name in _FIRST and lamp.state in ("warn", "bad")]
     lines += ["", *_lamp_lines(first, width)] if first else []
     lines += ["", *_table(page.cells, width), ""]
+    if any(spread_of(cell.rate_bytes_per_s or cell.ops_per_s).is_wide for cell in page.cells):
+        lines += [*textwrap.wrap(_WIDE, width), ""]
     lines += _lamp_lines([lamp for lamp in page.trust if lamp not in first], width)
     for note in page.notes:
         lines += textwrap.wrap(cleaned_text(note), width, initial_indent="note: ", subsequent_indent="      ")
@@ -134,7 +140,7 @@ def _figures(cell: ReportedCell) -> list[str]:
         str(cell.runs),
         mib_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
         mb_per_s(statistics.median(cell.rate_bytes_per_s)) if cell.rate_bytes_per_s else "-",
-        spread_of(headline).share if len(headline) > 1 else "-",
+        spread_of(headline).share_or_interval(mib_per_s if cell.rate_bytes_per_s else figure),
         figure(statistics.median(cell.ops_per_s)) if cell.ops_per_s else "-",
         *(duration(_median(cell.quantiles_ns.get(name, ()))) for name in ("mean", "p50", "p99", "max")),
     ]

@@ -31,6 +31,7 @@ _LATENCY: Final = {
 _QUANTILES: Final = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p99_9_ns"}
 _SHARES: Final = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
 
+WIDE: Final = "LOW to HIGH: the interval itself, in IOPS, where half of it is more than the median."
 MEMORY_PERCENT_MIN: Final = 0.5
 """Less than this share of the reads from memory is not shown."""
 Column = tuple[str, int, Callable[[MeasuredCell], str]]
@@ -188,7 +189,10 @@ def _table(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
     if any(_shows_memory(cell) for cell in cells):
         lines += _wrapped("memory: share of the bytes read that the device was not asked for.")
     if any(cell.runs > 1 for cell in cells):
-        lines += _wrapped("±: half the 95 % interval of the mean over the runs; rates are medians.")
+        lines += _wrapped(
+            "±: half the 95 % interval of the mean over the runs; rates are medians."
+            + (f" {WIDE}" if any(spread_of(cell.ops_per_s).is_wide for cell in cells) else "")
+        )
     lines += _limits(cells, labels)
     return lines if lines[-1] else lines[:-1]
 
@@ -204,7 +208,7 @@ def columns_of(cells: Sequence[MeasuredCell]) -> list[Column]:
         ("MB/s", 8, lambda cell: mb_per_s(spread_of(cell.rate_bytes_per_s).median)),
     ]
     if repeated:
-        columns.append(("±", 7, lambda cell: spread_of(cell.ops_per_s).share))
+        columns.append(("±", 7, lambda cell: spread_of(cell.ops_per_s).share_or_interval(figure)))
     columns.append(("IOPS", 9, lambda cell: figure(spread_of(cell.ops_per_s).median)))
     columns += [
         ("p50", 8, lambda cell: _quantile(cell, kind, "p50_ns")),
@@ -266,13 +270,20 @@ class SpreadText:
             self.low, self.high = found.low, found.high
 
     @property
-    def share(self) -> str:
-        """Half the interval as a share of the median: "1.2 %"; "-" for a single run, "> 100 %" if wider."""
+    def is_wide(self) -> bool:
+        """Whether half the interval is more than the median, so that no share of the median describes it."""
+        return self.low is not None and self.high is not None and self.high - self.low > 2 * self.median
+
+    def share_or_interval(self, words: Callable[[float], str]) -> str:
+        """Half the interval as a share of the median, "1.2 %"; the interval itself, "2 to 950", where that is wide.
+
+        A single run has "-".
+        """
         if self.low is None or self.high is None or self.median == 0:
             return "-"
+        if self.is_wide:
+            return f"{words(self.low)} to {words(self.high)}"
         half = 50 * (self.high - self.low) / self.median
-        if half > 100:
-            return "> 100 %"
         return f"{half:.0f} %" if half >= 10 else f"{half:.1f} %"
 
     def told(self, words: Callable[[float], str]) -> str:
