@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mileage import lab
 from mileage.plan import Study, TargetFacts, builtin_text, estimate, parse_study, resolve
 
 Facts = Callable[..., TargetFacts]
@@ -115,3 +117,58 @@ def test_large_tortures_keep_their_proportions(
     assert total <= 4 * plan.work_bytes
     assert total > min(wanted, 4) * plan.work_bytes - (1 << 20)
     assert done["wide"] / total == pytest.approx(large / wanted, abs=0.02)
+
+
+DRIVES = """
+name = "sizes"
+target = "virtual:plain-64gib"
+[[stage]]
+name = "worn"
+torture = ["churn"]
+[[stage]]
+name = "measured"
+measure = ["iops"]
+[torture.churn]
+workload = "throughput.write"
+record = "1MiB"
+amount = "{amount}"
+[measure.iops]
+workload = "iops.random_write"
+record = "4KiB"
+span = "32GiB"
+stop = {{ bytes = "10%" }}
+[factor.drive]
+kind = "target"
+levels = {levels}
+[compare]
+arms = "drive"
+"""
+SMALL, LARGE = 'small = "virtual:plain-64gib,capacity_bytes=17179869184"', 'large = "virtual:plain-64gib"'
+
+
+@pytest.mark.parametrize(
+    "levels", [f"{{ {SMALL}, {LARGE} }}", f"{{ {LARGE}, {SMALL} }}"], ids=["small", "large"]
+)
+@pytest.mark.parametrize(
+    ("amount", "written"), [("6x", (64 << 30, 4 * 59_756_064_768)), ("100GiB", (64 << 30, 100 << 30))]
+)
+def test_each_of_several_drives_is_cut_by_its_own_size(
+    tmp_path: Path, levels: str, amount: str, written: tuple[int, int]
+) -> None:
+    (tmp_path / "sizes.toml").write_text(DRIVES.format(levels=levels, amount=amount))
+    plan = lab.plan(str(tmp_path / "sizes.toml"), quick=True)
+    spans: dict[str, int] = {}
+    limits: dict[str, int | None] = {}
+    amounts: dict[str, int | None] = {}
+    for run in plan.runs:
+        drive = plan.settings[run.setting].levels["drive"]
+        assert run.workload is not None
+        if run.role == "measure":
+            spans[drive], limits[drive] = run.workload.span_bytes, run.workload.stop.bytes
+        else:
+            amounts[drive] = run.workload.stop.bytes
+    assert spans == {"small": 16 << 30, "large": 32 << 30}
+    assert limits == {"small": 64 << 20, "large": 64 << 20}
+    for drive, whole in zip(("small", "large"), written, strict=True):
+        assert amounts[drive] == pytest.approx(whole, abs=1 << 23)
+    assert resolve(parse_study(plan.to_toml(), "plan.toml"), plan.facts, others=plan.others) == plan

@@ -51,7 +51,7 @@ def quicken(study: Study, facts: TargetFacts, own: Own) -> Study:
         study,
         stage=tuple(_stage(stage) for stage in study.stage),
         measure={
-            name: _measure(measure, work_bytes, facts, common_multiple(study, own))
+            name: _measure(study, measure, work_bytes, facts, common_multiple(study, own))
             for name, measure in study.measure.items()
         },
         torture=_tortures(study, work_bytes, facts),
@@ -72,14 +72,14 @@ def _stage(stage: Stage) -> Stage:
     return msgspec.structs.replace(stage, idle=sizes.exact_time(IDLE_NS_MAX))
 
 
-def _measure(measure: Measure, work_bytes: int, facts: TargetFacts, multiple: int) -> Measure:
+def _measure(study: Study, measure: Measure, work_bytes: int, facts: TargetFacts, multiple: int) -> Measure:
     return msgspec.structs.replace(
         measure,
         repeat=min(_least(measure.repeat), BLOCKS_MAX),
-        span=_span(measure.span, work_bytes),
+        span=_span(study, measure.span, work_bytes),
         stop=_stop_of_tests(measure)
         if _is_of_tests(measure)
-        else _stop(measure, work_bytes, facts, multiple),
+        else _stop(study, measure, work_bytes, facts, multiple),
     )
 
 
@@ -102,12 +102,18 @@ def _least(repeat: int | Repeat) -> int:
     return repeat if isinstance(repeat, int) else repeat.min
 
 
-def _span(span: Size, work_bytes: int) -> Size:
-    """A span that is larger than the small work area becomes all of it."""
-    return "file" if sizes.area_bytes(span, work_bytes=work_bytes, multiple_bytes=1) > work_bytes else span
+def _span(study: Study, span: Size, work_bytes: int) -> Size:
+    """A span that is larger than the small work area becomes all of it: of each target's own, where they may differ."""
+    if study.factor:
+        return span if sizes.is_share(span) else f"{_text(span)} or 100%"
+    return "file" if _bytes_of(span, work_bytes) > work_bytes else span
 
 
-def _stop(measure: Measure, work_bytes: int, facts: TargetFacts, multiple: int) -> StopRule:
+def _text(size: Size) -> str:
+    return size if isinstance(size, str) else sizes.exact_bytes(size)
+
+
+def _stop(study: Study, measure: Measure, work_bytes: int, facts: TargetFacts, multiple: int) -> StopRule:
     """An earlier end. `multiple` is a number of bytes that every record of the study divides."""
     threads = max(measure.threads) if isinstance(measure.threads, tuple) else measure.threads
     operations_max = max(RUN_OPERATIONS_MAX, threads)
@@ -116,10 +122,17 @@ def _stop(measure: Measure, work_bytes: int, facts: TargetFacts, multiple: int) 
         records = measure.record if isinstance(measure.record, tuple) else (measure.record,)
         multiple = math.lcm(*(sizes.size_bytes(record) for record in records))
     limit: Size | None = rule.bytes
-    if limit is not None and sizes.area_bytes(limit, work_bytes=work_bytes, multiple_bytes=1) > RUN_BYTES_MAX:
-        limit = sizes.exact_bytes(max(RUN_BYTES_MAX // multiple, threads) * multiple)
+    most = sizes.exact_bytes(max(RUN_BYTES_MAX // multiple, threads) * multiple)
+    if limit is not None and study.factor and sizes.is_share(limit):
+        limit = f"{limit} or {most}"
+    elif limit is not None and _bytes_of(limit, work_bytes) > RUN_BYTES_MAX:
+        limit = most
     operations = None if rule.operations is None else min(rule.operations, operations_max)
     return StopRule(limit, operations, rule.time if facts.virtual else _sooner(rule.time, RUN_TIME_NS_MAX))
+
+
+def _bytes_of(size: Size, work_bytes: int) -> int:
+    return sizes.area_bytes(size, work_bytes=work_bytes, multiple_bytes=1)
 
 
 def _tortures(study: Study, work_bytes: int, facts: TargetFacts) -> dict[str, Torture]:
@@ -133,7 +146,11 @@ def _tortures(study: Study, work_bytes: int, facts: TargetFacts) -> dict[str, To
     most = TORTURE_MULTIPLE_MAX * work_bytes
     for name in dict.fromkeys(cut):
         table = tortures[name]
-        if total > most:
+        if study.factor:
+            # Targets may differ in size: each is written as often as it is large.
+            times = TORTURE_MULTIPLE_MAX * amounts[name] / total
+            table = msgspec.structs.replace(table, amount=f"{_text(table.amount)} or {times:.6f}x")
+        elif total > most:
             share = sizes.size_bytes(table.record) * (table.tasks or table.threads)
             table = msgspec.structs.replace(
                 table, amount=max(amounts[name] * most // total // share, 1) * share
@@ -144,7 +161,7 @@ def _tortures(study: Study, work_bytes: int, facts: TargetFacts) -> dict[str, To
             )
         tortures[name] = table
     return {
-        name: msgspec.structs.replace(table, span=_span(table.span, work_bytes))
+        name: msgspec.structs.replace(table, span=_span(study, table.span, work_bytes))
         for name, table in tortures.items()
     }
 

@@ -124,6 +124,13 @@ def file_bytes(value: int | str, *, memory_bytes: int, limit_bytes: int = 0) -> 
         raise ValueError(f'{error}, or "2x memory"') from None
 
 
+def is_share(value: int | str) -> bool:
+    """Whether a part of the work area is given as a share or a multiple of it, in whole or as the lesser of two."""
+    return isinstance(value, str) and any(
+        part == "file" or _share(part) is not None for part in value.split(" or ")
+    )
+
+
 def is_multiple(value: int | str) -> bool:
     """Whether a size of a work file is given as a multiple of the memory or of a limit."""
     return isinstance(value, str) and value.rstrip().endswith(("memory", "limit"))
