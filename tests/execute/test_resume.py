@@ -116,7 +116,13 @@ def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_pat
     for end in (len(lines), last_run + 1):
         kept, last_two = b"".join(lines[: end - 2]), b"".join(lines[end - 2 : end])
         first_bytes = len(lines[end - 2])
-        for cut in range(len(last_two) + 1):
+        near = {
+            *range(3),
+            *range(first_bytes - 2, first_bytes + 3),
+            *range(len(last_two) - 2, len(last_two) + 1),
+        }
+        every = range(len(last_two) + 1)
+        for cut in every if thorough else sorted(near | set(rng.sample(every, min(300, len(every))))):
             journal.write_bytes(kept + last_two[:cut])
             content = read_journal(journal)
             whole = end - 2 + (cut >= first_bytes) + (cut == len(last_two))
@@ -124,14 +130,8 @@ def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_pat
                 whole,
                 cut - (first_bytes if cut >= first_bytes else 0) if cut < len(last_two) else 0,
             )
-        near = {
-            *range(3),
-            *range(first_bytes - 2, first_bytes + 3),
-            *range(len(last_two) - 2, len(last_two) + 1),
-        }
-        if not thorough:
-            near = set(rng.sample(sorted(near), 6))
-        for cut in sorted(near | set(rng.sample(range(len(last_two)), 30 if thorough else 3))):
+        resumed = sorted(near) if thorough else rng.sample(sorted(near), 6)
+        for cut in {*resumed, *rng.sample(range(len(last_two)), 30 if thorough else 3)}:
             journal.write_bytes(kept + last_two[:cut])
             execute_study(
                 plan,

@@ -17,6 +17,7 @@ from mileage.record import StudyFolder
 from tests.command import mileage
 from tests.execute.conftest import Small
 from tests.execute.test_resume import assert_every_run_once
+from tests.record.sealing import seal_again
 
 FILES = {
     "proc/sys/kernel/osrelease": "6.1.0-before",
@@ -319,5 +320,6 @@ def test_a_change_at_another_target_of_a_study_is_told(tmp_path: Path) -> None:
     (kept,) = (path for path in (folder / "environment").glob("cycle-*target-1.after.json"))
     snapshot = json.loads(kept.read_text())
     kept.write_text(json.dumps({**snapshot, "target.scheduler": "another"}))
+    seal_again(folder)
     (told,) = lab.load(folder).view().environment_changes
     assert told.endswith(f"target.scheduler changed from {snapshot['target.scheduler']} to another"), told

@@ -147,11 +147,12 @@ def test_a_damaged_journal(finished: Finished, tmp_path: Path) -> None:
     finished(tmp_path / "s")
     journal = tmp_path / "s" / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
-    lines[4] = lines[4][:40] + b"\xff\x00" + lines[4][42:]
+    at = next(number for number, line in enumerate(lines) if line.startswith(b'{"kind":"run","run":3,'))
+    lines[at] = lines[at][:40] + b"\xff\x00" + lines[at][42:]
     journal.write_bytes(b"".join(lines))
     environment = next((tmp_path / "s" / "environment").glob("*.json"))
     environment.write_bytes(b"{")
-    check(tmp_path / "s", "1 of 36 runs is missing", "1 line is damaged in the journal")
-    assert f"machine at {environment.stem} cannot be read" in " ".join(
+    check(tmp_path / "s", "1 of 36 runs is missing", f"line {at + 1} of the journal is damaged")
+    assert f"machine at {environment.stem} is damaged or edited, and left out" in " ".join(
         mileage("report", str(tmp_path / "s")).stdout.split()
     )

@@ -75,7 +75,7 @@ def test_a_lock_that_is_given_up_while_another_waits_for_it_keeps_a_third_out(
 def test_a_file_that_cannot_be_written_whole_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mileage.record import folder as module
+    from mileage.record import directory as module
 
     def full(_descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_written_whole_leaves_nothing(
     (tmp_path / "page").write_bytes(b"before")
     monkeypatch.setattr(module.os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        module.write_durably(tmp_path / "page", b"after")
+        module.Directory.open(tmp_path).write("page", b"after")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
 
 

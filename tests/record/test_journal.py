@@ -12,9 +12,16 @@ from mileage.errors import Refused
 from mileage.record import FORMAT, Journal, read_journal
 
 ENTRIES = [
-    {"kind": "study", "format": FORMAT, "plan": "ab"},
-    {"kind": "run", "run": 0, "record": {"text": 'näh\n"quoted"'}},
-    {"kind": "run", "run": 1, "record": {"values": list(range(20))}},
+    {
+        "kind": "study",
+        "format": FORMAT,
+        "plan": "ab",
+        "mileage": "1",
+        "command": 'näh\n"quoted"',
+        "started": "2030-01-01T00:00:00Z",
+    },
+    {"kind": "ranks", "ranks": [{"rank": 0}]},
+    {"kind": "merged", "values": list(range(20))},
 ]
 
 
@@ -36,7 +43,9 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_the_name_of_a_new_journal_is_forced_to_the_disk_before_its_first_line(tmp_path: Path) -> None:
     script = "import sys; from pathlib import Path; from mileage.record import Journal\n"
-    script += "for _ in range(2): Journal(Path(sys.argv[1])).append({'kind': 'study', 'format': 1})"
+    script += (
+        "for _ in range(2): Journal(Path(sys.argv[1])).append({'kind': 'study', 'format': 2, 'plan': 'p'})"
+    )
     trace, journal = tmp_path / "trace", tmp_path / "study" / "journal.jsonl"
     journal.parent.mkdir()
     watch = ["strace", "-y", "-e", "trace=openat,fsync,write", "-o", str(trace)]
@@ -92,23 +101,29 @@ def test_a_cut_at_every_byte_of_the_last_two_lines_loses_only_torn_lines(tmp_pat
         assert content.torn_bytes == cut - starts[whole]
         journal = Journal(path)
         assert journal.torn_bytes == content.torn_bytes
-        journal.append({"kind": "end"})
+        journal.append({"kind": "end", "finished": ""})
         journal.close()
-        assert list(read_journal(path).entries) == [*ENTRIES[:whole], {"kind": "end"}], f"cut at byte {cut}"
+        again = read_journal(path)
+        assert list(again.entries) == [*ENTRIES[:whole], {"kind": "end", "finished": ""}], (
+            f"cut at byte {cut}"
+        )
+        assert not again.problems, "the chain goes on after what was cut off"
 
 
 def test_damage_before_the_last_line_is_refused_by_line(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     lines = write(path).splitlines(keepends=True)
     path.write_bytes(lines[0] + b"{broken\n" + lines[2])
-    with pytest.raises(Refused, match="line 2 is damaged"):
+    with pytest.raises(Refused, match="line 2 of the journal is damaged"):
         read_journal(path)
 
 
 def test_another_format_is_refused_by_number(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    path.write_bytes(b'{"kind":"study","format":99}\n')
-    with pytest.raises(Refused, match="format 99, expected 1"):
+    path.write_bytes(
+        b'{"kind":"study","format":99,"plan":"ab","mileage":"9","command":"","started":"2030-01-01T00:00:00Z"}\n'
+    )
+    with pytest.raises(Refused, match="format 99, expected 2"):
         read_journal(path)
 
 

@@ -12,6 +12,7 @@ from mileage.lab import load, run
 from mileage.record import StudyFolder
 from mileage.record.merge import merge_folders
 from tests.execute.test_factors import DRIVES, KERNELS, written
+from tests.record.sealing import seal_again
 
 
 def test_two_sessions_become_one_study(tmp_path: Path) -> None:
@@ -50,6 +51,9 @@ def test_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     journal = tmp_path / "b" / "journal.jsonl"
     journal.write_bytes(journal.read_bytes().replace(b'"elapsed_ns":', b'"elapsed_ns":1'))
+    with pytest.raises(Refused, match=r"was changed after it was written; .*restore the file"):
+        merge_folders([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
+    seal_again(tmp_path / "b")
     with pytest.raises(
         Refused, match=r"run 0 \(fill\) was done both in .*a and in .*b, with different results"
     ):

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from mileage.record import write_tables
+from mileage.record.directory import Directory
 from mileage.record.journal import JournalContent
 
 _EMPTY = {"count": 0, "sum_ns": 0, "min_ns": 0, "max_ns": 0, "buckets": []}
@@ -42,7 +43,7 @@ def test_an_intervals_latencies_are_null_where_nothing_completed_or_nothing_was_
     content = JournalContent(
         [_run(1, _OLD_SERIES), _run(2, {**_OLD_SERIES, **_LATER})], whole_bytes=0, torn_bytes=0
     )
-    write_tables(content, tmp_path)
+    write_tables(content, Directory.open(tmp_path))
     assert _latencies(tmp_path, 1) == [(None, None, None)] * 3
     assert _latencies(tmp_path, 2) == [(7, 7, 7), (None, None, None), (10, 20, 20)]
     query = f"SELECT sum(ops), sum(bytes_read) FROM '{tmp_path}/series.parquet' GROUP BY run"
@@ -56,7 +57,7 @@ def test_a_full_disk_leaves_no_half_written_table(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
     try:
         with pytest.raises(OSError, match="too large"):
-            write_tables(content, tmp_path)
+            write_tables(content, Directory.open(tmp_path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(tmp_path.iterdir()) == []

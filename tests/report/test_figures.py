@@ -11,6 +11,7 @@ import pytest
 from jsonschema import ValidationError
 
 from mileage.judge import Sample, compare_stages
+from mileage.record.directory import Directory
 from mileage.report import StudyView, render_html, render_text, vega, write_figures
 from mileage.report.charts import before_after_svg
 from mileage.report.drawn_tests import drawn_tests
@@ -20,7 +21,7 @@ from tests.report.conftest import example, samples
 
 
 def test_every_figure_is_written_as_svg_and_png(study: StudyView, tmp_path: Path) -> None:
-    written = write_figures(study, tmp_path / "figures")
+    written = write_figures(study, Directory.open(tmp_path))
     tests = ("throughput_write", "throughput_rewrite", "throughput_read", "throughput_random_write",
              "iops_random_write", "iops_random_read")  # fmt: skip
     names = {"forest", "latency", "before_after", "torture", *(f"before_after_{test}" for test in tests)}
@@ -33,7 +34,7 @@ def test_every_figure_is_written_as_svg_and_png(study: StudyView, tmp_path: Path
 
 def test_what_cannot_be_drawn_is_left_out(tmp_path: Path) -> None:
     nothing = compare_stages([], baseline="before", candidate="after", relevance={})
-    assert write_figures(example(comparison=nothing, torture=[]), tmp_path) == []
+    assert write_figures(example(comparison=nothing, torture=[]), Directory.open(tmp_path)) == []
 
 
 def test_the_drawings_are_valid_xml_with_a_title_and_tooltips(study: StudyView) -> None:
@@ -97,7 +98,7 @@ def hostile_view(hostile: str) -> StudyView:
 
 def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -> None:
     view = hostile_view("</text><script>alert(1)</script>'\\\"${datum.x}\u202e")
-    written = write_figures(view, tmp_path)
+    written = write_figures(view, Directory.open(tmp_path))
     svgs = [path for path in written if path.suffix == ".svg"]
     names_drawn = {path.stem for path in svgs}
     assert {

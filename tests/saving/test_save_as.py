@@ -135,7 +135,7 @@ def test_a_killed_saving_leaves_no_folder_of_that_name(study: Path, tmp_path: Pa
         if (tmp_path / "out").exists():
             assert (tmp_path / "out" / "README.md").is_file()
             break
-        assert all(name.startswith(".out.part-") for name in os.listdir(tmp_path))
+        assert all(name.startswith("mileage-scratch-") for name in os.listdir(tmp_path))
 
 
 def test_the_command_says_what_it_wrote_and_what_is_missing(study: Path, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import click
 @click.argument("sql")
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="As JSON: a list of objects.")
-def command(sql: str, folders: tuple[Path, ...], as_json: bool) -> None:
+@click.option("--allow-files", is_flag=True, help="SQL may read and write files of its own.")
+def command(sql: str, folders: tuple[Path, ...], as_json: bool, allow_files: bool) -> None:
     """Ask SQL of the tables samples, series, latency, counters and studies of
     study FOLDERs, or of all studies in the folders given (default: here).
 
@@ -22,7 +23,10 @@ def command(sql: str, folders: tuple[Path, ...], as_json: bool) -> None:
     """
     from mileage.record.query import Query, study_folders
 
-    columns, rows = Query(study_folders(folders or (Path(),))).sql(sql)
+    query = Query(study_folders(folders or (Path(),)), allow_files=allow_files)
+    columns, rows = query.sql(sql)
+    for note in query.notes:
+        click.echo(f"mileage: {note}", err=True)
     if as_json:
         import msgspec
 

@@ -25,9 +25,19 @@ import click
     type=click.Choice(("text", "full")),
     help="Page and tables without pictures, or all; default: full.",
 )
+@click.option(
+    "--expect",
+    metavar="SEAL",
+    help="Exit status 1 unless the folder is as it was when its report printed this seal.",
+)
 @click.option("--method", is_flag=True, help="Print how it was measured and judged, instead of the verdict.")
 def command(
-    studies: tuple[str, ...], stage: str | None, out: Path | None, level: str | None, method: bool
+    studies: tuple[str, ...],
+    stage: str | None,
+    out: Path | None,
+    level: str | None,
+    expect: str | None,
+    method: bool,
 ) -> None:
     """Write the report of a study folder again and print the verdict; of a
     study that runs still, or that is broken, what there is and what is
@@ -37,6 +47,7 @@ def command(
     \b
     mileage report study-1
     mileage report study-1 --method           how it was measured, in words
+    mileage report study-1 --expect 3fa9...   nothing was edited since then
     mileage report disk-a disk-b --out a-b
     """
     if len(studies) > 2:
@@ -44,6 +55,8 @@ def command(
             f"{len(studies)} studies: a report is of one or two; `mileage compare` ranks more"
         )
     if len(studies) == 2:
+        if expect is not None:
+            raise click.UsageError("--expect is the seal of one study")
         _pair(studies[0], studies[1], stage, out, level, method)
         return
     if stage is not None or out is not None:
@@ -55,9 +68,11 @@ def command(
     result = lab.load(studies[0])
     if method:
         click.echo(result.method(), nl=False)
-        return
-    result.write_report(level)
-    _print(result.text(width=80), result.folder.report)
+    else:
+        result.write_report(level)
+        _print(result.text(width=80), result.folder.report)
+    if expect is not None:
+        result.expect(expect)
 
 
 def _pair(a: str, b: str, stage: str | None, out: Path | None, level: str | None, method: bool) -> None:

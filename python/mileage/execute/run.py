@@ -27,7 +27,7 @@ class Kept(Protocol):
         """The operations of a trace as a JSON list; None when there is none."""
 
     def log_of(self, run: int) -> Path:
-        """Where a run's log of every operation is written."""
+        """Where a run's log of every operation is written; there is no file yet."""
 
 
 def perform(
@@ -90,10 +90,7 @@ def _options(run: PlannedRun, reach: Reach, kept: Kept | None) -> EngineOptions:
         return reach.options
     if kept is None:
         raise Refused(f"{run.cell}: a log of every operation needs a study folder")
-    log = kept.log_of(run.index)
-    # Of a run that was not finished; the engine writes over no file.
-    log.unlink(missing_ok=True)
-    return msgspec.structs.replace(reach.options, log=str(log))
+    return msgspec.structs.replace(reach.options, log=str(kept.log_of(run.index)))
 
 
 def _perform_job(target: Target, run: PlannedRun, job: Job, poll: Poll) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 import mileage
-from mileage.errors import Interrupted, RunFailed
+from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.calibration import Calibration
 from mileage.execute.concurrency import cycles_at_once
 from mileage.execute.crew import ranks_here
@@ -18,10 +18,11 @@ from mileage.execute.cycle import Cycle, Shared, stage_key
 from mileage.execute.progress import Progress
 from mileage.execute.signals import count_signals
 from mileage.execute.stopping import Rules, Stopping
-from mileage.execute.surroundings import Surroundings, changed_by
+from mileage.execute.surroundings import START, Surroundings, changed_by
 from mileage.execute.unfinished import unfinished_arms
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.record import FORMAT, Journal, StudyFolder
+from mileage.record.folder import CHANGED, environment_file
 from mileage.record.journal import JournalContent
 from mileage.record.spent import spent_s
 from mileage.target import Target
@@ -56,6 +57,7 @@ def execute_study(
     folder.lock()
     try:
         content = folder.content()
+        refuse_edited(folder, content)
         if content.torn_bytes:
             progress.note(f"dropped {content.torn_bytes} bytes of a torn last line of {folder.journal.name}")
         if content.of_kind("end"):
@@ -64,7 +66,7 @@ def execute_study(
         if ranks := ranks_here():
             # Now, and not after hours when the first run comes that needs them.
             ranks.crew(tasks_of(mine, content))
-        journal = Journal(folder.journal)
+        journal = Journal(folder.journal, folder.planned_runs())
         try:
             if not content.entries:
                 started = _now()
@@ -74,6 +76,7 @@ def execute_study(
                     "plan": plan.hash,
                     "mileage": mileage.__version__,
                     "command": command,
+                    "files": folder.plan_checksums(),
                 }
                 journal.append({**head, "started": started})
             if ranks:
@@ -93,6 +96,18 @@ def execute_study(
             journal.close()
     finally:
         folder.unlock()
+
+
+def refuse_edited(folder: StudyFolder, content: JournalContent) -> None:
+    """Refuse to continue a study of which the first snapshot was changed: all later ones are compared with it.
+
+    A file that is missing, or that the journal does not list, is of a process that was killed, and is made again.
+    """
+    for name, why in folder.changed_files(content).items():
+        if why == CHANGED and name.startswith(environment_file(START).removesuffix(".json")):
+            raise Refused(
+                f"{folder.path / name} {why}; restore it, or start the study anew in another folder"
+            )
 
 
 def _shared(

@@ -19,6 +19,7 @@ from mileage.plan import Plan
 from mileage.plan.factors import key_of as key_of_factor
 from mileage.record import Journal, StudyFolder
 from mileage.record.environment import diff, disk_of, key_of, raw_snapshot, snapshot, weighty
+from mileage.record.folder import encoded, environment_file
 from mileage.record.health import health
 from mileage.target import Target
 from mileage.target.condition import condition_of
@@ -65,14 +66,15 @@ class Surroundings:
             RunFailed: the machine changed in a way that makes runs before and after incomparable.
         """
         with self._lock:
-            now = self._look(target, stage)
-            start = self._starts.get(session) or self._folder.load_environment(start_name(session))
+            now, files = self._look(target, stage)
+            start = self._starts.get(session) or self._kept(start_name(session))
             if start is not None and self._accepts and session not in self._starts:
                 self._journal.append(_accepted(session, start, now))
                 start = None
             if start is None:
                 start = now
-                self._folder.save_environment(start_name(session), now)
+                files[environment_file(start_name(session))] = encoded(now)
+            self._folder.save_sealed(self._journal, files)
             self._starts[session] = start
         self._weigh(target, f"before {stage}", start, now)
 
@@ -84,7 +86,7 @@ class Surroundings:
         if not target.stands or (self._accepts and session not in self._starts):
             return
         with self._lock:
-            start = self._starts.get(session) or self._folder.load_environment(start_name(session))
+            start = self._starts.get(session) or self._kept(start_name(session))
         if start is not None:
             now = snapshot(target.place, root=HOST)
             # What the drive says of itself is not asked here.
@@ -95,20 +97,28 @@ class Surroundings:
         if target.is_virtual:
             return
         with self._lock:
-            now = self._look(target, f"{stage}.after")
+            now, files = self._look(target, f"{stage}.after")
+            self._folder.save_sealed(self._journal, files)
             start = self._starts.get(session, now)
         self._weigh(target, f"during {stage}", start, now)
 
-    def _look(self, target: Target, name: str) -> dict[str, str]:
-        """Take a snapshot, of a real target with what its drive says of itself, and keep it with its raw texts."""
+    def _kept(self, name: str) -> dict[str, str] | None:
+        """The snapshot of that name, unless it is of a process that was killed before the journal had it."""
+        if self._journal.is_sealed and environment_file(name) not in self._journal.files:
+            return None
+        return self._folder.load_environment(name)
+
+    def _look(self, target: Target, name: str) -> tuple[dict[str, str], dict[str, bytes]]:
+        """A snapshot, of a real target with what its drive says of itself, and the files that keep it and its texts."""
         now = snapshot(target.place, root=HOST)
+        files = {}
         if not target.is_virtual:
             disk = disk_of(target.place, root=HOST)
             facts, answers = health(disk)
             now = {**now, **facts, **condition_of(target, root=HOST)}
-            self._folder.save_raw_environment(name, {**raw_snapshot(disk, root=HOST), **answers})
-        self._folder.save_environment(name, now)
-        return now
+            files[environment_file(f"raw/{name}")] = encoded({**raw_snapshot(disk, root=HOST), **answers})
+        files[environment_file(name)] = encoded(now)
+        return now, files
 
     def _weigh(self, target: Target, when: str, start: dict[str, str], now: dict[str, str]) -> None:
         changes = diff(start, now)

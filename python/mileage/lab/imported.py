@@ -21,7 +21,7 @@ from mileage.lab.lamps import P99, RUN_MIN_S
 from mileage.plan import Plan
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.workloads import METRICS
-from mileage.record import StudyFolder
+from mileage.record import StudyFolder, outcome_of
 from mileage.report import TrustLamp
 from mileage.report.imported import ImportedPage, ReportedCell, UnreadLine
 from mileage.report.view import LampState
@@ -54,7 +54,7 @@ Run = dict[str, Any]
 def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
     """Collect what is shown of an imported study."""
     assert plan.imported is not None
-    content = folder.content()
+    content = folder.content(around_damage=True)
     runs = list(content.runs())
     files = list(content.of_kind("file"))
     head = content.of_kind("study")
@@ -69,13 +69,15 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
         **machine,
         "command line": next((str(file["command"]) for file in files if file["command"]), "not told"),
         "mileage": str(head[0]["mileage"]) if head else "unknown",
+        "seal": content.seal_words,
     }
+    edited = outcome_of(folder, content, len(plan.runs)).vetoes
     notes = dict.fromkeys(note for run in runs for note in run["record"]["notes"])
     return ImportedPage(
         name=plan.study.name,
         tool=plan.imported.words,
         cells=tuple(_cells(plan, runs)),
-        trust=tuple(lamps(runs, files)),
+        trust=(*(TrustLamp("seal", "bad", line) for line in edited), *lamps(runs, files)),
         notes=tuple(notes)[:_NOTES_MAX],
         identity=identity,
         lost=tuple(f"{file['path']}: {text}" for file in files for text in file["lost"]),
@@ -114,6 +116,8 @@ def _cells(plan: Plan, runs: list[Run]) -> Iterable[ReportedCell]:
 
 def lamps(runs: Sequence[Run], files: Sequence[Run]) -> list[TrustLamp]:
     """Every lamp of an imported study."""
+    if not runs:
+        return [TrustLamp("runs", "bad", "the journal has no run that can be believed")]
     found = [
         _failed(runs),
         _whole(files),
@@ -164,10 +168,11 @@ def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
     """Why a comparison with this study is not conclusive; empty where nothing speaks against it."""
     if plan.imported is None:
         return []
-    content = folder.content()
+    content = folder.content(around_damage=True)
     runs = list(content.runs())
     name = folder.path.name
-    found = [f"{entry.veto} ({name})" for entry in audits(runs) if entry.veto is not None]
+    found = [f"{line} (in {name})" for line in outcome_of(folder, content, len(plan.runs)).vetoes]
+    found += [f"{entry.veto} ({name})" for entry in audits(runs) if entry.veto is not None]
     found += [
         f"{run['cell']} failed in {name}: {run['record']['error']}" for run in runs if run["record"]["error"]
     ][:1]
@@ -199,7 +204,8 @@ def _level_changes(runs: Sequence[Run], name: str) -> list[str]:
 def differing_settings(a: StudyFolder, b: StudyFolder) -> list[str]:
     """Settings that both studies tell of a cell they share, and in which they differ, as vetoes."""
     mine, others = (
-        {run["cell"]: dict(run.get("levels") or {}) for run in folder.content().runs()} for folder in (a, b)
+        {run["cell"]: dict(run.get("levels") or {}) for run in folder.content(around_damage=True).runs()}
+        for folder in (a, b)
     )
     found: dict[str, str] = {}
     for cell, levels in mine.items():

@@ -122,7 +122,7 @@ def make_study(
     folder = StudyFolder.create(out or _fresh_path(plan.study.name), _toml(plan), plan.to_json().encode())
     journal = Journal(folder.journal)
     try:
-        journal.extend([_head(plan, found, command)])
+        journal.extend([{**_head(plan, found, command), "files": folder.plan_checksums()}])
         for planned, (source, _, run) in zip(plan.runs, runs, strict=True):
             journal.extend([_entry(planned, source, run)])
         for source, result in found:

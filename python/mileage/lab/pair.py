@@ -17,8 +17,8 @@ from mileage.judge.sentence import listed, unmatched
 from mileage.lab.report_level import rewritten_level
 from mileage.lab.result import StudyResult
 from mileage.lab.several import compare, stage_of
+from mileage.record.directory import Directory
 from mileage.record.environment import diff
-from mileage.record.folder import write_durably
 from mileage.report import StudyView, TrustLamp
 from mileage.report.evidence import Evidence
 from mileage.report.view import LampState
@@ -72,14 +72,15 @@ def write_pair(view: StudyView, out: Path, level: str | None = None) -> Path:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Refused(f"{out} exists; nothing is written over: name a new folder with --out")
     try:
-        for folder in (out, out / "tables"):
-            folder.mkdir(exist_ok=True)
+        out.mkdir(exist_ok=True)
+        folder = Directory.open(out)
     except OSError as cause:
         raise Refused(f"cannot make the folder {out}: {cause.strerror}; name another with --out") from cause
-    if drawn:
-        write_figures(view, out / "figures")
-    write_tables(view.comparison, out / "tables")
-    write_durably(out / "report.html", render_html(view, drawn=drawn).encode())
+    with folder:
+        if drawn:
+            write_figures(view, folder)
+        write_tables(view.comparison, folder)
+        folder.write("report.html", render_html(view, drawn=drawn).encode())
     return out / "report.html"
 
 

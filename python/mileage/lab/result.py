@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from mileage.errors import Refused, RunFailed
+from mileage.errors import JudgedFailure, Refused, RunFailed
 from mileage.execute.concurrency import cycles_at_once
 from mileage.lab.report_level import rewritten_level
 from mileage.plan import Plan
+from mileage.plan.consistency import inconsistency
 from mileage.record import StudyFolder
-from mileage.record.folder import write_durably
 from mileage.record.journal import JournalContent
+from mileage.record.outcome import edits
 from mileage.terminal import wrapped
 
 if TYPE_CHECKING:
@@ -29,15 +29,12 @@ def load_plan(folder: StudyFolder) -> Plan:
     """The plan that a study folder was made with.
 
     Raises:
-        Refused: it cannot be read.
+        Refused: it cannot be read, or was changed after the study began.
     """
-    try:
-        return msgspec.json.decode(folder.plan_json.read_bytes(), type=Plan)
-    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as cause:
-        raise Refused(
-            f"{folder.plan_json} is damaged ({cause}); `mileage save-as csv {folder.path}` still gives what was "
-            "measured; start the study anew in another folder"
-        ) from cause
+    found = folder.decoded_plan(Plan)
+    if problem := inconsistency(found):
+        raise Refused(f"{folder.plan_json} is not a plan that Mileage made: {problem}; {folder.without_plan}")
+    return found
 
 
 class StudyResult:
@@ -141,7 +138,8 @@ class StudyResult:
         """
         from mileage.record.query import Query
 
-        return Query([self.folder.path]).table(name)
+        # The program that asks may use files anyway.
+        return Query([self.folder.path], allow_files=True).table(name)
 
     @property
     def compares(self) -> bool:
@@ -165,15 +163,30 @@ class StudyResult:
         page = measured_page(self.plan, self.folder, self.vetoes())
         told = "".join("\n".join(wrapped(line, width)) + "\n" for line in page.unfinished)
         told += "\n" if told else ""
+        seal = "\n".join(wrapped(f"seal: {page.identity['seal']}", width)) + "\n"
         if not page.cells:
-            return told + "No run was measured.\n"
+            return f"{told}No run was measured.\n\n{seal}"
         labels = labels_of([cell.label for cell in self.plan.cells])
-        return (
-            told
-            + setting_text(self.plan, width)
-            + "\n"
-            + measured_text(page.cells, [labels[c.cell] for c in page.cells])
-        )
+        figures = measured_text(page.cells, [labels[c.cell] for c in page.cells])
+        return f"{told}{setting_text(self.plan, width)}\n{figures}\n{seal}"
+
+    def expect(self, seal: str) -> None:
+        """Look whether the folder is as it was when its last line had this seal, or its first 16 digits or more.
+
+        Raises:
+            Refused: that is no seal.
+            JudgedFailure: the folder is not as it was.
+        """
+        if not re.fullmatch("[0-9a-f]{16,64}", seal):
+            raise Refused(
+                f"--expect {seal}: expected 16 to 64 hexadecimal digits, as the report prints the seal"
+            )
+        content = self.content()
+        edited = edits(self.folder, content)
+        if not (content.seal or "").startswith(seal):
+            edited.insert(0, f"expected seal {seal}, found {content.seal_words}")
+        if edited:
+            raise JudgedFailure(f"{self.folder.path} is not as it was written: {'; '.join(edited)}")
 
     def method(self, width: int = 80) -> str:
         """How it was measured and judged, in lines of at most `width` columns."""
@@ -206,15 +219,13 @@ class StudyResult:
             from mileage.lab.imported import imported_page
             from mileage.report.imported import write_imported
 
-            write_tables(self.content(), self.folder.path, (*TABLES, PRINTED))
-            write_imported(imported_page(self.plan, self.folder), self.folder.report, self.folder.tables)
+            write_tables(self.content(), self.folder.directory, (*TABLES, PRINTED))
+            write_imported(imported_page(self.plan, self.folder), self.folder.directory)
             return
         if not self.compares:
-            write_tables(self.content(), self.folder.path)
-            write_measured(
-                measured_page(self.plan, self.folder, self.vetoes()),
-                *(self.folder.report, self.folder.tables, self.folder.figures if pictures else None),
-            )
+            write_tables(self.content(), self.folder.directory)
+            page = measured_page(self.plan, self.folder, self.vetoes())
+            write_measured(page, self.folder.directory, drawn=pictures)
         elif pictures:
             self._write_comparison()
         else:
@@ -226,14 +237,12 @@ class StudyResult:
         from mileage.record.tables import Staging
         from mileage.report import render_html
 
-        with Staging(self.folder.path) as staging:
+        with Staging(self.folder.directory, self.content()) as staging:
             self.reading(staging)
             staging.write()
             view = self.view()
             self._write_csv(view)
-            write_durably(
-                self.folder.report, render_html(with_files(view, self.folder), drawn=False).encode()
-            )
+            self._write_page(render_html(with_files(view, self.folder), drawn=False))
 
     def _write_comparison(self) -> None:
         """Tables, figures and page of a study that compares.
@@ -250,7 +259,7 @@ class StudyResult:
         from mileage.report.view import cleaned
 
         get_ready()
-        with Staging(self.folder.path) as staging, ThreadPoolExecutor(1) as beside:
+        with Staging(self.folder.directory, self.content()) as staging, ThreadPoolExecutor(1) as beside:
             self.reading(staging)
             tables = beside.submit(staging.write)
             view = self.view()
@@ -258,20 +267,22 @@ class StudyResult:
             # The page lists the tables with their sizes, so they come first.
             shown = cleaned(with_files(view, self.folder))
             pictures = gallery(shown, files=True)
-            figures = beside.submit(write_figures, shown, self.folder.figures, pictures)
+            figures = beside.submit(write_figures, shown, self.folder.directory, pictures)
             self._write_csv(view)
-            write_durably(self.folder.report, render_html(shown, pictures).encode())
+            self._write_page(render_html(shown, pictures))
             figures.result()
 
     def _write_csv(self, view: StudyView) -> None:
         from mileage.lab.inside import inside
         from mileage.report.tables import rows_csv, write_tables
 
-        self.folder.tables.mkdir(exist_ok=True)
-        write_tables(view.comparison, self.folder.tables, view.standings, view.evidence.device_classes)
+        write_tables(view.comparison, self.folder.directory, view.standings, view.evidence.device_classes)
         within = inside(self.reading().arms)
         if within:
-            (self.folder.tables / "within.csv").write_text(rows_csv(within), encoding="utf-8")
+            self.folder.directory.write("tables/within.csv", rows_csv(within).encode())
+
+    def _write_page(self, text: str) -> None:
+        self.folder.directory.write(self.folder.report.name, text.encode())
 
 
 def load(folder: Path | str) -> StudyResult:

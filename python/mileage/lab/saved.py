@@ -10,6 +10,8 @@ from pathlib import Path
 from mileage.errors import Refused
 from mileage.lab.result import StudyResult, load
 from mileage.record import StudyFolder
+from mileage.record.directory import refuse_links
+from mileage.record.text_cells import meant
 from mileage.saving.tables import Column, Row, Table, environment_table, journal_tables
 
 _WHOLE = ("n", "n_baseline", "n_candidate", "rank_first", "rank_last", "runs")
@@ -35,13 +37,16 @@ def saved_tables(folder: Path) -> tuple[str, list[Table], list[str]]:
         Refused: there is no study, or no table can be made of it.
     """
     found = StudyFolder(folder)
+    refuse_links(folder)
     if not found.journal.is_file():
         raise Refused(
             f"{folder} is not a study folder: it has no journal.jsonl; give one that `mileage run` made"
         )
     content = found.content(around_damage=True)
     tables = [*journal_tables(content), environment_table(found.environments())]
-    missing = [f"{found.environment / name}.json is damaged." for name in found.damaged_environments()]
+    missing = [
+        f"{found.environment / name}.json is damaged or edited." for name in found.damaged_environments()
+    ]
     try:
         result = load(folder)
     except Refused as refusal:
@@ -104,7 +109,7 @@ def _kind(word: str) -> str:
 
 def _value(kind: str, text: str) -> object:
     if kind == "VARCHAR":
-        return text
+        return meant(text)
     if text == "":
         return None
     if kind == "BOOLEAN":

@@ -145,6 +145,9 @@ def _measured(
     classes, plans = {}, []
     for text in studies:
         result, name = stage_of(text, stage)
+        if tell is not None:
+            for line in result.outcome().edited:
+                tell(f"{text}: {line}")
         classes[text] = short_classes(result.plan).get("") or "not known"
         values: dict[str, list[float]] = {}
         for sample in result.samples():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -199,7 +200,7 @@ def run(
 
 def time_left(study: str) -> tuple[float, int, int] | None:
     """Seconds left of an unfinished study in a folder, runs done and runs needed; None when it is no study folder."""
-    if not Path(study, "plan.json").is_file():
+    if not os.path.lexists(Path(study, "plan.json")):
         return None
     from mileage.plan.estimate import remaining_s
     from mileage.record.spent import closed_s, spent_s
@@ -241,8 +242,8 @@ def _folder_and_plan(
 ) -> tuple[StudyFolder, Plan]:
     """The folder to work in and its plan: an unfinished study's own, or a new one."""
     given = Path(out) if out is not None else None
-    unfinished = study if study and Path(study, "plan.json").is_file() else None
-    if unfinished is None and given is not None and (given / "plan.json").is_file():
+    unfinished = study if study and os.path.lexists(Path(study, "plan.json")) else None
+    if unfinished is None and given is not None and os.path.lexists(given / "plan.json"):
         unfinished = str(given)
     if unfinished is None:
         resolved = plan(study, target=target, quick=quick, seed=seed, destroy=destroy)

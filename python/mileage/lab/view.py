@@ -58,7 +58,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         runs_failed=len(content.of_kind("failed")),
         method=method_of(plan, content),
         command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
-        identity=_identity(plan, head[0] if head else {}, environments),
+        identity=_identity(plan, head[0] if head else {}, environments, content),
         unfinished=tuple(weak),
         evidence=evidence,
         factor=factor,
@@ -66,16 +66,12 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
 
 
 def lost_lines(folder: StudyFolder) -> list[str]:
-    """A sentence on the snapshots of the machine that cannot be read, and so are not compared; none where all can."""
+    """A sentence on the snapshots of the machine that are damaged or edited, and so are not compared; none without."""
     lost = folder.damaged_environments()
-    what = "The snapshot" if len(lost) == 1 else "The snapshots"
-    return (
-        [
-            f"{what} of the machine at {listed(lost)} cannot be read and {'is' if len(lost) == 1 else 'are'} left out."
-        ]
-        if lost
-        else []
-    )
+    if not lost:
+        return []
+    what, verb = ("The snapshot", "is") if len(lost) == 1 else ("The snapshots", "are")
+    return [f"{what} of the machine at {listed(lost)} {verb} damaged or edited, and left out."]
 
 
 def method_of(plan: Plan, content: JournalContent) -> str:
@@ -109,7 +105,7 @@ def study_view(
         name=plan.study.name,
         question=plan.study.question,
         target=_named(targets_of(plan)),
-        identity=_identity(plan, head[0] if head else {}, environments),
+        identity=_identity(plan, head[0] if head else {}, environments, content),
         command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
         comparison=comparison,
         torture=_traces(_tortures(runs)),
@@ -184,7 +180,7 @@ def _named(targets: Sequence[str]) -> str:
 
 
 def _identity(
-    plan: Plan, head: dict[str, Any], environments: list[tuple[str, dict[str, str]]]
+    plan: Plan, head: dict[str, Any], environments: list[tuple[str, dict[str, str]]], content: JournalContent
 ) -> dict[str, str]:
     first = environments[0][1] if environments else {}
     names = targets_of(plan)
@@ -199,6 +195,7 @@ def _identity(
         "plan": plan.hash[:16],
         "seed": str(plan.study.seed),
         "date": str(head.get("started", "unknown")),
+        "seal": content.seal_words,
     }
     return known
 

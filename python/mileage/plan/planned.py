@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -234,25 +234,30 @@ def hash_of(
 
     `report` is left out as well: it changes what is written about the measurement, not the measurement.
     """
-    fields = msgspec.to_builtins(study)
-    del fields["report"]
+    parts = {"study": study, "facts": facts, "others": others or {}, "work_bytes": work_bytes, "runs": runs}
+    return _hash_of(msgspec.to_builtins({**parts, "areas": areas or {}}, str_keys=True))
+
+
+def _hash_of(parts: dict[str, Any]) -> str:
+    """The hash of a plan as plain values, as its JSON holds them."""
     everything = {
         "version": PLAN_VERSION,
-        "study": fields,
-        "target": _identity(facts),
-        "others": {target: _identity(found) for target, found in (others or {}).items()},
-        "work_bytes": work_bytes,
-        "runs": runs,
-        **({"areas": sorted(areas.items())} if areas else {}),
+        "study": {name: value for name, value in parts["study"].items() if name != "report"},
+        "target": _identity(parts["facts"]),
+        "others": {target: _identity(found) for target, found in (parts.get("others") or {}).items()},
+        "work_bytes": parts["work_bytes"],
+        "runs": parts["runs"],
     }
+    if areas := {int(instance): size for instance, size in (parts.get("areas") or {}).items()}:
+        everything["areas"] = sorted(areas.items())
     return hashlib.sha256(msgspec.json.encode(everything, order="sorted")).hexdigest()
 
 
-def _identity(facts: TargetFacts) -> dict[str, str | int | bool]:
-    return {
-        "kind": facts.kind,
-        "name": facts.name,
-        "capacity_bytes": facts.capacity_bytes,
-        "block_bytes": facts.block_bytes,
-        "virtual": facts.virtual,
-    }
+def hash_is_right(plan_json: bytes) -> bool:
+    """Whether the JSON of a plan has the hash that it states; of an imported study it is that of other tools' files."""
+    parts = msgspec.json.decode(plan_json)
+    return parts.get("imported") is not None or _hash_of(parts) == parts["hash"]
+
+
+def _identity(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: facts[name] for name in ("kind", "name", "capacity_bytes", "block_bytes", "virtual")}

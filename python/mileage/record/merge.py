@@ -7,7 +7,6 @@ What it refuses: folders of different plans, and a run that two folders have don
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.record.folder import StudyFolder
 from mileage.record.journal import Journal, JournalContent
+from mileage.record.seal import checksum
 
 _ONCE = ("look", "calibrated", "session", "dnf", "environment", "accepted", "failed", "stage")
 
@@ -39,7 +39,7 @@ def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
     if len({path.resolve() for path in folders}) < 2:
         raise Refused("merge: name two study folders or more, each once")
     sources = [StudyFolder.open(path) for path in folders]
-    first, *others = [_design(source) for source in sources]
+    first, *others = [source.decoded_plan(_Design) for source in sources]
     for source, other in zip(sources[1:], others, strict=True):
         if bytes(other.study) != bytes(first.study) or other.runs != first.runs:
             raise Refused(
@@ -52,24 +52,26 @@ def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
                 f"merge: the work area has {_told(mine)} bytes in {sources[0].path} and {_told(its)} in {source.path}; "
                 "what was measured is not the same"
             )
-    contents = [source.content() for source in sources]
+    contents = [_content(source) for source in sources]
     owner = _owners(sources, contents)
     merged = StudyFolder.create(
         out, sources[0].plan_toml.read_text(encoding="utf-8"), sources[0].plan_json.read_bytes()
     )
-    _write_journal(merged, sources, contents, owner, len(first.runs))
+    files: dict[str, str] = {}
     for number, source in enumerate(sources):
-        _copy(source.environment, merged.environment, f"-{number + 1}")
+        files |= _copy(source, merged, "environment", f"-{number + 1}")
         for part in ("traces", "logs"):
-            _copy(source.path / part, merged.path / part, f"-{number + 1}")
+            _copy(source, merged, part, f"-{number + 1}")
+    _write_journal(merged, sources, contents, owner, len(first.runs), files)
     return merged
 
 
-def _design(folder: StudyFolder) -> _Design:
-    try:
-        return msgspec.json.decode(folder.plan_json.read_bytes(), type=_Design)
-    except msgspec.DecodeError as cause:
-        raise Refused(f"{folder.plan_json} is damaged ({cause})") from cause
+def _content(source: StudyFolder) -> JournalContent:
+    """What a folder holds. Raises Refused where it is not as it was written: a merged folder has seals of its own."""
+    content = source.content()
+    for name, why in source.changed_files(content).items():
+        raise Refused(f"merge: {source.path / name} {why}; restore it")
+    return content
 
 
 def _owners(sources: list[StudyFolder], contents: list[JournalContent]) -> dict[int, tuple[int, int]]:
@@ -99,10 +101,12 @@ def _write_journal(
     contents: list[JournalContent],
     owner: dict[int, tuple[int, int]],
     planned: int,
+    files: dict[str, str],
 ) -> None:
     journal = Journal(merged.journal)
     try:
-        journal.extend([contents[0].entries[0]])
+        unsealed = [content for content in contents if content.seal is None]
+        journal.extend([(unsealed or contents)[0].entries[0]])
         journal.extend(
             {"kind": "merged", "folder": str(source.path), "head": content.entries[0]}
             for source, content in zip(sources, contents, strict=True)
@@ -113,6 +117,8 @@ def _write_journal(
             for kind in _ONCE:
                 told += [entry for entry in content.of_kind(kind) if entry not in told]
         journal.extend(told)
+        if journal.is_sealed:
+            journal.extend([{"kind": "files", "files": files}])
         skipped = sum(int(entry.get("left_out", 0)) for entry in told)
         if len(owner) + skipped >= planned:
             ends = [
@@ -127,13 +133,20 @@ def _write_journal(
         journal.close()
 
 
-def _copy(source: Path, place: Path, suffix: str) -> None:
-    """Copy a folder's files; one whose name is taken by another content gets the suffix."""
-    for path in sorted(source.rglob("*")) if source.is_dir() else []:
-        if not path.is_file():
+def _copy(source: StudyFolder, merged: StudyFolder, part: str, suffix: str) -> dict[str, str]:
+    """Copy the files of a part of a folder; the checksums of the copies, by their paths.
+
+    One whose name is taken by another content gets the suffix.
+    """
+    found = {}
+    for path in sorted((source.path / part).rglob("*")):
+        if path.is_dir():
             continue
-        to = place / path.relative_to(source)
-        if to.exists() and to.read_bytes() != path.read_bytes():
-            to = to.with_name(f"{to.stem}{suffix}{to.suffix}")
-        to.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, to)
+        name = str(path.relative_to(source.path))
+        data = source.directory.read(name)
+        to = merged.path / name
+        if to.exists() and to.read_bytes() != data:
+            name = str(Path(name).with_name(f"{to.stem}{suffix}{to.suffix}"))
+        merged.directory.write(name, data)
+        found[name] = checksum(data)
+    return found

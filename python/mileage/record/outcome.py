@@ -1,7 +1,8 @@
 """How far a study came, and why no further: running, interrupted, failed, waiting for another session, finished.
 
-What it models: what the journal and the folder's lock say at this moment, worded to follow "not conclusive because".
-What it refuses: nothing; a journal with damaged lines tells of its other lines.
+What it models: what the journal and the folder's lock say at this moment, worded to follow "not conclusive because";
+and what is not as it was written: lines of the journal, the plan, the environment.
+What it refuses: nothing; of a journal with damaged or edited lines the other lines are used.
 """
 
 from __future__ import annotations
@@ -11,39 +12,37 @@ from typing import Literal
 
 import msgspec
 
-from mileage.record.folder import StudyFolder
+from mileage.record.folder import MISSING, StudyFolder
 from mileage.record.journal import JournalContent, left_out
 
 State = Literal["finished", "running", "failed", "waiting", "interrupted"]
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """The state of a study. `missing` of `needed` runs are not there, `damaged` lines of the journal unreadable."""
+    """The state of a study. `missing` of `needed` runs are not there."""
 
     state: State
     needed: int
     missing: int
-    damaged: int
+    edited: tuple[str, ...] = ()
+    """What is not as it was written, each to follow "not conclusive because"."""
     reason: str = ""
     """Of a failed study the failure; of one that waits the sessions left; of a running one how long it needs."""
 
     @property
     def vetoes(self) -> list[str]:
         """What speaks against a verdict, each to follow "not conclusive because"; empty of a whole study."""
-        told = (
-            [_STATES[self.state].format(reason=self.reason)]
-            if self.state != "finished" and self.missing
-            else []
-        )
+        told = []
+        if self.state != "finished":
+            told.append(_STATES[self.state].format(reason=self.reason) if self.missing else _NO_END)
         if self.missing:
             verb = "is" if self.missing == 1 else "are"
             told.append(f"{self.missing:,} of {self.needed:,} runs {verb} missing")
-        if self.damaged:
-            verb = "s are" if self.damaged > 1 else " is"
-            told.append(f"{self.damaged:,} line{verb} damaged in the journal and left out")
-        return told
+        return [*told, *self.edited]
 
 
+_LISTED = 3
+_NO_END = "the journal has no line for the end of the study: it was cut off after its last run, or the line was removed"
 _STATES: dict[State, str] = {
     "running": "the study is still running ({reason})",
     "failed": "the study stopped at a failure ({reason})",
@@ -79,7 +78,24 @@ def outcome_of(
             state, reason = "failed", last
         elif finished and waiting:
             state, reason = "waiting", " and ".join(waiting)
-    return Outcome(state, needed, max(needed - done, 0), len(content.damaged), reason)
+    edited = edits(folder, content, running=state == "running")
+    return Outcome(state, needed, max(needed - done, 0), tuple(edited), reason)
+
+
+def edits(folder: StudyFolder, content: JournalContent, *, running: bool = False) -> list[str]:
+    """What is not as it was written, each to follow "not conclusive because". While it runs, no file is missing."""
+    found = content.problems
+    if content.torn_bytes and content.of_kind("end"):
+        # Of a study that was cut off, half a line is what is to be expected.
+        found.append(f"the journal has {content.torn_bytes:,} bytes after its last line")
+    changed = folder.changed_files(content).items()
+    files = [f"{name} {why}" for name, why in changed if not (running and why == MISSING)]
+    more = len(files) - _LISTED
+    return [
+        *found,
+        *files[:_LISTED],
+        *([f"{more:,} more files are not as they were written"] if more > 0 else []),
+    ]
 
 
 def _last_word(content: JournalContent) -> str | None:

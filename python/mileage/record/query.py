@@ -1,8 +1,9 @@
 """SQL over the tables of many studies.
 
 What it models: `samples`, `series`, `latency` and `counters` of every given folder as one table each, with the columns
-`folder` and `study` before their own, and `studies` with one row per folder. A table that is older than its journal is
-made again first, so that a study can be asked while it runs; only the tables that a query names are looked at.
+`folder` and `study` before their own, and `studies` with one row per folder. A table that is damaged, or is not of the
+journal as it is now, is made again first, so that a study can be asked while it runs; only the tables that a query
+names are looked at. SQL reaches no other files unless that is allowed.
 What it refuses: a folder that is no study, and SQL that DuckDB refuses, with its message in one line.
 """
 
@@ -12,17 +13,21 @@ import os
 import re
 import weakref
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import msgspec
 
 from mileage.errors import Refused
+from mileage.record.directory import Directory, open_to_read
 from mileage.record.folder import StudyFolder
-from mileage.record.sql import sql_source, sql_text
-from mileage.record.tables import PRINTED, TABLES, write_tables
+from mileage.record.sql import is_pattern, sql_source, sql_text
+from mileage.record.tables import PRINTED, TABLES, is_up_to_date, write_tables
 from mileage.scratch import scratch_directory
+
+if TYPE_CHECKING:
+    import duckdb
 
 STUDIES: Final = "studies"
 _NAMES: Final = (*TABLES, PRINTED, STUDIES)
@@ -58,7 +63,7 @@ def study_folders(places: Iterable[Path]) -> list[Path]:
     """The study folders among some places and directly below them, sorted within each. Raises Refused for none."""
     found: list[Path] = []
     for place in places:
-        if (place / "plan.json").is_file():
+        if os.path.lexists(place / "plan.json"):
             found.append(place)
             continue
         below = sorted(path.parent for path in place.glob("*/plan.json")) if place.is_dir() else []
@@ -73,119 +78,140 @@ def study_folders(places: Iterable[Path]) -> list[Path]:
 def study_row(folder: Path) -> dict[str, Any]:
     """What a study folder holds: a row of the table `studies`."""
     found = StudyFolder.open(folder)
-    try:
-        planned = msgspec.json.decode(found.plan_json.read_bytes(), type=_Planned)
-    except msgspec.DecodeError as cause:
-        raise Refused(f"{found.plan_json} is damaged ({cause})") from cause
-    head, runs, ended = _counted(found.journal)
+    planned = found.decoded_plan(_Planned)
+    content = found.content(around_damage=True)
+    head = next(iter(content.of_kind("study")), {})
     values = (
         str(folder),
         planned.study.name,
         planned.study.target,
         planned.hash,
         head.get("started"),
-        runs,
+        len(content.of_kind("run")),
         len(planned.runs),
-        ended,
+        bool(content.of_kind("end")),
         head.get("imported_at"),
     )
     return dict(zip(_STUDY_COLUMNS, values, strict=True))
 
 
-def _counted(journal: Path) -> tuple[dict[str, Any], int, bool]:
-    """A journal's first entry, its finished runs, and whether it has an end; lines are counted, not decoded."""
-    head: dict[str, Any] = {}
-    runs, ended = 0, False
-    with open(journal if journal.exists() else os.devnull, "rb") as file:
-        for number, line in enumerate(file):
-            if number == 0 and line.endswith(b"\n"):
-                head = msgspec.json.decode(line)
-            runs += line.startswith(b'{"kind":"run",') and line.endswith(b"\n")
-            ended = ended or line.startswith(b'{"kind":"end"')
-    return head, runs, ended
-
-
 class Query:
     """The tables of some study folders, for as long as this lives."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        """Touches nothing but the folders' names."""
-        import duckdb
-
+    def __init__(self, folders: Sequence[Path], *, allow_files: bool = False) -> None:
+        """Touches nothing but the folders' names. `allow_files`: SQL may read and write files of its own."""
         self._folders = folders
-        self._connection = duckdb.connect(config={"threads": 2})
+        self._allow_files = allow_files
         self._spare: Path | None = None
         self._opened = ExitStack()
         weakref.finalize(self, self._opened.close)
-        self._ready: set[str] = set()
+        self._files: dict[str, list[str]] = {}
+        """The sources of each table, as SQL has them."""
+        self._open: list[BinaryIO] = []
+        self.notes: list[str] = []
+        """What the tables lack because lines of a journal cannot be believed."""
 
     def table(self, name: str) -> Any:
         """A whole table as a DuckDB relation. Raises Refused for an unknown name."""
         if name not in _NAMES:
             raise Refused(f"there is no table {name!r}; expected one of {', '.join(_NAMES)}")
-        self._prepare({name})
-        relation = self._connection.table(name) if name == STUDIES else self._connection.view(name)
+        connection = self._connect([name])
+        relation = connection.table(name) if name == STUDIES else connection.view(name)
         # The relation needs the connection, which would otherwise end with this object.
-        _KEPT[id(relation)] = self
+        _KEPT[id(relation)] = (self, connection)
         return relation
 
     def sql(self, text: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The names of the columns and the rows of an answer. Raises Refused with DuckDB's message."""
         import duckdb
 
-        self._prepare({name for name in _NAMES if re.search(rf"(?i)\b{name}\b", text)})
-        try:
-            answer: Any = self._connection.sql(text)
-            return (list(answer.columns), answer.fetchall()) if answer is not None else ([], [])
-        except duckdb.Error as cause:
-            raise Refused(f"query: {' '.join(str(cause).split()).partition(' Traceback')[0]}") from cause
+        with self._connect([name for name in _NAMES if re.search(rf"(?i)\b{name}\b", text)]) as connection:
+            try:
+                answer: Any = connection.sql(text)
+                return (list(answer.columns), answer.fetchall()) if answer is not None else ([], [])
+            except duckdb.PermissionException as cause:
+                raise Refused(
+                    f"query: {_first_line(cause)}; --allow-files lets SQL read and write files"
+                ) from cause
+            except duckdb.Error as cause:
+                raise Refused(f"query: {_first_line(cause)}") from cause
 
-    def _prepare(self, names: set[str]) -> None:
-        for name in sorted(names - self._ready):
+    def _connect(self, names: Sequence[str]) -> duckdb.DuckDBPyConnection:
+        """A connection with these tables, which reaches no other file unless that is allowed."""
+        import duckdb
+
+        for name in names:
+            if name != STUDIES and name not in self._files:
+                self._files[name] = [self._source(self._file(folder, name)) for folder in self._folders]
+        connection = duckdb.connect(config={"threads": 2})
+        if not self._allow_files:
+            files = ", ".join(file for name in names for file in self._files.get(name, ()))
+            connection.execute(f"SET allowed_paths = [{files}]")
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
+        for name in names:
             if name == STUDIES:
-                self._make_studies()
+                self._make_studies(connection)
             else:
-                self._make_view(name)
-            self._ready.add(name)
+                self._make_view(connection, name)
+        return connection
 
-    def _make_studies(self) -> None:
+    def _make_studies(self, connection: duckdb.DuckDBPyConnection) -> None:
         columns = ", ".join(f"{key} {kind}" for key, kind in _STUDY_COLUMNS.items())
-        self._connection.execute(f"CREATE TABLE {STUDIES} ({columns})")
+        connection.execute(f"CREATE TABLE {STUDIES} ({columns})")
         marks = ", ".join("?" for _ in _STUDY_COLUMNS)
         for folder in self._folders:
             row = study_row(folder)
-            self._connection.execute(f"INSERT INTO {STUDIES} VALUES ({marks})", list(row.values()))
+            connection.execute(f"INSERT INTO {STUDIES} VALUES ({marks})", list(row.values()))
 
-    def _make_view(self, name: str) -> None:
+    def _make_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         parts = []
-        for folder in self._folders:
-            names = (sql_text(str(folder)), sql_text(_study_of(folder)), sql_source(self._file(folder, name)))
+        for folder, source in zip(self._folders, self._files[name], strict=True):
+            names = (sql_text(str(folder)), sql_text(_study_of(folder)), source)
             parts.append("SELECT {} AS folder, {} AS study, * FROM read_parquet({})".format(*names))
-        self._connection.execute(f"CREATE VIEW {name} AS {' UNION ALL BY NAME '.join(parts)}")
+        connection.execute(f"CREATE VIEW {name} AS {' UNION ALL BY NAME '.join(parts)}")
+
+    def _source(self, file: Path) -> str:
+        """A file that is read from. The files that may be read are compared by their text, without a pattern."""
+        if self._allow_files:
+            return sql_source(file)
+        if not is_pattern(file):
+            return sql_text(str(file))
+        self._open.append(open_to_read(file))
+        return sql_text(f"/proc/self/fd/{self._open[-1].fileno()}")
 
     def _file(self, folder: Path, name: str) -> Path:
-        """The Parquet file of a table, made again where the journal is newer than it."""
-        made = folder / f"{name}.parquet"
-        journal = folder / "journal.jsonl"
-        if made.exists() and (not journal.exists() or made.stat().st_mtime_ns >= journal.stat().st_mtime_ns):
-            return made
-        place = folder
-        if not os.access(folder, os.W_OK):
-            self._spare = self._spare or self._opened.enter_context(scratch_directory())
-            place = self._spare / str(self._folders.index(folder))
-            place.mkdir(exist_ok=True)
-        write_tables(StudyFolder.open(folder).content(), place, (name,))
+        """The Parquet file of a table; made again where it is not the table of the journal as it is now."""
+        found = StudyFolder.open(folder)
+        if is_up_to_date(found.directory, name):
+            return folder / f"{name}.parquet"
+        content = found.content(around_damage=True)
+        self.notes += [f"{folder}: {problem}" for problem in content.problems]
+        if os.access(folder, os.W_OK):
+            write_tables(content, found.directory, (name,))
+            return folder / f"{name}.parquet"
+        self._spare = self._spare or self._opened.enter_context(scratch_directory())
+        place = self._spare / str(self._folders.index(folder))
+        place.mkdir(exist_ok=True)
+        with Directory.open(place) as made:
+            write_tables(content, made, (name,))
         return place / f"{name}.parquet"
 
 
-_KEPT: Final[dict[int, Query]] = {}
-"""Queries whose relations were handed out."""
+def _first_line(cause: Exception) -> str:
+    return " ".join(str(cause).split()).partition(" Traceback")[0]
+
+
+_KEPT: Final[dict[int, tuple[Query, duckdb.DuckDBPyConnection]]] = {}
+"""Queries and connections whose relations were handed out."""
 
 
 def _study_of(folder: Path) -> str:
     """The name of the study in a folder, from the text of its plan."""
-    for line in StudyFolder.open(folder).plan_toml.read_text(encoding="utf-8").splitlines():
-        key, equals, value = line.partition(" = ")
-        if equals and key == "name":
-            return str(msgspec.json.decode(value))
+    found = StudyFolder.open(folder)
+    with suppress(OSError, msgspec.DecodeError):
+        for line in found.read(found.plan_toml).decode(errors="replace").splitlines():
+            key, equals, value = line.partition(" = ")
+            if equals and key == "name":
+                return str(msgspec.json.decode(value))
     return folder.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Final
 
 
 def sql_text(value: str) -> str:
@@ -11,6 +12,14 @@ def sql_text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+_PATTERN: Final = re.compile(r"([*?\[])")
+
+
+def is_pattern(path: Path) -> bool:
+    """Whether DuckDB takes the name of a file for a pattern."""
+    return _PATTERN.search(str(path)) is not None
+
+
 def sql_source(path: Path) -> str:
     """A file that is read from: `*`, `?` and `[` in its name are letters, not a pattern."""
-    return sql_text(re.sub(r"([*?\[])", r"[\1]", str(path)))
+    return sql_text(_PATTERN.sub(r"[\1]", str(path)))

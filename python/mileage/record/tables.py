@@ -6,7 +6,6 @@ on a virtual drive with one seed give the same bytes. Wall-clock times stay in t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,9 +13,12 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
+from mileage.record.directory import Directory, open_to_read
 from mileage.record.histogram import of_judgement, quantile_ns
-from mileage.record.journal import JournalContent
-from mileage.record.sql import sql_source, sql_text
+from mileage.record.journal import JournalContent, version_of
+from mileage.record.line_check import label_of_test
+from mileage.record.seal import checksum
+from mileage.record.sql import sql_text
 from mileage.scratch import scratch_directory
 
 Row = dict[str, Any]
@@ -93,7 +95,7 @@ def each_test(entry: Row) -> list[Row]:
     return [
         {
             **entry,
-            "cell": found["name"] + cell.removeprefix(found["name"].partition(".")[0]),
+            "cell": label_of_test(found["name"], cell),
             "record": found["record"],
         }
         for found in results
@@ -225,15 +227,58 @@ _LINES: dict[str, Callable[[Row], Row | None]] = {
 }
 
 
-def write_tables(content: JournalContent, folder: Path, names: Sequence[str] = TABLES) -> None:
+class _Made(msgspec.Struct):
+    """Of which journal a table was made, and its checksum."""
+
+    journal: str
+    table: str
+
+
+_MADE: Final = ".tables.json"
+"""The file of a study folder that has a `_Made` for each table."""
+
+
+def table_file(name: str) -> str:
+    """The file of a table in a study folder."""
+    return f"{name}.parquet"
+
+
+def is_up_to_date(folder: Directory, name: str) -> bool:
+    """Whether a table is there, undamaged, and was made of the journal as it is now."""
+    found = _made(folder).get(name)
+    try:
+        table = checksum(folder.read(table_file(name)))
+        with open_to_read(folder.path / "journal.jsonl") as journal:
+            return found == _Made(version_of(journal), table)
+    except OSError:
+        return False
+
+
+def _made(folder: Directory) -> dict[str, _Made]:
+    try:
+        return msgspec.json.decode(folder.read(_MADE), type=dict[str, _Made])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+
+
+def _whole(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def write_tables(content: JournalContent, folder: Directory, names: Sequence[str] = TABLES) -> None:
     """Write `samples`, `series`, `latency` and `counters` as Parquet into the study folder.
 
     Each file appears whole or not at all. Runs go through memory one at a time.
     """
-    with Staging(folder, names) as staging:
+    with Staging(folder, content, names) as staging:
         for entry in runs_of(content):
             staging.add(entry)
         staging.write()
+
+
+def _path_of(descriptor: int) -> str:
+    return f"/proc/self/fd/{descriptor}"
 
 
 class Staging:
@@ -242,9 +287,10 @@ class Staging:
     Leaves nothing behind but whole tables, whether or not it comes to that.
     """
 
-    def __init__(self, folder: Path, names: Sequence[str] = TABLES) -> None:
-        """For these tables of a study folder."""
+    def __init__(self, folder: Directory, content: JournalContent, names: Sequence[str] = TABLES) -> None:
+        """For these tables of a study folder, whose journal has this content."""
         self._folder = folder
+        self._journal = content.version
         self._names = tuple(names)
         self._staged: dict[str, Path] = {}
         self._lines: dict[str, BinaryIO] = {}
@@ -253,7 +299,7 @@ class Staging:
     def __enter__(self) -> Staging:
         with ExitStack() as stack:
             # Two who bring the tables up to date at the same time do not meet; nothing is left of one who is killed.
-            self._place = stack.enter_context(scratch_directory(self._folder))
+            self._place = stack.enter_context(scratch_directory(self._folder.path))
             self._staged = {name: self._place / f"{name}.jsonl" for name in self._names}
             self._lines = {name: stack.enter_context(open(path, "wb")) for name, path in self._staged.items()}
             self._opened = stack.pop_all()
@@ -276,6 +322,7 @@ class Staging:
         """Write each table."""
         import duckdb
 
+        sums = {}
         settings: dict[str, str | bool | int | float | list[str]] = {
             "threads": 1,
             "memory_limit": "1GiB",
@@ -283,19 +330,22 @@ class Staging:
         }
         with duckdb.connect(config=settings) as connection:
             for name, lines in self._lines.items():
-                lines.close()
-                part = self._staged[name].with_suffix(".parquet")
-                connection.execute(
-                    f"COPY ({self._query(name)}) TO {sql_text(str(part))} (FORMAT parquet, COMPRESSION zstd)"
-                )
-                os.replace(part, self._folder / f"{name}.parquet")
+                lines.flush()
+                # The descriptor, and not the name, which may have come to name something else.
+                with self._folder.part(table_file(name)) as made:
+                    connection.execute(
+                        f"COPY ({self._query(name)}) TO {sql_text(_path_of(made.fileno()))} "
+                        "(FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
+                    )
+                    sums[name] = _Made(journal=self._journal, table=checksum(_whole(made)))
+        self._folder.write(_MADE, msgspec.json.encode(_made(self._folder) | sums))
 
     def _query(self, name: str) -> str:
         table, own = _TABLES[name], ", ".join(_IDENTITY)
         columns = ", ".join(f"{key}: '{kind}'" for key, kind in (_IDENTITY | table.columns).items())
         lines = (
-            f"read_json({sql_source(self._staged[name])}, format='newline_delimited', columns={{{columns}}}, "
-            f"maximum_object_size={self._longest[name]})"
+            f"read_json({sql_text(_path_of(self._lines[name].fileno()))}, format='newline_delimited', "
+            f"columns={{{columns}}}, maximum_object_size={self._longest[name]})"
         )
         opened = f"(SELECT {own}, {table.inner} FROM {lines})" if table.inner else lines
         return f"SELECT {own}, {table.select} FROM {opened}"

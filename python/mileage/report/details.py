@@ -6,15 +6,14 @@ Models rows of text for the page's template. Refuses nothing; what a study has n
 from __future__ import annotations
 
 import base64
-import csv
 import gzip
-import io
 import math
 import statistics
 from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.judge import CellVerdict
+from mileage.record.text_cells import csv_text
 from mileage.report import wording
 from mileage.report.view import StudyView
 
@@ -113,23 +112,14 @@ def wear_rows(view: StudyView) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def values_csv(view: StudyView) -> str:
     """CSV text with a header: one row per measured value of the compared arms, in the metric's own unit."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("cell", "measure", "metric", "arm", "number", "value"))
+    rows = []
     comparison = view.comparison
     for cell in comparison.cells:
         arms = ((comparison.baseline, cell.values_baseline), (comparison.candidate, cell.values_candidate))
         for arm, values in arms:
             for number, value in enumerate(values, 1):
-                writer.writerow(
-                    (_harmless(cell.cell), cell.measure, cell.metric, _harmless(arm), number, value)
-                )
-    return text.getvalue()
-
-
-def _harmless(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+                rows.append((cell.cell, cell.measure, cell.metric, arm, number, value))
+    return csv_text(("cell", "measure", "metric", "arm", "number", "value"), rows)
 
 
 def downloads(view: StudyView) -> list[dict[str, Any]]:

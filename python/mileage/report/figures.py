@@ -8,18 +8,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mileage.judge import verdict_sentence
+from mileage.record.directory import Directory
 from mileage.report.drawer import files_of
 from mileage.report.gallery import NARROW, Picture, gallery
 from mileage.report.view import StudyView, cleaned
 
 
-def write_figures(view: StudyView, folder: Path, pictures: Mapping[str, Picture] | None = None) -> list[Path]:
+def write_figures(
+    view: StudyView, folder: Directory, pictures: Mapping[str, Picture] | None = None
+) -> list[Path]:
     """Write every picture (NAME.svg, NAME.png) for which there is something to draw.
 
     `forest` has the headline cells that changed most, `latency` those beyond the headline, `before_after_TEST` those of
-    one test. A file has the study, the verdict and its caption in it, so that it can be read alone. Makes the folder if
-    it is missing, replaces older pictures of the same names, and returns what it wrote. `pictures`: those of `gallery`
-    where drawn already. OSError where the folder cannot be written.
+    one test. A file has the study, the verdict and its caption in it, so that it can be read alone. They are in the
+    folder `figures` of `folder`, which is made if it is missing; older pictures of the same names are replaced. Returns
+    what was written. `pictures`: those of `gallery` where drawn already. OSError where the folder cannot be written.
     """
     view = cleaned(view)
     drawn = gallery(view, files=True) if pictures is None else pictures
@@ -28,9 +31,8 @@ def write_figures(view: StudyView, folder: Path, pictures: Mapping[str, Picture]
     return write_pictures(drawn.values(), f"{head}. {verdict_sentence(comparison)}", folder)
 
 
-def write_pictures(pictures: Iterable[Picture], head: str, folder: Path) -> list[Path]:
+def write_pictures(pictures: Iterable[Picture], head: str, folder: Directory) -> list[Path]:
     """Write these as `write_figures` does; `head` stands above each."""
-    folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     asked = {
         picture.name: files_of(picture.svg, head=head, caption=picture.caption)
@@ -38,12 +40,12 @@ def write_pictures(pictures: Iterable[Picture], head: str, folder: Path) -> list
         if picture.name != NARROW
     }
     try:
-        for name, both in asked.items():
-            vector, raster = folder / f"{name}.svg", folder / f"{name}.png"
-            svg, png = both.result()
-            vector.write_text(svg, encoding="utf-8")
-            raster.write_bytes(png)
-            written += [vector, raster]
+        with folder.below("figures") as figures:
+            for name, both in asked.items():
+                svg, png = both.result()
+                for ending, data in (("svg", svg.encode()), ("png", png)):
+                    figures.write(f"{name}.{ending}", data)
+                    written.append(figures.path / f"{name}.{ending}")
     finally:
         for both in asked.values():
             both.cancel()

@@ -7,16 +7,15 @@ are cleaned, the template escapes them, and a content policy forbids all loading
 
 from __future__ import annotations
 
-import csv
-import io
 import statistics
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from mileage.record.directory import Directory
+from mileage.record.text_cells import csv_text
 from mileage.report.html import templates
 from mileage.report.measured import spread_of
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
@@ -31,7 +30,7 @@ _WIDE: Final = (
 )
 _HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "mean", "p50", "p99", "max")
 _WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8)
-_FIRST: Final = ("errors", "files", "Little's law", "memory", "steady state", "run order")
+_FIRST: Final = ("seal", "runs", "errors", "files", "Little's law", "memory", "steady state", "run order")
 """Lamps that stand before the figures when they warn: what the figures are of is in question."""
 _MEAN: Final = _HEADS.index("mean")
 
@@ -85,6 +84,7 @@ def imported_text(page: ImportedPage, width: int = 80) -> str:
     for text in page.lost:
         lines += textwrap.wrap(cleaned_text(text), width, initial_indent="lost: ", subsequent_indent="      ")
     lines += unread_lines(page.unread)
+    lines += ["", *textwrap.wrap(f"seal: {page.identity['seal']}", width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -121,7 +121,7 @@ def _table(cells: tuple[ReportedCell, ...], width: int) -> list[str]:
     columns = [at for at in columns if at != _MEAN or all(row[_MEAN + 1] == "-" for row in rows)]
     widths = {at: column_width(_WIDTHS[at], [row[at] for row in rows]) for at in columns}
     room = width - sum(widths.values())
-    longest = max(len(cleaned_text(cell.cell)) for cell in cells)
+    longest = max((len(cleaned_text(cell.cell)) for cell in cells), default=0)
     beside = longest <= room
     first = min(longest, room) if beside else 2
     lines = [" " * first + "".join(f"{_HEADS[at]:>{widths[at]}}" for at in columns)]
@@ -153,31 +153,20 @@ def _median(values: tuple[float, ...]) -> float | None:
 def imported_csv(cells: tuple[ReportedCell, ...]) -> str:
     """CSV text with a header: one row per cell, medians over its runs, units in the names; empty: not said."""
     names = ("mean", "min", "p50", "p90", "p99", "p99_9", "max")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        (
-            "cell",
-            "runs",
-            "rate_bytes_per_s",
-            "ops_per_s",
-            "elapsed_s",
-            *(f"latency_{name}_ns" for name in names),
-        )
-    )
+    rates = ("rate_bytes_per_s", "ops_per_s", "elapsed_s")
+    rows = []
     for cell in cells:
         known = [cell.rate_bytes_per_s, cell.ops_per_s, cell.elapsed_s]
         known += [cell.quantiles_ns.get(name, ()) for name in names]
         medians = (_median(values) for values in known)
-        writer.writerow((cell.cell, cell.runs, *("" if value is None else value for value in medians)))
-    return text.getvalue()
+        rows.append((cell.cell, cell.runs, *medians))
+    return csv_text(("cell", "runs", *rates, *(f"latency_{name}_ns" for name in names)), rows)
 
 
-def write_imported(page: ImportedPage, report: Path, tables: Path) -> None:
-    """Write the page, and `imported.csv` into the folder of tables."""
-    tables.mkdir(exist_ok=True)
-    (tables / "imported.csv").write_text(imported_csv(page.cells), encoding="utf-8")
-    report.write_text(render_imported(page), encoding="utf-8")
+def write_imported(page: ImportedPage, folder: Directory) -> None:
+    """Write the page and `tables/imported.csv`."""
+    folder.write("tables/imported.csv", imported_csv(page.cells).encode())
+    folder.write("report.html", render_imported(page).encode())
 
 
 def render_imported(page: ImportedPage) -> str:

@@ -6,16 +6,14 @@ and a content policy forbids all loading; there is no script. Two renderings of 
 
 from __future__ import annotations
 
-import csv
-import io
 import statistics
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
 from mileage.record import Latency, MeasuredCell
-from mileage.record.folder import write_durably
+from mileage.record.directory import Directory
+from mileage.record.text_cells import csv_text
 from mileage.report.evidence import Evidence
 from mileage.report.figures import write_pictures
 from mileage.report.gallery import Picture
@@ -90,25 +88,18 @@ def _cleaned(page: MeasuredPage) -> MeasuredPage:
 
 def measured_csv(cells: tuple[MeasuredCell, ...]) -> str:
     """CSV text with a header: one row per cell, medians, units in the column names; empty: unknown."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    rows = []
     latencies = ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns")
     head = ("stage", "cell", "runs", "rate_bytes_per_s", "ops_per_s")
-    writer.writerow(
-        (*head, *(f"latency_{name}" for name in latencies), "cpu_ns_per_op", "memory_percent", "limited_by")
-    )
+    tail = ("cpu_ns_per_op", "memory_percent", "limited_by")
     for cell in cells:
         whole = cell.latency.get("response") or cell.latency.get("all")
         rates = (_median(cell.rate_bytes_per_s), _median(cell.ops_per_s))
         quantiles = (_known(whole, name) for name in latencies)
         cost = "" if cell.cpu_ns_per_op is None else cell.cpu_ns_per_op
-        writer.writerow(
-            (
-                *(cell.stage, cell.cell, cell.runs, *rates, *quantiles, cost),
-                *(_median(cell.memory_percent), " ".join(cell.limited_by)),
-            )
-        )
-    return text.getvalue()
+        rest = (_median(cell.memory_percent), " ".join(cell.limited_by))
+        rows.append((cell.stage, cell.cell, cell.runs, *rates, *quantiles, cost, *rest))
+    return csv_text((*head, *(f"latency_{name}" for name in latencies), *tail), rows)
 
 
 def _known(latency: Latency | None, name: str) -> int | str:
@@ -121,18 +112,17 @@ def _median(values: tuple[float, ...]) -> float | str:
     return statistics.median(values) if values else ""
 
 
-def write_measured(page: MeasuredPage, report: Path, tables: Path, figures: Path | None) -> None:
-    """Write the page, its pictures as SVG and PNG, and `measured.csv` into the folder of tables.
+def write_measured(page: MeasuredPage, folder: Directory, *, drawn: bool) -> None:
+    """Write the page, its pictures as SVG and PNG into `figures/`, and `tables/measured.csv`.
 
-    Without a folder for `figures` nothing is drawn.
+    With `drawn` False there are no pictures.
     """
-    tables.mkdir(exist_ok=True)
-    (tables / "measured.csv").write_text(measured_csv(page.cells), encoding="utf-8")
-    if figures is None:
-        write_durably(report, render_measured(page, drawn=False).encode())
+    folder.write("tables/measured.csv", measured_csv(page.cells).encode())
+    if not drawn:
+        folder.write("report.html", render_measured(page, drawn=False).encode())
         return
     page = _cleaned(page)
     pictures = measured_pictures(page.evidence, page.factor)
     if pictures:
-        write_pictures(pictures, f"{page.name} on {page.target}", figures)
-    write_durably(report, render_measured(page, pictures).encode())
+        write_pictures(pictures, f"{page.name} on {page.target}", folder)
+    folder.write("report.html", render_measured(page, pictures).encode())

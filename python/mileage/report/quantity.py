@@ -50,7 +50,7 @@ def mb_per_s(rate_bytes_per_s: float) -> str:
 
 def column_width(least: int, texts: Iterable[str]) -> int:
     """Characters of a column of figures that stand at its right end: `least`, or one more than the longest figure."""
-    return max(least, *(len(text) + 1 for text in texts))
+    return max([least, *(len(text) + 1 for text in texts)])
 
 
 def counted(number: int, noun: str) -> str:

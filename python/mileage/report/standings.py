@@ -4,13 +4,12 @@ Models one table per cell, the best level first. A range of ranks says that the 
 neighbours; a trend is named only with its test.
 """
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mileage.judge.grid import Trend
 from mileage.judge.standings import CellStandings, Standing
+from mileage.record.text_cells import csv_text
 from mileage.report.wording import p_value, plain, quantity
 from mileage.terminal import columns_of, cut, padded, wrapped
 
@@ -84,13 +83,11 @@ def standings_csv(cells: Sequence[CellStandings], classes: Mapping[str, str]) ->
 
     `classes` has the class of the device of each level, or under an empty name that of all.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    figures = ("mean", "n", "share_of_best", "rank_first", "rank_last")
-    writer.writerow(("cell", "metric", "level", *figures, "device_class"))
+    rows = []
     for cell in cells:
         for place in cell.places:
-            row = (place.mean, place.n, place.share_of_best, place.first, place.last)
+            figures = (place.mean, place.n, place.share_of_best, place.first, place.last)
             device = classes.get(place.level, classes.get("", ""))
-            writer.writerow((cell.cell, cell.metric, place.level, *row, device))
-    return text.getvalue()
+            rows.append((cell.cell, cell.metric, place.level, *figures, device))
+    columns = ("mean", "n", "share_of_best", "rank_first", "rank_last")
+    return csv_text(("cell", "metric", "level", *columns, "device_class"), rows)

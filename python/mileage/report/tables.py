@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -15,6 +12,8 @@ from mileage.judge import Comparison
 from mileage.judge.rules import bar_clears_zero, bars_apart
 from mileage.judge.standings import CellStandings
 from mileage.judge.summary import Summary, summarise
+from mileage.record.directory import Directory
+from mileage.record.text_cells import csv_text
 from mileage.report.standings import standings_csv
 
 NO_CLASSES: Final[Mapping[str, str]] = MappingProxyType({})
@@ -27,9 +26,7 @@ _COLUMNS = (
 
 def cells_csv(comparison: Comparison) -> str:
     """CSV text with a header; `ratio` is candidate over baseline, means are in the metric's unit, empty: unknown."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    rows = []
     for cell in comparison.cells:
         low, high = cell.ci95 or (None, None)
         head = (cell.cell, cell.measure, cell.metric, cell.verdict, cell.ratio, low, high, cell.p_raw)
@@ -37,8 +34,8 @@ def cells_csv(comparison: Comparison) -> str:
         values = (cell.values_baseline, cell.values_candidate)
         rules = (bars_apart(*values), bar_clears_zero(*values))
         tail = (cell.superiority, *rules, cell.note, *comparison.classes)
-        writer.writerow((*head, cell.p_adjusted, cell.relevance, *means, *tail))
-    return text.getvalue()
+        rows.append((*head, cell.p_adjusted, cell.relevance, *means, *tail))
+    return csv_text(_COLUMNS, rows)
 
 
 def summaries_csv(comparison: Comparison) -> str:
@@ -46,12 +43,10 @@ def summaries_csv(comparison: Comparison) -> str:
 
     Of a cycle with a sham arm, the torture arm's. `median_confidence` is what the interval of the median truly reaches.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    rows = []
     names = [name for name in Summary.__struct_fields__ if name != "notes"]
     pairs = {"mean_ci95", "median_ci"}
     columns = [f"{name}{end}" for name in names for end in (("_low", "_high") if name in pairs else ("",))]
-    writer.writerow(("cell", "measure", "metric", "arm", *columns, "notes", "class"))
     for cell in comparison.cells:
         arms = ((comparison.baseline, cell.values_baseline), (comparison.candidate, cell.values_candidate))
         for (arm, values), words in zip(arms, comparison.classes, strict=True):
@@ -60,30 +55,26 @@ def summaries_csv(comparison: Comparison) -> str:
             for name in names:
                 value = getattr(found, name)
                 told += (value or (None, None)) if name in pairs else (value,)
-            writer.writerow((cell.cell, cell.measure, cell.metric, arm, *told, "; ".join(found.notes), words))
-    return text.getvalue()
+            rows.append((cell.cell, cell.measure, cell.metric, arm, *told, "; ".join(found.notes), words))
+    return csv_text(("cell", "measure", "metric", "arm", *columns, "notes", "class"), rows)
 
 
 def rows_csv(rows: Sequence[msgspec.Struct]) -> str:
     """CSV text of structs of one type: a header of their fields, a line for each; empty: not known."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(rows[0].__struct_fields__)
-    writer.writerows(msgspec.structs.astuple(row) for row in rows)
-    return text.getvalue()
+    return csv_text(rows[0].__struct_fields__, map(msgspec.structs.astuple, rows))
 
 
 def write_tables(
     comparison: Comparison,
-    folder: Path,
+    folder: Directory,
     standings: Sequence[CellStandings] = (),
     classes: Mapping[str, str] = NO_CLASSES,
 ) -> None:
-    """Write `cells.csv`, `summaries.csv`, and `standings.csv` where there are any, into an existing folder.
+    """Write `cells.csv`, `summaries.csv`, and `standings.csv` where there are any, into the folder `tables` below.
 
     `classes` has the class of the device by the level of the compared factor, as in `standings_csv`.
     """
-    (folder / "cells.csv").write_text(cells_csv(comparison), encoding="utf-8")
-    (folder / "summaries.csv").write_text(summaries_csv(comparison), encoding="utf-8")
+    folder.write("tables/cells.csv", cells_csv(comparison).encode())
+    folder.write("tables/summaries.csv", summaries_csv(comparison).encode())
     if standings:
-        (folder / "standings.csv").write_text(standings_csv(standings, classes), encoding="utf-8")
+        folder.write("tables/standings.csv", standings_csv(standings, classes).encode())

@@ -6,7 +6,7 @@ into a new folder that appears whole or not at all. Needs the journal alone, so 
 damaged can still be saved.
 """
 
-from mileage.saving.cells import meant, written
+from mileage.record.text_cells import meant, written
 from mileage.saving.folder import save_as
 from mileage.saving.tables import Column, Table
 from mileage.saving.writers import FORMATS

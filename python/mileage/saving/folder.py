@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mileage.errors import Refused, RunFailed
-from mileage.saving.cells import written
+from mileage.record.text_cells import written
 from mileage.saving.tables import Table
 from mileage.saving.writers import FORMATS
 from mileage.scratch import scratch_directory

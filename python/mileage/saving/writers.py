@@ -14,7 +14,7 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from mileage.record.sql import sql_source, sql_text
-from mileage.saving.cells import written
+from mileage.record.text_cells import written
 from mileage.saving.tables import Column, Table
 from mileage.terminal import columns_of, harmless
 

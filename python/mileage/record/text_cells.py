@@ -9,7 +9,10 @@ undoes what `written` did. Refuses nothing.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from mileage.terminal import harmless
@@ -47,3 +50,13 @@ def _unescaped(found: re.Match[str]) -> str:
         return "\\"
     units = [int(part, 16) for part in found[0].split("\\u")[1:]]
     return b"".join(unit.to_bytes(2, "little") for unit in units).decode("utf-16-le", "surrogatepass")
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """CSV with a header and a line for each row; texts as `written` has them, empty: not known."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow([written(value) if isinstance(value, str) else value for value in row])
+    return text.getvalue()

@@ -1,0 +1,230 @@
+"""A folder that may come from a stranger, read and written through descriptors: nothing outside it is reached.
+
+What it models: the folder is opened once; files are made, replaced and removed relative to that descriptor. A file is
+written to a part of its own, forced to the disk and renamed, so that it is there whole or not at all, and a file that
+has other names (hard links) keeps its content under them.
+What it refuses: links, named pipes, sockets and devices where a file or a folder belongs, by name.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Final, Self
+
+from mileage.errors import Refused
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_KINDS: Final = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFREG: "a file",
+}
+
+_PART: Final = ".part-"
+_SWEPT: set[tuple[int, int]] = set()
+"""Device and inode of the folders that this process has looked through for parts left behind."""
+
+
+def _refusal(path: Path, mode: int, expected: str) -> Refused:
+    kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+    return Refused(
+        f"{path} is {kind}, where a study folder has {expected}; remove it, or copy what it stands for"
+    )
+
+
+def refuse_links(path: Path) -> None:
+    """Refuse a study folder that has anything but files and folders in it; the folder itself may be a link to one."""
+    try:
+        _refuse_links(path)
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise _refusal(path, path.stat().st_mode, "a folder") from None
+
+
+def _refuse_links(path: Path) -> None:
+    with os.scandir(path) as found:
+        for entry in found:
+            with suppress(FileNotFoundError):
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    raise _refusal(Path(entry.path), mode, "files and folders only")
+                if stat.S_ISDIR(mode):
+                    _refuse_links(Path(entry.path))
+
+
+def open_to_read(path: Path) -> BinaryIO:
+    """A file to be read. Raises Refused for what is no file, OSError as `open`."""
+    return os.fdopen(_checked(path, path, _READ, None), "rb")
+
+
+def open_to_append(path: Path) -> int:
+    """A descriptor of a file, made if it is missing. Raises Refused for what is no file, or has further names."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = _checked(path, path, flags, None)
+    names = os.fstat(descriptor).st_nlink
+    if names > 1:
+        os.close(descriptor)
+        raise Refused(
+            f"{path} has {names} names (hard links), and what is appended would be in all of them; replace it by a copy"
+        )
+    return descriptor
+
+
+def _checked(name: str | Path, path: Path, flags: int, folder: int | None, mode: int = 0o644) -> int:
+    """Open a file without following a link. Raises Refused, with the path, for what is no file."""
+    try:
+        descriptor = os.open(name, flags, mode, dir_fd=folder)
+    except OSError:
+        with suppress(FileNotFoundError):
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+            if not stat.S_ISREG(found):
+                raise _refusal(path, found, "a file") from None
+        raise
+    found = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(found):
+        os.close(descriptor)
+        raise _refusal(path, found, "a file")
+    return descriptor
+
+
+class Directory:
+    """An open folder. `path` is only for messages and for programs that need one."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        """Take a descriptor, which :meth:`close` closes, or the end of this object."""
+        self.path = path
+        self.descriptor = descriptor
+        self._closed = weakref.finalize(self, os.close, descriptor)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a folder that the user gave, which may be a link. Raises OSError."""
+        return cls(path, os.open(path, _FOLDER))
+
+    def below(self, name: str) -> Self:
+        """The folder of that name in this one, made if it is missing. Raises Refused for what is none, and OSError."""
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o755, dir_fd=self.descriptor)
+        return type(self)(self.path / name, self._folder(name))
+
+    def _folder(self, name: str) -> int:
+        try:
+            return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=self.descriptor)
+        except NotADirectoryError:
+            mode = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False).st_mode
+            raise _refusal(self.path / name, mode, "a folder") from None
+
+    def __enter__(self) -> Self:
+        """The folder itself."""
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        self._closed()
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a whole file or none, here or below ("environment/start.json"). Raises Refused and OSError."""
+        first, _, rest = name.partition("/")
+        if rest:
+            with self.below(first) as below:
+                below.write(rest, data)
+            return
+        with self.part(name) as file:
+            file.write(data)
+
+    def open_lock(self, name: str) -> int:
+        """A descriptor of a file to be locked, made if it is missing. Raises Refused for what is no file."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        return _checked(name, self.path / name, flags, self.descriptor)
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[BinaryIO]:
+        """A new file, which takes the name when it is whole and on the disk; nothing is left of it otherwise."""
+        # Two who write the same file at the same time do not meet; the last one stays.
+        part = f".{name}{_PART}{os.getpid()}-{threading.get_ident()}"
+        self._remove_abandoned_parts()
+        try:
+            with self.new(part) as file:
+                # Locked while it is written, so that others see whether its process still lives.
+                with suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_SH)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+        except BaseException:
+            # What is half written on a full disk takes the room of what is to be written next.
+            self.remove(part)
+            raise
+        os.fsync(self.descriptor)
+
+    def _remove_abandoned_parts(self) -> None:
+        """Remove the parts of processes that were killed, once for each folder and process."""
+        found = os.fstat(self.descriptor)
+        if (folder := (found.st_dev, found.st_ino)) in _SWEPT:
+            return
+        _SWEPT.add(folder)
+        for name in os.listdir(self.descriptor):
+            if _PART in name and name.startswith("."):
+                # What is locked, and what is no file, stays.
+                with suppress(OSError, Refused), self._opened(name) as part:
+                    fcntl.flock(part, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(name, dir_fd=self.descriptor)
+
+    def _opened(self, name: str) -> BinaryIO:
+        return os.fdopen(_checked(name, self.path / name, _READ, self.descriptor), "rb")
+
+    def new(self, name: str) -> BinaryIO:
+        """A file that was not there, to be written and read. Raises OSError."""
+        return os.fdopen(os.open(name, _NEW, 0o644, dir_fd=self.descriptor), "w+b")
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file here or below ("environment/start.json").
+
+        Raises Refused for what is no file, FileNotFoundError and other OSErrors.
+        """
+        first, _, rest = name.partition("/")
+        if rest:
+            with type(self)(self.path / first, self._folder(first)) as below:
+                return below.read(rest)
+        with self._opened(name) as file:
+            return file.read()
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of that name."""
+        try:
+            return stat.S_ISREG(os.stat(name, dir_fd=self.descriptor, follow_symlinks=False).st_mode)
+        except FileNotFoundError:
+            return False
+
+    def names(self) -> list[str]:
+        """What is in the folder, sorted."""
+        return sorted(os.listdir(self.descriptor))
+
+    def remove(self, name: str) -> None:
+        """Remove a file or a link, if it is there. Raises OSError for a folder that is not empty."""
+        try:
+            os.unlink(name, dir_fd=self.descriptor)
+        except FileNotFoundError:
+            return
+        except IsADirectoryError:
+            shutil.rmtree(name, dir_fd=self.descriptor)
