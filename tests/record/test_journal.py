@@ -1,5 +1,6 @@
 """The journal loses nothing but a torn last line, wherever the cut falls."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -42,16 +43,15 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_the_name_of_a_new_journal_is_forced_to_the_disk_before_its_first_line(tmp_path: Path) -> None:
-    script = "import sys; from pathlib import Path; from mileage.record import Journal\n"
-    script += (
-        "for _ in range(2): Journal(Path(sys.argv[1])).append({'kind': 'study', 'format': 2, 'plan': 'p'})"
-    )
+    script = "import json, sys; from pathlib import Path; from mileage.record import Journal\n"
+    script += "for line in sys.argv[2:]: Journal(Path(sys.argv[1])).append(json.loads(line))"
+    entries = [json.dumps(entry) for entry in ENTRIES[:2]]
     trace, journal = tmp_path / "trace", tmp_path / "study" / "journal.jsonl"
     journal.parent.mkdir()
     watch = ["strace", "-y", "-e", "trace=openat,fsync,write", "-o", str(trace)]
     paths = os.pathsep.join(path for path in sys.path if path)
     subprocess.run(
-        [*watch, sys.executable, "-c", script, str(journal)],
+        [*watch, sys.executable, "-c", script, str(journal), *entries],
         check=True,
         env={**os.environ, "PYTHONPATH": paths},
     )
