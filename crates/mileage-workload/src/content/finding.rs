@@ -7,10 +7,10 @@
 //! | name | the record holds |
 //! |---|---|
 //! | `flipped` | what was written, but for a few bits |
-//! | `stale` | whole blocks of an older generation or lap, at their place |
+//! | `stale` | whole blocks of an older generation or another lap, at their place |
 //! | `torn` | new and old parts: a change inside a block, or one change in the record, which then begins or ends old |
-//! | `misplaced` | blocks that belong elsewhere, in this file or another of the same seed |
-//! | `foreign` | none of ours, or a newer writing than the one asked for |
+//! | `misplaced` | blocks, or sectors of them, that belong elsewhere, in this file or another of the same seed |
+//! | `foreign` | none of ours, or a newer generation than the one asked for |
 //!
 //! # Limits
 //! Duplicates of one class are the same bytes: one in the place of another is right. Contents that carry no identity
@@ -93,6 +93,10 @@ enum Sector {
     Older(Identity),
     Newer(Identity),
     Other(Identity),
+    /// What belongs this many bytes after the start of a block, elsewhere than in the place of this sector.
+    Moved(Identity, usize),
+    /// Parts of several writings of this place.
+    Woven,
     Zeros,
     Unknown,
 }
@@ -200,6 +204,7 @@ impl Blocks {
             let sector_is = match self.sector(wanted, claim, within + from, sector) {
                 Sector::Right => Sector::Right,
                 _ if self.is_woven(expected, block, within + from, sector) => Sector::Right,
+                Sector::Unknown => self.name_unknown(expected, block, within + from, sector),
                 wrong => wrong,
             };
             let (from, to) = (at + from, at + from + sector.len());
@@ -225,16 +230,43 @@ impl Blocks {
         if expected.lap != Lap::Unsettled {
             return false;
         }
-        let pairs = || (within..).step_by(PAIR_BYTES).zip(sector.as_chunks::<PAIR_BYTES>().0);
-        let claims = pairs().filter_map(|(at, pair)| self.claim(at, pair));
-        let mut writings: Vec<Identity> = claims.filter(|identity| self.fits(expected, block, *identity)).collect();
-        writings.dedup();
+        let writings = self.writings_in(expected, block, within, sector);
         let is_of = |at: usize, pair: &[u8; PAIR_BYTES], writing: &Identity| {
             let mut made = [0; PAIR_BYTES];
             self.fill_part(*writing, at, &mut made);
             made == *pair
         };
-        pairs().all(|(at, pair)| writings.iter().any(|writing| is_of(at, pair, writing)))
+        pairs(within, sector).all(|(at, pair)| writings.iter().any(|writing| is_of(at, pair, writing)))
+    }
+
+    /// The writings of block `block` that sixteen bytes of a sector or more claim, and that fit.
+    fn writings_in(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> Vec<Identity> {
+        let claims = pairs(within, sector).filter_map(|(at, pair)| self.claim(at, pair));
+        let mut writings: Vec<Identity> = claims.filter(|identity| self.fits(expected, block, *identity)).collect();
+        writings.dedup();
+        writings
+    }
+
+    /// What a sector is that as a whole is none of ours in this place: torn at any byte, or moved by whole sectors.
+    #[cold]
+    fn name_unknown(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> Sector {
+        let of_any_time = Expected { lap: Lap::Older, ..expected };
+        let writings = self.writings_in(of_any_time, block, within, sector);
+        let zeros = sector.iter().take(PAIR_BYTES).all(|byte| *byte == 0)
+            || sector.iter().rev().take(PAIR_BYTES).all(|byte| *byte == 0);
+        let mut unclaimed: Vec<bool> = sector.iter().map(|byte| !zeros || *byte != 0).collect();
+        for writing in &writings {
+            let mut made = [0; SECTOR_BYTES];
+            self.fill_part(*writing, within, &mut made[..sector.len()]);
+            let differs = made.iter().zip(sector).map(|(made, found)| made != found);
+            unclaimed.iter_mut().zip(differs).for_each(|(unclaimed, differs)| *unclaimed &= differs);
+        }
+        if writings.len() + usize::from(zeros) > 1 && !unclaimed.contains(&true) {
+            return Sector::Woven;
+        }
+        let places = (0..BLOCK_BYTES).step_by(SECTOR_BYTES).filter(|place| *place != within);
+        let mut moved = places.filter_map(|place| Some(Sector::Moved(self.proven(place, sector)?, place)));
+        moved.next().unwrap_or(Sector::Unknown)
     }
 
     fn differing_bits(&self, identity: Identity, within: usize, sector: &[u8]) -> u32 {
@@ -245,13 +277,13 @@ impl Blocks {
 
     fn sector(&self, wanted: Identity, claim: Option<Identity>, within: usize, sector: &[u8]) -> Sector {
         let bits = self.differing_bits(wanted, within, sector);
-        let age = |identity: Identity| (identity.writing.generation, identity.writing.lap);
         match claim {
             _ if bits == 0 => Sector::Right,
             _ if is_near(bits, sector) => Sector::Flipped,
             Some(claim) if claim.writing.file != wanted.writing.file => Sector::Other(claim),
             Some(claim) if (claim.block, claim.shared) != (wanted.block, wanted.shared) => Sector::Other(claim),
-            Some(claim) if age(claim) < age(wanted) => Sector::Older(claim),
+            // Another lap was written before: laps of threads that share a file do not follow each other in time.
+            Some(claim) if claim.writing.generation <= wanted.writing.generation => Sector::Older(claim),
             Some(claim) => Sector::Newer(claim),
             None if sector.iter().all(|byte| *byte == 0) => Sector::Zeros,
             None => Sector::Unknown,
@@ -274,6 +306,13 @@ impl Blocks {
             }
             Sector::Older(older) => (Kind::Stale, format!("expected {expected}, found {older}")),
             Sector::Other(other) => (Kind::Misplaced, format!("expected {expected}, found {other}")),
+            Sector::Moved(other, at) => {
+                (Kind::Misplaced, format!("expected {expected}, found what belongs {at} bytes into {other}"))
+            }
+            Sector::Woven => (
+                Kind::Torn,
+                format!("bytes {from} to {to} hold parts of several writings, the last of them {expected}"),
+            ),
             Sector::Newer(newer) => {
                 (Kind::Foreign, format!("expected {expected}, found {newer}: the target was written again"))
             }
@@ -291,12 +330,19 @@ impl Sector {
     /// Whether a neighbour belongs to the same run: the same trouble, wherever its own place is.
     fn joins(self, next: Self) -> bool {
         match (self, next) {
-            (Self::Older(a), Self::Older(b)) | (Self::Newer(a), Self::Newer(b)) => a.writing == b.writing,
+            (Self::Older(a), Self::Older(b))
+            | (Self::Newer(a), Self::Newer(b))
+            | (Self::Moved(a, _), Self::Moved(b, _)) => a.writing == b.writing,
             (Self::Other(a), Self::Other(b)) => a.writing == b.writing && (a == b || b.block == a.block + 1),
             (Self::Flipped, _) => false,
             (a, b) => a == b,
         }
     }
+}
+
+/// The sixteen bytes after one another of a sector, each with its place in the block.
+fn pairs(within: usize, sector: &[u8]) -> impl Iterator<Item = (usize, &[u8; PAIR_BYTES])> {
+    (within..).step_by(PAIR_BYTES).zip(sector.as_chunks::<PAIR_BYTES>().0)
 }
 
 /// Whether an old run is what a torn write leaves: it changes inside a block, or it is one end of a record whose other

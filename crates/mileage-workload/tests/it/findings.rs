@@ -103,6 +103,12 @@ proptest! {
     }
 
     #[test]
+    fn a_lap_of_another_thread_is_stale_whichever_its_number(read in any_read()) {
+        let other = Writing { lap: read.writing.lap + 1, ..read.writing };
+        only(&read.find(&read.bytes(other, read.offset)), Kind::Stale, &[format!("lap {}", other.lap)])?;
+    }
+
+    #[test]
     fn a_stale_block_inside_a_record_is_stale(read in any_read(), number in any::<prop::sample::Index>()) {
         prop_assume!(read.length >= 3 * BLOCK);
         let at = BLOCK * (1 + number.index(read.length / BLOCK - 2));
@@ -136,6 +142,29 @@ proptest! {
         only(&findings, Kind::Torn, &["the rest of the record".into()])?;
         let first = findings[0].offset_bytes - read.offset;
         prop_assert!(findings.len() == 1 && (side.start as u64..side.start as u64 + 64).contains(&first));
+    }
+
+    #[test]
+    fn a_tear_inside_a_sector_is_torn(read in any_read(), cut in 48_usize..464, zeros in any::<bool>()) {
+        // Of a part that compresses, the bytes around the cut may be the same in both writings. A cut nearer to the end of
+        // a sector leaves so few other bits that the rest proves the content.
+        let read = Read { blocks: Blocks::new(7, &Content::Incompressible).unwrap(), ..read };
+        let older = Writing { generation: read.writing.generation - 1, ..read.writing };
+        let old = if zeros { vec![0; read.length] } else { read.bytes(older, read.offset) };
+        let mut found = read.right();
+        found[cut..512].copy_from_slice(&old[cut..512]);
+        let findings = read.find(&found);
+        only(&findings, Kind::Torn, &["parts of several writings".into()])?;
+        prop_assert!(findings.len() == 1 && findings[0].offset_bytes - read.offset >= cut as u64);
+    }
+
+    #[test]
+    fn what_lies_a_few_sectors_off_is_misplaced(read in any_read(), by in 1_usize..8) {
+        let read = Read { blocks: Blocks::new(7, &Content::Incompressible).unwrap(), ..read };
+        let mut found = vec![0; read.length];
+        read.blocks.fill(read.writing, read.offset + 512 * by as u64, &mut found);
+        let findings = read.find(&found);
+        only(&findings, Kind::Misplaced, &["found".into()])?;
     }
 
     #[test]
