@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from mileage.plan import Stop, Workload
+from mileage.plan.pattern import PatternTable, Trace, TraceOp
 
 VALID = Workload(
     pattern="random",
@@ -59,6 +60,21 @@ def test_the_json_is_what_the_rust_side_reads() -> None:
         ({"stop": Stop(bytes=4096)}, ("stop.bytes", "4096: expected 8192 or more, a record for each thread")),
         ({"stop": Stop(operations=1)}, ("stop.operations", "1: expected 2 or more, one for each thread")),
         ({"stop": Stop(time_ns=0)}, ("stop.time_ns", "0: expected 1 to 9223372036854775807")),
+        (
+            {
+                "pattern": PatternTable(trace=Trace((TraceOp(0, "read", 0, 512),), timed=False)),
+                "read_percent": 100,
+                "record_bytes": 512,
+                "threads": 1,
+                "content": "iozone_default",
+                "verify": "all",
+            },
+            (
+                "verify",
+                "IOzone's bytes depend on the record, and operations of this pattern may differ in size; "
+                "choose content incompressible, zeros or shares, or leave it out",
+            ),
+        ),
     ],
     ids=str,
 )

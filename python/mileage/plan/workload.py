@@ -163,6 +163,9 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         named = self.content == "incompressible" or (
             isinstance(self.content, ContentTable) and self.content.mixed is not None
         )
+        if self.verify != "off" and not named and self.content != "zeros" and is_own_master(self.pattern):
+            text = "IOzone's bytes depend on the record, and operations of this pattern may differ in size"
+            return "verify", f"{text}; choose content incompressible, zeros or shares, or leave it out"
         if self.generation and not named:
             return "generation", f"{self.generation}: this content is the same in every generation"
         return None

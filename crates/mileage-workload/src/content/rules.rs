@@ -32,6 +32,16 @@ impl Workload {
                 "it compares reads, and this workload makes none: compare in a run that reads",
             );
         }
+        let of_records =
+            matches!(self.content, Content::IozoneDefault | Content::IozoneDedup { .. } | Content::IozoneDiagnostic);
+        if self.verify != Verify::Off && of_records && self.pattern.is_own_master() {
+            return refused(
+                "verify",
+                format!("{:?}", self.verify).to_lowercase(),
+                "IOzone's bytes depend on the record, and operations of this pattern may differ in size: choose \
+                 incompressible, mixed or zeros",
+            );
+        }
         let has_identity = matches!(self.content, Content::Incompressible | Content::Mixed { .. });
         if self.generation > 0 && !has_identity {
             return refused(
