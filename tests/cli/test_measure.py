@@ -269,6 +269,9 @@ def test_each_thread_may_have_its_own_file(tmp_path: Path) -> None:
     there = ("-t", f"dir:{tmp_path}", "--size", "4MiB", "--threads", "2", "--files", "per_thread")
     (cell,) = cells(*there, "--operations", "100", "--verify", "all")
     assert cell["ops_compared"] == 100
+    for more in ((), ("--processes", "2")):
+        (cell,) = cells(*there, "-w", "mix", "--operations", "6000", "--verify", "all", *more)
+        assert cell["ops_compared"] == cell["ops_read"] > 0
     assert list(tmp_path.iterdir()) == []
     result = mileage("measure", "-t", f"file:{tmp_path}/x", "--files", "per_thread", "--operations", "10")
     assert result.returncode == 2

@@ -109,9 +109,10 @@ fn check_comparison(workload: &Workload, options: &Options) -> Result<(), Error>
         return Ok(());
     }
     let (unit_bytes, units) = Laps::size(workload);
+    let units = units.saturating_mul(u64::from(Laps::files(workload)));
     if units > UNITS_MAX {
         return Err(Error::Workload(mileage_workload::Error::OutOfRange {
-            what: "records that are written and compared in one run",
+            what: "records of all files that are written and compared in one run",
             found: units,
             min: 1,
             max: UNITS_MAX,

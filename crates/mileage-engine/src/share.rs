@@ -12,7 +12,7 @@ use crate::meeting::Meeting;
 use crate::merge::merge;
 use crate::options::Options;
 use crate::worker::Part;
-use mileage_workload::{Unobserved, Workload};
+use mileage_workload::{Files, Unobserved, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -89,8 +89,10 @@ fn start_at(workload: Workload, options: Options, share: &Share, meeting: &Arc<M
     if let Some(log) = &options.log {
         return Err(refuse(format!("its log {} would be written by several processes: leave it out", log.display())));
     }
-    if Laps::needed(&workload) {
-        return Err(refuse("what other processes write cannot be compared: verify in a run of its own".to_owned()));
+    if Laps::needed(&workload) && workload.files == Files::Shared {
+        let reason = "what other processes write to the file that all share cannot be compared: give each thread a file \
+                      of its own, or verify in a run of its own";
+        return Err(refuse(reason.to_owned()));
     }
     let seats = Seats { first: first_thread, count: threads, meeting: Some(Arc::clone(meeting)) };
     start_seats(workload, options, seats, |_| Unobserved)

@@ -417,9 +417,10 @@ def _processes_problem(processes: int, workload: Workload) -> tuple[str, str] | 
     if processes > workload.threads:
         shared = _threads_words(workload.threads)
         return "processes", f"found {processes}, expected at most the {shared} that they share"
-    if processes > 1 and workload.verify != "off" and workload.changes:
+    if processes > 1 and workload.verify != "off" and workload.changes and workload.files == "shared":
         text = (
-            "what one process writes another cannot compare; write first, and verify in a run that only reads"
+            "what one process writes to a shared file another cannot compare; give each thread its own file "
+            "(files per_thread), or write first and verify in a run that only reads"
         )
         return "verify", f"has no use with {processes} processes: {text}"
     return None

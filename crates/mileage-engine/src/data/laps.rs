@@ -1,25 +1,30 @@
-//! Which lap every place of the span holds, kept while a run that writes also compares what it reads.
+//! Which lap every place of a file's span holds, kept while a run that writes also compares what it reads.
 //!
-//! The span is divided into units, and each has one word of memory: what was last done to it, and how many operations
+//! Each file of a run has laps of its own, which the threads that work on it share. The span is divided into units, and each has one word of memory: what was last done to it, and how many operations
 //! are under way on it. A write marks its units before it is submitted and again when it has completed; a read looks
 //! before and after. Units on which something was under way meanwhile hold either lap. Where different things were under
 //! way at once nobody knows which came last, until the unit is written again alone. A unit that was discarded holds
-//! anything until it is written; discards are counted as well, so that a read notices one that a write has followed since.
+//! anything until it is written. Writes and discards are counted as well, so that a read notices those that came and went
+//! while it was under way and left the word as it was.
 //!
 //! # Limits
-//! Four bytes for each unit, 1 GiB at most ([`UNITS_MAX`]). A unit on which more than 510 operations were under way at
-//! once is no longer told apart. Discards are counted for groups of units: a read is not compared where another unit of
-//! the group was discarded meanwhile, one in [`GROUPS`].
+//! Four bytes for each unit of each file, 1 GiB at most ([`UNITS_MAX`]). A unit on which more than 510 operations were
+//! under way at once is no longer told apart. Writes and discards are counted for groups of units, one in [`GROUPS`]: where
+//! another unit of the group was written meanwhile either lap is accepted, where it was discarded nothing is compared.
 
-use mileage_workload::{Lap, Op, Verify, Workload, Writing};
+use mileage_workload::{Files, Lap, Op, Verify, Workload, Writing};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Most units that are kept track of.
+/// Most units that are kept track of, in all files of a run.
 pub(crate) const UNITS_MAX: u64 = 1 << 28;
 
-/// Groups of units whose discards are counted together: unit n is of group n modulo this.
+/// Groups of units whose changes are counted together: unit n is of group n modulo this.
 const GROUPS: usize = 4096;
+/// A write in the count of a group.
+const ONE_WRITE: u64 = 1;
+/// A discard in the count of a group.
+const ONE_DISCARD: u64 = 1 << 32;
 
 /// The unit was written by this run; the bits below are the lap.
 const WRITTEN: u32 = 1 << 20;
@@ -36,14 +41,14 @@ const LAP: u32 = WRITTEN - 1;
 
 const _: () = assert!(Writing::LAP_MAX <= LAP, "a lap fits below the flags");
 
-/// The laps of a span, shared by the threads of a run.
+/// The laps of one file's span, shared by the threads that work on it.
 #[derive(Debug)]
 pub(crate) struct Laps {
     units: Box<[AtomicU32]>,
     start_bytes: u64,
     unit_bytes: u64,
-    /// Discards that units of the group have seen; empty if the run discards nothing.
-    discards: Box<[AtomicU32]>,
+    /// Writes ([`ONE_WRITE`]) and discards ([`ONE_DISCARD`]) that units of the group have seen.
+    changes: Box<[AtomicU64]>,
 }
 
 /// What the laps of a read's units were at an instant.
@@ -53,15 +58,16 @@ pub(super) struct Look {
     words: u64,
     /// Whether any unit was discarded.
     discarded: bool,
-    discards: u32,
+    /// Sum of the counts of the units' groups.
+    changes: u64,
 }
 
 impl Look {
-    fn of(words: impl Iterator<Item = u32>, discards: u32) -> Self {
-        words.fold(Self { words: 0, discarded: false, discards }, |look, word| Self {
+    fn of(words: impl Iterator<Item = u32>, changes: u64) -> Self {
+        words.fold(Self { words: 0, discarded: false, changes }, |look, word| Self {
             words: look.words.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(word)),
             discarded: look.discarded || word & DISCARDED != 0,
-            discards,
+            changes,
         })
     }
 }
@@ -86,11 +92,19 @@ impl Laps {
             units: (0..units).map(|_| AtomicU32::new(0)).collect(),
             start_bytes: workload.span_start_bytes,
             unit_bytes,
-            discards: (0..if workload.discards() { GROUPS } else { 0 }).map(|_| AtomicU32::new(0)).collect(),
+            changes: (0..GROUPS).map(|_| AtomicU64::new(0)).collect(),
         }
     }
 
-    /// Length of a unit in bytes, and how many the span has.
+    /// Files of a run that have laps: one for all threads, or one for each.
+    pub(crate) fn files(workload: &Workload) -> u32 {
+        match workload.files {
+            Files::Shared => 1,
+            Files::PerThread => workload.threads,
+        }
+    }
+
+    /// Length of a unit in bytes, and how many a file's span has.
     pub(crate) fn size(workload: &Workload) -> (u64, u64) {
         let unit_bytes = u64::from(workload.operations_unit_bytes());
         (unit_bytes, workload.span_bytes.div_ceil(unit_bytes))
@@ -104,18 +118,15 @@ impl Laps {
 
     /// Something of `lap` is about to be written.
     pub(super) fn begin(&self, op: &Op, lap: u32) {
-        self.mark(op, WRITTEN | lap);
+        self.mark(op, WRITTEN | lap, ONE_WRITE);
     }
 
     /// Something is about to be discarded.
     pub(super) fn begin_discard(&self, op: &Op) {
-        self.mark(op, DISCARDED);
-        for group in self.units(op).filter_map(|unit| self.discards.get(unit % GROUPS)) {
-            group.fetch_add(1, Ordering::SeqCst);
-        }
+        self.mark(op, DISCARDED, ONE_DISCARD);
     }
 
-    fn mark(&self, op: &Op, value: u32) {
+    fn mark(&self, op: &Op, value: u32, change: u64) {
         self.update(op, |before| {
             let under_way = before & MANY;
             let differs = under_way > 0 && before & (WRITTEN | LAP) != value & (WRITTEN | LAP);
@@ -124,6 +135,9 @@ impl Laps {
             let discarded = before & DISCARDED;
             value | discarded | ambiguous | if under_way == MANY { MANY } else { under_way + ONE }
         });
+        for unit in self.units(op) {
+            self.changes[unit % GROUPS].fetch_add(change, Ordering::SeqCst);
+        }
     }
 
     /// A write or discard has completed.
@@ -144,21 +158,21 @@ impl Laps {
 
     /// What was done to the units of an operation so far.
     pub(super) fn look(&self, op: &Op) -> Look {
-        let discards = self.discards_of(op);
-        Look::of(self.words_of(op), discards)
+        let changes = self.changes_of(op);
+        Look::of(self.words_of(op), changes)
     }
 
     fn words_of(&self, op: &Op) -> impl Iterator<Item = u32> {
         self.units[self.units(op)].iter().map(|unit| unit.load(Ordering::SeqCst))
     }
 
-    fn discards_of(&self, op: &Op) -> u32 {
-        let groups = self.units(op).filter_map(|unit| self.discards.get(unit % GROUPS));
-        groups.fold(0, |sum: u32, count| sum.wrapping_add(count.load(Ordering::SeqCst)))
+    fn changes_of(&self, op: &Op) -> u64 {
+        let groups = self.units(op).map(|unit| &self.changes[unit % GROUPS]);
+        groups.fold(0, |sum: u64, count| sum.wrapping_add(count.load(Ordering::SeqCst)))
     }
 
-    /// The stretches of a read that are to be compared, each with what it may hold; `before` is what [`Laps::look`] said
-    /// when the read was submitted. Each unit is looked at once, into `words`: another thread may write it at any moment,
+    /// The stretches of a read that are to be compared, in order, each with what it may hold; `before` is what
+    /// [`Laps::look`] said when the read was submitted. Each unit is looked at once, into `words`: another thread may write it at any moment,
     /// and what it holds then is not what was read.
     pub(super) fn stretches<'a>(
         &'a self,
@@ -168,20 +182,36 @@ impl Laps {
     ) -> impl Iterator<Item = (Range<usize>, State)> + 'a {
         words.clear();
         words.extend(self.words_of(op));
-        let now = Look::of(words.iter().copied(), self.discards_of(op));
-        let discarded = before.discarded || now.discards != before.discards;
+        let now = Look::of(words.iter().copied(), self.changes_of(op));
+        let meanwhile = now.changes.wrapping_sub(before.changes);
+        let discarded = before.discarded || meanwhile >= ONE_DISCARD;
+        let settled = now.words == before.words && meanwhile == 0;
         let (offset, end) = (op.offset_bytes, op.offset_bytes + u64::from(op.length_bytes));
-        self.units(op).zip(words).map(move |(unit, value)| {
+        let mut units = self.units(op).zip(words).map(move |(unit, value)| {
             let from = (self.start_bytes + unit as u64 * self.unit_bytes).max(offset);
             let to = (from + self.unit_bytes).min(end);
             let value = *value;
             let state = match value {
                 _ if discarded || value & DISCARDED != 0 => State::Anything,
-                _ if now.words != before.words || value & (MANY | AMBIGUOUS) != 0 => State::Lap(Lap::Unsettled),
+                _ if !settled || value & (MANY | AMBIGUOUS) != 0 => State::Lap(Lap::Unsettled),
                 _ if value & WRITTEN != 0 => State::Lap(Lap::Exactly(value & LAP)),
                 _ => State::Lap(Lap::Older),
             };
             ((from - offset) as usize..(to - offset) as usize, state)
+        });
+        let mut next = units.next();
+        std::iter::from_fn(move || {
+            let (mut range, state) = next.take()?;
+            next = units.next();
+            // What one lap wrote is judged together, as the torn or stale record that it is. What an earlier run wrote may
+            // be of another lap in each unit.
+            while let (State::Lap(Lap::Exactly(_)), Some((more, same))) = (state, &next)
+                && *same == state
+            {
+                range.end = more.end;
+                next = units.next();
+            }
+            Some((range, state))
         })
     }
 }
@@ -220,6 +250,21 @@ mod tests {
     }
 
     #[test]
+    fn units_of_one_lap_are_judged_together() {
+        let laps = laps();
+        for (record, lap) in [(1, 4), (2, 4), (3, 5)] {
+            laps.begin(&op(record), lap);
+            laps.end(&op(record));
+        }
+        let whole = Op { kind: OpKind::Read, length_bytes: 6 * 4096, offset_bytes: 8192 };
+        let mut words = Vec::new();
+        let found: Vec<_> = laps.stretches(&whole, laps.look(&whole), &mut words).collect();
+        let [old, four, five] = [Lap::Older, Lap::Exactly(4), Lap::Exactly(5)].map(State::Lap);
+        let at = |from: usize, to: usize| from * 4096..to * 4096;
+        assert_eq!(found, [(at(0, 1), old), (at(1, 3), four), (at(3, 4), five), (at(4, 5), old), (at(5, 6), old)]);
+    }
+
+    #[test]
     fn a_write_between_the_look_and_the_comparison_changes_nothing() {
         let laps = laps();
         laps.begin(&op(3), 7);
@@ -253,6 +298,21 @@ mod tests {
         laps.end(&op(1));
         laps.end(&op(1));
         assert_eq!(now(1), State::Lap(Lap::Unsettled), "the first lap may have come last");
+    }
+
+    #[test]
+    fn a_write_that_came_and_went_while_a_read_was_under_way_is_noticed() {
+        let laps = laps();
+        laps.begin(&op(2), 7);
+        laps.end(&op(2));
+        let before = laps.look(&op(2));
+        for lap in [8, 7] {
+            laps.begin(&op(2), lap);
+            laps.end(&op(2));
+        }
+        assert_eq!(state(&laps, 2, before), State::Lap(Lap::Unsettled), "the read may have found lap 8");
+        assert_eq!(state(&laps, 2, laps.look(&op(2))), State::Lap(Lap::Exactly(7)));
+        assert_eq!(state(&laps, 3, laps.look(&op(3))), State::Lap(Lap::Older), "another group");
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(crate) enum Buffers {
 }
 
 impl Data {
-    /// The buffers of `thread`. `laps` is what the threads of a run share that writes and compares.
+    /// The buffers of `thread`. `laps`, of a run that writes and compares, are those of the thread's file.
     pub(crate) fn new(
         workload: &Workload,
         thread: u32,

@@ -57,8 +57,8 @@ pub(crate) struct Told {
 pub(crate) struct Shared {
     pub(crate) workload: Workload,
     pub(crate) options: Options,
-    /// Which lap every place holds, for a run that writes and compares.
-    pub(crate) laps: Option<Arc<Laps>>,
+    /// Which lap every place holds, of each file that threads here work on; empty unless the run writes and compares.
+    laps: Box<[Arc<Laps>]>,
     pub(crate) gate: Gate,
     /// The threads of the run that are in this process.
     pub(crate) seats: Seats,
@@ -80,8 +80,9 @@ impl Shared {
     /// The threads of `workload` that have `seats`.
     pub(crate) fn new(workload: Workload, options: Options, seats: Seats, around: Around) -> Self {
         let watched = if options.timeout_ns > 0 { seats.count } else { 0 };
+        let known = if Laps::needed(&workload) { Laps::files(&workload).min(seats.count) } else { 0 };
         Self {
-            laps: Laps::needed(&workload).then(|| Arc::new(Laps::new(&workload))),
+            laps: (0..known).map(|_| Arc::new(Laps::new(&workload))).collect(),
             gate: Gate::at(seats.meeting.clone(), seats.count),
             own_signals: Signals::default(),
             told: (0..seats.count).map(|_| Padded::default()).collect(),
@@ -108,6 +109,11 @@ impl Shared {
     /// The place of one of the workload's threads among those of this process.
     pub(crate) fn place_of(&self, thread: u32) -> usize {
         (thread - self.seats.first) as usize
+    }
+
+    /// The laps of the file that this thread works on; no two threads have one file where each has its own.
+    pub(crate) fn laps_of(&self, thread: u32) -> Option<&Arc<Laps>> {
+        self.laps.get(if self.workload.files == Files::PerThread { self.place_of(thread) } else { 0 })
     }
 
     /// The file that this thread works on.

@@ -114,7 +114,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         let slots = slots_of(workload, shared.options.direct);
         let length_bytes = workload.length_bytes_max();
         let mut ring = Ring::new(settings, depth, slots, length_bytes, file, &shared.options.path)?;
-        let data = Data::new(workload, thread, Buffers::OfSlots(slots), shared.laps.as_ref())?;
+        let data = Data::new(workload, thread, Buffers::OfSlots(slots), shared.laps_of(thread))?;
         let spare = slots > depth && data.prepares() && !settings.iopoll;
         (0..slots).for_each(|slot| data.prime(ring.bytes_mut(slot, length_bytes as usize)));
         Ok(Self {

@@ -53,7 +53,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             thread,
             execution: Execution::new(&workload, thread)?,
             transfer,
-            data: Data::new(&workload, thread, Buffers::Own, shared.laps.as_ref())?,
+            data: Data::new(&workload, thread, Buffers::Own, shared.laps_of(thread))?,
             books: Books::new(shared, thread, &workload),
             touch_bytes: shared.options.touch_bytes,
             observer,

@@ -2,7 +2,7 @@
 
 use crate::scratch::{file_of, finish, plain, run};
 use mileage_engine::{Api, Error, Meeting, Options, Share, ShareFinished, merge_shares, start_share};
-use mileage_workload::{Files, PatternKind, Stop, Workload};
+use mileage_workload::{Files, PatternKind, Stop, Verify, Workload};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -136,6 +136,13 @@ fn each_process_may_have_a_file_of_its_own() {
         let own = PathBuf::from(format!("{}.{thread}", path.display()));
         assert_eq!(std::fs::metadata(own).unwrap().len(), 4 << 20);
     }
+    // Each compares what it writes itself, since nobody else writes its file.
+    let stop = Stop { operations: Some(6_000), ..Stop::default() };
+    let mixed = Workload { pattern: PatternKind::Random, read_percent: 60, verify: Verify::All, stop, ..workload };
+    let options = Options::new(&path);
+    let shares: Vec<ShareFinished> = self::shares(&mixed, &options, &[1, 2]).into_iter().map(Result::unwrap).collect();
+    let record = merge_shares(&mixed, &shares).unwrap().record;
+    assert_eq!((record.error, record.ops_compared, record.ops_mismatched), (None, record.ops_read, 0));
 }
 
 #[test]
@@ -177,6 +184,8 @@ fn a_share_that_is_none_is_refused() {
     assert!(matches!(refusal(five_threads(), &share(4, 2)), Error::Share { first_thread: 4, threads: 2, of: 5, .. }));
     assert!(matches!(refusal(five_threads(), &share(0, 0)), Error::Share { .. }));
     assert!(refusal(plain(), &share(0, 1)).to_string().contains("the meeting was made for 5 threads"));
+    let mixed = Workload { verify: Verify::All, ..five_threads() };
+    assert!(refusal(mixed, &share(0, 2)).to_string().contains("give each thread a file of its own"));
     std::fs::remove_file(&meeting).unwrap();
     // All threads in one process meet as well.
     let _made = Meeting::create(&meeting, 5).unwrap();

@@ -3,7 +3,9 @@
 use crate::scratch::{finish, folder, has_direct, plain, run};
 use mileage_engine::{Api, Options, lay_out, start};
 use mileage_measure::RunRecord;
-use mileage_workload::{Blocks, Content, Files, IorOrder, PatternKind, Stop, Sync, Verify, Workload, Writing};
+use mileage_workload::{
+    Blocks, Content, Files, IorOrder, OpKind, PatternKind, Stop, Sync, TraceOp, Verify, Workload, Writing,
+};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -310,4 +312,63 @@ fn contents_without_identity_are_compared_as_they_are() {
         let foreign = read(&path, shaped(reads(0)));
         assert!(foreign.ops_mismatched == 1 && foreign.mismatches.iter().all(|mismatch| mismatch.kind == "foreign"));
     }
+}
+
+/// Threads that have files of their own know each its own file: what one writes says nothing of the other's.
+#[test]
+fn own_files_are_compared_each_with_its_own_writes() {
+    let folder = folder();
+    let path = folder.path().join("data");
+    let stop = Stop { bytes: Some(3 * SPAN / 8), ..Stop::default() };
+    let own = |workload| Workload { files: Files::PerThread, threads: 3, span_bytes: SPAN / 8, ..workload };
+    for pattern in [PatternKind::Random, PatternKind::Shuffled, PatternKind::Sequential] {
+        for (api, depth) in [(Api::Positioned, 1), (ring(), 8)] {
+            write(&path, own(Workload { stop, ..writes(1) }));
+            let stop = Stop { operations: Some(9000), ..Stop::default() };
+            let mixed = Workload { pattern: pattern.clone(), read_percent: 60, depth, stop, ..reads(2) };
+            for discard_percent in [0, 5] {
+                let mixed = own(Workload { discard_percent, ..mixed.clone() });
+                let record = run(mixed, Options { api, ..Options::new(&path) }).record;
+                assert_eq!(record.error, None, "{pattern:?} {api:?} {depth} {discard_percent}");
+                assert_eq!((record.ops_compared, record.ops_mismatched), (record.ops_read, 0));
+            }
+        }
+    }
+}
+
+/// A thread writes its file and loses the write; meanwhile the other thread discards the same place of its own file,
+/// where anything may be found from then on.
+#[test]
+fn a_discard_in_one_file_hides_no_lost_write_in_another() {
+    let folder = folder();
+    let path = folder.path().join("data");
+    let own = |workload| Workload { files: Files::PerThread, threads: 2, span_bytes: 2 * 4096, ..workload };
+    let stop = Stop { bytes: Some(4 * 4096), ..Stop::default() };
+    write(&path, own(Workload { stop, ..writes(1) }));
+    let lost = folder.path().join("data.1");
+    let old = std::fs::read(&lost).unwrap()[..BLOCK].to_vec();
+    let op = |at_ms: u64, kind, block: u64| TraceOp {
+        at_ns: at_ms * 1_000_000,
+        kind,
+        offset_bytes: block * 4096,
+        length_bytes: 4096,
+    };
+    // Thread 0 does the first, third and fifth, thread 1 the others.
+    let operations = [
+        op(0, OpKind::Read, 1),
+        op(0, OpKind::Write, 0),
+        op(100, OpKind::Discard, 0),
+        op(100, OpKind::Read, 1),
+        op(1000, OpKind::Read, 1),
+        op(1000, OpKind::Read, 0),
+    ];
+    let pattern = PatternKind::Trace { operations: operations.into(), timed: true };
+    let workload = own(Workload { pattern, stop: Stop::default(), ..reads(2) });
+    let handle = start(workload, Options::new(&path)).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    damage(&lost, 0, |bytes| bytes.copy_from_slice(&old), BLOCK);
+    let record = finish(&handle).unwrap().record;
+    let (kind, offset, message) = only_mismatch(&record);
+    assert_eq!((kind, offset / 64 * 64), ("stale", 0), "{message}");
+    assert_eq!(record.ops_compared, 4);
 }
