@@ -4,8 +4,10 @@
 //! A run may write a place several times. Each thread counts the operations it has been given; every time their number
 //! reaches the records of its share of the span, a new lap begins, and the blocks differ from those of the lap before.
 //! For patterns that visit each record once this is the pass; for the others it is a measure of how far the run has
-//! come. Two writes of one place in one lap carry the same bytes.
+//! come. Two writes of one place in one lap carry the same bytes. A run that compares what it reads begins with lap 1: what
+//! was laid out for it is of lap 0, and a write that is lost is then noticed.
 
+use super::laps::Laps;
 use super::wide::Width;
 use mileage_workload::{Blocks, Content, IozoneBytes, Op, Workload, Writing};
 
@@ -69,7 +71,7 @@ impl Filler {
             source: Source::of(workload),
             file: file_of(workload, thread),
             generation: workload.generation,
-            lap: 0,
+            lap: u32::from(Laps::needed(workload)),
             lap_operations,
             left: lap_operations,
         }
