@@ -26,4 +26,6 @@ mod strace;
 mod timing;
 mod trace;
 mod verify;
+mod verify_corruptions;
+mod verify_grid;
 mod zram;
