@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mileage.judge.steady import drift, drift_steady, pts_steady, pts_window
+from mileage.judge.steady import DRIFT_ROUNDS, PTS_WINDOW, drift, pts_window
 
 
 def test_the_rule_to_the_letter_on_a_worked_window() -> None:
@@ -32,15 +32,9 @@ def test_the_limits_count_in(rounds: list[float], steady: bool) -> None:
     assert pts_window(rounds, 4).steady is steady
 
 
-def test_all_tracked_cells_at_once() -> None:
-    early, late = [100.0] * 12, [*np.linspace(300, 100, 6), *[100.0] * 6]
-    assert pts_steady([early]) == 4
-    assert pts_steady([early, late]) == 9
-    assert pts_steady([list(np.geomspace(1000, 1, 20))]) is None
-    with pytest.raises(ValueError, match="expected one number"):
-        pts_steady([early, late[:-1]])
+def test_a_window_needs_five_rounds() -> None:
     with pytest.raises(ValueError, match="needs 5 rounds"):
-        pts_window(early, 3)
+        pts_window([100.0] * 12, 3)
 
 
 def decay(rng: np.random.Generator, start: float, tau: float, rounds: int) -> list[float]:
@@ -54,11 +48,14 @@ def test_a_slow_decay_passes_the_rule_and_not_the_drift(start: float, tau: float
     biases, honest = [], []
     for index in range(60):
         rounds = decay(np.random.default_rng([round(start), round(tau), index]), start, tau, 400)
-        at = pts_steady([rounds])
-        assert at is not None
+        at = next(last for last in range(PTS_WINDOW - 1, 400) if pts_window(rounds, last).steady)
         biases.append(float(np.mean(rounds[at - 4 : at + 1])) - 1)
-        settled = drift_steady(rounds)
-        assert settled is not None
+        # The last half of the rounds so far, as the stop rule of a study takes them.
+        settled = next(
+            last
+            for last in range(DRIFT_ROUNDS - 1, 400)
+            if drift(rounds[last + 1 - max(DRIFT_ROUNDS, (last + 1) // 2) : last + 1]).state == "steady"
+        )
         honest.append(1 + (start - 1) * math.exp(-settled / tau) - 1)
     assert np.mean(biases) == pytest.approx(rule_bias, rel=0.15)
     assert np.mean(honest) < 0.06

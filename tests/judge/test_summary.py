@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.power import TTestIndPower
 
 from mileage.judge.summary import (
     median_interval,
-    runs_needed,
     summarise,
     superiority,
     total_work_rate,
@@ -81,25 +79,6 @@ def test_superiority_is_mann_whitneys_u(a: list[float], b: list[float]) -> None:
     u = stats.mannwhitneyu(b, a, method="asymptotic").statistic
     assert superiority(a, b) == pytest.approx(u / (len(a) * len(b)), abs=1e-12)
     assert superiority(a, b) + superiority(b, a) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("cv", "change", "runs"), [(0.02, 0.01, 64), (0.02, 0.02, 17), (0.02, 0.05, 4), (0.05, 0.02, 100)]
-)
-def test_runs_needed(cv: float, change: float, runs: int) -> None:
-    found = runs_needed(cv, change)
-    assert abs(found - runs) <= max(2, 0.03 * runs)
-    power = TTestIndPower().power(math.log1p(change) / cv, found, 0.05)
-    less = TTestIndPower().power(math.log1p(change) / cv, found - 1, 0.05)
-    assert power >= 0.79
-    assert less < power
-
-
-def test_runs_needed_refuses_the_hopeless() -> None:
-    with pytest.raises(ValueError, match="more than 100000 runs"):
-        runs_needed(5.0, 0.001)
-    with pytest.raises(ValueError, match="expected 0 or more"):
-        runs_needed(0.1, 0)
 
 
 def test_total_work_is_not_the_mean_of_rates() -> None:

@@ -19,7 +19,6 @@ from mileage.judge.tasks import (
     mdtest_tree_per_s,
     metarates_figures,
     operations_per_s,
-    operations_without_segments_per_s,
     smallest_mean_latency_s,
     summary,
     transfers_of,
@@ -132,7 +131,7 @@ def test_the_operations_column_done_right_and_the_printed_one_explained(row: Row
     assert right == pytest.approx(bandwidth_mib_s(size, mean_s) * MIB / ior.transfer_bytes)
     times_s = [size / MIB / float(text) for text in (row.max_mib, row.min_mib, row.mean_mib)]
     for time_s, printed in zip(times_s, row.printed_ops, strict=False):
-        wrong = operations_without_segments_per_s(ior.tasks, ior.block_bytes, ior.transfer_bytes, time_s)
+        wrong = operations_per_s(transfers_of(ior.tasks, 1, ior.block_bytes, ior.transfer_bytes), time_s)
         assert f"{wrong:.2f}" == printed
         assert wrong * ior.segments == pytest.approx(operations_per_s(ior.transfers, time_s))
     deviation = float(row.sd_mib) / float(row.mean_mib) * float(row.printed_ops[2])

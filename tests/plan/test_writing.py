@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage.plan import Study, builtin_names, builtin_text, hash_in, parse_study, resolve, to_toml
+from mileage.plan import Study, builtin_names, builtin_text, parse_study, resolve, to_toml
 from mileage.plan.facts import TargetFacts
 from mileage.plan.study import Compare, Measure, Relevance, Repeat, Stage, State, StopRule, Torture
 
@@ -109,11 +109,10 @@ def test_awkward_texts_are_escaped(small_text: str, question: str) -> None:
 def test_the_resolved_plan_carries_its_hash_and_resolves_to_itself(small: Study, drive: TargetFacts) -> None:
     plan = resolve(small, drive)
     text = plan.to_toml()
-    assert hash_in(text) == plan.hash
     assert resolve(parse_study(text, "plan.toml"), drive) == plan
-    assert hash_in(to_toml(small)) is None
     assert text.startswith(
-        "# The resolved study. Resolving it again for the same target gives the same plan.\n# plan "
+        "# The resolved study. Resolving it again for the same target gives the same plan.\n"
+        f"# plan {plan.hash}\n"
     )
     assert "\n# target virtual:plain, 64000000000 bytes; work area 63999836160 bytes\n" in text
 

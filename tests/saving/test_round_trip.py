@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from mileage.saving import FORMATS, Column, Table, meant, written
-from mileage.saving.writers import unmarked
 
 HOSTILE = (
     "=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", "\uff1d1", "'quoted", "''", "a|b", "a\nb", "\r\n", "\t=1", "",
@@ -89,7 +88,9 @@ def from_markdown(path: Path) -> list[dict[str, Any]]:
         values = []
         for column, text in zip(COLUMNS, texts, strict=True):
             whole = None if text == "" else "" if text == '""' else text
-            values.append(typed(column, None if whole is None else unmarked(whole)))
+            values.append(
+                typed(column, None if whole is None else re.sub(r'\\([\\`*\[\]<>|&~#!"])', r"\1", whole))
+            )
         found.append(dict(zip([c.name for c in COLUMNS], values, strict=True)))
     return found
 

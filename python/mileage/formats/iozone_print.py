@@ -61,8 +61,6 @@ CHILDREN: Final = {
 }
 """The tests of children in their order: the phrases of "Children see" and "Parent sees", the row of the report."""
 
-ROW_NAMES: Final = tuple(row for _, _, row in CHILDREN.values())
-
 
 @dataclass(frozen=True)
 class Row:

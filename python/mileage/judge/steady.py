@@ -61,20 +61,6 @@ def pts_window(rounds: Sequence[float], last: int) -> PtsWindow:
     return PtsWindow(first, mean, float(window.max() - window.min()), excursion)
 
 
-def pts_steady(tracked: Sequence[Sequence[float]]) -> int | None:
-    """The first round with which every tracked cell's window is steady at once; None if there is none.
-
-    `tracked[cell][round]`. ValueError: no cell, or cells of different lengths.
-    """
-    lengths = {len(cell) for cell in tracked}
-    if len(lengths) != 1:
-        raise ValueError(f"tracked cells have {sorted(lengths)} rounds; expected one number")
-    for last in range(PTS_WINDOW - 1, lengths.pop()):
-        if all(pts_window(cell, last).steady for cell in tracked):
-            return last
-    return None
-
-
 def drift(rounds: Sequence[float]) -> Drift:
     """Drift of all rounds given, at least twenty, finite, with a mean above 0; ValueError otherwise but for few."""
     series = np.asarray(rounds, dtype=np.float64)
@@ -95,15 +81,6 @@ def drift(rounds: Sequence[float]) -> Drift:
     else:
         state = "not shown"
     return Drift(state, slope * scale, (low, high))
-
-
-def drift_steady(rounds: Sequence[float]) -> int | None:
-    """The first round from which the last half of the rounds so far, twenty at least, is steady by `drift`."""
-    for last in range(DRIFT_ROUNDS - 1, len(rounds)):
-        width = max(DRIFT_ROUNDS, (last + 1) // 2)
-        if drift(rounds[last + 1 - width : last + 1]).state == "steady":
-            return last
-    return None
 
 
 def _slope(series: Floats) -> float:

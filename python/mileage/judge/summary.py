@@ -114,32 +114,6 @@ def superiority(baseline: Sequence[float], candidate: Sequence[float]) -> float:
     return wins / (len(baseline) * len(candidate))
 
 
-def runs_needed(cv: float, change: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
-    """Runs per arm with which a change (0.05 = 5 %) is seen with `power`, at noise `cv` between runs.
-
-    The smallest n of 2 to 100,000 with (t(1 - alpha/2, 2n - 2) + t(power, 2n - 2)) x cv x sqrt(2/n) <= ln(1 + change)
-    (Jain 1991, ch. 13). ValueError outside these ranges.
-    """
-    if not (cv >= 0 and 0 < change < math.inf and 0 < alpha < 1 and 0 < power < 1):
-        raise ValueError(f"cv {cv}, change {change}: expected 0 or more, and above 0")
-    low, high = 2, 100_000
-    if _detectable(high, cv, alpha, power) > math.log1p(change):
-        raise ValueError(f"more than {high} runs per arm: the noise of {cv:.1%} hides {change:.1%}")
-    while low < high:
-        middle = (low + high) // 2
-        if _detectable(middle, cv, alpha, power) <= math.log1p(change):
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _detectable(n: int, cv: float, alpha: float, power: float) -> float:
-    df = 2 * n - 2
-    quantiles = t_quantile(df, 1 - alpha / 2) + t_quantile(df, power)
-    return quantiles * cv * math.sqrt(2 / n)
-
-
 def _log_interval(logs: Sequence[float]) -> tuple[float, float]:
     n = len(logs)
     centre = math.fsum(logs) / n

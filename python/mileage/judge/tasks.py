@@ -33,16 +33,6 @@ def operations_per_s(transfers: int, seconds: float) -> float:
     return transfers / seconds
 
 
-def operations_without_segments_per_s(
-    tasks: int, block_bytes: int, transfer_bytes: int, seconds: float
-) -> float:
-    """What IOR printed in 2010 as operations per second: the transfers of one segment over the time of all.
-
-    It is too small by the number of segments: 0.25 is printed where 50,737 operations were done each second.
-    """
-    return transfers_of(tasks, 1, block_bytes, transfer_bytes) / seconds
-
-
 def smallest_mean_latency_s(times_s: Sequence[float], counts: Sequence[int]) -> float:
     """IOR's "Latency": of each task its time over its transfers, and the smallest of these.
 

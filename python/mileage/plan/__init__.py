@@ -19,7 +19,7 @@ from mileage.plan.resolve import places_of, resolve
 from mileage.plan.study import Study
 from mileage.plan.workload import Stop, Workload
 from mileage.plan.workloads import METRICS, NamedWorkload
-from mileage.plan.writing import hash_in, to_toml
+from mileage.plan.writing import to_toml
 
 __all__ = [
     "METRICS",
@@ -40,7 +40,6 @@ __all__ = [
     "builtin_text",
     "describe",
     "estimate",
-    "hash_in",
     "one_off",
     "parse_study",
     "places_of",

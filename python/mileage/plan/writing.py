@@ -17,7 +17,6 @@ from mileage.plan.how import HOW_KEYS
 from mileage.plan.study import Study
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
-_HASH_LINE: Final = re.compile(r"^# plan ([0-9a-f]{64})$", re.MULTILINE)
 _TABLES_OF_TABLES: Final = ("factor", "workload", "measure", "torture")
 
 
@@ -44,12 +43,6 @@ def plan_to_toml(study: Study, plan_hash: str, identity: str, runs: int) -> str:
         f"# {runs} runs",
     ]
     return "\n".join(head) + "\n\n" + to_toml(study)
-
-
-def hash_in(text: str) -> str | None:
-    """The hash that `plan_to_toml` wrote into a text, 64 hexadecimal digits; None when there is none."""
-    match = _HASH_LINE.search(text)
-    return match[1] if match else None
 
 
 def _one_line(text: str) -> str:

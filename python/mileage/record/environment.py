@@ -163,11 +163,6 @@ def weighty(key: str, before: Mapping[str, str], after: Mapping[str, str]) -> bo
     return True
 
 
-def volatile_changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """The changes in volatile keys, one line each, sorted by key; for information only."""
-    return [line for key, line in _changes(before, after) if is_volatile(key)]
-
-
 def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for key in sorted(before.keys() | after.keys()):
         old, new = before.get(key), after.get(key)

@@ -152,10 +152,6 @@ def _narrow(panel: _Panel) -> vega.Spec:
     return vega.layered(layers, width=panel.width, height=(len(rows) + 1) * _NARROW_ROW_HEIGHT)
 
 
-def _above(row: dict[str, Any]) -> str:
-    return f"{row['change']}  {row['verdict']}"
-
-
 def _panel(cells: list[CellVerdict], title: str, width: int, *, reverse: bool) -> _Panel:
     low, high = _range(cells)
     low, high = _to_ticks(low, high, _outermost(cells), width)

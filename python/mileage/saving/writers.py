@@ -87,11 +87,6 @@ def _marked(text: str) -> str:
     return _MARKED.sub(r"\\\g<0>", text)
 
 
-def unmarked(text: str) -> str:
-    """The text of a Markdown cell before its signs were taken their power, to be given to `meant`."""
-    return re.sub(r'\\([\\`*\[\]<>|&~#!"])', r"\1", text)
-
-
 def _line(file: TextIO, cells: list[str], widths: list[int], numbers: list[bool]) -> None:
     told = []
     for cell, width, number in zip(cells, widths, numbers, strict=True):

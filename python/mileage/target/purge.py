@@ -10,7 +10,6 @@ reaches other namespaces too.
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
 from collections.abc import Callable
@@ -136,17 +135,3 @@ _METHODS: Final[dict[str, Callable[[str, Path, Ledger, Path], str]]] = {
     "nvme-format": _nvme_format,
     "ata-erase": _ata_erase,
 }
-
-
-def reads_zeros(path: Path, samples: int = 16) -> bool:
-    """Whether a sample of 4 KiB blocks, spread over the device, reads as zeros. Raises RunFailed."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            size = os.lseek(descriptor, 0, os.SEEK_END)
-            places = (size * number // samples // 4096 * 4096 for number in range(samples))
-            return not any(any(os.pread(descriptor, 4096, place)) for place in places)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise RunFailed.from_os_error(f"{path} cannot be read after it was purged", error) from error
