@@ -140,16 +140,6 @@ pub enum Error {
         /// The target.
         path: PathBuf,
     },
-    /// A file to lay out that holds no sector.
-    #[error("cannot lay out {} with {found} bytes: expected at least {of}", path.display())]
-    NothingToLayOut {
-        /// The target.
-        path: PathBuf,
-        /// What was asked, in bytes.
-        found: u64,
-        /// Smallest size, in bytes.
-        of: u64,
-    },
     /// The kernel keeps no account per thread.
     #[error("audit: cannot read /proc/thread-self/io ({kind}); the kernel needs CONFIG_TASK_IO_ACCOUNTING")]
     NoAudit {

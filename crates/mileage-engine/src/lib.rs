@@ -2,9 +2,9 @@
 //! thread, or `io_uring` with many, on a regular file or a block device.
 //!
 //! [`start`] refuses what the target cannot honour, then returns a [`Handle`] at once; every thread turns its own
-//! [`Execution`](mileage_workload::Execution) with the wall clock. [`lay_out`] fills a file so that reads hit real
-//! extents. [`start_metadata`] does a [`Metadata`](mileage_workload::Metadata) workload in a directory, [`start_iozone`]
-//! a set of IOzone's tests; both answer a [`Job`]. [`Generator`] makes what a workload writes, without a run.
+//! [`Execution`](mileage_workload::Execution) with the wall clock. [`start_metadata`] does a
+//! [`Metadata`](mileage_workload::Metadata) workload in a directory, [`start_iozone`] a set of IOzone's tests; both answer
+//! a [`Job`]. [`Generator`] makes what a workload writes, without a run.
 //!
 //! # What is timed
 //! The clock is the processor's invariant time stamp counter where the kernel keeps time by it, else
@@ -60,7 +60,6 @@ mod merge;
 mod metadata;
 mod options;
 mod pin;
-mod prepare;
 mod refuse;
 mod share;
 mod signals;
@@ -86,6 +85,5 @@ pub use meeting::Meeting;
 pub use metadata::{MetadataOptions, MetadataShare, merge_metadata_shares, start_metadata, start_metadata_share};
 pub use options::{Api, Options};
 pub use pin::cpus_of_node;
-pub use prepare::lay_out;
 pub use refuse::check;
 pub use share::{Share, ShareFinished, merge_shares, start_share};

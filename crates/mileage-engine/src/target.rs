@@ -226,23 +226,6 @@ fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &P
     Ok(())
 }
 
-/// Write a few bytes at the very end of a file that is being laid out, through the page cache, durably.
-pub(crate) fn write_tail(path: &Path, offset_bytes: u64, bytes: &[u8]) -> Result<(), Error> {
-    let (file, mut created) = open_first(path, OFlags::WRONLY, true, true)?;
-    let mut done = 0;
-    while done < bytes.len() {
-        match rustix::io::pwrite(&file, &bytes[done..], offset_bytes + done as u64) {
-            Ok(0) => return Err(failed("lay out the end of", path)(Errno::IO)),
-            Ok(count) => done += count,
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(failed("lay out the end of", path)(error)),
-        }
-    }
-    rustix::fs::fdatasync(&file).map_err(failed("lay out the end of", path))?;
-    created.0 = None;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Created, Identity, TargetFile, open_again, open_first};

@@ -47,26 +47,6 @@ pub struct Moved {
     pub ns: u64,
 }
 
-impl Moved {
-    /// Bytes per second; 0 when no time passed.
-    pub fn bytes_per_s(&self) -> f64 {
-        if self.ns == 0 { 0.0 } else { self.bytes as f64 * 1e9 / self.ns as f64 }
-    }
-}
-
-impl TestResult {
-    /// Bytes and time of the whole test.
-    pub fn moved(&self) -> Moved {
-        Moved { bytes: self.record.bytes_read + self.record.bytes_written, ns: self.record.elapsed_ns }
-    }
-
-    /// Records per second (IOzone's `-O`); 0 when no time passed.
-    pub fn ops_per_s(&self) -> f64 {
-        let ops = self.record.ops_read + self.record.ops_written;
-        if self.record.elapsed_ns == 0 { 0.0 } else { ops as f64 * 1e9 / self.record.elapsed_ns as f64 }
-    }
-}
-
 impl WorkerRates {
     /// The rates of a record's threads. `whole_ns` runs to the last close of any worker. `stonewall` counts what all had
     /// moved when the first was done; `leave` says that the others leave then.
@@ -83,28 +63,6 @@ impl WorkerRates {
         let bytes = children.iter().map(|child| child.bytes).sum();
         let ns = first_done_ns.filter(|_| leave).unwrap_or(whole_ns);
         Self { children, parent: Moved { bytes, ns } }
-    }
-
-    /// "Children see": the sum of the workers' own rates, in bytes per second.
-    pub fn children_bytes_per_s(&self) -> f64 {
-        self.children.iter().map(Moved::bytes_per_s).sum()
-    }
-
-    /// Smallest and largest of the workers' rates in bytes per second; both 0 without workers.
-    pub fn range_bytes_per_s(&self) -> (f64, f64) {
-        let rates = || self.children.iter().map(Moved::bytes_per_s);
-        let least = rates().reduce(f64::min).unwrap_or(0.0);
-        (least, rates().reduce(f64::max).unwrap_or(0.0))
-    }
-
-    /// Mean of the workers' rates in bytes per second.
-    pub fn mean_bytes_per_s(&self) -> f64 {
-        self.children_bytes_per_s() / self.children.len().max(1) as f64
-    }
-
-    /// "Min xfer": the least that a worker had moved, in bytes.
-    pub fn least_bytes(&self) -> u64 {
-        self.children.iter().map(|child| child.bytes).min().unwrap_or(0)
     }
 }
 
@@ -127,11 +85,7 @@ mod tests {
         };
         let rates = WorkerRates::of(&record, 40, true, false);
         assert_eq!(rates.children, [Moved { bytes: 1000, ns: 10 }, Moved { bytes: 600, ns: 10 }]);
-        assert_eq!((rates.parent, rates.least_bytes()), (Moved { bytes: 1600, ns: 40 }, 600));
-        let per_ns = 1e9;
-        assert!((rates.children_bytes_per_s() - 160.0 * per_ns).abs() < 1.0);
-        assert!((rates.mean_bytes_per_s() - 80.0 * per_ns).abs() < 1.0);
-        assert_eq!(rates.range_bytes_per_s(), (60.0 * per_ns, 100.0 * per_ns));
+        assert_eq!(rates.parent, Moved { bytes: 1600, ns: 40 });
         let leaving = WorkerRates::of(&record, 40, true, true);
         assert_eq!(leaving.parent, Moved { bytes: 1600, ns: 10 });
         let whole = WorkerRates::of(&record, 40, false, true);

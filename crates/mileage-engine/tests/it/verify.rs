@@ -1,7 +1,7 @@
 //! Reads are compared with what was written, and what is wrong is named.
 
 use crate::scratch::{finish, folder, has_direct, plain, run};
-use mileage_engine::{Api, Options, lay_out, start};
+use mileage_engine::{Api, Options, start};
 use mileage_measure::RunRecord;
 use mileage_workload::{
     Blocks, Content, Files, IorOrder, OpKind, PatternKind, Stop, Sync, TraceOp, Verify, Workload, Writing,
@@ -208,17 +208,6 @@ fn a_reordered_thread_opens_the_file_of_the_thread_it_follows() {
     write(&path, own(writes(1)));
     let pattern = PatternKind::Ior { block_bytes: SPAN, order: IorOrder::Reordered { tasks: 1 } };
     passes(&read(&path, Workload { pattern, ..own(reads(1)) }), 3 * SPAN / 4096);
-}
-
-#[test]
-fn what_lay_out_wrote_is_generation_0() {
-    let folder = folder();
-    let path = folder.path().join("data");
-    let bytes = (3 << 20) + 8192;
-    assert_eq!(finish(&lay_out(&path, bytes, 77, false).unwrap()).unwrap().record.error, None);
-    let stop = Stop { bytes: Some(bytes), ..Stop::default() };
-    let all = Workload { span_bytes: bytes, stop, content: Content::Incompressible, ..reads(0) };
-    passes(&read(&path, all), bytes / 4096);
 }
 
 /// Past the page cache the buffers of the next writes are filled while the device works on others.
