@@ -1,4 +1,4 @@
-//! Quantities that must not be mixed: bytes and simulated time.
+//! Sizes in bytes: parse and print.
 //!
 //! # Invariant
 //! Depends on no other crate of the workspace. Every text form that [`parse_bytes`] accepts is exact: a size is a
@@ -6,9 +6,6 @@
 //!
 //! `GB` is 10^9 bytes and `GiB` is 2^30 bytes; a bare letter (`G`) is refused because tools disagree about it.
 #![forbid(unsafe_code)]
-
-use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Why a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -81,24 +78,6 @@ pub fn format_bytes(bytes: u64) -> String {
         }
     }
     format!("{bytes} B")
-}
-
-/// An instant of simulated time, in nanoseconds since the drive was first powered on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct SimTime(pub u64);
-
-impl SimTime {
-    /// The instant `nanoseconds` later.
-    #[must_use]
-    pub fn plus_ns(self, nanoseconds: u64) -> Self {
-        Self(self.0 + nanoseconds)
-    }
-}
-
-impl fmt::Display for SimTime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.9} s", self.0 as f64 / 1e9)
-    }
 }
 
 #[cfg(test)]

@@ -46,11 +46,6 @@ impl IozoneBytes {
         Some(Self { content: *content, time: seed as u32, records: records as u32, table })
     }
 
-    /// Whether all records of a length are the same.
-    pub fn is_constant(&self) -> bool {
-        self.content == Content::IozoneDefault
-    }
-
     /// Record `record` as `child` writes it; its length is that of `out`, a multiple of 8 and not longer than the
     /// records that the contents were made for.
     ///

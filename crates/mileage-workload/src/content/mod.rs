@@ -69,19 +69,6 @@ impl Content {
         shares.iter().try_for_each(|(what, share)| in_range(what, u64::from(*share), 0, 100))
     }
 
-    /// The share that the level's name promises to be saved, in percent: of IOzone's `-+w P -+y P -+C P` it is P; its
-    /// `-+d` and its default promise nothing.
-    pub fn nominal_percent(self) -> Option<f64> {
-        match self {
-            Self::Incompressible => Some(0.0),
-            Self::Zeros => Some(100.0),
-            Self::Mixed { compressible_percent: percent, .. } | Self::IozoneDedup { within_percent: percent, .. } => {
-                Some(f64::from(percent))
-            }
-            Self::IozoneDefault | Self::IozoneDiagnostic => None,
-        }
-    }
-
     /// The share that zlib-1 really saves on pieces of `piece_bytes`, 4096 or more, in percent, within 2 points. Of
     /// IOzone's `-+w`, `-+y`, `-+C` it is the product of the first two: the third changes the constant, not its length.
     pub fn saved_percent(self, piece_bytes: usize) -> f64 {
