@@ -190,11 +190,7 @@ class Killer:
         ours = {*loops, *([self._device] if self._device else [])}
         left = [f"mount {mount.mount_point}" for mount in read_mounts() if mount.source in ours]
         left += [f"loop device over {path}" for name, path in loops.items() if name != self._device]
-        controller = find_controller()
-        groups = controller.place.glob("mileage-*") if controller else ()
-        left += [
-            f"control group {group}" for group in groups if int(group.name.rpartition("-")[2]) in self._pids
-        ]
+        left += [f"control group {group}" for group in self._groups()]
         end = time.monotonic() + 10.0
         while (processes := self._processes()) and time.monotonic() < end:
             time.sleep(0.05)
@@ -202,6 +198,14 @@ class Killer:
         left += [f"ledger {path.name}" for path in (self._base / "ledger").iterdir()]
         found = self._files() if files else {name for name in self._files() if name.startswith("temporary/")}
         return left + [f"file {name}" for name in sorted(found - self._files_before)]
+
+    def _groups(self) -> list[Path]:
+        """The control groups of processes that were started here; of a number that lives, another one has it now."""
+        controller = find_controller()
+        found = controller.place.glob("mileage-*") if controller else ()
+        numbers = {group: int(group.name.rpartition("-")[2]) for group in found}
+        ours = [group for group, number in numbers.items() if number in self._pids]
+        return [group for group in ours if not Path(f"/proc/{numbers[group]}").exists()]
 
     def _files(self) -> set[str]:
         """Files where the target is and in the temporary directory."""

@@ -233,6 +233,7 @@ def test_the_command_that_was_killed_resumes_a_file_target(tmp_path: Path) -> No
 
     killed_when(at_work, "run", str(study), "--out", str(folder))
     assert (tmp_path / "data").stat().st_size == 8 << 20
+    assert mileage("doctor", "--repair", f"file:{tmp_path}/data").returncode == 0
     done = mileage("run", str(study), "--out", str(folder), "--report", "none")
     assert done.returncode == 0, done
     assert not (tmp_path / "data").exists()

@@ -111,8 +111,9 @@ def undo_all(target: str | None) -> list[Undoing]:
     """Undo and remove what killed processes left on this machine and, if given, in the directory of a target."""
     done = repair() + clean_up_one_offs()
     done += [Undoing(f"removed {path}") for path in remove_abandoned()]
-    if target is not None and (place := guard_target(parse_target(target))) is not None and place.is_dir():
-        done += [Undoing(f"removed {path}") for path in remove_remains_of_runs(place)]
+    spec = parse_target(target) if target is not None else None
+    if spec is not None and spec.scheme == "dir":
+        done += [Undoing(f"removed {path}") for path in remove_remains_of_runs(Path(spec.name))]
     return done
 
 
