@@ -182,7 +182,8 @@ fn by_itself(place: Place, path: &Path, damage: impl Fn()) -> RunRecord {
         if in_time {
             damage();
         }
-        // The run began before `began`: what is done now was done before the first read, with a quarter to spare.
+        // Reads are due a pause after their thread began, which is later than `began`: with a quarter to spare, all that
+        // was done until now was done before them.
         if in_time && began.elapsed() < pause * 3 / 4 {
             return finish(&handle).unwrap().record;
         }
@@ -193,20 +194,20 @@ fn by_itself(place: Place, path: &Path, damage: impl Fn()) -> RunRecord {
     }
 }
 
-/// Counts what has completed: what a handle says of a run that waits is late.
+/// Counts the writes that have completed: what a handle says of a run that waits is late.
 struct Counts(Arc<AtomicU64>);
 
 impl Observer for Counts {
-    fn completed(&mut self, _: &Completion) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+    fn completed(&mut self, completion: &Completion) {
+        self.0.fetch_add(u64::from(completion.op.kind == OpKind::Write), Ordering::SeqCst);
     }
 }
 
-fn wait_for(done: &AtomicU64, operations: u64, until: Instant) -> bool {
-    while done.load(Ordering::SeqCst) < operations && Instant::now() < until {
+fn wait_for(done: &AtomicU64, writes: u64, until: Instant) -> bool {
+    while done.load(Ordering::SeqCst) < writes && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(2));
     }
-    done.load(Ordering::SeqCst) == operations
+    done.load(Ordering::SeqCst) == writes
 }
 
 /// Every slot is written by its thread, and read by it after a pause.
