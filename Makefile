@@ -51,7 +51,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import kills pictures packages \
+.PHONY: help mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import fuzz-folder kills pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -97,6 +97,7 @@ thorough: test ## hours: `make test`, then long random searches, mutants, damage
 	$(call timed,mutants,$(MAKE) --no-print-directory mutants)
 	$(call timed,damaged files,$(MAKE) --no-print-directory fuzz-import)
 	$(call timed,kills,$(MAKE) --no-print-directory kills)
+	$(call timed,damaged folders,$(MAKE) --no-print-directory fuzz-folder)
 	$(call timed,lost ranks,for turn in $$(seq 30); do $(BIN)/pytest -q tests/execute/test_mpi_losses.py; done)
 
 # Many tests wait for a device or a time limit, so lints and Rust tests are compiled and run at the same time as the Python
@@ -175,6 +176,9 @@ kills: $(STAMPS)/dev packages ## kill -9 at 500 random instants, of all kinds of
 
 fuzz-import: $(STAMPS)/dev ## 100,000 damaged result files: none fails but by a refusal; minutes
 	$(BIN)/python -m tests.formats.test_hostile 100000
+
+fuzz-folder: $(STAMPS)/dev ## 20,000 damaged study folders: no traceback, nothing written outside, every edit reported; 20 minutes
+	MILEAGE_REPORT=text $(BIN)/python -m tests.lab.test_damaged_folders 20000
 
 bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here; 6 minutes
 	@$(MAKE) --no-print-directory packages TEST_PACKAGES="$(PEER_PACKAGES)"

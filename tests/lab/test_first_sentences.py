@@ -152,7 +152,11 @@ def test_a_damaged_journal(finished: Finished, tmp_path: Path) -> None:
     journal.write_bytes(b"".join(lines))
     environment = next((tmp_path / "s" / "environment").glob("*.json"))
     environment.write_bytes(b"{")
-    check(tmp_path / "s", "1 of 36 runs is missing", f"line {at + 1} of the journal is damaged")
+    check(
+        tmp_path / "s",
+        "1 of 36 runs is missing",
+        f"line {at + 1} of the journal was changed after it was written",
+    )
     assert f"machine at {environment.stem} is damaged or edited, and left out" in " ".join(
         mileage("report", str(tmp_path / "s")).stdout.split()
     )

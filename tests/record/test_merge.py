@@ -12,7 +12,7 @@ from mileage.lab import load, run
 from mileage.record import StudyFolder
 from mileage.record.merge import merge_folders
 from tests.execute.test_factors import DRIVES, KERNELS, written
-from tests.record.sealing import seal_again
+from tests.record.sealing import seal_again, unseal
 
 
 def test_two_sessions_become_one_study(tmp_path: Path) -> None:
@@ -39,6 +39,20 @@ def test_a_merged_study_that_lacks_a_session_goes_on(tmp_path: Path) -> None:
     run(str(merged.path), labels={"kernel": "6.9"})
     assert merged.content().of_kind("end")
     assert len(merged.content().runs()) == len(load(merged.path).plan.runs)
+
+
+def test_a_merged_folder_is_sealed_when_all_of_its_sources_are(tmp_path: Path) -> None:
+    study = written(tmp_path, KERNELS)
+    for name, kernel in (("a", "6.1"), ("b", "6.8")):
+        run(study, out=tmp_path / name, labels={"kernel": kernel})
+    sources = [tmp_path / "a", tmp_path / "b"]
+    sealed = load(merge_folders(sources, tmp_path / "sealed").path)
+    assert sealed.content().seal is not None
+    assert sealed.vetoes() == []
+    unseal(tmp_path / "b")
+    unsealed = load(merge_folders(sources, tmp_path / "unsealed").path)
+    assert unsealed.content().seal is None
+    assert unsealed.vetoes() == []
 
 
 def test_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from mileage.plan import Plan
 from mileage.plan.consistency import inconsistency
 from mileage.record import StudyFolder
 from mileage.record.journal import JournalContent
+from mileage.record.line_check import brief
 from mileage.record.outcome import edits
 from mileage.terminal import wrapped
 
@@ -33,7 +34,9 @@ def load_plan(folder: StudyFolder) -> Plan:
     """
     found = folder.decoded_plan(Plan)
     if problem := inconsistency(found):
-        raise Refused(f"{folder.plan_json} is not a plan that Mileage made: {problem}; {folder.without_plan}")
+        raise Refused(
+            f"{folder.plan_json} is not a plan that Mileage made: {brief(problem)}; {folder.without_plan}"
+        )
     return found
 
 

@@ -54,6 +54,8 @@ def refuse_links(path: Path) -> None:
         return
     except NotADirectoryError:
         raise _refusal(path, path.stat().st_mode, "a folder") from None
+    except OSError as error:
+        raise Refused(f"{error.filename or path} cannot be read: {error.strerror}") from error
 
 
 def _refuse_links(path: Path) -> None:

@@ -21,7 +21,7 @@ from mileage.errors import Refused
 from mileage.plan.planned import hash_is_right
 from mileage.record.directory import Directory, open_to_read, refuse_links
 from mileage.record.journal import Journal, JournalContent, read_journal
-from mileage.record.line_check import PlannedRuns
+from mileage.record.line_check import PlannedRuns, brief
 from mileage.record.seal import checksum
 
 T = TypeVar("T")
@@ -167,7 +167,7 @@ class StudyFolder:
             data = self.read(self.plan_json)
             found = msgspec.json.decode(data, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, OSError, RecursionError) as cause:
-            raise Refused(f"{self.plan_json} is damaged ({cause}); {self.without_plan}") from cause
+            raise Refused(f"{self.plan_json} is damaged ({brief(cause)}); {self.without_plan}") from cause
         expected = self.content(around_damage=True).files.get(self.plan_json.name)
         if not (checksum(data) in expected if expected else hash_is_right(data)):
             raise Refused(f"{self.plan_json} was changed after the study was planned; {self.without_plan}")

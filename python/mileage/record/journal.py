@@ -18,7 +18,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.record.directory import open_to_append, open_to_read
-from mileage.record.line_check import LineCheck, PlannedRuns
+from mileage.record.line_check import LineCheck, PlannedRuns, brief
 from mileage.record.line_types import Files, Study
 from mileage.record.seal import SEALED_MEMBERS, Seal, checksum, first_after, seal_of_line, sealed_line
 
@@ -181,9 +181,16 @@ def read_journal(
     for who only reads.
 
     Raises:
-        Refused: a line before the last one is damaged, edited or misplaced, or the format is not known.
+        Refused: a line before the last one is damaged, edited or misplaced, the format is not known, or there is no
+            permission to read it.
     """
-    with open_to_read(path) if os.path.lexists(path) else open(os.devnull, "rb") as file:
+    if not os.path.lexists(path):
+        return JournalContent(Entries(path, [], []), 0, 0)
+    try:
+        opened = open_to_read(path)
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}") from error
+    with opened as file:
         reading = _Reading(plan, os.fstat(file.fileno()).st_size)
         for line in file:
             if not reading.take(line):
@@ -227,7 +234,7 @@ class _Reading:
         except (msgspec.DecodeError, UnicodeDecodeError) as cause:
             if self._start + len(line) >= self._size:
                 return False
-            why = f"is damaged ({cause})"
+            why = f"is damaged ({brief(cause)})"
         if seal is not None and not seal.is_right:
             why = "was changed after it was written"
         if why is None:

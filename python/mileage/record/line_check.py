@@ -14,10 +14,11 @@ import msgspec
 
 from mileage.record.line_types import LINE_TYPES, Histogram, ImportedRun, Record, Series, Study
 
+_BRIEF: Final = 160
 _INDEX_MAX: Final = 7423
 """The bucket of the longest latency."""
 _STAGE_KINDS: Final = ("stage", "point", "rewrite", "dnf", "look")
-_RUN_FIELDS: Final = ("session", "cycle", "arm", "stage", "role", "block", "measure", "cell")
+_RUN_FIELDS: Final = ("session", "cycle", "arm", "stage", "role", "block", "measure", "cell", "metrics")
 
 
 class _PlannedRun(msgspec.Struct):
@@ -29,6 +30,7 @@ class _PlannedRun(msgspec.Struct):
     block: int
     measure: str
     cell: str
+    metrics: list[str] = []
     session: str = ""
     setting: int = 0
 
@@ -81,12 +83,13 @@ class LineCheck:
         try:
             entry = decoder.decode(line)
         except (msgspec.DecodeError, OverflowError, RecursionError) as cause:
-            return None, f"is damaged ({cause})"
+            return None, f"is damaged ({brief(cause)})"
         if isinstance(entry, Study):
             self.imported = self.imported or (self._plan is None and entry.imported_at is not None)
             if self._plan is not None and entry.plan != self._plan.hash:
                 return entry, f"is of another plan ({entry.plan[:16]} instead of {self._plan.hash[:16]})"
-        return entry, self._problem_of(entry, kind, number)
+        why = self._problem_of(entry, kind, number)
+        return entry, None if why is None else brief(why)
 
     def _problem_of(self, entry: Any, kind: str, number: int) -> str | None:
         if kind in ("run", "dnf"):
@@ -134,6 +137,12 @@ class LineCheck:
 
 
 _IMPORTED: Final = msgspec.json.Decoder(ImportedRun)
+
+
+def brief(cause: Exception | str) -> str:
+    """A reason cut to a line's length: it may quote any value of a stranger's file."""
+    text = str(cause)
+    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
 
 def label_of_test(name: str, unit: str) -> str:

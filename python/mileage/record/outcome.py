@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from mileage.record.folder import MISSING, StudyFolder
+from mileage.record.folder import StudyFolder
 from mileage.record.journal import JournalContent, left_out
 
 State = Literal["finished", "running", "failed", "waiting", "interrupted"]
@@ -83,13 +83,12 @@ def outcome_of(
 
 
 def edits(folder: StudyFolder, content: JournalContent, *, running: bool = False) -> list[str]:
-    """What is not as it was written, each to follow "not conclusive because". While it runs, no file is missing."""
+    """What is not as it was written, each to follow "not conclusive because". While it runs, files are not compared."""
     found = content.problems
     if content.torn_bytes and content.of_kind("end"):
         # Of a study that was cut off, half a line is what is to be expected.
         found.append(f"the journal has {content.torn_bytes:,} bytes after its last line")
-    changed = folder.changed_files(content).items()
-    files = [f"{name} {why}" for name, why in changed if not (running and why == MISSING)]
+    files = [] if running else [f"{name} {why}" for name, why in folder.changed_files(content).items()]
     more = len(files) - _LISTED
     return [
         *found,
