@@ -163,7 +163,8 @@ def test_a_directory_that_is_replaced_is_not_written_to(tmp_path: Path) -> None:
     (place / WORK).write_text("not yours")
     with pytest.raises(RunFailed, match="no longer the directory"):
         target.purge()
-    target.cleanup()
+    with pytest.raises(RunFailed, match="no longer the directory"):
+        target.cleanup()
     assert (place / WORK).read_text() == "not yours"
 
 

@@ -91,6 +91,20 @@ pub enum Error {
         /// What to do, with its own separator; may be empty.
         advice: &'static str,
     },
+    /// The target, or its directory, is another one than it was when it was checked.
+    #[error(
+        "{} was replaced: found {found}, expected the {expected} that was checked; it is not used any more. Put back \
+         what was there and resume, or start a new study",
+        path.display()
+    )]
+    Replaced {
+        /// The target.
+        path: PathBuf,
+        /// What is there now.
+        found: &'static str,
+        /// What was there.
+        expected: &'static str,
+    },
     /// Neither a regular file nor a block device.
     #[error("{} is {found}: expected a regular file or a block device", path.display())]
     NotStorage {
@@ -183,7 +197,11 @@ impl Error {
     pub fn is_refusal(&self) -> bool {
         !matches!(
             self,
-            Self::NoMemory { .. } | Self::NoThread { .. } | Self::Broken { .. } | Self::BrokenOutside { .. }
+            Self::Replaced { .. }
+                | Self::NoMemory { .. }
+                | Self::NoThread { .. }
+                | Self::Broken { .. }
+                | Self::BrokenOutside { .. }
         )
     }
 }

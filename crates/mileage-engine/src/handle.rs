@@ -7,6 +7,7 @@ use crate::audit::{Snapshot, ThreadIo};
 use crate::clock;
 use crate::custody::LeftBehind;
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::iozone::Workers;
 use crate::job::words_of;
 use crate::log::Log;
@@ -114,7 +115,7 @@ pub(crate) fn start_seats<O: Observer + Send + 'static>(
         Snapshot::take()?;
     }
     let log = options.log.as_deref().map(|path| Log::create(path, seats.count)).transpose()?;
-    let Opened { files, around, opening_ns } = prepare(&workload, &options, &seats).inspect_err(|_| {
+    let Opened { files, identities, around, opening_ns } = prepare(&workload, &options, &seats).inspect_err(|_| {
         if let Some(log) = &log {
             log.give_up();
         }
@@ -122,12 +123,14 @@ pub(crate) fn start_seats<O: Observer + Send + 'static>(
     let mut shared = Shared::new(workload, options, seats, around);
     shared.log = log;
     shared.opening_ns = opening_ns;
+    shared.opened = identities;
     launch(shared, files, observer)
 }
 
 /// A target that is open for every thread with a seat here, and what lies around it.
 struct Opened {
     files: Vec<Option<TargetFile>>,
+    identities: Vec<Identity>,
     around: Around,
     /// From the first call to the last, on the engine's clock.
     opening_ns: (u64, u64),
@@ -135,11 +138,11 @@ struct Opened {
 
 /// Open the target, ask whether it can be used so, and look what lies around it.
 fn prepare(workload: &Workload, options: &Options, seats: &Seats) -> Result<Opened, Error> {
-    let Opened { files, around, opening_ns } = open(workload, options, (seats.first, seats.count))?;
+    let Opened { files, identities, around, opening_ns } = open(workload, options, (seats.first, seats.count))?;
     if let (Some(settings), Some(file)) = (Settings::of(options), &files[0]) {
         uring::check(settings, workload, options, file.fd())?;
     }
-    Ok(Opened { files, around: around.calibrated(workload), opening_ns })
+    Ok(Opened { files, identities, around: around.calibrated(workload), opening_ns })
 }
 
 /// Start one of IOzone's tests: a run whose workers open their files themselves, before the clock.
@@ -205,7 +208,9 @@ fn open(workload: &Workload, options: &Options, seats: (u32, u32)) -> Result<Ope
         let files = target::open(&its, &how, seats)?;
         let opening_ns = (start_ns, clock::now_ns());
         let path = (how.api != Api::Null).then(|| target::first_path(&its, &how, seats.0));
-        Ok(Opened { files, around: Around::of(path.as_deref(), &how.pin_cpus), opening_ns })
+        let identities = files.iter().flatten().map(Identity::of).collect::<Result<_, _>>();
+        let identities = identities.map_err(target::failed("examine", &how.path))?;
+        Ok(Opened { files, identities, around: Around::of(path.as_deref(), &how.pin_cpus), opening_ns })
     };
     let late = || {
         Err(Error::Target {
@@ -336,6 +341,7 @@ impl Run {
             first_thread: seats.first,
             origin_ns: self.shared.gate.origin_ns().unwrap_or(0),
             opening_ns: self.shared.opening_ns,
+            opened: self.shared.opened.clone(),
             parts,
             first_done_ns,
             facts,

@@ -47,6 +47,7 @@ mod errno;
 mod error;
 mod gate;
 mod handle;
+#[expect(unsafe_code, reason = "asks for the sequence number of a disk")]
 mod identity;
 mod iozone;
 mod job;
@@ -77,6 +78,7 @@ pub use clock::now_ns as clock_ns;
 pub use data::Generator;
 pub use error::Error;
 pub use handle::{Finished, Handle, Progress, start, start_observed};
+pub use identity::Identity;
 pub use iozone::{
     Group, Iozone, IozoneResults, Mode, Moved, Test, TestResult, WorkerRates, iozone_differences, start_iozone,
 };

@@ -1,5 +1,6 @@
 //! How a run uses its target.
 
+use crate::identity::Identity;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -36,6 +37,12 @@ pub struct Options {
     /// read counts as complete: as hdparm makes sure that the data have arrived. In bytes, up to the record; 0 for none.
     /// Refused with `uring`, where more than one read is on its way, without reads, and where reads are compared.
     pub touch_bytes: u32,
+    /// What the target must be: its identity, or with a file for each thread those of `PATH.0`, `PATH.1` and so on.
+    /// Symbolic links are not followed then. Empty for whatever is at the path.
+    pub expects: Vec<Identity>,
+    /// What the directory of the file must be; the file is opened, or created, by its name in it. A symbolic link is not
+    /// followed then, and a file that has other names is refused.
+    pub directory: Option<Identity>,
 }
 
 /// The calls by which bytes are moved.

@@ -8,6 +8,7 @@ use crate::around::Facts;
 use crate::data::Laps;
 use crate::error::Error;
 use crate::handle::{Finished, Handle, start_seats};
+use crate::identity::Identity;
 use crate::meeting::Meeting;
 use crate::merge::merge;
 use crate::options::Options;
@@ -38,6 +39,8 @@ pub struct ShareFinished {
     pub(crate) origin_ns: u64,
     /// From reaching for the target to having opened it, on the same clock.
     pub(crate) opening_ns: (u64, u64),
+    /// What its threads opened, in their order.
+    pub(crate) opened: Vec<Identity>,
     pub(crate) parts: Vec<Part>,
     pub(crate) first_done_ns: u64,
     pub(crate) facts: Facts,

@@ -6,8 +6,8 @@ use crate::error::Error;
 use crate::identity::Identity;
 use crate::options::{Api, Options};
 use mileage_workload::{Files, Workload};
-use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, StatxFlags};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, Stat, StatxFlags};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
@@ -62,20 +62,130 @@ pub(crate) fn open(
         }
     };
     let (mut files, mut created) = (Vec::with_capacity(count as usize), Vec::new());
-    for path in &paths {
-        let (file, made) = open_one(workload, options, path, flags, first == 0)?;
+    for (path, thread) in paths.iter().zip(first..) {
+        let number = if workload.files == Files::Shared { 0 } else { workload.file_of(thread) };
+        let spot = Spot::of(options, path, number)?;
+        let (file, made) = open_one(workload, options, &spot, flags, first == 0)?;
         created.push(made);
         files.push(Some(file));
-    }
-    if workload.files == Files::Shared {
-        let block_device = files[0].as_ref().is_some_and(TargetFile::is_block_device);
-        for _ in 1..count {
-            let again = open_again(files[0].as_ref().expect("opened above"), &options.path, flags)?;
+        for _ in 1..if workload.files == Files::Shared { count } else { 1 } {
+            let first = files[0].as_ref().expect("opened above");
+            let again = open_again(first, &spot, flags)?;
+            let block_device = first.is_block_device();
             files.push(Some(TargetFile::new(again, block_device)));
         }
     }
     created.iter_mut().for_each(|created| created.0 = None);
     Ok(files)
+}
+
+/// Where a file is opened: at its path, or by its name in a directory that was compared.
+pub(crate) struct Spot<'a> {
+    path: &'a Path,
+    directory: Option<OwnedFd>,
+    expected: Option<Identity>,
+}
+
+impl<'a> Spot<'a> {
+    /// Whatever file is at this path.
+    pub(crate) fn at(path: &'a Path) -> Self {
+        Self { path, directory: None, expected: None }
+    }
+
+    /// File `number` of a run, as its options describe it.
+    fn of(options: &Options, path: &'a Path, number: u32) -> Result<Self, Error> {
+        let expected = options.expects.get(number as usize).copied();
+        Ok(Self { expected, ..Self::in_directory(path, options.directory)? })
+    }
+
+    /// A file in its directory, which is compared if it is known.
+    pub(crate) fn in_directory(path: &'a Path, directory: Option<Identity>) -> Result<Self, Error> {
+        let open = |own: Identity| {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            open_directory(parent, own)
+        };
+        Ok(Self { path, directory: directory.map(open).transpose()?, expected: None })
+    }
+
+    /// The same, where the file must be this one; whatever there is for `None`.
+    pub(crate) fn expecting(self, expected: Option<Identity>) -> Self {
+        Self { expected, ..self }
+    }
+
+    fn named(&self) -> (BorrowedFd<'_>, &Path) {
+        match (&self.directory, self.path.file_name()) {
+            (Some(directory), Some(name)) => (directory.as_fd(), Path::new(name)),
+            _ => (rustix::fs::CWD, self.path),
+        }
+    }
+
+    /// Whether it is known what must be there: no link is followed then.
+    fn is_known(&self) -> bool {
+        self.directory.is_some() || self.expected.is_some()
+    }
+
+    /// What is there. A link where there must be none, and another file than the one that must be there, are refused.
+    pub(crate) fn look(&self) -> Result<Result<Stat, Errno>, Error> {
+        let (at, name) = self.named();
+        let follow = if self.is_known() { AtFlags::SYMLINK_NOFOLLOW } else { AtFlags::empty() };
+        let found = rustix::fs::statat(at, name, follow);
+        if let Ok(stat) = &found {
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            let own = self.expected.unwrap_or_default();
+            if self.is_known() && kind == FileType::Symlink || self.expected.is_some() && !own.may_be(stat) {
+                return Err(own.replaced_by(kind, self.path));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Open it, and compare what was opened.
+    pub(crate) fn open(&self, flags: OFlags, mode: Mode) -> Result<Result<OwnedFd, Errno>, Error> {
+        let (at, name) = self.named();
+        let follow = if self.is_known() { OFlags::NOFOLLOW } else { OFlags::empty() };
+        let file = match rustix::fs::openat(at, name, flags | follow, mode) {
+            Err(Errno::LOOP) if self.is_known() => {
+                return Err(self.expected.unwrap_or_default().replaced_by(FileType::Symlink, self.path));
+            }
+            Err(error) => return Ok(Err(error)),
+            Ok(file) => file,
+        };
+        match self.expected {
+            Some(own) => own.check(&file, self.path)?,
+            None if self.directory.is_some() && flags.intersects(OFlags::WRONLY | OFlags::RDWR) => {
+                refuse_other_names(&file, self.path)?;
+            }
+            None => {}
+        }
+        Ok(Ok(file))
+    }
+
+    /// Remove the name.
+    pub(crate) fn remove(&self) -> Result<(), Errno> {
+        let (at, name) = self.named();
+        rustix::fs::unlinkat(at, name, AtFlags::empty())
+    }
+}
+
+/// Open a directory that must be this one.
+pub(crate) fn open_directory(path: &Path, own: Identity) -> Result<OwnedFd, Error> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(path, flags, Mode::empty()).map_err(failed("open the directory", path))?;
+    own.check(&directory, path)?;
+    Ok(directory)
+}
+
+/// A file that a run made, or may write, has one name alone: another would be somebody else's.
+fn refuse_other_names(file: &OwnedFd, path: &Path) -> Result<(), Error> {
+    let stat = rustix::fs::fstat(file).map_err(failed("examine", path))?;
+    if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink > 1 {
+        return Err(Error::Replaced {
+            path: path.to_owned(),
+            found: "a file with other names (hard links)",
+            expected: "file of this run",
+        });
+    }
+    Ok(())
 }
 
 /// The file of one thread, where each has its own: `PATH.0`, `PATH.1` and so on.
@@ -111,12 +221,13 @@ fn flags_of(workload: &Workload, options: &Options) -> OFlags {
 fn open_one<'a>(
     workload: &Workload,
     options: &Options,
-    path: &'a Path,
+    spot: &Spot<'a>,
     flags: OFlags,
     claims: bool,
 ) -> Result<(TargetFile, Created<'a>), Error> {
     let may_create = options.create && !workload.reads();
-    let (fd, created) = open_first(path, flags, may_create, claims)?;
+    let path = spot.path;
+    let (fd, created) = open_first(spot, flags, may_create, claims)?;
     let stat = rustix::fs::fstat(&fd).map_err(failed("examine", path))?;
     let block_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
     check_size(workload, &fd, path, may_create && !block_device)?;
@@ -136,19 +247,23 @@ fn is_block_device(path: &Path) -> bool {
 
 /// Open for the first time: looks before it opens (a FIFO would block), creates if allowed, and claims a block device
 /// that will be written, which the kernel refuses while it is mounted or held.
-fn open_first(path: &Path, flags: OFlags, may_create: bool, claims: bool) -> Result<(OwnedFd, Created<'_>), Error> {
-    let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let opened = match rustix::fs::stat(path) {
+fn open_first<'a>(
+    spot: &Spot<'a>,
+    flags: OFlags,
+    may_create: bool,
+    claims: bool,
+) -> Result<(OwnedFd, Created<'a>), Error> {
+    let (path, flags) = (spot.path, flags | OFlags::CLOEXEC | OFlags::NOCTTY);
+    let opened = match spot.look()? {
         Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
             FileType::BlockDevice if claims && flags.intersects(OFlags::WRONLY | OFlags::RDWR) => {
-                rustix::fs::open(path, flags | OFlags::EXCL, Mode::empty())
+                spot.open(flags | OFlags::EXCL, Mode::empty())?
             }
-            FileType::RegularFile | FileType::BlockDevice => rustix::fs::open(path, flags, Mode::empty()),
+            FileType::RegularFile | FileType::BlockDevice => spot.open(flags, Mode::empty())?,
             other => return Err(not_storage(path, other)),
         },
         Err(Errno::NOENT) if may_create => {
-            let opened = rustix::fs::open(path, flags | OFlags::CREATE | OFlags::EXCL, Mode::from_raw_mode(0o644));
-            return match opened {
+            return match spot.open(flags | OFlags::CREATE | OFlags::EXCL, Mode::from_raw_mode(0o644))? {
                 Ok(file) => {
                     let own = Identity::of(&file).map_err(failed("examine", path))?;
                     Ok((file, Created(Some((path, own)))))
@@ -156,11 +271,11 @@ fn open_first(path: &Path, flags: OFlags, may_create: bool, claims: bool) -> Res
                 Err(Errno::INVAL) if flags.contains(OFlags::DIRECT) => {
                     // The kernel creates the file before it finds that it cannot open it so. There is no descriptor
                     // that would show its identity.
-                    let _ = rustix::fs::unlink(path);
+                    let _ = spot.remove();
                     Err(Error::NoDirect { path: path.to_owned() })
                 }
                 // Another process of the same run was faster.
-                Err(Errno::EXIST) => open_first(path, flags, false, claims),
+                Err(Errno::EXIST) => open_first(spot, flags, false, claims),
                 Err(error) => Err(failed("create", path)(error)),
             };
         }
@@ -174,9 +289,9 @@ fn open_first(path: &Path, flags: OFlags, may_create: bool, claims: bool) -> Res
 }
 
 /// The same file once more, for another thread.
-fn open_again(first: &TargetFile, path: &Path, flags: OFlags) -> Result<OwnedFd, Error> {
-    let again = rustix::fs::open(path, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty());
-    let again = again.map_err(failed("open", path))?;
+fn open_again(first: &TargetFile, spot: &Spot<'_>, flags: OFlags) -> Result<OwnedFd, Error> {
+    let path = spot.path;
+    let again = spot.open(flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?.map_err(failed("open", path))?;
     let (one, other) = (Identity::of(first), Identity::of(&again));
     if one.map_err(failed("examine", path))? == other.map_err(failed("examine", path))? {
         Ok(again)
@@ -228,7 +343,7 @@ fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &P
 
 #[cfg(test)]
 mod tests {
-    use super::{Created, Identity, TargetFile, open_again, open_first};
+    use super::{Created, Identity, Spot, TargetFile, open_again, open_first};
     use crate::error::Error;
     use rustix::fs::OFlags;
     use std::fs::{read, rename, write};
@@ -237,10 +352,10 @@ mod tests {
     fn a_file_made_for_a_call_that_fails_is_removed_unless_another_has_its_path() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data");
-        drop(open_first(&path, OFlags::WRONLY, true, true).unwrap());
+        drop(open_first(&Spot::at(&path), OFlags::WRONLY, true, true).unwrap());
         assert!(!path.exists());
 
-        let (_file, created) = open_first(&path, OFlags::WRONLY, true, true).unwrap();
+        let (_file, created) = open_first(&Spot::at(&path), OFlags::WRONLY, true, true).unwrap();
         rename(&path, folder.path().join("moved")).unwrap();
         write(&path, b"of somebody else").unwrap();
         drop(created);
@@ -253,15 +368,15 @@ mod tests {
         let (path, other) = (folder.path().join("data"), folder.path().join("other"));
         write(&path, b"the first").unwrap();
         write(&other, b"another").unwrap();
-        let (file, Created(None)) = open_first(&path, OFlags::RDONLY, false, true).unwrap() else {
+        let (file, Created(None)) = open_first(&Spot::at(&path), OFlags::RDONLY, false, true).unwrap() else {
             panic!("it was there before");
         };
         let first = TargetFile::new(file, false);
-        let again = open_again(&first, &path, OFlags::RDONLY).unwrap();
+        let again = open_again(&first, &Spot::at(&path), OFlags::RDONLY).unwrap();
         assert_eq!(Identity::of(&again), Identity::of(&first));
 
         rename(&other, &path).unwrap();
-        let refused = open_again(&first, &path, OFlags::RDONLY);
+        let refused = open_again(&first, &Spot::at(&path), OFlags::RDONLY);
         assert!(matches!(&refused, Err(Error::Target { kind, .. }) if kind == "ESTALE"), "{refused:?}");
     }
 }

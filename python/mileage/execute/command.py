@@ -25,6 +25,7 @@ from mileage.errors import Interrupted, RunFailed
 from mileage.execute.crew import ranks_here
 from mileage.execute.record import Poll, empty_record
 from mileage.plan.job import Job
+from mileage.target.file_identity import FileIdentity, opened_as
 from mileage.target.kernel_text import fields_of, lines_of, read_text
 
 PERIOD_S: Final = 0.02
@@ -38,11 +39,21 @@ _GUARD: Final = 'read -r group && { read -r _ || kill -s KILL -- "-$group"; }'
 """A line of shell: reads which process group it is, and kills it when no further line comes before the input ends."""
 
 
-def perform_command(job: Job, place: Path | None, what: str, poll: Poll) -> dict[str, Any]:
+def perform_command(
+    job: Job, place: Path | None, what: str, poll: Poll, own: FileIdentity | None = None
+) -> dict[str, Any]:
     """Run a program with what prepares it and cleans up after it, and return the record. `what` names it in messages.
 
+    `own`: what the directory at `place` must be; the programs are started in it, whatever its path means meanwhile.
     Raises RunFailed (cause "command") when one of them fails or takes too long, Interrupted when `poll` asked to stop.
     """
+    if own is None or place is None:
+        return _perform(job, place, what, poll)
+    with opened_as(what, place, own, os.O_PATH | os.O_DIRECTORY) as directory:
+        return _perform(job, Path(f"/proc/self/fd/{directory}"), what, poll)
+
+
+def _perform(job: Job, place: Path | None, what: str, poll: Poll) -> dict[str, Any]:
     timeout_s = job.value["timeout_ns"] / 1e9 or None
     try:
         if job.value["before"]:

@@ -145,6 +145,17 @@ def metadata_order(directory: str, metadata: str, options: str) -> Order:
     return {"kind": "metadata", "path": directory, "metadata": metadata, "options": options}
 
 
+def for_other_machine(order: Order) -> Order:
+    """The order as another machine can do it: there the same file system has another device number."""
+    options = json.loads(order["options"])
+    for identity in (options.get("directory"), (options.get("within") or (None, None))[1]):
+        if identity:
+            identity["device"] = None
+    for identity in options.get("expects", ()):
+        identity["device"] = None
+    return {**order, "options": json.dumps(options)}
+
+
 def at_meeting(order: Order, meeting: str, at_ns: int) -> Order:
     """The order as it is sent: with the file of its meeting and the instant at which it is begun."""
     if order["kind"] == "metadata":

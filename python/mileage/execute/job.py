@@ -20,6 +20,7 @@ from mileage.execute.command import perform_command
 from mileage.execute.record import Poll, empty_record, failure_of
 from mileage.plan.job import Job
 from mileage.target import Target
+from mileage.target.file_identity import FileIdentity, opened_as
 
 
 def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, Any]:
@@ -30,7 +31,7 @@ def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, An
     from mileage import _core
 
     if job.family == "command":
-        return perform_command(job, target.place, what, poll)
+        return perform_command(job, target.place, what, poll, target.place_identity)
     if job.family == "metadata":
         return _perform_metadata(target, job, what, poll)
     value = msgspec.json.encode(job.value).decode()
@@ -38,8 +39,13 @@ def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, An
         from mileage.execute.tasks import perform_tasks
 
         assert target.path is not None
-        results = perform_tasks(target.path.with_suffix(".tasks"), job.family, job.value, what, poll)
+        place = target.path.with_suffix(".tasks")
+        results = perform_tasks(place, job.family, job.value, what, poll, target.place_identity)
         return _together([{**result, "reported": True} for result in results], job.names)
+    if target.place_identity is not None:
+        directory = target.place_identity.to_json()
+        job = msgspec.structs.replace(job, value={**job.value, "directory": directory})
+        value = msgspec.json.encode(job.value).decode()
     path, value = _own_files(target, job, value)
     done = msgspec.json.decode(_core.run_iozone(path, value, poll))
     if done["interrupted"]:
@@ -55,23 +61,33 @@ def _perform_metadata(target: Target, job: Job, what: str, poll: Poll) -> dict[s
     from mileage import _core
 
     assert target.path is not None
+    assert target.place is not None
     place = target.path.with_suffix(".metadata")
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(mode=0o755)
-    try:
-        value = msgspec.json.encode({**job.value, "place": "given"}).decode()
-        options = msgspec.json.encode(job.options).decode()
-        record: dict[str, Any] = msgspec.json.decode(_core.run_metadata(str(place), value, poll, options))
-    finally:
-        # The core has removed what it made. What it could not remove is counted in the record, and stays until the next
-        # run or the end of the study.
-        with suppress(OSError):
-            place.rmdir()
+    with opened_as(str(target.spec), place.parent, target.place_identity) as folder:
+        shutil.rmtree(place.name, ignore_errors=True, dir_fd=folder)
+        os.mkdir(place.name, 0o755, dir_fd=folder)
+        try:
+            own = FileIdentity.at(place)
+            value = msgspec.json.encode({**job.value, "place": "given"}).decode()
+            options = msgspec.json.encode({**job.options, "within": (str(place), own.to_json())}).decode()
+            text = _core.run_metadata(str(place), value, poll, options)
+        finally:
+            # The core has removed what it made. What it could not remove is counted in the record, and stays until the
+            # next run or the end of the study.
+            with suppress(OSError):
+                os.rmdir(place.name, dir_fd=folder)
+    record: dict[str, Any] = msgspec.json.decode(text)
     if record["interrupted"]:
         raise Interrupted()
     if failure := failure_of(record, what):
         raise failure
     return record
+
+
+def _within(target: Target) -> tuple[str, dict[str, Any]] | None:
+    """The directory of the target, and what it must be, where that is known."""
+    own = target.place_identity
+    return (str(target.place), own.to_json()) if own is not None else None
 
 
 def _own_files(target: Target, job: Job, value: str) -> tuple[str, str]:

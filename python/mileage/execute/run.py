@@ -14,7 +14,7 @@ from mileage.execute.processes import run_in_processes
 from mileage.execute.record import Poll, empty_record, failure_of
 from mileage.execute.surround import rest, settle, surrounded
 from mileage.plan import PlannedRun, Workload
-from mileage.plan.api import EngineOptions, Reach
+from mileage.plan.api import Reach
 from mileage.plan.caching import Caching
 from mileage.plan.job import Job
 from mileage.target import Target
@@ -55,11 +55,11 @@ def perform(
             text = target.drive.run(workload, poll)  # type: ignore[attr-defined]
         else:
             reach = run.reach or Reach()
-            options = _options(run, reach, kept).to_json()
             if reach.makes_files:
                 target.make_files(
                     run.workload.threads, run.workload.span_start_bytes + run.workload.span_bytes
                 )
+            options = _options(target, run, reach, kept)
             with surrounded(target, reach.caching):
                 settle(reach.settle_ns, poll)
                 if reach.processes > 1:
@@ -84,13 +84,17 @@ def perform(
     return record
 
 
-def _options(run: PlannedRun, reach: Reach, kept: Kept | None) -> EngineOptions:
-    """What the engine is told, with the file of its log."""
-    if not reach.log:
-        return reach.options
-    if kept is None:
-        raise Refused(f"{run.cell}: a log of every operation needs a study folder")
-    return msgspec.structs.replace(reach.options, log=str(kept.log_of(run.index)))
+def _options(target: Target, run: PlannedRun, reach: Reach, kept: Kept | None) -> str:
+    """The engine's options (JSON), with what the files must be, and the file of the log."""
+    own = target.identities
+    if run.workload is not None and run.workload.files == "per_thread":
+        own = own[1:]
+    options = {**msgspec.to_builtins(reach.options), "expects": [identity.to_json() for identity in own]}
+    if reach.log:
+        if kept is None:
+            raise Refused(f"{run.cell}: a log of every operation needs a study folder")
+        options["log"] = str(kept.log_of(run.index))
+    return msgspec.json.encode(options).decode()
 
 
 def _perform_job(target: Target, run: PlannedRun, job: Job, poll: Poll) -> dict[str, Any]:

@@ -28,13 +28,13 @@ def surrounded(target: Target, caching: Caching) -> Iterator[None]:
     """Bring the page cache to its state, and undo on the way out what was set. Raises Refused and OSError."""
     what = str(target.spec)
     if caching.mode in ("cold", "limited"):
-        for path in target.paths:
-            empty_cache(path)
+        for path, own in zip(target.paths, target.identities, strict=True):
+            empty_cache(path, own)
     elif caching.mode == "dropped":
         drop_caches(what)
     elif caching.mode == "hot":
-        for path in target.paths:
-            fill_cache(path)
+        for path, own in zip(target.paths, target.identities, strict=True):
+            fill_cache(path, own)
     if caching.mode != "limited":
         yield
         return

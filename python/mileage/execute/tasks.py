@@ -10,6 +10,7 @@ removed with all that is in it.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ from mileage.plan.tasks import (
     mdtest_tree_share,
     metarates_share,
 )
+from mileage.target.file_identity import FileIdentity, opened_as, replaced
 
 Record = dict[str, Any]
 Result = dict[str, Any]
@@ -40,44 +42,77 @@ Result = dict[str, Any]
 _VALUES: dict[str, type[Ior | Mdtest | Metarates]] = {"ior": Ior, "mdtest": Mdtest, "metarates": Metarates}
 
 
-def perform_tasks(place: Path, family: str, value: dict[str, Any], what: str, poll: Poll) -> list[Result]:
+def perform_tasks(
+    place: Path,
+    family: str,
+    value: dict[str, Any],
+    what: str,
+    poll: Poll,
+    own: FileIdentity | None = None,
+) -> list[Result]:
     """Do one run of a family in a new directory at `place`. `what` names it in messages.
 
-    Raises Refused, RunFailed and Interrupted. The directory is removed, whatever happens.
+    `own`: what the directory above it must be. Raises Refused, RunFailed and Interrupted. The directory is removed,
+    whatever happens.
     """
     wanted = msgspec.convert(value, _VALUES[family])
-    with own_directory(place), crew_of(wanted.tasks) as crew:
-        conductor = Conductor(crew, place, what, poll)
+    with own_directory(place, what, own) as made, crew_of(wanted.tasks) as crew:
+        conductor = Conductor(crew, place, what, poll, made)
         if isinstance(wanted, Ior):
             return conductor.ior(place / "ior", wanted)
         return conductor.metarates(wanted) if isinstance(wanted, Metarates) else conductor.mdtest(wanted)
 
 
 @contextmanager
-def own_directory(place: Path) -> Iterator[None]:
+def own_directory(place: Path, what: str, above: FileIdentity | None = None) -> Iterator[FileIdentity]:
     """A new directory, in place of one that a run which was killed has left, and removed on the way out.
 
-    It stays when a rank was lost: its launcher kills this process soon, and the journal is to hear of it before that.
+    `above`: what the directory that it lies in must be. It stays when a rank was lost: its launcher kills this process
+    soon, and the journal is to hear of it before that. Raises RunFailed when something else has taken its place.
     """
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(mode=0o755)
-    stays = False
-    try:
-        yield
-    except RunFailed as failure:
-        stays = failure.cause == "rank"
-        raise
-    finally:
-        if not stays:
-            shutil.rmtree(place, ignore_errors=True)
+    with opened_as(what, place.parent, above, os.O_RDONLY | os.O_DIRECTORY) as folder:
+        shutil.rmtree(place.name, ignore_errors=True, dir_fd=folder)
+        try:
+            os.mkdir(place.name, mode=0o755, dir_fd=folder)
+        except FileExistsError:
+            raise RunFailed(
+                f"{what}: {place} is in the way and is no directory of Mileage; remove it"
+            ) from None
+        made = _directory_in(folder, place.name)
+        stays = False
+        try:
+            yield made
+        except RunFailed as failure:
+            stays = failure.cause == "rank"
+            raise
+        finally:
+            if not stays:
+                try:
+                    is_own = _directory_in(folder, place.name) == made
+                except OSError:
+                    is_own = False
+                if not is_own:
+                    raise replaced(what, place)
+                shutil.rmtree(place.name, ignore_errors=True, dir_fd=folder)
+
+
+def _directory_in(folder: int, name: str) -> FileIdentity:
+    """The identity of a directory by its name in another one; a link is none. Raises OSError."""
+    return FileIdentity.of_status(os.stat(name, dir_fd=folder, follow_symlinks=False))
 
 
 class Conductor:
     """Has a crew do the phases of one run, one after the other."""
 
-    def __init__(self, crew: Crew, directory: Path, what: str, poll: Poll) -> None:
+    def __init__(
+        self, crew: Crew, directory: Path, what: str, poll: Poll, own: FileIdentity | None = None
+    ) -> None:
+        """`own`: what the directory must be."""
         self._crew = crew
         self._directory = directory
+        self._own = own
+        self._files: tuple[FileIdentity, ...] = ()
+        """What the files are that IOR's tasks wrote: one of all, or one of each."""
         self._what = what
         self._ask = poll
         self._moved = (0, 0)
@@ -97,18 +132,35 @@ class Conductor:
         from mileage import _core
 
         engine = {**msgspec.to_builtins(ior.options(phase)), "create": phase == "write"}
+        if self._own is not None:
+            engine["directory"] = self._own.to_json()
+            engine["expects"] = [identity.to_json() for identity in self._files]
         options = json.dumps(engine)
         orders = [
             byte_order(str(path), ior.workload(phase, distance).to_json(), options, task, 1)
             for task, distance in enumerate(ior.distances(phase))
         ]
         step = self._crew.do(orders, ior.tasks, self._poll)
+        if phase == "write":
+            self._files = self._written(step, path, ior.files == "shared")
         workload = ior.workload(phase).to_json()
         record: Record = json.loads(_core.merge_shares(workload, list(step.shares), list(step.shifts_ns)))
         record["tasks"] = ior_tasks(step, self._crew.members)
         record["phases"] = spans_of(record["tasks"])
         record["elapsed_ns"] = record["phases"]["total_ns"]
         return self._checked(record, f"ior.{phase}")
+
+    def _written(self, step: Step, path: Path, shared: bool) -> tuple[FileIdentity, ...]:
+        """The files that the tasks opened. Raises RunFailed when one file of all was not the same for each."""
+        files = [msgspec.convert(json.loads(share)["opened"][0], FileIdentity) for share in step.shares]
+        if len({member.host for member in self._crew.members}) > 1:
+            # Each machine numbers its file systems by itself.
+            files = [msgspec.structs.replace(identity, device=None) for identity in files]
+        if not shared:
+            return tuple(files)
+        if len(set(files)) > 1:
+            raise replaced(self._what, path)
+        return (files[0],)
 
     def metarates(self, value: Metarates) -> list[Result]:
         """The tests that are wanted, in metarates' order; files are made and removed outside of the time."""
@@ -198,7 +250,10 @@ class Conductor:
 
     def _name_options(self, timeout_ns: int) -> str:
         # As the tools do in their working directory: a name has as many parts, however deep the target lies.
-        return json.dumps({"timeout_ns": timeout_ns, "names_from": str(self._directory.parent)})
+        options = {"timeout_ns": timeout_ns, "names_from": str(self._directory.parent)}
+        if self._own is not None:
+            return json.dumps({**options, "within": [str(self._directory), self._own.to_json()]})
+        return json.dumps(options)
 
     def _alone(self, where: str, share: Record) -> None:
         """Do a share here, untimed."""

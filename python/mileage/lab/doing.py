@@ -95,8 +95,9 @@ def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:
     planned = resolved.others.get(target, resolved.facts).identity
     if planned and (found := opened.facts().identity) != planned:
         opened.close()
+        noun = "file" if opened.facts().kind == "file" else "device"
         raise Refused(
-            f"{target}: this is another device than the study was planned for: found {found}, "
+            f"{target}: this is another {noun} than the study was planned for: found {found}, "
             f"expected {planned}; plan the study anew"
         )
 

@@ -14,6 +14,7 @@ from typing import Self
 
 from mileage.errors import Refused
 from mileage.plan.facts import TargetFacts
+from mileage.target.file_identity import FileIdentity
 from mileage.target.spec import TargetSpec
 
 
@@ -43,6 +44,16 @@ class Target(ABC):
     def paths(self) -> tuple[Path, ...]:
         """Every file that runs may use: `path`, and those of single threads; empty for a virtual drive."""
         return () if self.path is None else (self.path,)
+
+    @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        """What each of `paths` must be, in their order; empty before `prepare`, and for a virtual drive."""
+        return ()
+
+    @property
+    def place_identity(self) -> FileIdentity | None:
+        """What `place` must be, where it is a directory in which runs make files."""
+        return None
 
     @property
     @abstractmethod

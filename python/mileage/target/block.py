@@ -48,7 +48,9 @@ class BlockTarget(KeptTarget):
             )
 
     def trim(self) -> str:
-        return discard(str(self.spec), self.path)
+        return discard(str(self.spec), self.path, self._identity)
 
     def purge(self) -> str:
-        return purge_device(str(self.spec), self.path, self._purge, self._ledger, root=self._root)
+        return purge_device(
+            str(self.spec), self.path, self._purge, self._ledger, own=self._identity, root=self._root
+        )

@@ -16,6 +16,7 @@ from typing import Final
 
 from mileage.errors import Refused
 from mileage.log import logged_step
+from mileage.target.file_identity import FileIdentity, opened_as
 
 BLKFLSBUF: Final = 0x1261
 """ioctl(2): write out and forget what the page cache holds of a block device."""
@@ -26,31 +27,25 @@ _LOOK_BYTES: Final = 1 << 30
 """Part of a file that is mapped at a time to look at its pages."""
 
 
-def empty_cache(path: Path) -> None:
+def empty_cache(path: Path, own: FileIdentity | None = None) -> None:
     """Forget what the page cache holds of a file or block device, after what is dirty has been written.
 
-    Pages that something else has mapped or locked stay. Raises OSError.
+    Pages that something else has mapped or locked stay. `own`: what the path must be. Raises OSError and RunFailed.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with opened_as(str(path), path, own, os.O_RDONLY) as descriptor:
         if stat.S_ISBLK(os.fstat(descriptor).st_mode):
             with logged_step("empty the page cache (BLKFLSBUF)", str(path)):
                 fcntl.ioctl(descriptor, BLKFLSBUF)
         else:
             os.fsync(descriptor)
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(descriptor)
 
 
-def fill_cache(path: Path) -> None:
-    """Read a file or block device from end to end through the page cache. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+def fill_cache(path: Path, own: FileIdentity | None = None) -> None:
+    """Read a file or block device from end to end through the page cache. Raises as `empty_cache`."""
+    with opened_as(str(path), path, own, os.O_RDONLY) as descriptor:
         while os.read(descriptor, _READ_BYTES):
             pass
-    finally:
-        os.close(descriptor)
 
 
 def drop_caches(what: str) -> None:

@@ -12,7 +12,9 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from mileage.errors import Refused, RunFailed
+from mileage.target.backing import backing_of
 from mileage.target.directory import refuse_unwritable_directory
+from mileage.target.file_identity import FileIdentity, check_identity, opened_as, replaced
 from mileage.target.filesystem import look_at
 from mileage.target.guard import ROOT, block_device_refusal
 from mileage.target.ledger import Ledger
@@ -31,6 +33,11 @@ class Device(ABC):
     @abstractmethod
     def path(self) -> Path | None:
         """Where it is; None while it is not attached."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> FileIdentity:
+        """What it must be, once attached."""
 
     @property
     @abstractmethod
@@ -76,7 +83,8 @@ class GivenDevice(Device):
         self._settings = settings
         self._attached = False
         self._root = root
-        self._path = Path(spec.name)
+        # Links are resolved once: from here on it is this node, and no other one.
+        self._path = Path(os.path.realpath(spec.name))
         if refusal := block_device_refusal(str(spec), self._path, root=root):
             raise refusal
         if destroy is None:
@@ -84,7 +92,10 @@ class GivenDevice(Device):
                 f"{spec}: to make a file system on it destroys what is on it; to give it up say "
                 f"--destroy {spec.name}"
             )
-        self._number = os.stat(self._path).st_rdev
+        self._identity = FileIdentity.at(self._path)
+        if refusal := block_device_refusal(str(spec), self._path, root=root):
+            raise refusal
+        self._check()
 
     @property
     def path(self) -> Path:
@@ -99,7 +110,7 @@ class GivenDevice(Device):
         return look_at(self._path, root=self._root).block_bytes
 
     def attach(self, ledger: Ledger) -> Path:
-        self._same()
+        self._check()
         if not self._attached:
             apply_settings(str(self._spec), self._path, self._settings, ledger)
             self._attached = True
@@ -111,7 +122,9 @@ class GivenDevice(Device):
             raise refusal
         if self._purge == "none":
             return f"left what is on {self._path} to be written over"
-        return purge_device(str(self._spec), self._path, self._purge, ledger, root=self._root)
+        return purge_device(
+            str(self._spec), self._path, self._purge, ledger, own=self._identity, root=self._root
+        )
 
     def detach(self, ledger: Ledger) -> None:
         if self._attached:
@@ -121,14 +134,13 @@ class GivenDevice(Device):
     def remove(self) -> None:
         """Nothing was made."""
 
-    def _same(self) -> None:
-        """Raise RunFailed when the path leads to another device than when it was opened."""
-        try:
-            number = self._path.stat().st_rdev
-        except OSError as error:
-            raise RunFailed.from_os_error(f"{self._spec}: the device is gone", error) from error
-        if number != self._number:
-            raise RunFailed(f"{self._spec}: the path leads to another device by now", cause="vanished")
+    @property
+    def identity(self) -> FileIdentity:
+        return self._identity
+
+    def _check(self) -> None:
+        """Raise RunFailed when the path means another device than when the guards passed."""
+        check_identity(str(self._spec), self._path, self._identity)
 
 
 class LoopDevice(Device):
@@ -150,6 +162,7 @@ class LoopDevice(Device):
         self._step = AttachedLoop(str(self._file_path))
         self._path: Path | None = None
         self._last: Path | None = None
+        self._identity = FileIdentity(0, 0)
         self._claimed = False
         if os.path.lexists(self._file_path):
             self._file.claim()
@@ -158,6 +171,10 @@ class LoopDevice(Device):
     @property
     def path(self) -> Path | None:
         return self._path
+
+    @property
+    def identity(self) -> FileIdentity:
+        return self._identity
 
     @property
     def size_bytes(self) -> int:
@@ -186,8 +203,14 @@ class LoopDevice(Device):
             if not self._claimed:
                 self._make()
             self._path = ledger.take(self._step, self._attach)
+            self._identity = self._attached_identity(self._path)
             apply_settings(str(self._spec), self._path, self._settings, ledger)
         return self._path
+
+    def check(self) -> None:
+        """Raise RunFailed when another device has its number by now."""
+        if self._path is not None:
+            check_identity(str(self._spec), self._path, self._identity)
 
     def empty(self, ledger: Ledger) -> str:
         self.detach(ledger)
@@ -211,6 +234,16 @@ class LoopDevice(Device):
     def close(self) -> None:
         """Unlock the file and leave it to a study that goes on later."""
         self._file.close()
+
+    def _attached_identity(self, path: Path) -> FileIdentity:
+        """What the loop device is. Raises RunFailed when another file than the work file backs it."""
+        try:
+            with opened_as(str(self._spec), path, None) as descriptor:
+                if backing_of(descriptor) == self._file.identity:
+                    return FileIdentity.of(descriptor)
+        except OSError as error:
+            raise RunFailed.from_os_error(f"{self._spec}: {path} cannot be looked at", error) from error
+        raise replaced(str(self._spec), self._file_path)
 
     def _make(self) -> None:
         self._file.prepare(self._size_bytes, look_at(self.folder, root=self._root).free_bytes)

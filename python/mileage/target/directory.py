@@ -16,6 +16,7 @@ from pathlib import Path
 from mileage.errors import Refused, RunFailed
 from mileage.plan.facts import TargetFacts
 from mileage.target.base import Target
+from mileage.target.file_identity import FileIdentity
 from mileage.target.filesystem import look_at, memory_bytes, probe_direct
 from mileage.target.guard import ROOT, kind_of, refuse_file_in_use
 from mileage.target.identity import may_take_steps
@@ -59,8 +60,16 @@ class DirectoryTarget(Target):
         return tuple(file.path for file in self._files())
 
     @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        return tuple(file.identity for file in self._files())
+
+    @property
     def place(self) -> Path:
         return self._directory
+
+    @property
+    def place_identity(self) -> FileIdentity:
+        return self._file.parent_identity
 
     def facts(self) -> TargetFacts:
         return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
@@ -113,6 +122,10 @@ class DirectoryTarget(Target):
             remove_remains_of_runs(self._directory, self.path.name)
         for file in self._files():
             file.discard()
+
+    def check_place(self) -> None:
+        """Raise RunFailed when the directory or its work file is another one than was opened."""
+        self._file.check_place()
 
     def _files(self) -> tuple[WorkFile, ...]:
         return self._file, *self._more, *self._of_run

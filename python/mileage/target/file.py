@@ -17,6 +17,7 @@ from mileage.errors import Refused
 from mileage.plan.facts import TargetFacts
 from mileage.target.base import Target
 from mileage.target.directory import PURGED_FILE, file_facts, refuse_unwritable_directory
+from mileage.target.file_identity import FileIdentity
 from mileage.target.filesystem import look_at, probe_direct
 from mileage.target.guard import ROOT, block_device_refusal, kind_of, refuse_file_in_use
 from mileage.target.spec import TargetSpec
@@ -41,7 +42,7 @@ class FileTarget(Target):
             origin = read_mark(path, plan_hash) or "taken"
         self._file = WorkFile(str(spec), path, plan_hash=plan_hash, origin=origin)
         if status is not None:
-            self._file.claim()
+            self._file.claim(FileIdentity.of_status(status))
         self._direct_supported = probe_direct(path.parent)
 
     @property
@@ -49,8 +50,16 @@ class FileTarget(Target):
         return self._file.path
 
     @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        return (self._file.identity,)
+
+    @property
     def place(self) -> Path:
         return self._file.path.parent
+
+    @property
+    def place_identity(self) -> FileIdentity:
+        return self._file.parent_identity
 
     def facts(self) -> TargetFacts:
         return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
@@ -83,12 +92,27 @@ def guard_file(
     """Refuse a path that must not be written. Returns the status of the file, None when there is none."""
     path = Path(spec.name)
     try:
-        status = path.lstat()
+        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         refuse_unwritable_directory(str(spec), path.parent)
         return None
     except OSError as error:
         raise Refused(f"{spec}: cannot be looked at: {error.strerror}") from error
+    try:
+        status = os.fstat(descriptor)
+        _refuse_kind(spec, path, status, root)
+        # All that follows is asked of what was opened, whatever the path means meanwhile.
+        here = Path(f"/proc/self/fd/{descriptor}")
+        refuse_file_in_use(str(spec), here, root=root)
+        _refuse_unwritable(spec, here, status)
+        _refuse_content(spec, path, status, destroy=destroy, plan_hash=plan_hash)
+        return status
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_kind(spec: TargetSpec, path: Path, status: os.stat_result, root: Path) -> None:
+    """Refuse what is no regular file, with a hint."""
     if path.is_block_device():
         free = Refused(f"{spec}: this is a block device; use block:{spec.name}")
         raise block_device_refusal(str(spec), path, root=root) or free
@@ -97,13 +121,22 @@ def guard_file(
     if not stat.S_ISREG(status.st_mode):
         hint = "; use dir: for it" if stat.S_ISDIR(status.st_mode) else ""
         raise Refused(f"{spec}: {kind_of(status.st_mode)}, not a regular file{hint}")
-    refuse_file_in_use(str(spec), path, root=root)
+
+
+def _refuse_unwritable(spec: TargetSpec, path: Path, status: os.stat_result) -> None:
+    """Refuse a file that is read-only by its mount or mode, for root too."""
     if os.statvfs(path).f_flag & os.ST_RDONLY:
         raise Refused(f"{spec}: on a file system mounted read-only; mount it writable")
     if not status.st_mode & 0o222 or not os.access(path, os.W_OK, effective_ids=True):
         raise Refused(
             f"{spec}: the file is read-only (mode {stat.S_IMODE(status.st_mode):04o}); chmod u+w it"
         )
+
+
+def _refuse_content(
+    spec: TargetSpec, path: Path, status: os.stat_result, *, destroy: str | None, plan_hash: str | None
+) -> None:
+    """Refuse content that was not given up, or that other names have too."""
     if status.st_size > 0 and status.st_nlink > 1:
         raise Refused(
             f"{spec}: the file has {status.st_nlink - 1} other name{'s' if status.st_nlink > 2 else ''} (hard links), "
@@ -115,4 +148,3 @@ def guard_file(
             f"{spec}: the file holds {status.st_size} bytes, which would be lost; to give them up say "
             f"--destroy {spec.name}"
         )
-    return status

@@ -15,6 +15,7 @@ from mileage.errors import Refused, RunFailed
 from mileage.plan.facts import TargetFacts
 from mileage.target.base import Target
 from mileage.target.file import guard_file
+from mileage.target.file_identity import REPLACED, FileIdentity, check_identity
 from mileage.target.filesystem import hole_bytes, look_at, memory_bytes
 from mileage.target.guard import ROOT, block_device_refusal, kind_of
 from mileage.target.identity import alignment_of, identity_of, may_take_steps
@@ -40,11 +41,17 @@ class KeptTarget(Target):
         self._settings = settings
         self._ledger = Ledger()
         self._root = root
-        self._path = Path(spec.name)
+        # Links are resolved once: from here on it is this node or file, and no other one.
+        self._path = Path(os.path.realpath(spec.name))
         self._writable = destroy is not None
         if self._writable:
             guard_in_place(spec, destroy=destroy, root=root)
         self._mode = _readable(spec)
+        self._identity = FileIdentity.at(self._path)
+        if self._writable:
+            # What was guarded is what was looked at.
+            guard_in_place(spec, destroy=destroy, root=root)
+            self._check()
         self._direct_supported = _opens(self._path, os.O_RDONLY | os.O_DIRECT) is None
 
     @property
@@ -52,8 +59,16 @@ class KeptTarget(Target):
         return self._path
 
     @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        return (self._identity,)
+
+    @property
     def place(self) -> Path:
         return self._path
+
+    def _check(self) -> None:
+        """Raise RunFailed when the path means something else than when the guards passed."""
+        check_identity(str(self.spec), self._path, self._identity)
 
     def facts(self) -> TargetFacts:
         try:
@@ -78,12 +93,19 @@ class KeptTarget(Target):
             privileged=may_take_steps(),
             memory_file_system=ground.memory_file_system,
             hole_bytes=hole_bytes(self._path) if stat.S_ISREG(self._mode) else 0,
-            identity=identity_of(self._path, root=self._root) if self.spec.scheme == "block" else "",
+            identity=self._lasting_identity(),
             alignment=alignment_of(self._path, root=self._root) if self.spec.scheme == "block" else "",
         )
 
+    def _lasting_identity(self) -> str:
+        """What a study that is resumed, maybe after a restart, knows the target by."""
+        if self.spec.scheme == "block":
+            return identity_of(self._path, root=self._root)
+        return f"inode {self._identity.inode}"
+
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         refuse_more_files(self.spec, files)
+        self._check()
         size = size_bytes(self._path)
         if size < work_bytes:
             raise Refused(f"{self.spec}: the study needs {work_bytes} bytes and {self._path} has {size}")
@@ -92,6 +114,7 @@ class KeptTarget(Target):
         return f"use {self._path} as it is"
 
     def purge(self) -> str:
+        self._check()
         return f"left {self._path} as it is"
 
     def close(self) -> None:
@@ -99,8 +122,13 @@ class KeptTarget(Target):
         self._ledger.undo_all()
 
     def cleanup(self) -> None:
-        """Settings go back; nothing was made."""
+        """Settings go back; nothing was made. Raises RunFailed when something else is there by now."""
         self._ledger.undo_all()
+        try:
+            self._check()
+        except RunFailed as failure:
+            if failure.cause == REPLACED:
+                raise
 
 
 def refuse_more_files(spec: TargetSpec, files: int) -> None:

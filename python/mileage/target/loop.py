@@ -13,6 +13,7 @@ from mileage.errors import Refused
 from mileage.plan.facts import TargetFacts
 from mileage.target.base import Target
 from mileage.target.devices import LoopDevice
+from mileage.target.file_identity import FileIdentity
 from mileage.target.filesystem import memory_bytes
 from mileage.target.guard import ROOT
 from mileage.target.identity import may_take_steps
@@ -40,6 +41,10 @@ class LoopTarget(Target):
     @property
     def path(self) -> Path:
         return self._device.path or _NOT_ATTACHED
+
+    @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        return (self._device.identity,)
 
     @property
     def place(self) -> Path:
@@ -84,10 +89,11 @@ class LoopTarget(Target):
         if self._is_new:
             self._is_new = False
             return "nothing to purge: it was made just now"
+        self._device.check()
         return self._device.empty(self._ledger)
 
     def trim(self) -> str:
-        return discard(str(self.spec), self.path)
+        return discard(str(self.spec), self.path, self._device.identity)
 
     def close(self) -> None:
         self._device.detach(self._ledger)
@@ -95,6 +101,9 @@ class LoopTarget(Target):
         self._device.close()
 
     def cleanup(self) -> None:
-        self._device.detach(self._ledger)
-        self._ledger.undo_all()
-        self._device.remove()
+        try:
+            self._device.check()
+        finally:
+            self._device.detach(self._ledger)
+            self._ledger.undo_all()
+            self._device.remove()

@@ -17,6 +17,7 @@ from mileage.target.aging import age, fill
 from mileage.target.base import Target
 from mileage.target.devices import Device, GivenDevice, LoopDevice
 from mileage.target.directory import DirectoryTarget, work_file_name
+from mileage.target.file_identity import FileIdentity, held_device
 from mileage.target.filesystem import memory_bytes
 from mileage.target.guard import ROOT
 from mileage.target.identity import alignment_of, identity_of, may_take_steps
@@ -73,8 +74,16 @@ class PlacedTarget(Target):
         return self._inner.paths if self._inner is not None else (self.path,)
 
     @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        return self._inner.identities if self._inner is not None else ()
+
+    @property
     def place(self) -> Path:
         return self._mount_point
+
+    @property
+    def place_identity(self) -> FileIdentity | None:
+        return self._inner.place_identity if self._inner is not None else None
 
     def facts(self) -> TargetFacts:
         capacity = self._device.size_bytes * _USABLE_PERCENT[self._made.kind] // 100
@@ -145,12 +154,16 @@ class PlacedTarget(Target):
         return f"{told}; {self._inner.prepare(*self._wanted)}"
 
     def trim(self) -> str:
+        if self._inner is not None:
+            self._inner.check_place()
         told = call(str(self.spec), "fstrim", "--verbose", str(self._mount_point))
         return f"fstrim {told.strip()}"
 
     def remount(self) -> str:
         self._unmount()
-        self._mount(self._device.attach(self._ledger))
+        device = self._device.attach(self._ledger)
+        with held_device(str(self.spec), device, self._device.identity):
+            self._mount(device)
         self._inner = self._directory()
         self._inner.prepare(*self._wanted)
         return f"mounted {self._mount_point} again"
@@ -182,8 +195,9 @@ class PlacedTarget(Target):
         told = self._device.empty(self._ledger)
         path = self._device.attach(self._ledger)
         made = self._made
-        call(str(self.spec), f"mkfs.{made.kind}", *made.mkfs, "-L", self._label, str(path))
-        self._mount(path)
+        with held_device(str(self.spec), path, self._device.identity):
+            call(str(self.spec), f"mkfs.{made.kind}", *made.mkfs, "-L", self._label, str(path))
+            self._mount(path)
         told = f"{told}; made {made.kind} on it and mounted it at {self._mount_point}"
         if self._used is None:
             return told

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused, RunFailed
+from mileage.target.file_identity import FileIdentity, held_device
 from mileage.target.filesystem import disk_of, queue_word
 from mileage.target.guard import ROOT, is_held_exclusively
 from mileage.target.ledger import Ledger
@@ -34,13 +35,25 @@ _ERASE_S: Final = 24 * 3600.0
 _MINUTES: Final = re.compile(r"(\d+)min for SECURITY ERASE UNIT")
 
 
-def purge_device(what: str, path: Path, method: str, ledger: Ledger, *, root: Path = ROOT) -> str:
-    """Purge a device by "discard", "nvme-format" or "ata-erase"; says what was done. Raises Refused and RunFailed."""
+def purge_device(
+    what: str,
+    path: Path,
+    method: str,
+    ledger: Ledger,
+    *,
+    own: FileIdentity | None = None,
+    root: Path = ROOT,
+) -> str:
+    """Purge a device by "discard", "nvme-format" or "ata-erase"; says what was done. Raises Refused and RunFailed.
+
+    `own`: what the path must be. The device is held open meanwhile, so that no other one gets its number.
+    """
     if method not in _METHODS:
         raise Refused(f"{what}: purge = {method!r}: expected {', '.join(_METHODS)}")
-    if method != "discard":
-        _refuse_part(what, path, method, root)
-    return _METHODS[method](what, path, ledger, root)
+    with held_device(what, path, own):
+        if method != "discard":
+            _refuse_part(what, path, method, root)
+        return _METHODS[method](what, path, ledger, root)
 
 
 def _refuse_part(what: str, path: Path, method: str, root: Path) -> None:

@@ -14,10 +14,13 @@ import errno
 import fcntl
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 from mileage.errors import Refused, RunFailed
+from mileage.target.file_identity import FileIdentity, replaced
 from mileage.target.guard import kind_of
 
 Origin = Literal["made", "taken"]
@@ -44,8 +47,13 @@ class WorkFile:
         self._descriptor: int | None = None
         self._size_bytes = 0
         self._ours = origin == "made" or read_mark(path, plan_hash) == "taken"
-        parent = path.parent.stat()
-        self._parent_identity = (parent.st_dev, parent.st_ino)
+        self.parent_identity = FileIdentity.of_status(path.parent.stat())
+        """What the directory of the file must be."""
+
+    @property
+    def identity(self) -> FileIdentity:
+        """What the file is that was claimed or made; it stays open, so that no other file gets its inode."""
+        return FileIdentity.of(self._open_descriptor())
 
     @property
     def allocated_bytes(self) -> int:
@@ -66,13 +74,23 @@ class WorkFile:
             return False
         return True
 
-    def claim(self) -> None:
-        """Lock the file that is already there. Raises Refused when it is locked, foreign, or not a file."""
+    def claim(self, own: FileIdentity | None = None) -> None:
+        """Lock the file that is already there; `own`: what it must be.
+
+        Raises Refused when it is locked, foreign, or not a file, RunFailed when it is another one.
+        """
         try:
-            descriptor = os.open(self.path, _OPEN)
+            with self._folder() as folder:
+                descriptor = os.open(self.path.name, _OPEN, dir_fd=folder)
         except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise Refused(
+                    f"{self._text}: cannot open {self.path} for writing: it is a symbolic link; remove it"
+                ) from error
             raise Refused(f"{self._text}: cannot open {self.path} for writing: {error.strerror}") from error
         try:
+            if own is not None and FileIdentity.of(descriptor) != own:
+                raise replaced(self._text, self.path)
             self._check_ours(os.fstat(descriptor))
             self._lock(descriptor)
         except BaseException:
@@ -123,17 +141,28 @@ class WorkFile:
         self._renew()
 
     def check_place(self) -> None:
-        """Raise RunFailed when the directory is gone, or is no longer the one that was opened."""
+        """Raise RunFailed when the directory is not the one that was opened, or its file not the one that is open."""
+        with self._folder() as folder:
+            if self._descriptor is not None:
+                self._is_named(folder)
+
+    @contextmanager
+    def _folder(self) -> Iterator[int]:
+        """The directory, open and compared: names are looked up in it, whatever its path means meanwhile."""
         try:
-            parent = self.path.parent.stat()
+            descriptor = os.open(self.path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise self._failed("the directory of the work file cannot be reached", error) from error
-        if (parent.st_dev, parent.st_ino) != self._parent_identity:
-            raise RunFailed(
-                f"{self._text}: {self.path.parent} is no longer the directory that was opened; it was "
-                "unmounted, mounted over or replaced. Nothing more is written there",
-                cause="vanished",
-            )
+        try:
+            if FileIdentity.of(descriptor) != self.parent_identity:
+                raise RunFailed(
+                    f"{self._text}: {self.path.parent} is no longer the directory that was opened; it was "
+                    "unmounted, mounted over or replaced. Nothing more is written there",
+                    cause="vanished",
+                )
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def close(self) -> None:
         """Unlock the file and leave it."""
@@ -142,7 +171,9 @@ class WorkFile:
             self._descriptor = None
 
     def discard(self) -> None:
-        """Remove the file if Mileage made it, empty it if it was taken over; silent when it is gone already.
+        """Remove the file if Mileage made it, empty it if it was taken over; silent when it was removed already.
+
+        Raises RunFailed when another file or directory has taken its place: what Mileage made lies elsewhere then.
 
         Does nothing to a file that was never prepared or claimed; a file to be taken over that was not
         prepared keeps its content.
@@ -151,14 +182,14 @@ class WorkFile:
             self.close()
             return
         try:
-            self.check_place()
             if self._origin == "made":
                 self._unlink_own()
             else:
                 os.ftruncate(self._descriptor, 0)
                 self._unmark()
+                self.check_place()
         except RunFailed as error:
-            if error.cause != "vanished":
+            if error.cause != "vanished" or self.path.parent.exists():
                 raise
         except OSError as error:
             raise self._failed(f"cannot remove {self.path}", error) from error
@@ -181,7 +212,8 @@ class WorkFile:
             raise failure from error
 
     def _create(self) -> None:
-        self._descriptor = os.open(self.path, _OPEN | os.O_CREAT | os.O_EXCL, 0o600)
+        with self._folder() as folder:
+            self._descriptor = os.open(self.path.name, _OPEN | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
         self._lock(self._descriptor)
 
     def _allocate(self) -> None:
@@ -200,13 +232,19 @@ class WorkFile:
 
     def _unlink_own(self) -> None:
         """Remove the path, provided it still is the file that is open."""
-        opened = os.fstat(self._open_descriptor())
+        with self._folder() as folder:
+            if self._is_named(folder):
+                os.unlink(self.path.name, dir_fd=folder)
+
+    def _is_named(self, folder: int) -> bool:
+        """Whether the name is there and means the file that is open. Raises RunFailed when it means another one."""
         try:
-            named = self.path.lstat()
+            named = os.stat(self.path.name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
-            return
-        if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
-            self.path.unlink()
+            return False
+        if FileIdentity.of_status(named) != self.identity:
+            raise replaced(self._text, self.path)
+        return True
 
     def _check_ours(self, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):

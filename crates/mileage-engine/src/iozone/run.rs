@@ -4,7 +4,7 @@ use super::calls::Ends;
 use super::results::{IozoneResults, TestResult, WorkerRates};
 use super::steps::{Step, steps};
 use super::suite::{Iozone, Mode};
-use super::workers::Workers;
+use super::workers::{Known, Workers};
 use crate::error::Error;
 use crate::handle::{Handle, Progress, start_tests};
 use crate::job::Control;
@@ -22,6 +22,7 @@ pub(super) struct Tests {
     pub(super) suite: Arc<Iozone>,
     pub(super) paths: Vec<PathBuf>,
     steps: Vec<Step>,
+    known: Arc<Known>,
     stopped: AtomicBool,
     /// The test under way.
     current: Mutex<Option<Arc<Handle>>>,
@@ -35,6 +36,7 @@ impl Tests {
             steps: steps(&suite),
             suite: Arc::new(suite),
             paths,
+            known: Arc::default(),
             stopped: AtomicBool::new(false),
             current: Mutex::new(None),
             bytes_before: AtomicU64::new(0),
@@ -98,6 +100,7 @@ impl Tests {
             step: step.clone(),
             paths: self.paths.clone(),
             ends: Arc::clone(&ends),
+            known: Arc::clone(&self.known),
         };
         let handle = Arc::new(start_tests(workers)?);
         *self.current() = Some(Arc::clone(&handle));
@@ -147,13 +150,16 @@ impl Tests {
         if self.suite.keep || !made {
             return None;
         }
+        let known = self.suite.directory.is_some();
+        let is_other = |path: &PathBuf| known && !self.known.of(path).is_some_and(|own| own.is_at(path));
+        let paths = self.paths.iter().filter(|path| !is_other(path));
         let remove = |path: &PathBuf| match std::fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Some(format!("{} is left behind: {error}", path.display()))
             }
             _ => None,
         };
-        self.paths.iter().filter_map(remove).reduce(|all, one| all + "; " + &one)
+        paths.filter_map(remove).reduce(|all, one| all + "; " + &one)
     }
 }
 

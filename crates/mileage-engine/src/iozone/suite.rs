@@ -1,5 +1,6 @@
 //! The value that says which of IOzone's tests are done, on what, and how faithfully.
 
+use crate::identity::Identity;
 use mileage_workload::{Content, Error};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -231,6 +232,8 @@ pub struct Iozone {
     pub content: Option<Content>,
     /// Source of the intended order and of the content. Fidelity has IOzone's fixed seed for its order.
     pub seed: u64,
+    /// What the directory of the files must be; they are opened by their names in it, and no symbolic link is followed.
+    pub directory: Option<Identity>,
     /// The files stay when the tests are done (`-w`).
     pub keep: bool,
     /// Pause after each test of workers, in nanoseconds; IOzone's is 2 s.
@@ -261,6 +264,7 @@ impl Default for Iozone {
             mix_sequential: false,
             content: None,
             seed: 0,
+            directory: None,
             keep: false,
             pause_ns: 0,
             timeout_ns: 0,

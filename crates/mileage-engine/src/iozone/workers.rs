@@ -7,16 +7,18 @@ use crate::api::file::TargetFile;
 use crate::api::stream::Stream;
 use crate::descriptors;
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::memory::Pages;
 use crate::options::{Api, Options};
-use crate::target::failed;
+use crate::target::{Spot, failed};
 use crate::watchdog::within;
 use mileage_workload::{Execution, PatternKind, Step as Turn, Workload};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One test, as its workers see it.
 #[derive(Debug)]
@@ -26,6 +28,25 @@ pub(crate) struct Workers {
     /// The files, one for each worker.
     pub(super) paths: Vec<PathBuf>,
     pub(super) ends: Arc<Ends>,
+    pub(super) known: Arc<Known>,
+}
+
+/// The files that the tests opened so far, where their directory was compared: a later test works on the same ones.
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<BTreeMap<PathBuf, Identity>>);
+
+impl Known {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Identity>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn of(&self, path: &Path) -> Option<Identity> {
+        self.lock().get(path).copied()
+    }
+
+    pub(super) fn forget(&self, path: &Path) {
+        self.lock().remove(path);
+    }
 }
 
 impl Workers {
@@ -111,16 +132,13 @@ impl Workers {
         match action {
             Action::Empty => {
                 let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
-                let file = rustix::fs::open(path, flags, Mode::empty()).map_err(failed("open", path))?;
+                let file = self.reach(path, flags, 0)?.map_err(failed("open", path))?;
                 rustix::fs::ftruncate(&file, 0).map_err(failed("truncate", path))?;
             }
-            Action::Unlink => match rustix::fs::unlink(path) {
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(error) => return Err(failed("remove", path)(error)),
-            },
+            Action::Unlink => self.unlink(path)?,
             Action::Create => {
                 let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC | OFlags::CLOEXEC;
-                rustix::fs::open(path, flags, Mode::from_raw_mode(0o640)).map_err(failed("create", path))?;
+                self.reach(path, flags, 0o640)?.map_err(failed("create", path))?;
             }
             Action::Open(access) => *opened = Some(self.open_as(access, path)?),
             Action::Fsync => rustix::fs::fsync(current()?).map_err(failed("fsync", path))?,
@@ -131,7 +149,7 @@ impl Workers {
             }
             Action::FsyncBeside => {
                 let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-                let beside = rustix::fs::open(path, flags, Mode::empty()).map_err(failed("open", path))?;
+                let beside = self.reach(path, flags, 0)?.map_err(failed("open", path))?;
                 rustix::fs::fsync(&beside).map_err(failed("fsync", path))?;
             }
         }
@@ -155,9 +173,39 @@ impl Workers {
         for (_, flag) in wanted.into_iter().filter(|(wanted, _)| *wanted && !streamed) {
             flags |= flag;
         }
-        match rustix::fs::open(path, flags, Mode::from_raw_mode(mode)) {
+        match self.reach(path, flags, mode)? {
             Err(Errno::INVAL) if flags.contains(OFlags::DIRECT) => Err(Error::NoDirect { path: path.to_owned() }),
             opened => opened.map_err(failed("open", path)),
+        }
+    }
+
+    /// Open a file by its name in its directory, and compare it with the one that an earlier test opened there. It is
+    /// emptied only then. Where the directory is not known: whatever is at the path.
+    fn reach(&self, path: &Path, flags: OFlags, mode: u32) -> Result<Result<OwnedFd, Errno>, Error> {
+        if self.suite.directory.is_none() {
+            return Ok(rustix::fs::open(path, flags, Mode::from_raw_mode(mode)));
+        }
+        let spot = Spot::in_directory(path, self.suite.directory)?.expecting(self.known.of(path));
+        let opened = spot.open(flags.difference(OFlags::TRUNC), Mode::from_raw_mode(mode))?;
+        if let Ok(file) = &opened {
+            let own = Identity::of(file).map_err(failed("examine", path))?;
+            self.known.lock().insert(path.to_owned(), own);
+            if flags.contains(OFlags::TRUNC) {
+                rustix::fs::ftruncate(file, 0).map_err(failed("truncate", path))?;
+            }
+        }
+        Ok(opened)
+    }
+
+    fn unlink(&self, path: &Path) -> Result<(), Error> {
+        let spot = Spot::in_directory(path, self.suite.directory)?.expecting(self.known.of(path));
+        if self.suite.directory.is_some() {
+            let _ = spot.look()?;
+        }
+        self.known.forget(path);
+        match spot.remove() {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(failed("remove", path)(error)),
         }
     }
 }

@@ -86,6 +86,8 @@ pub(super) struct Calls<'a> {
     directory: Option<OwnedFd>,
     metadata: &'a Metadata,
     flags: OFlags,
+    /// `O_NOFOLLOW`, where the run's directory was compared.
+    follow: OFlags,
     mode: Mode,
     /// What files are written from and read into; `None` when they are empty.
     buffer: Option<Pages>,
@@ -107,10 +109,12 @@ impl<'a> Calls<'a> {
             CreateCall::ReadWrite => (OFlags::RDWR, 0o664),
         };
         let listing = if metadata.operation == MetadataOp::Readdir { LISTING_BYTES } else { 0 };
+        let follow = if place.follows() { OFlags::empty() } else { OFlags::NOFOLLOW };
         Ok(Self {
             directory: place.open(metadata.paths)?,
             metadata,
-            flags: OFlags::CREATE | access,
+            flags: OFlags::CREATE | access | follow,
+            follow,
             mode: Mode::from_raw_mode(mode),
             buffer,
             listing: vec![MaybeUninit::uninit(); listing],
@@ -210,7 +214,7 @@ impl<'a> Calls<'a> {
     }
 
     fn open_to_read(&self, path: &CStr) -> Result<OwnedFd, Failure> {
-        again("open", || rustix::fs::openat(self.at(), path, OFlags::RDONLY, Mode::empty()))
+        again("open", || rustix::fs::openat(self.at(), path, OFlags::RDONLY | self.follow, Mode::empty()))
     }
 
     /// Open, read the size that the workload says, close; the bytes read.
@@ -240,7 +244,8 @@ impl<'a> Calls<'a> {
     pub(super) fn utime(&self, path: &CStr) -> Result<(), Failure> {
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let times = Timestamps { last_access: now, last_modification: now };
-        again("utime", || rustix::fs::utimensat(self.at(), path, &times, AtFlags::empty()))
+        let follow = if self.follow.is_empty() { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        again("utime", || rustix::fs::utimensat(self.at(), path, &times, follow))
     }
 
     #[inline]

@@ -33,6 +33,7 @@ use crate::custody::Deposit;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::handle::Progress;
+use crate::identity::Identity;
 use crate::job::{Control, Job};
 use crate::limits::limited_by;
 use crate::meeting::Meeting;
@@ -74,6 +75,8 @@ pub struct MetadataOptions {
     /// A directory above the run's own that whole paths are given from, opened once: the kernel then looks up what lies
     /// between the two for every name, and nothing above. `None` for paths as the run's directory was given.
     pub names_from: Option<PathBuf>,
+    /// The run's directory or one above it, and what it must be. Symbolic links are not followed then.
+    pub within: Option<(PathBuf, Identity)>,
 }
 
 /// What the workers of a run share.
@@ -167,8 +170,8 @@ fn ready(
     let pins = options.pin_cpus.clone();
     let around = within(timeout_ns, move || Around::of(Some(&given), &pins));
     let around = around.or_else(|missed| missed.if_late(|| Around::of(None, &options.pin_cpus)))?;
-    let (given, names_from) = (directory.to_owned(), options.names_from.clone());
-    let place = within(timeout_ns, move || Place::take(&given, names_from.as_deref(), fresh));
+    let (given, names_from, known) = (directory.to_owned(), options.names_from.clone(), options.within.clone());
+    let place = within(timeout_ns, move || Place::take(&given, names_from.as_deref(), fresh, known.as_ref()));
     let late = || Err(failed("open the directory", directory)(Errno::TIMEDOUT));
     let place = place.or_else(|missed| missed.if_late(late))??;
     let (threads, watched) = (metadata.threads, if timeout_ns > 0 { metadata.threads } else { 0 });

@@ -2,7 +2,8 @@
 
 use crate::errno;
 use crate::error::Error;
-use crate::target::failed;
+use crate::identity::Identity;
+use crate::target::{self, failed};
 use mileage_measure::RunError;
 use mileage_workload::{MetadataLayout, Paths};
 use rustix::fd::OwnedFd;
@@ -25,6 +26,8 @@ pub(super) struct Place {
     names_from: Option<PathBuf>,
     /// Made for this run, to be removed with it.
     fresh: bool,
+    /// What the run's directory is, where one on the way to it was compared.
+    own: Option<Identity>,
 }
 
 /// Directories that the run made, so far.
@@ -37,26 +40,51 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Error> {
 }
 
 impl Place {
-    /// The given directory, or a new one in it. `names_from` is a directory above it.
-    pub(super) fn take(given: &Path, names_from: Option<&Path>, fresh: bool) -> Result<Self, Error> {
-        open_directory(given)?;
+    /// The given directory, or a new one in it. `names_from` is a directory above it; `known` is one of those on the way
+    /// that must be as it says.
+    pub(super) fn take(
+        given: &Path,
+        names_from: Option<&Path>,
+        fresh: bool,
+        known: Option<&(PathBuf, Identity)>,
+    ) -> Result<Self, Error> {
+        let directory = match known {
+            Some((path, identity)) if path == given => target::open_directory(path, *identity)?,
+            Some((path, identity)) => {
+                drop(target::open_directory(path, *identity)?);
+                open_directory(given)?
+            }
+            None => open_directory(given)?,
+        };
         let below = names_from.map_or(Ok(given), |above| given.strip_prefix(above));
         if below.is_err() || below.is_ok_and(|path| path.as_os_str().is_empty()) {
             return Err(failed("name files from a directory above", given)(Errno::INVAL));
         }
-        let path = if fresh { make_fresh(given)? } else { given.to_owned() };
+        let (path, directory) = if fresh { make_fresh(given, &directory)? } else { (given.to_owned(), directory) };
+        let own = known.map(|_| Identity::of(&directory)).transpose().map_err(failed("examine", &path))?;
         let below = names_from.and_then(|above| path.strip_prefix(above).ok()).unwrap_or(&path);
         let mut base = below.as_os_str().as_bytes().to_vec();
         if base.last() != Some(&b'/') {
             base.push(b'/');
         }
-        Ok(Self { base, names_from: names_from.map(Path::to_owned), path, fresh })
+        Ok(Self { base, names_from: names_from.map(Path::to_owned), path, fresh, own })
     }
 
     /// What calls name files from; `None` when they name whole paths.
     pub(super) fn open(&self, paths: Paths) -> Result<Option<OwnedFd>, Error> {
+        if let Some(own) = self.own {
+            let directory = target::open_directory(&self.path, own)?;
+            if paths == Paths::Relative {
+                return Ok(Some(directory));
+            }
+        }
         let directory = if paths == Paths::Relative { Some(&self.path) } else { self.names_from.as_ref() };
         directory.map(|path| open_directory(path)).transpose()
+    }
+
+    /// Whether links are followed.
+    pub(super) fn follows(&self) -> bool {
+        self.own.is_none()
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -126,14 +154,20 @@ impl Made {
     }
 }
 
-fn make_fresh(given: &Path) -> Result<PathBuf, Error> {
+/// A new directory in the one that is open, and its descriptor.
+fn make_fresh(given: &Path, directory: &OwnedFd) -> Result<(PathBuf, OwnedFd), Error> {
     let process = std::process::id();
     for number in 0..TRIES {
-        let path = given.join(format!("mileage-metadata-{process}-{number}"));
-        match rustix::fs::mkdir(&path, Mode::from_raw_mode(0o755)) {
+        let name = format!("mileage-metadata-{process}-{number}");
+        let path = given.join(&name);
+        match rustix::fs::mkdirat(directory, &name, Mode::from_raw_mode(0o755)) {
             Err(Errno::EXIST) => {}
             Err(errno) => return Err(failed("make a directory in", given)(errno)),
-            Ok(()) => return Ok(path),
+            Ok(()) => {
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let opened = rustix::fs::openat(directory, &name, flags, Mode::empty());
+                return Ok((path.clone(), opened.map_err(failed("open the directory", &path))?));
+            }
         }
     }
     Err(failed("make a directory in", given)(Errno::EXIST))

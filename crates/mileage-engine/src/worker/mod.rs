@@ -27,6 +27,7 @@ use crate::custody::{Deposit, Held};
 use crate::data::Laps;
 use crate::error::Error;
 use crate::gate::Gate;
+use crate::identity::Identity;
 use crate::iozone::Workers;
 use crate::log::Log;
 use crate::options::{Api, Options};
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) around: Around,
     /// From reaching for the target to having opened it for every thread, on the engine's clock.
     pub(crate) opening_ns: (u64, u64),
+    /// What was opened, in the order of the threads.
+    pub(crate) opened: Vec<Identity>,
     /// Where every operation is written down, if anywhere.
     pub(crate) log: Option<Log>,
     /// Of a run that has all its threads in this process; [`Shared::signals`] chooses.
@@ -91,6 +94,7 @@ impl Shared {
             log: None,
             around,
             opening_ns: (0, 0),
+            opened: Vec::new(),
             seats,
             workload,
             options,

@@ -17,6 +17,7 @@ mod metadata;
 mod metadata_calls;
 mod options;
 mod refusals;
+mod replaced;
 mod ring;
 mod scratch;
 mod shares;

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from mileage.errors import Refused, RunFailed
-from mileage.execute.crew import Crew, Member, Step, raise_for
+from mileage.execute.crew import Crew, Member, Step, for_other_machine, raise_for
 from mileage.execute.mpi.clocks import SAME_CLOCK, Exchange, Offset, between, offset_of, shifts_of
 from mileage.execute.mpi.futures import lead_spread
 from mileage.execute.mpi.letters import Identity, Letters, Message
@@ -117,6 +117,11 @@ class Leader:
         for rank in range(1, self.size):
             self._letters.send(rank, {"end": True})
         self._letters.flush(2.0)
+
+    def order_for(self, rank: int, order: Order) -> Order:
+        """An order as this rank can do it."""
+        is_here = self.identities[rank].boot == self.identities[0].boot
+        return order if is_here else for_other_machine(order)
 
     def send(self, rank: int, message: Message) -> None:
         """Send a letter."""
@@ -286,7 +291,8 @@ class _StepUnderWay:
         """Send each rank its order, to be begun at one instant."""
         at_ns = _now_ns() + _OPEN_NOTICE_NS
         for rank in range(1, self._size):
-            letter = {"order": orders[rank], "threads": threads, "at_ns": at_ns + offsets[rank].offset_ns}
+            order = self._leader.order_for(rank, orders[rank])
+            letter = {"order": order, "threads": threads, "at_ns": at_ns + offsets[rank].offset_ns}
             self._leader.send(rank, letter)
         self._own = UnderWay(orders[0], threads, at_ns)
 
