@@ -18,8 +18,9 @@ from mileage.plan.facts import TargetFacts
 from mileage.target.base import Target
 from mileage.target.file_identity import FileIdentity
 from mileage.target.filesystem import look_at, memory_bytes, probe_direct
-from mileage.target.guard import ROOT, kind_of, refuse_file_in_use
+from mileage.target.guard import ROOT, device_number, kind_of, refuse_file_in_use
 from mileage.target.identity import may_take_steps
+from mileage.target.mounts import mount_of, read_mounts
 from mileage.target.remains import remove_remains_of_runs
 from mileage.target.spec import TargetSpec
 from mileage.target.workfile import NoRoom, WorkFile
@@ -163,6 +164,11 @@ def refuse_unwritable_directory(text: str, directory: Path) -> None:
         raise Refused(
             f"{text}: {directory} is {kind_of(status.st_mode)}, not a directory; use file: for a file"
         )
+    if _is_of_device_nodes(directory, status):
+        raise Refused(
+            f"{text}: {directory} holds device nodes, and a new file there would be in memory, not on a device; a "
+            "device is block:PATH, check its name"
+        )
     if os.statvfs(directory).f_flag & os.ST_RDONLY:
         raise Refused(f"{text}: {directory} is on a file system mounted read-only; mount it writable")
     if not status.st_mode & 0o222:
@@ -173,6 +179,17 @@ def refuse_unwritable_directory(text: str, directory: Path) -> None:
         raise Refused(
             f"{text}: no permission to write in {directory}; choose another or change its owner or mode"
         )
+
+
+def _is_of_device_nodes(directory: Path, status: os.stat_result) -> bool:
+    """Whether a directory is in the file system of device nodes: /dev, what of it is mounted elsewhere, or a devtmpfs.
+
+    /dev/shm, a file system of its own, is not.
+    """
+    real = directory.resolve()
+    mount = mount_of(real, read_mounts(), device_number(status.st_dev))
+    is_below = real.is_relative_to("/dev") and status.st_dev == os.stat("/dev").st_dev
+    return is_below or (mount is not None and mount.fs_type == "devtmpfs")
 
 
 def file_facts(spec: TargetSpec, file: WorkFile, *, direct_supported: bool, root: Path) -> TargetFacts:

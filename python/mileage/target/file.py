@@ -19,9 +19,12 @@ from mileage.target.base import Target
 from mileage.target.directory import PURGED_FILE, file_facts, refuse_unwritable_directory
 from mileage.target.file_identity import FileIdentity
 from mileage.target.filesystem import look_at, probe_direct
-from mileage.target.guard import ROOT, block_device_refusal, kind_of, refuse_file_in_use
+from mileage.target.guard import ADVICE, ROOT, block_device_refusal, kind_of, refuse_file_in_use
+from mileage.target.mounts import mount_of, read_mounts
 from mileage.target.spec import TargetSpec
-from mileage.target.workfile import Origin, WorkFile, read_mark
+from mileage.target.users import users_of
+from mileage.target.workfile import Origin, WorkFile, is_work_file, read_mark
+from mileage.target.writers import LOCAL, is_open_for_writing
 
 
 class FileTarget(Target):
@@ -104,6 +107,7 @@ def guard_file(
         # All that follows is asked of what was opened, whatever the path means meanwhile.
         here = Path(f"/proc/self/fd/{descriptor}")
         refuse_file_in_use(str(spec), here, root=root)
+        _refuse_written(spec, here, root)
         _refuse_unwritable(spec, here, status)
         _refuse_content(spec, path, status, destroy=destroy, plan_hash=plan_hash)
         return status
@@ -121,6 +125,17 @@ def _refuse_kind(spec: TargetSpec, path: Path, status: os.stat_result, root: Pat
     if not stat.S_ISREG(status.st_mode):
         hint = "; use dir: for it" if stat.S_ISDIR(status.st_mode) else ""
         raise Refused(f"{spec}: {kind_of(status.st_mode)}, not a regular file{hint}")
+
+
+def _refuse_written(spec: TargetSpec, path: Path, root: Path) -> None:
+    """Refuse a file that something else has open for writing. A work file is locked instead."""
+    real = os.path.realpath(path)
+    mount = mount_of(Path(real), read_mounts(root))
+    if mount is None or mount.fs_type not in LOCAL or is_work_file(Path(real)):
+        return
+    if is_open_for_writing(path):
+        users = users_of(real, root=root) or "the kernel, or a program in another container"
+        raise Refused(f"{spec}: in use: open for writing in {users}. {ADVICE}")
 
 
 def _refuse_unwritable(spec: TargetSpec, path: Path, status: os.stat_result) -> None:

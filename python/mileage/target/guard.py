@@ -20,11 +20,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mileage.errors import Refused
+from mileage.target.backing import backing_at
 from mileage.target.kernel_text import read_line, read_text, read_word
 from mileage.target.mounts import parse_mountinfo, read_mounts, read_swaps
+from mileage.target.overlay import identities_of
 
 ROOT = Path("/")
-_ADVICE = "Mileage never writes to a device or file in use; choose another target"
+ADVICE = "Mileage never writes to a device or file in use; choose another target"
 _HOLDER_CHAIN_MAX = 16
 
 ExclusiveProbe = Callable[[Path], bool]
@@ -54,7 +56,7 @@ def block_device_refusal(
     if not uses and (probe or is_held_exclusively)(path):
         uses = ("opened exclusively by something that does not show in /proc or /sys",)
     if uses:
-        return Refused(f"{text}: in use: {'; '.join(uses)}. {_ADVICE}")
+        return Refused(f"{text}: in use: {'; '.join(uses)}. {ADVICE}")
     if read_word(root / "sys/dev/block" / number / "ro") == "1":
         return Refused(f"{text}: the device is read-only; make it writable first: blockdev --setrw {path}")
     return None
@@ -94,15 +96,24 @@ def refuse_file_in_use(text: str, path: Path, *, root: Path = ROOT) -> None:
     """Refuse a regular file which is a swap area, backs a loop device, or is mounted over."""
     uses = uses_of_file(path, root=root)
     if uses:
-        raise Refused(f"{text}: in use: {'; '.join(uses)}. {_ADVICE}")
+        raise Refused(f"{text}: in use: {'; '.join(uses)}. {ADVICE}")
 
 
 def uses_of_file(path: Path, *, root: Path = ROOT) -> tuple[str, ...]:
-    """How the system uses this file, one reason each; empty when it does not."""
-    own = os.path.realpath(path)
-    uses = [f"swap area {area}" for area in read_swaps(root) if os.path.realpath(area) == own]
-    uses += [f"backs {name}" for name, backing in loop_devices(root) if os.path.realpath(backing) == own]
-    over = [mount.mount_point for mount in read_mounts(root) if mount.mount_point == own]
+    """How the system uses this file, by whatever name it does, one reason each; empty when it does not."""
+    mounts = read_mounts(root)
+    own, known = os.path.realpath(path), identities_of(path, mounts)
+
+    def is_own(other: str) -> bool:
+        return os.path.realpath(other) == own or not known.isdisjoint(identities_of(other, mounts))
+
+    uses = [f"swap area {area}" for area in read_swaps(root) if is_own(area)]
+    uses += [
+        f"backs {name}"
+        for name, backing in loop_devices(root)
+        if is_own(backing) or backing_at(root / "dev" / name) in known
+    ]
+    over = [mount.mount_point for mount in mounts if mount.mount_point == own]
     uses += [f"mounted over at {mount_point}" for mount_point in over]
     return tuple(uses)
 
