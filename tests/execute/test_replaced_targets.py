@@ -7,6 +7,7 @@ The replacement happens between two calls of the study itself, so that each case
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ import pytest
 from mileage import lab
 from mileage.errors import MileageError
 from mileage.execute import cycle, study
+from mileage.execute.crew import for_other_machine
 from mileage.lab import doing
 from mileage.target.ledger import LEDGER_VARIABLE
 
@@ -438,3 +440,15 @@ def test_the_link_of_a_device_is_resolved_once(
     assert error is None, error
     assert {path: path.read_bytes() for path in victims} == victims
     assert listing(place.directory) == []
+
+
+def test_another_machine_compares_no_numbers_of_file_systems() -> None:
+    def own(device: int | None) -> dict[str, int | None]:
+        return {"device": device, "inode": 7, "disk_sequence": 0}
+
+    def options(device: int | None) -> dict[str, Any]:
+        return {"directory": own(device), "expects": [own(device)], "within": ["/place", own(device)]}
+
+    order = {"kind": "bytes", "options": json.dumps(options(2049))}
+    assert json.loads(for_other_machine(order)["options"]) == options(None)
+    assert json.loads(for_other_machine({**order, "options": "{}"})["options"]) == {}
