@@ -64,20 +64,15 @@ def test_reads_of_holes_are_called_so(tmp_path: Path) -> None:
 WRITES = """
 name = "depths"
 target = "dir:{folder}"
-[[stage]]
-name = "measured"
-measure = ["writes"]
+state = {{ file = "4MiB" }}
+stage = [{{ name = "measured", measure = ["writes"] }}]
+factor.depth.levels = [1, 4]
+compare.arms = "depth"
 [measure.writes]
 workload = "iops.random_write"
 record = "4KiB"
 stop = {{ operations = 300 }}
 repeat = 3
-[factor.depth]
-levels = [1, 4]
-[state]
-file = "4MiB"
-[compare]
-arms = "depth"
 """
 
 

@@ -77,7 +77,9 @@ def test_list_drives_loads_the_target_alone(tmp_path: Path) -> None:
     ],
 )
 def test_a_command_that_judges_nothing_loads_no_library(tmp_path: Path, command: str, status: int) -> None:
-    assert not libraries_among(modules_of(tmp_path, command, status))
+    modules = modules_of(tmp_path, command, status)
+    assert not libraries_among(modules)
+    assert not [name for name in modules if name.startswith("mileage.execute.mpi")]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage.formats.dd_print import summary
-from mileage.formats.hdparm_print import timing_line
+from mileage.formats.raw_print import summary, timing_line
 from tests.formats.reading import of_text
 
 MIB = 1 << 20

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from mileage.plan import builtin_names, builtin_text, parse_study
-from mileage.plan.schema import study_schema
+from mileage.plan.study import study_schema
 from tests.plan.test_factors import TWO_DRIVES
 
 jsonschema = pytest.importorskip("jsonschema")

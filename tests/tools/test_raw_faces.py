@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.formats.dd_print import amount, summary
-from mileage.formats.hdparm_print import timing_line
+from mileage.formats.raw_print import amount, summary, timing_line
 from mileage.record import StudyFolder
 from tests.command import mileage
 

@@ -19,7 +19,7 @@ class Face(click.Command):
         return []
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from mileage.tools.completion import complete
+        from mileage.tools.flags import complete
         from mileage.tools.listed import tool_named
 
         return [

@@ -37,7 +37,7 @@ def command(
     if schema:
         import msgspec
 
-        from mileage.plan.schema import study_schema
+        from mileage.plan.study import study_schema
 
         if study is not None:
             raise click.UsageError(f"--schema is of all studies; leave {study} out")

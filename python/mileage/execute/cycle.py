@@ -26,7 +26,6 @@ from mileage.execute.crew import ranks_here
 from mileage.execute.monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
 from mileage.execute.record import Poll, empty_record
-from mileage.execute.reset import reset
 from mileage.execute.run import perform
 from mileage.execute.stopping import Stopping
 from mileage.execute.surroundings import Surroundings
@@ -337,7 +336,7 @@ class Cycle:
 
     def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> dict[str, Any]:
         if run.role == "reset":
-            return reset(target, run.cell)
+            return _reset(target, run.cell)
         idle_ns = self._idle_ns(run)
         return perform(target, run, idle_ns=idle_ns, poll=poll, kept=self._shared.folder)
 
@@ -518,3 +517,14 @@ def _entry(run: PlannedRun, started: str, record: dict[str, Any], setting: Setti
         "finished": _now(),
         "record": record,
     }
+
+
+def _reset(target: Target, how: str) -> dict[str, Any]:
+    """Bring a target back by "trim", "purge" or "remount"; the record says in `notes` what was done.
+
+    Raises Refused when the target cannot, RunFailed when the system fails.
+    """
+    started_ns = time.monotonic_ns()
+    note = {"trim": target.trim, "purge": target.purge, "remount": target.remount}[how]()
+    elapsed_ns = 0 if target.is_virtual else time.monotonic_ns() - started_ns
+    return {**empty_record(elapsed_ns), "notes": [note]}

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
+from mileage.execute.progress import Progress
 from mileage.execute.standing import Standing
 from mileage.log import is_log_on
 from mileage.plan import Plan, PlannedRun
@@ -29,7 +30,7 @@ STAGE_LINE_EVERY_S: Final = 5.0
 _WIDEST: Final = 80
 
 
-class Terminal:
+class Terminal(Progress):
     """Writes to standard error; a context manager that restores the terminal on the way out."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,18 +1,18 @@
-"""What execute tells while it works, to whom that matters: a view on a terminal, a line of a log, nobody."""
+"""What execute reports while it works: to a view on a terminal, to a log, to nobody."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from mileage.plan import Plan, PlannedRun
 
 
-class Progress(Protocol):
-    """What execute tells while it works; may be called from several threads."""
+class Progress:
+    """What execute reports while it works; called from several threads. A subclass reports what it overrides."""
 
     def start(self, plan: Plan, spent_s: Mapping[int, float], lanes: int) -> None:
-        """The study begins or goes on, so many cycles at a time; `spent_s` has the seconds of the runs done before."""
+        """The study starts or resumes, `lanes` cycles at a time; `spent_s` has the seconds of the runs done before."""
 
     def stage(self, text: str) -> None:
         """A stage begins."""
@@ -21,7 +21,7 @@ class Progress(Protocol):
         """A run begins."""
 
     def advance(self, byte_count: int) -> None:
-        """So many bytes more are done; 0 when only time went by."""
+        """`byte_count` more bytes are done; 0 when only time has passed."""
 
     def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
         """A run is done and journalled, with this record."""
@@ -30,26 +30,8 @@ class Progress(Protocol):
         """Something that the user must know."""
 
 
-class Silent:
-    """Tells nothing."""
-
-    def start(self, plan: Plan, spent_s: Mapping[int, float], lanes: int) -> None:
-        """Nothing."""
-
-    def stage(self, text: str) -> None:
-        """Nothing."""
-
-    def run(self, run: PlannedRun) -> None:
-        """Nothing."""
-
-    def advance(self, byte_count: int) -> None:
-        """Nothing."""
-
-    def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
-        """Nothing."""
-
-    def note(self, text: str) -> None:
-        """Nothing."""
+class Silent(Progress):
+    """Reports nothing."""
 
 
 def stage_text(run: PlannedRun, cycles: int) -> str:

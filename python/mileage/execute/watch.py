@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mileage.execute.progress import Progress
 from mileage.log import is_log_on
-from mileage.plan import Plan, PlannedRun
+from mileage.plan import PlannedRun
 from mileage.plan.sizes import format_bytes
 from mileage.terminal import beneath, harmless, is_coloured, one_line
 
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 
-class Watch:
+class Watch(Progress):
     """Writes to standard error; a context manager that restores the terminal on the way out.
+
+    Reports neither stages nor finished runs: each run is named, and the figures are printed at the end.
 
     `runs` are all runs in their order, `labels` what each is called, `simulated` whether their times are simulated.
     """
@@ -39,7 +42,8 @@ class Watch:
         self._console: Console | None = None
         if is_coloured(sys.stderr) and not is_log_on():
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn
+            from rich.progress import BarColumn, TextColumn
+            from rich.progress import Progress as Columns
 
             self._console = Console(file=beneath(sys.stderr), highlight=False)
             columns = (
@@ -47,7 +51,7 @@ class Watch:
                 BarColumn(bar_width=None),
                 TextColumn("{task.fields[told]}", markup=False),
             )
-            self._bar = Progress(*columns, console=self._console, transient=True)
+            self._bar = Columns(*columns, console=self._console, transient=True)
             self._task = self._bar.add_task("starting", total=None, told="")
 
     def __enter__(self) -> Watch:
@@ -62,12 +66,6 @@ class Watch:
         """Take the line away."""
         if self._bar is not None:
             self._bar.stop()
-
-    def start(self, plan: Plan, spent_s: Mapping[int, float], lanes: int) -> None:
-        """Nothing: the runs themselves say how long they take."""
-
-    def stage(self, text: str) -> None:
-        """Nothing: the runs are named."""
 
     def run(self, run: PlannedRun) -> None:
         """A run begins."""
@@ -93,9 +91,6 @@ class Watch:
             told += f"  {left_s:.0f} s left"
             self._bar.update(self._task, completed=min(elapsed_s / max(whole_s, 1e-9), 1.0))
         self._bar.update(self._task, told=told)
-
-    def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
-        """Nothing: the figures are printed at the end."""
 
     def print(self, text: str) -> None:
         """Print to standard output, above the line."""

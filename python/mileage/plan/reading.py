@@ -50,6 +50,13 @@ _MISSING: Final = re.compile(r"Object missing required field `(?P<key>[^`]*)`")
 _ENUM: Final = re.compile(r"Invalid enum value (?P<found>.*)")
 _STEP: Final = re.compile(r"\.?([A-Za-z_0-9]+)|\[(\d+)\]")
 
+_NAMED: Final[dict[str, type[Any]]] = {
+    "measure": Measure,
+    "torture": Torture,
+    "workload": OwnWorkload,
+    "factor": Factor,
+}
+"""The tables of tables, whose keys are names, and what each entry is."""
 _WORDS: Final = {
     "str": "text",
     "int": "a whole number",
@@ -73,27 +80,14 @@ def parse_study(text: str, source: str) -> Study:
         raw["target"] = first
     for path, table, struct in _tables(raw):
         _check_keys(source, path, table, struct)
-    measures = {
-        name: _convert(source, join("measure", _key(name)), table, Measure)
-        for name, table in _named(raw, "measure")
-    }
-    tortures = {
-        name: _convert(source, join("torture", _key(name)), table, Torture)
-        for name, table in _named(raw, "torture")
-    }
-    workloads = {
-        name: _convert(source, join("workload", _key(name)), table, OwnWorkload)
-        for name, table in _named(raw, "workload")
-    }
-    factors = {
-        name: _convert(source, join("factor", _key(name)), table, Factor)
-        for name, table in _named(raw, "factor")
+    tables = {
+        kind: {
+            name: _convert(source, join(kind, _key(name)), table, struct) for name, table in _named(raw, kind)
+        }
+        for kind, struct in _NAMED.items()
     }
     rest = {key: value for key, value in raw.items() if key not in _dropped(raw)}
-    study = _convert(source, "", rest, Study)
-    study = msgspec.structs.replace(
-        study, factor=factors, workload=workloads, measure=measures, torture=tortures
-    )
+    study = msgspec.structs.replace(_convert(source, "", rest, Study), **tables)
     study = with_profiles(study)
     check_study(study, source)
     return study
@@ -163,7 +157,7 @@ def _named(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
 
 
 def _dropped(raw: dict[str, Any]) -> set[str]:
-    return {key for key in ("factor", "workload", "measure", "torture") if isinstance(raw.get(key), dict)}
+    return {key for key in _NAMED if isinstance(raw.get(key), dict)}
 
 
 def _check_keys(source: str, path: str, table: Any, struct: type[msgspec.Struct]) -> None:

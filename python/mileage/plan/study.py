@@ -8,7 +8,7 @@ What it refuses: keys it does not know, so that a misspelt one is never ignored.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -28,6 +28,8 @@ Size = int | str
 
 PURGE_EACH: Final = "purge-each"
 """The carryover that resets before each run rather than before each block."""
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -344,3 +346,16 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Name of the stage or level that is judged; None when fewer than two were measured."""
         arms = self.compared
         return (self.compare.candidate or arms[-1]) if len(arms) > 1 else None
+
+
+def study_schema() -> dict[str, Any]:
+    """The JSON schema of study files as JSON values, so that an editor knows their keys; unknown keys do not pass.
+
+    Ranges, references between tables and what a target can honour are the rules of `checking` and `resolve`: a study
+    that the schema passes may still be refused.
+    """
+    schema = msgspec.json.schema(Study)
+    head = schema["$defs"]["Study"]
+    # The target may be left to a factor whose levels are targets.
+    head["required"] = [key for key in head["required"] if key != "target"]
+    return {"$schema": _DIALECT, "title": "A study of Mileage", **schema}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused
-from mileage.formats.dd_print import summary
+from mileage.formats.raw_print import summary
 from mileage.plan import Study
 from mileage.plan.sizes import exact_bytes, format_bytes, size_bytes
 from mileage.plan.study import Measure, Stage, State, StopRule, Torture

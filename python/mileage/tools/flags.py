@@ -240,3 +240,17 @@ class _Words:
                 f"{self._tool.name}: {flag.spelling} {value}: expected one of {', '.join(flag.choices)}"
             )
         self._given.flags.append((flag, value))
+
+
+def complete(tool: Tool, begun: str) -> list[tuple[str, str]]:
+    """The flags that begin so and are done, each with what it does: what a shell completes a word to."""
+    end = "=" if tool.style == "operands" else ""
+    found = []
+    for flag in tool.all_flags:
+        if flag.instead:
+            continue
+        for spelling in flag.spellings:
+            word = spelling if spelling.startswith("-") else spelling + end
+            values = [f"{word}{choice}" for choice in flag.choices if word.endswith("=")] or [word]
+            found += [(value, flag.summary) for value in values if value.startswith(begun)]
+    return found

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mileage.errors import Refused
-from mileage.formats.hdparm_print import timing_line
+from mileage.formats.raw_print import timing_line
 from mileage.lab.doing import facts_of
 from mileage.plan import PlannedRun, Study
 from mileage.plan.sizes import exact_bytes, format_bytes

@@ -1,4 +1,8 @@
-"""dd's own three lines: records in, records out, and what was copied in which time."""
+"""The lines of dd and hdparm, byte by byte as they print them.
+
+dd prints three lines: records in, records out, and what was copied in which time. hdparm prints a line each for -T and
+-t, where a MB is 2^20 bytes and a kB 1024.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,13 @@ from typing import Final
 
 _SI: Final = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 _IEC: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_MIB: Final = 1 << 20
+_TITLES: Final = {
+    ("cached", False): "cached reads:  ",
+    ("cached", True): "O_DIRECT cached reads:  ",
+    ("buffered", False): "buffered disk reads:",
+    ("buffered", True): "O_DIRECT disk reads:",
+}
 
 
 def amount(value: float, base: int) -> str:
@@ -22,7 +33,7 @@ def amount(value: float, base: int) -> str:
 
 
 def summary(bytes_moved: int, block: int, seconds: float) -> str:
-    """The three lines, ending in a newline."""
+    """The three lines of dd, ending in a newline."""
     whole, part = divmod(bytes_moved, block)
     records = f"{whole}+{1 if part else 0}"
     shown = f"{bytes_moved} bytes"
@@ -32,3 +43,15 @@ def summary(bytes_moved: int, block: int, seconds: float) -> str:
         shown += f" ({amount(bytes_moved, 1000)})"
     rate = amount(bytes_moved / seconds, 1000) + "/s" if seconds > 0 else "Infinity B/s"
     return f"{records} records in\n{records} records out\n{shown} copied, {seconds:g} s, {rate}\n"
+
+
+def timing_line(what: str, direct: bool, bytes_read: int, seconds: float) -> str:
+    """The line of hdparm: `what` is "cached" or "buffered"."""
+    rate = bytes_read / _MIB / seconds if seconds > 0 else 0.0
+    unit = "MB"
+    if 0 < rate <= 1.0:
+        rate, unit = rate * 1024, "kB"
+    moved = bytes_read // _MIB
+    return (
+        f" Timing {_TITLES[what, direct]} {moved:3d} MB in {seconds:5.2f} seconds = {rate:6.2f} {unit}/sec\n"
+    )
