@@ -18,6 +18,10 @@ MAY_KNOW = {
 }
 UNSAFE_ALLOWED = {"mileage-engine", "mileage-memory", "mileage-python"}
 CLOCK_BANNED = {"mileage-workload", "mileage-drive"}
+#: The crates that others may use from Rust, and what these need.
+PUBLIC = ("mileage-units", "mileage-measure", "mileage-workload", "mileage-drive")
+PUBLISHED = {*PUBLIC, "mileage-memory"}
+EXAMPLES_MIN = 2
 PURE_DEPENDENCIES = {"serde", "thiserror", "rand", "rand_xoshiro"}
 LINES_PER_FUNCTION_MAX = 70
 
@@ -54,6 +58,41 @@ def test_a_crate_is_named_as_its_folder_and_inherits(crate: str) -> None:
     assert text["package"]["name"] == crate
     assert text["package"]["version"] == {"workspace": True}, "the version is said once, in the workspace"
     assert text["lints"] == {"workspace": True}
+
+
+@pytest.mark.parametrize("crate", PUBLIC)
+def test_a_public_crate_has_a_tested_readme_and_examples(crate: str) -> None:
+    folder = CRATES / crate
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert manifest(crate)["package"]["readme"] == "README.md"
+    assert "## Refused" in text, f"{crate}/README.md does not say what the crate refuses"
+    assert "\n```\n" in text, f"{crate}/README.md has no example in Rust"
+    source = (folder / "src" / "lib.rs").read_text(encoding="utf-8")
+    assert 'include_str!("../README.md")' in source, f"{crate}: the README's example is no document test"
+    examples = sorted(path.stem for path in folder.glob("examples/*.rs"))
+    assert len(examples) >= EXAMPLES_MIN, f"{crate}: found the examples {examples}, expected {EXAMPLES_MIN}"
+    unnamed = [example for example in examples if f"`{example}`" not in text and f" {example}" not in text]
+    assert not unnamed, f"{crate}/README.md does not list the examples {unnamed}"
+
+
+@pytest.mark.parametrize("crate", crates())
+def test_a_crate_can_be_published_or_says_that_it_is_not(crate: str) -> None:
+    package = manifest(crate)["package"]
+    if crate not in PUBLISHED:
+        assert package["publish"] == {"workspace": True}, f"{crate}: publish.workspace = true, which is false"
+        return
+    assert "publish" not in package
+    missing = {"description", "license", "categories", "keywords", "rust-version"} - package.keys()
+    assert not missing, f"{crate}/Cargo.toml lacks {sorted(missing)}"
+    needed = {name for name in manifest(crate).get("dependencies", {}) if name.startswith("mileage-")}
+    assert needed <= PUBLISHED, f"{crate} cannot be published without {sorted(needed - PUBLISHED)}"
+
+
+def test_dependencies_within_the_workspace_have_its_version() -> None:
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]
+    ours = {name: found for name, found in workspace["dependencies"].items() if name.startswith("mileage-")}
+    other = [name for name, found in ours.items() if found.get("version") != workspace["package"]["version"]]
+    assert not other, f"Cargo.toml: {other} have another version than the workspace, or none"
 
 
 @pytest.mark.parametrize("crate", ["mileage-units", "mileage-workload", "mileage-measure"])

@@ -14,6 +14,10 @@
 //! Disks, SMR, `XPoint` and arrays: not built yet; a profile of another `kind` than `flash` is refused by name.
 #![forbid(unsafe_code)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 pub mod check;
 pub mod conformance;
 pub mod device;

@@ -5,6 +5,10 @@
 //! *Guard:* this crate has no dependency that could reach the host; `series` proves its bound over random input.
 #![forbid(unsafe_code)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod histogram;
 mod record;
 mod series;

@@ -7,6 +7,10 @@
 //! `GB` is 10^9 bytes and `GiB` is 2^30 bytes; a bare letter (`G`) is refused because tools disagree about it.
 #![forbid(unsafe_code)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 /// Why a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(

@@ -29,6 +29,10 @@
 //! bans the host's clock and files; [`conformance`] is run by every implementation.
 #![forbid(unsafe_code)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 pub mod conformance;
 mod content;
 mod demand;

@@ -35,6 +35,20 @@ class Series(msgspec.Struct):
     latency_max_ns: list[Count | None] = []
 
 
+class ImportedSeries(msgspec.Struct):
+    """What another tool says of each interval; None where it does not say."""
+
+    interval_ns: Count
+    bytes_read: list[Count | None]
+    bytes_written: list[Count | None]
+    ops: list[Count | None]
+    latency_sum_ns: list[Count | None]
+    counters: dict[str, list[Count]] = {}
+    latency_p50_ns: list[Count | None] = []
+    latency_p99_ns: list[Count | None] = []
+    latency_max_ns: list[Count | None] = []
+
+
 class Histogram(msgspec.Struct):
     """Latencies by bucket."""
 
@@ -143,7 +157,7 @@ class ImportedRecord(msgspec.Struct):
     outstanding: Count | None
     device_bytes: Count | None
     latency: dict[str, Histogram]
-    series: Series
+    series: ImportedSeries
     counters: dict[str, Count]
     notes: list[str]
     error: str | None
