@@ -25,7 +25,14 @@ def test_figures_stand_apart(rate: float, ops: float, latency_ns: float, runs: i
         quantiles_ns={"p50": (latency_ns,), "p99": (latency_ns,)},
     )
     page = ImportedPage(
-        name="x", tool="t", cells=(cell,), trust=(), notes=(), identity={}, lost=(), unread=()
+        name="x",
+        tool="t",
+        cells=(cell,),
+        trust=(),
+        notes=(),
+        identity={"seal": "unsealed"},
+        lost=(),
+        unread=(),
     )
     lines = [line for line in imported_text(page).splitlines() if line.strip() and line != "cell"]
     head, row = lines[1], lines[3]

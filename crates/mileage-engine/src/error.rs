@@ -1,7 +1,9 @@
 //! Why a run was refused, or is void.
 
+use crate::errno;
 use mileage_units::format_bytes;
-use std::path::PathBuf;
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
 
 /// A run that did not take place, or of which nothing may be reported. An input or output error during a run is
 /// neither: it stands in the record.
@@ -203,5 +205,25 @@ impl Error {
                 | Self::Broken { .. }
                 | Self::BrokenOutside { .. }
         )
+    }
+}
+
+/// The error of a call on a target: what was tried, on which path, and what the kernel answered.
+pub(crate) fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -> Error + 'a {
+    move |error| Error::Target {
+        what,
+        path: path.to_owned(),
+        kind: errno::name(error),
+        reason: errno::sentence(error),
+        advice: match error {
+            Errno::NOENT => ": lay the file out first, or let the run create it",
+            Errno::BUSY => ": it is mounted, or held by swap, md, dm or another program",
+            Errno::ACCESS | Errno::PERM => ": run as a user who may open it",
+            Errno::OPNOTSUPP => {
+                ": the file system or device does not do it; choose another target or leave discards out"
+            }
+            Errno::MFILE => ": each thread opens the target for itself; raise `ulimit -n`",
+            _ => "",
+        },
     }
 }

@@ -6,7 +6,7 @@ use crate::around::{Around, Facts};
 use crate::audit::{Snapshot, ThreadIo};
 use crate::clock;
 use crate::custody::LeftBehind;
-use crate::error::Error;
+use crate::error::{Error, failed};
 use crate::identity::Identity;
 use crate::iozone::Workers;
 use crate::job::words_of;
@@ -209,7 +209,7 @@ fn open(workload: &Workload, options: &Options, seats: (u32, u32)) -> Result<Ope
         let opening_ns = (start_ns, clock::now_ns());
         let path = (how.api != Api::Null).then(|| target::first_path(&its, &how, seats.0));
         let identities = files.iter().flatten().map(Identity::of).collect::<Result<_, _>>();
-        let identities = identities.map_err(target::failed("examine", &how.path))?;
+        let identities = identities.map_err(failed("examine", &how.path))?;
         Ok(Opened { files, identities, around: Around::of(path.as_deref(), &how.pin_cpus), opening_ns })
     };
     let late = || {

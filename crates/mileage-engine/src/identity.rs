@@ -7,7 +7,7 @@
 //!
 //! What a run is asked to use is compared on the descriptor that it then uses. *Guard:* `tests/it/replaced.rs`.
 
-use crate::error::Error;
+use crate::error::{Error, failed};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
@@ -59,11 +59,11 @@ impl Identity {
     /// # Errors
     /// [`Error::Replaced`].
     pub(crate) fn check(self, file: impl AsFd, path: &Path) -> Result<(), Error> {
-        let found = Self::of(&file).map_err(crate::target::failed("examine", path))?;
+        let found = Self::of(&file).map_err(failed("examine", path))?;
         if (Self { device: self.device.and(found.device), ..found }) == self {
             return Ok(());
         }
-        let stat = rustix::fs::fstat(file).map_err(crate::target::failed("examine", path))?;
+        let stat = rustix::fs::fstat(file).map_err(failed("examine", path))?;
         Err(self.replaced_by(FileType::from_raw_mode(stat.st_mode), path))
     }
 

@@ -1,8 +1,7 @@
 //! Opens the target, and refuses what it cannot honour before anything is done.
 
 use crate::api::file::TargetFile;
-use crate::errno;
-use crate::error::Error;
+use crate::error::{Error, failed};
 use crate::identity::Identity;
 use crate::options::{Api, Options};
 use mileage_workload::{Files, Workload};
@@ -19,25 +18,6 @@ impl Drop for Created<'_> {
         if let Some((path, own)) = self.0 {
             own.remove(path);
         }
-    }
-}
-
-pub(crate) fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -> Error + 'a {
-    move |error| Error::Target {
-        what,
-        path: path.to_owned(),
-        kind: errno::name(error),
-        reason: errno::sentence(error),
-        advice: match error {
-            Errno::NOENT => ": lay the file out first, or let the run create it",
-            Errno::BUSY => ": it is mounted, or held by swap, md, dm or another program",
-            Errno::ACCESS | Errno::PERM => ": run as a user who may open it",
-            Errno::OPNOTSUPP => {
-                ": the file system or device does not do it; choose another target or leave discards out"
-            }
-            Errno::MFILE => ": each thread opens the target for itself; raise `ulimit -n`",
-            _ => "",
-        },
     }
 }
 
@@ -88,6 +68,7 @@ pub(crate) struct Spot<'a> {
 
 impl<'a> Spot<'a> {
     /// Whatever file is at this path.
+    #[cfg(test)]
     pub(crate) fn at(path: &'a Path) -> Self {
         Self { path, directory: None, expected: None }
     }

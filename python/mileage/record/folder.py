@@ -96,10 +96,12 @@ class StudyFolder:
             Refused: there is none at the path, or it has links, pipes or devices in it.
         """
         folder = cls(path)
-        if not os.path.lexists(folder.plan_json):
+        try:
+            os.lstat(folder.plan_json)
+        except (FileNotFoundError, NotADirectoryError) as cause:
             raise Refused(
                 f"{path} is not a study folder: it has no plan.json; give a folder that `mileage run` made"
-            )
+            ) from cause
         refuse_links(path)
         return folder
 

@@ -12,7 +12,15 @@ from typing import Any, Final
 
 import msgspec
 
-from mileage.record.line_types import LINE_TYPES, Histogram, ImportedRun, Record, Series, Study
+from mileage.record.line_types import (
+    LINE_TYPES,
+    Histogram,
+    ImportedRun,
+    ImportedSeries,
+    Record,
+    Series,
+    Study,
+)
 
 _BRIEF: Final = 160
 _INDEX_MAX: Final = 7423
@@ -197,7 +205,7 @@ def bucket_of(value_ns: int) -> int:
     return ((shift + 1) << 7) + ((value_ns >> shift) & 127)
 
 
-def _series_problem(series: Series) -> str | None:
+def _series_problem(series: Series | ImportedSeries) -> str | None:
     length = len(series.ops)
     if length and series.interval_ns < 1:
         return f"has a series with intervals of {series.interval_ns} ns"

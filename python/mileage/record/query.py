@@ -210,7 +210,7 @@ def _study_of(folder: Path) -> str:
     """The name of the study in a folder, from the text of its plan."""
     found = StudyFolder.open(folder)
     with suppress(OSError, msgspec.DecodeError):
-        for line in found.read(found.plan_toml).decode(errors="replace").splitlines():
+        for line in found.read(found.plan_toml).decode(errors="replace").split("\n"):
             key, equals, value = line.partition(" = ")
             if equals and key == "name":
                 return str(msgspec.json.decode(value))

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mileage.target.file_identity import FileIdentity
-from mileage.target.mounts import Mount, mount_of, unescape
+from mileage.target.kernel_text import unescape
+from mileage.target.mounts import Mount, mount_of
 
 
 def identities_of(path: str | Path, mounts: tuple[Mount, ...]) -> set[FileIdentity]:

@@ -162,6 +162,8 @@ def _like(before: Any, text: str, where: str) -> Any:
 
 
 def _load_own(path: Path) -> str:
+    if not path.is_file():
+        raise Refused(f"virtual:{path}: no such profile file; expected the path of a TOML drive profile")
     try:
         return read_regular(path, PROFILE_BYTES_MAX, f"virtual:{path}").decode()
     except OSError as error:

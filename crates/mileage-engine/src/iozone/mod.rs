@@ -31,7 +31,7 @@ pub use results::{IozoneResults, Moved, TestResult, WorkerRates};
 pub use suite::{Group, Iozone, Mode, Test};
 pub(crate) use workers::Workers;
 
-use crate::error::Error;
+use crate::error::{Error, failed};
 use crate::job::{Control, Job};
 use crate::target;
 use run::Tests;
@@ -77,6 +77,6 @@ fn check_file(suite: &Iozone, path: &Path, makes: bool) -> Result<(), Error> {
             Ok(())
         }
         Err(Errno::NOENT) if makes => Ok(()),
-        Err(error) => Err(target::failed("examine", path)(error)),
+        Err(error) => Err(failed("examine", path)(error)),
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::errno;
 use crate::error::Error;
+use crate::error::failed;
 use crate::identity::Identity;
-use crate::target::{self, failed};
+use crate::target;
 use mileage_measure::RunError;
 use mileage_workload::{MetadataLayout, Paths};
 use rustix::fd::OwnedFd;

@@ -25,7 +25,7 @@ use crate::around::Around;
 use crate::clock::RunClock;
 use crate::custody::{Deposit, Held};
 use crate::data::Laps;
-use crate::error::Error;
+use crate::error::{Error, failed};
 use crate::gate::Gate;
 use crate::identity::Identity;
 use crate::iozone::Workers;
@@ -173,7 +173,7 @@ pub(crate) fn work<O: Observer>(
             SyncLoop::new(shared, thread, Workers::open_in_time(tests, thread)?, observer)
         });
     }
-    let cannot = |what| move |errno| target::failed(what, &shared.path_of(thread))(errno);
+    let cannot = |what| move |errno| failed(what, &shared.path_of(thread))(errno);
     let file = file.inspect_err(|_| {
         shared.halt(FAILED);
         drop(shared.gate.seat());
