@@ -37,9 +37,11 @@ def test_what_does_not_fit_is_named() -> None:
         (("runs", 3, "stage"), "x", "run 3 is of stage 'x'"),
         (("runs", measured, "cell"), "x", "measures 'x', which is no cell"),
         (("runs", 0, "mirrors"), 5, "mirrors run 5"),
+        (("runs", measured, "role"), "torture", "which is no table"),
         (("cells", 1, "label"), whole.cells[0].label, "two cells have one label"),
         (("study", "compare", "baseline"), "x", "'x' is compared"),
         (("settings", 0, "levels"), {"x": "y"}, "a setting has levels of x"),
+        (("study", "stage", 0, "prepare"), ["x"], "stage prepare writes as 'x'"),
         (("study", "stage", 1, "measure"), ["x"], "which is no table"),
     ):
         problem = inconsistency(edited(whole, *path, value=value))  # type: ignore[arg-type]

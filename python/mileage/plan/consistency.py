@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mileage.plan.expansion import READ_BACK
 from mileage.plan.factors import named_levels
 from mileage.plan.planned import Plan
 
@@ -39,6 +40,11 @@ def _of_study(plan: Plan) -> Iterator[str]:
         for name in measured:
             if name not in study.measure:
                 yield f"stage {stage.name} measures {name!r}, which is no table"
+    writing = {(run.stage, run.cell) for run in plan.runs if run.workload is not None}
+    for stage in study.stage:
+        for name in (*(stage.torture or ()), *(stage.prepare or ())):
+            if name not in study.torture or (stage.name, name) not in writing:
+                yield f"stage {stage.name} writes as {name!r}, which is no table or has no run"
     if (factor := study.compare.arms) in study.factor:
         arms: list[str] = list(named_levels(study, factor)) if study.factor[factor].named else []
         if not arms:
@@ -78,5 +84,7 @@ def _of_runs(plan: Plan) -> Iterator[str]:
             yield f"run {index} is of stage {run.stage!r}, which the study does not have"
         if run.role == "measure" and run.cell not in (labels if run.job is None else units):
             yield f"run {index} measures {run.cell!r}, which is no cell"
+        if run.role in ("torture", "prepare") and run.cell.removesuffix(READ_BACK) not in plan.study.torture:
+            yield f"run {index} writes as {run.cell!r}, which is no table"
         if run.mirrors is not None and not 0 <= run.mirrors < index:
             yield f"run {index} mirrors run {run.mirrors}, which is not before it"

@@ -84,7 +84,8 @@ def imported_text(page: ImportedPage, width: int = 80) -> str:
     for text in page.lost:
         lines += textwrap.wrap(cleaned_text(text), width, initial_indent="lost: ", subsequent_indent="      ")
     lines += unread_lines(page.unread)
-    lines += ["", *textwrap.wrap(f"seal: {page.identity['seal']}", width)]
+    if seal := page.identity.get("seal"):
+        lines += ["", *textwrap.wrap(f"seal: {seal}", width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
