@@ -162,9 +162,9 @@ def _like(before: Any, text: str, where: str) -> Any:
 
 
 def _load_own(path: Path) -> str:
-    if not path.is_file():
-        raise Refused(f"virtual:{path}: no such profile file; expected the path of a TOML drive profile")
     try:
+        if not path.is_file():
+            raise Refused(f"virtual:{path}: no such profile file; expected the path of a TOML drive profile")
         return read_regular(path, PROFILE_BYTES_MAX, f"virtual:{path}").decode()
     except OSError as error:
         raise Refused(f"virtual:{path}: cannot be read: {error.strerror}") from error
