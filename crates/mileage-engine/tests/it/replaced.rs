@@ -14,7 +14,10 @@ fn identity_of(path: &Path) -> Identity {
     serde_json::from_value(serde_json::json!({ "device": found.dev(), "inode": found.ino() })).unwrap()
 }
 
-fn replacements() -> [(&'static str, fn(&Path, &Path)); 3] {
+/// Puts the file at the first path at the second one.
+type Replace = fn(&Path, &Path);
+
+fn replacements() -> [(&'static str, Replace); 3] {
     [
         ("a hard link", |victim, path| hard_link(victim, path).unwrap()),
         ("a symbolic link", |victim, path| symlink(victim, path).unwrap()),
@@ -23,7 +26,7 @@ fn replacements() -> [(&'static str, fn(&Path, &Path)); 3] {
 }
 
 /// A victim, and where it is read after it was put at `path`.
-fn put(path: &Path, replace: fn(&Path, &Path)) -> PathBuf {
+fn put(path: &Path, replace: Replace) -> PathBuf {
     let victim = path.with_extension("victim");
     write(&victim, vec![7; BYTES]).unwrap();
     remove_file(path).unwrap();
