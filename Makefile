@@ -124,7 +124,7 @@ test-python: $(STAMPS)/dev packages ## Python tests, on the installed package
 durations: ## keep the durations of the last `make test` as those that later runs are compared with
 	@$(BIN)/python -m tests.durations --accept
 
-lint: lint-rust lint-python check-stubs ## format, clippy, ruff, mypy, generated stubs
+lint: lint-rust lint-python check-stubs ## format, clippy, rustdoc, ruff, mypy, generated stubs
 
 # The settings of `maturin develop`: with others, clippy would build pyo3 again, and so would the next maturin.
 CLIPPY = PYO3_BUILD_EXTENSION_MODULE=1 \
@@ -133,6 +133,7 @@ CLIPPY = PYO3_BUILD_EXTENSION_MODULE=1 \
 lint-rust: need-lints $(STAMPS)/dev
 	cargo fmt --all --check
 	$(CLIPPY) --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --workspace --no-deps
 
 lint-python: $(STAMPS)/dev
 	$(BIN)/ruff check .

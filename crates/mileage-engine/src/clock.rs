@@ -4,7 +4,7 @@
 //! directly (about 10 ns) and converted with a multiplier found once per process against `CLOCK_MONOTONIC_RAW`;
 //! anywhere else that clock is read itself (about 23 ns, through the vDSO). Neither is adjusted during a run.
 //!
-//! The multiplier is as good as the two readings it comes from: some nanoseconds over [`CALIBRATION_NS`], which is
+//! The multiplier is as good as the two readings it comes from: some nanoseconds over `CALIBRATION_NS`, which is
 //! about one part in a million. [`Drift`] checks it over every run.
 
 #[cfg(target_arch = "x86_64")]
@@ -35,7 +35,7 @@ struct Scale {
 static SCALE: OnceLock<Option<Scale>> = OnceLock::new();
 
 /// Now in nanoseconds, on the time line of `CLOCK_MONOTONIC_RAW`. The first call of a process may take
-/// [`CALIBRATION_NS`]; later ones are no system call.
+/// `CALIBRATION_NS`; later ones are no system call.
 #[inline]
 pub fn now_ns() -> u64 {
     now_by(*SCALE.get_or_init(calibrate))
