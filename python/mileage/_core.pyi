@@ -278,3 +278,20 @@ def run_share(path: str | PathLike[str], workload: str, options: str, share: str
     returns what `merge_shares` takes (JSON). The run begins when the shares of all processes are ready, and stopping one
     stops all. Raises as `run_file`.
     """
+
+def toml_faults(text: str) -> list[tuple[int, int, str]]:
+    """
+    Every place where a text is not TOML: line and column, from 1, and what is wrong; empty when it is TOML 1.1.
+    """
+
+def toml_lines(text: str, paths: SupportsGetItem[int, SupportsGetItem[int, str]]) -> list[int | None]:
+    """
+    The line, from 1, of the value at each path of a TOML text, or of the innermost table, list or key that holds it;
+    `None` when not even its first step is there. The steps of a path are keys and, in a list, indices as text.
+    """
+
+def workload_problem(workload: str) -> tuple[str, str] | None:
+    """
+    The first rule that a workload (JSON) breaks on every target: name of the field, and what is wrong with it; `None` when
+    it breaks none. Raises `ValueError` as `check_workload` does.
+    """

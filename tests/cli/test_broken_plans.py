@@ -1,13 +1,15 @@
-"""Twenty broken plans: each refused with the line, the key, what was found and what was expected."""
+"""Broken plans: each refused with the line, the key, what was found and what was expected, all faults together."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from mileage import lab
 from mileage.errors import Refused
+from tests.command import mileage
 
 PLAN = """\
 name = "plan"
@@ -60,7 +62,10 @@ BROKEN = {
     "state that is none": ('start = "purged"', 'start = "dirty"'),
     "cache on a drive": ("repeat = 5", 'repeat = 5\ncache = "warm"'),
     "level out of range": ("levels = [1, 32]", "levels = [1, 9999]"),
-    "factor that says not what": ("[factor.depth]", "[factor.speed]"),
+    "factor that says not what": (
+        '[factor.depth]\nlevels = [1, 32]\n[compare]\narms = "depth"',
+        '[factor.speed]\nlevels = [1, 32]\n[compare]\narms = "speed"',
+    ),
     "exclusion of no level": ("seed = 7", "seed = 7\nexclude = [{ depth = 2 }]"),
     "unknown baseline": ('baseline = "1"', 'baseline = "2"'),
     "order that is none": ("seed = 7", 'seed = 7\norder = "sorted"'),
@@ -92,6 +97,58 @@ def test_a_broken_plan_is_refused_with_line_key_found_and_expected(tmp_path: Pat
     line = refused(tmp_path, *BROKEN[name])
     assert line == expected()[name]
     assert "\n" not in line
+
+
+MANY = PLAN
+for _name in (
+    "unknown key",
+    "bare letter",
+    "unknown workload",
+    "record not whole sectors",
+    "unknown baseline",
+):
+    MANY = MANY.replace(*BROKEN[_name], 1)
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_all_faults_of_a_file_are_printed_on_lines_of_their_own(tmp_path: Path, command: str) -> None:
+    (tmp_path / "plan.toml").write_text(MANY)
+    done = mileage(command, "plan.toml", cwd=tmp_path)
+    assert done.stdout == ""
+    first, *lines = done.stderr.splitlines()
+    assert first == "mileage: plan.toml: 5 faults"
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["  line 15", "measure.iops.workload[0]"],
+        ["  line 16", "measure.iops.record[1]"],
+        ["  line 18", "measure.iops.repaet"],
+        ["  line 22", "torture.fill.amount"],
+        ["  line 27", "compare.baseline"],
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_with_json_the_faults_are_values(tmp_path: Path, command: str) -> None:
+    (tmp_path / "plan.toml").write_text(MANY)
+    found = json.loads(mileage(command, "plan.toml", "--json", cwd=tmp_path).stdout)["refused"]
+    assert found["source"] == "plan.toml"
+    assert found["faults"][2] == {
+        "key": "measure.iops.repaet",
+        "text": "unknown key; did you mean 'repeat'?",
+        "line": 18,
+    }
+    assert [fault["line"] for fault in found["faults"]] == [15, 16, 18, 22, 27]
+
+
+def test_what_a_target_cannot_honour_is_reported_of_every_table(tmp_path: Path) -> None:
+    text = PLAN.replace("repeat = 5", 'repeat = 5\ncache = "warm"\napi = "uring"')
+    (tmp_path / "plan.toml").write_text(text.replace('amount = "1x"', 'amount = "1x"\nspan = "1TiB"'))
+    lines = mileage("plan", "plan.toml", cwd=tmp_path).stderr.splitlines()
+    assert [line.split(": ")[1] for line in lines[1:]] == [
+        "measure.iops.cache",
+        "measure.iops.api",
+        "torture.fill.span",
+    ]
 
 
 def test_the_plan_itself_is_not_broken(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.plan import Study, TargetFacts, parse_study
+from mileage.plan.faults import BrokenStudy
 
 SMALL = """\
 name = "small"
@@ -115,12 +116,13 @@ def directory() -> Callable[..., TargetFacts]:
 
 @pytest.fixture
 def refusal() -> Callable[[Callable[[], object]], str]:
-    """Call something that must be refused, and return the line, which must be one."""
+    """Call something that must be refused, and return the text: one line for each fault."""
 
     def line_of(call: Callable[[], object]) -> str:
         with pytest.raises(Refused) as refused:
             call()
-        assert "\n" not in str(refused.value)
+        faults = refused.value.faults if isinstance(refused.value, BrokenStudy) else ()
+        assert len(str(refused.value).splitlines()) == (len(faults) + 1 if len(faults) > 1 else 1)
         assert refused.value.exit_status == 2
         return str(refused.value)
 

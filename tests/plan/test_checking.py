@@ -231,7 +231,8 @@ CASES = [
     (
         'measure = ["throughput", "iops"]',
         'measure = ["iops", "iops"]',
-        "small.toml: stage[1].measure[1]: 'iops' is in the list twice",
+        "small.toml: 2 faults\nstage[1].measure[1]: 'iops' is in the list twice\n"
+        "measure.throughput: no stage uses it; name it in a [[stage]] or remove it",
     ),
     (
         'measure = ["throughput", "iops"]',

@@ -1,4 +1,4 @@
-"""Lines of values in study files: against what is written, and against the parser on generated files."""
+"""Lines of values in study files, and places where a text is not TOML: on what is written, and on any text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mileage._core import toml_faults, toml_lines
 from mileage.plan import builtin_names, builtin_text
-from mileage.plan.lines import line_of, located
+from mileage.plan.faults import BrokenStudy, Fault, steps_of
 
 TEXT = '''\
 name = "x"   # a comment with [brackets] and = signs
@@ -34,18 +35,25 @@ rate = [1, 2]
 '''
 
 
+def line_of(text: str, path: str) -> int | None:
+    return toml_lines(text, [steps_of(path)])[0]
+
+
 @pytest.mark.parametrize(
     ("path", "line"),
     [
         ("name", 1),
         ("question", 2),
-        ("exclude[1].a", 5),
+        ("exclude[1].a", 7),
         ("stage", 9),
+        ("stage[0]", 9),
         ("stage[0].name", 10),
         ("stage[1]", 11),
         ("stage[1].name", 12),
         ("measure.one", 13),
-        ("measure.one.record[1]", 14),
+        ("measure.one.record[0]", 14),
+        ("measure.one.record[1]", 15),
+        ("measure.one.record[7]", 14),
         ("measure.one.stop.bytes", 16),
         ("measure.one.'quoted key'", 17),
         ("measure.one.vary.rate[0]", 19),
@@ -85,10 +93,29 @@ def test_no_text_and_no_path_breaks_it(text: str, path: str) -> None:
     assert line is None or 1 <= line <= max(len(text.splitlines()), 1)
 
 
-def test_a_refusal_gets_the_line_of_its_path() -> None:
+def test_faults_get_the_lines_of_their_paths() -> None:
+    broken = BrokenStudy("x", [Fault("measure.one.record[1]", "bad"), Fault("question", "worse")])
+    located = broken.located(TEXT, "f.toml")
+    assert str(located) == "f.toml: 2 faults\nline 2: question: worse\nline 15: measure.one.record[1]: bad"
     assert (
-        located("x: measure.one.record: bad", "x", TEXT, "f.toml")
-        == "f.toml: line 14: measure.one.record: bad"
+        str(BrokenStudy("x", [Fault("target", "missing")]).located(TEXT, "f.toml"))
+        == "f.toml: target: missing"
     )
-    assert located("x: target: missing", "x", TEXT, "f.toml") == "f.toml: target: missing"
-    assert located("something else", "x", TEXT, "f.toml") == "something else"
+
+
+@given(st.text(max_size=200))
+def test_what_the_parser_of_python_takes_has_no_fault(text: str) -> None:
+    try:
+        tomllib.loads(text)
+    except ValueError:
+        return
+    assert toml_faults(text) == []
+
+
+def test_every_place_that_is_not_toml_is_found() -> None:
+    assert [(line, column) for line, column, _ in sorted(toml_faults('a = = 1\nb = 2\nc = "\n[d\n'))] == [
+        (1, 5),
+        (1, 7),
+        (3, 6),
+        (4, 3),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -13,22 +14,22 @@ CASES = [
     (
         "seed = 7",
         "seed = ",
-        "small.toml: line 4, column 8: not TOML: Invalid value",
+        "small.toml: line 4: not TOML: string values must be quoted, expected literal string (column 8)",
     ),
     (
         "[state]",
         "[state",
-        "small.toml: line 7, column 7: not TOML: Expected ']' at the end of a table declaration",
+        "small.toml: line 7: not TOML: unclosed table, expected `]` (column 7)",
     ),
     (
         'name = "small"',
         'name = "small',
-        "small.toml: line 1, column 14: not TOML: Illegal character '\\n'",
+        'small.toml: line 1: not TOML: invalid basic string, expected `"` (column 14)',
     ),
     (
         "seed = 7",
         "seed = 7\nseed = 8",
-        "small.toml: line 5, column 9: not TOML: Cannot overwrite a value",
+        "small.toml: line 5: not TOML: duplicate key (column 1)",
     ),
     (
         "seed = 7",
@@ -43,7 +44,9 @@ CASES = [
     (
         'file = "64MiB"',
         'flie = "64MiB"\nzzz = 1',
-        "small.toml: state.flie: unknown key; did you mean 'file'?",
+        "small.toml: 2 faults\nstate.flie: unknown key; did you mean 'file'?\nstate.zzz: unknown key; expected one of "
+        "start, purge, carryover, file, on_change, filesystem, mkfs, mount, fill, aged, precondition, scheduler, "
+        "write_cache, cache",
     ),
     (
         "repeat = { min = 2 }",
@@ -84,11 +87,14 @@ CASES = [
         "[measure.iops]",
         '[measure."\\u001b"]\nx=1',
         (
-            "small.toml: measure.'\\x1b'.x: unknown key; expected one of workload, record, stop, span, "
+            "small.toml: 4 faults\nmeasure.'\\x1b'.x: unknown key; expected one of workload, record, stop, span, "
             "span_start, threads, depth, vary, repeat, metric, fidelity, iozone, reads, discards, content, verify, "
             "generation, sync, sync_every, files, rate, spacing, ramp_to, ramp_over, cap, think, burst, "
             "warm_up, api, cache, dsync, settle, touch, pin, timeout, log, interval, processes, block, segments, "
-            "reorder, tree, stride"
+            "reorder, tree, stride\n"
+            "measure: found '\\x1b', expected a name of letters, digits, '-' and '_', at most 40\n"
+            "stage[1].measure[1]: there is no [measure.*] table 'iops'; known: throughput, \\x1b\n"
+            "measure.'\\x1b': no stage uses it; name it in a [[stage]] or remove it"
         ),
     ),
     (
@@ -192,7 +198,7 @@ def test_what_is_wrong_is_said_in_one_line(
         ),
         ("state = []", "s: state: found a list, expected a table"),
         ("name = 1e400", "s: name: found inf, expected text"),
-        ('x = """', "s: line 1, at the end: not TOML: Unterminated string"),
+        ('x = """', 's: line 1: not TOML: invalid multi-line basic string, expected `"` (column 8)'),
         ("# " + "x" * STUDY_TEXT_MAX, "s: 1048578 characters; expected a study file of at most 1048576"),
     ],
     ids=lambda text: str(text)[:30],
@@ -200,7 +206,8 @@ def test_what_is_wrong_is_said_in_one_line(
 def test_texts_that_are_no_study_at_all(refusal: Callable[..., str], text: str, line: str) -> None:
     full = 'name = "x"\ntarget = "virtual:x"\n' if text.startswith(("stage", "state", "[", "measure")) else ""
     full += "stage = []\n" if text.startswith(("state", "[", "measure")) else ""
-    assert refusal(lambda: parse_study(full + text, "s")).startswith(line)
+    first = refusal(lambda: parse_study(full + text, "s"))
+    assert re.sub("[0-9]+ faults\n", "", first).startswith(line)
 
 
 def test_nesting_without_end_is_refused(refusal: Callable[..., str]) -> None:

@@ -9,6 +9,7 @@ mod file;
 mod job;
 mod log;
 mod sizes;
+mod toml_text;
 mod workload;
 
 use pyo3::prelude::*;
@@ -29,7 +30,9 @@ mod _core {
     #[pymodule_export]
     use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes};
     #[pymodule_export]
-    use crate::workload::{check_workload, content_saved};
+    use crate::toml_text::{toml_faults, toml_lines};
+    #[pymodule_export]
+    use crate::workload::{check_workload, content_saved, workload_problem};
 
     /// `release` or `debug`: measuring with a debug build is refused by `mileage run`.
     #[pymodule_export]

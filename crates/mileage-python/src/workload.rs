@@ -22,6 +22,14 @@ pub fn check_workload(workload: &str, options: Option<&str>) -> PyResult<Option<
     Ok(mileage_engine::check(&workload, &options).err().map(|cause| cause.to_string()))
 }
 
+/// The first rule that a workload (JSON) breaks on every target: name of the field, and what is wrong with it; `None` when
+/// it breaks none. Raises `ValueError` as `check_workload` does.
+#[pyfunction]
+pub fn workload_problem(workload: &str) -> PyResult<Option<(&'static str, String)>> {
+    let checked = parse_workload(workload)?.check();
+    Ok(checked.err().map(|cause| (cause.field(), cause.reason())))
+}
+
 /// What compressors really save on a workload's (JSON) content: bytes of a sample, and bytes that zlib, zstd and lz4 make
 /// of it, as JSON. Takes some hundredths of a second. Raises `ValueError` when the workload cannot be done.
 #[pyfunction]

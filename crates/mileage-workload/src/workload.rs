@@ -154,6 +154,22 @@ pub enum Error {
     Endless,
 }
 
+impl Error {
+    /// Name of the field that is wrong.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::OutOfRange { what, .. } | Self::NotAMultiple { what, .. } | Self::Refused { what, .. } => what,
+            Self::Endless => "stop",
+        }
+    }
+
+    /// What was found there, what is expected and what to do, without the name of the field.
+    pub fn reason(&self) -> String {
+        let whole = self.to_string();
+        whole.strip_prefix(self.field()).and_then(|rest| rest.strip_prefix(" is ")).unwrap_or(&whole).to_owned()
+    }
+}
+
 impl Default for Workload {
     /// Sequential 4 KiB reads, one at a time, on one thread; span and stop rule are still to be given.
     fn default() -> Self {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,8 +16,10 @@ from mileage.errors import Refused
 from mileage.execute.watch import Watch
 from mileage.lab.measuring import Measurement, asked_of, measure, planned, refuse_existing
 from mileage.plan import Asked, Plan, Study, TraceFile, one_off, to_toml
+from mileage.plan.faults import BrokenStudy, Fault, steps_of
 from mileage.plan.how import How
 from mileage.plan.load import Spacing
+from mileage.plan.measure_options import OPTIONS, option_of
 from mileage.report.measured import measured_text
 from mileage.report.setting import labels_of, setting_text
 
@@ -72,33 +73,25 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     _print(done, labels, found, given)
 
 
-_PLACE = re.compile(
-    r"^measure: (?:measure\.measure[^.]*\.|torture\.fill\.)(?:vary\.)?([a-z_.]+)(?:\[\d+\])?: "
-)
-_OPTIONS = {
-    "stop.time": "for",
-    "stop.bytes": "bytes",
-    "stop.operations": "operations",
-    "span": "size",
-    "span_start": "start",
-    "cache": "direct",
-    "spacing": "poisson",
-}
-
-
 def plan_of(study: Study, destroy: str | None) -> Plan:
     """The plan of a one-off study. Raises Refused in the words of the command line."""
     try:
         return planned(study, destroy)
-    except Refused as error:
-        text = str(error).replace("measure: state.file: ", "--size: ")
-        text = text.replace("(state.file)", "(--size)")
-        text = text.replace("give a smaller state.file, or use --quick", "or give a smaller --size")
-        found = _PLACE.match(text)
-        if found is None:
-            raise Refused(text.removeprefix("measure: ")) from error
-        option = _OPTIONS.get(found[1], found[1]).replace("_", "-")
-        raise Refused(f"--{option}: {text[found.end() :]}") from error
+    except BrokenStudy as broken:
+        raise Refused("\n".join(map(_in_options, broken.faults))) from broken
+
+
+def _in_options(fault: Fault) -> str:
+    """A fault of the one-off study with the option that its key comes from."""
+    text = fault.text.replace("(state.file)", "(--size)")
+    text = text.replace("give a smaller state.file, or use --quick", "or give a smaller --size")
+    steps = [step for step in steps_of(fault.key) if not step.isdecimal()]
+    if steps == ["state", "file"]:
+        return f"--size: {text}"
+    if len(steps) < 3 or steps[0] not in ("measure", "torture"):
+        return f"{fault.key}: {text}" if fault.key else text
+    key = ".".join(steps[3:] if steps[2] == "vary" else steps[2:])
+    return f"--{option_of(key)}: {text}"
 
 
 def _print(done: Measurement, labels: dict[str, str], found: Found | None, given: dict[str, Any]) -> None:
@@ -124,55 +117,16 @@ def _print(done: Measurement, labels: dict[str, str], found: Found | None, given
 def _asked(given: dict[str, Any]) -> Asked:
     cache = _cache(given)
     asked = asked_of(given["target"], given["destroy"], cache)
-    how = How(
-        reads=given["reads"],
-        discards=given["discards"],
-        content=given["content"],
-        verify=given["verify"],
-        generation=given["generation"],
-        files=given["files"],
-        sync=given["sync"],
-        sync_every=given["sync_every"],
-        rate=given["rate"],
-        spacing="poisson" if given["poisson"] and given["latency_target"] is None else None,
-        cap=given["cap"],
-        think=given["think"],
-        burst=given["burst"],
-        warm_up=given["warm_up"],
-        api=given["api"],
-        cache=cache,
-        dsync=given["dsync"] or None,
-        settle=given["settle"],
-        touch=given["touch"],
-        pin=_processors(given["pin"]),
-        timeout=given["timeout"],
-        block=given["block"],
-        segments=given["segments"],
-        reorder=given["reorder"],
-        tree=given["tree"],
-        stride=given["stride"],
-        interval=given["interval"],
-        processes=given["processes"],
-        log=True if given["log"] is not None else None,
-    )
-    return msgspec.structs.replace(
-        asked,
-        workload=given["workload"],
-        record=given["record"],
-        depth=given["depth"],
-        threads=given["threads"],
-        time=given["time"],
-        bytes=given["size_limit"],
-        operations=given["operations"],
-        size=given["size"],
-        start=given["start"],
-        how=how,
-        vary=given["vary"],
-        repeat=given["repeat"],
-        fidelity=given["fidelity"],
-        traces=_traces(given),
-        seed=given["seed"],
-    )
+    how = {option.key: given[option.key] for option in OPTIONS if option.sets == "how"}
+    how |= {
+        "spacing": "poisson" if given["poisson"] and given["latency_target"] is None else None,
+        "cache": cache,
+        "dsync": given["dsync"] or None,
+        "pin": _processors(given["pin"]),
+        "log": True if given["log"] is not None else None,
+    }
+    fields = {option.key: given[option.key] for option in OPTIONS if option.sets == "asked"}
+    return msgspec.structs.replace(asked, **fields, how=How(**how), traces=_traces(given))
 
 
 def _traces(given: dict[str, Any]) -> dict[str, TraceFile]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from mileage.cli.json_output import faults_as_json, print_json
+
 
 @click.command("plan")
 @click.argument("study", required=False)
@@ -19,6 +21,7 @@ import click
     metavar="TOOL",
     help="Print it for fio, iozone, ior or elbencho: the same without Mileage.",
 )
+@click.option("--json", "as_json", is_flag=True, help="As JSON; of a study that is refused, its faults.")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of study files instead, for editors.")
 def command(
     study: str | None,
@@ -27,6 +30,7 @@ def command(
     seed: int | None,
     destroy: str | None,
     other: str | None,
+    as_json: bool,
     schema: bool,
 ) -> None:
     """Cells, runs, time, bytes to be written and drive writes of STUDY.
@@ -35,17 +39,15 @@ def command(
     follows from the runs that are done.
     """
     if schema:
-        import msgspec
-
         from mileage.plan.study import study_schema
 
         if study is not None:
             raise click.UsageError(f"--schema is of all studies; leave {study} out")
-        click.echo(msgspec.json.format(msgspec.json.encode(study_schema()), indent=2))
+        print_json(study_schema())
         return
     from mileage import lab
     from mileage.execute import cycles_at_once
-    from mileage.plan import describe
+    from mileage.plan import describe, estimate
 
     if study is not None and (left := lab.time_left(study)) is not None:
         from mileage.plan.describe import duration
@@ -55,10 +57,22 @@ def command(
             f"{study}: {done} of {needed} runs done; about {duration(told)} left, as fast as they were"
         )
         return
-    resolved = lab.plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
+    with faults_as_json(as_json):
+        resolved = lab.plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
     if other is not None:
         from mileage.tools.without import in_words_of
 
         click.echo(in_words_of(resolved, other), nl=False)
         return
-    click.echo(describe(resolved, lanes=cycles_at_once(resolved)))
+    lanes = cycles_at_once(resolved)
+    if as_json:
+        cells = [cell.label for cell in resolved.cells]
+        found = {
+            "study": resolved.study.name,
+            "target": resolved.target,
+            "hash": resolved.hash,
+            "cells": cells,
+        }
+        print_json({**found, "estimate": estimate(resolved, lanes=lanes)})
+        return
+    click.echo(describe(resolved, lanes=lanes))

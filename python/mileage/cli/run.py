@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from mileage.cli.json_output import faults_as_json, print_json
+
 
 @click.command("run")
 @click.argument("study", required=False)
@@ -34,6 +36,7 @@ import click
     metavar="NAME=LEVEL",
     help="Where this machine stands: --label kernel=6.1 measures the runs at that level.",
 )
+@click.option("--json", "as_json", is_flag=True, help="As JSON; of a study that is refused, its faults.")
 @click.option(
     "--report",
     type=click.Choice(("none", "text", "full")),
@@ -49,6 +52,7 @@ def command(
     accept_change: bool,
     allow_commands: bool,
     labels: tuple[str, ...],
+    as_json: bool,
     report: str | None,
 ) -> None:
     """Run STUDY (a built-in study, a study file, or the folder of an
@@ -64,7 +68,7 @@ def command(
     from mileage.lab.report_level import report_level
     from mileage.terminal import say
 
-    with Terminal() as progress:
+    with faults_as_json(as_json), Terminal() as progress:
         result = lab.run(
             study,
             target=target,
@@ -78,6 +82,9 @@ def command(
             allow_commands=allow_commands,
             report=report,
         )
+    if as_json:
+        print_json({"folder": str(result.folder.path), **result.figures()})
+        return
     say(result.text(width=80))
     if report_level(report, result.plan.study.report) != "none":
         click.echo(f"Report: {result.folder.report}")

@@ -17,6 +17,7 @@ from mileage.errors import Interrupted, Refused
 from mileage.execute.progress import Progress
 from mileage.execute.signals import count_signals, raise_on_signals
 from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, places_of, trace_paths
+from mileage.plan.faults import Faults
 from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.plan.starting import check_state, file_system, settings_of_device, used
 from mileage.plan.study import Repeat, State
@@ -136,9 +137,10 @@ def keep_traces(resolved: Plan, folder: StudyFolder) -> None:
 
 
 def check_built(resolved: Plan) -> Plan:
-    """The plan itself. Raises Refused for a workload that the core cannot do, before anything is touched."""
+    """The plan itself. Raises BrokenStudy for workloads that the core cannot do, before anything is touched."""
     from mileage import _core
 
+    faults = Faults(resolved.study.name)
     seen: set[str] = set()
     for run in resolved.runs:
         text = run.workload.to_json() if run.workload is not None else ""
@@ -147,7 +149,8 @@ def check_built(resolved: Plan) -> Plan:
         seen.add(run.cell)
         options = run.reach.options.to_json() if run.reach is not None else None
         if problem := _core.check_workload(text, options):
-            raise Refused(f"{resolved.study.name}: {run.cell}: {problem}")
+            faults.add("", f"{run.cell}: {problem}")
+    faults.refuse_any()
     return resolved
 
 

@@ -149,6 +149,14 @@ class StudyResult:
         """Whether at least two stages were measured, so that there is something to compare."""
         return self.plan.study.baseline is not None
 
+    def figures(self) -> dict[str, object]:
+        """The `comparison`, or the measured `cells` where nothing is compared: what `text` shows, as values."""
+        if self.compares:
+            return {"comparison": self.comparison()}
+        from mileage.record import measured_cells
+
+        return {"cells": measured_cells(self.content())}
+
     def text(self, width: int = 80) -> str:
         """The verdict, or what was measured where nothing is compared, in lines of at most `width` columns."""
         from mileage.lab.view import measured_page

@@ -26,7 +26,7 @@ from mileage.plan import (
     resolve,
 )
 from mileage.plan.factors import kind_of
-from mileage.plan.lines import located
+from mileage.plan.faults import BrokenStudy, Fault
 from mileage.plan.reading import STUDY_TEXT_MAX
 from mileage.record import StudyFolder, left_out
 from mileage.regular_file import read_regular
@@ -54,8 +54,8 @@ def _read_study(name: str, target: str | None = None) -> Study:
         return fio_job.read_job(text, name, Path(name).stem, target)
     try:
         return parse_study(text, name)
-    except Refused as refusal:
-        raise Refused(located(str(refusal), name, text, name)) from None
+    except BrokenStudy as broken:
+        raise broken.located(text, name) from None
 
 
 def _study_text(name: str) -> str:
@@ -112,20 +112,20 @@ def _planned(
         others = {name: facts[name] for name in rest}
         resolved = resolve(wanted, facts[first], quick=quick, seed=seed, traces=traces, others=others)
         return check_built(resolved)
-    except Refused as refusal:
+    except BrokenStudy as broken:
         if named is None:
             raise
-        raise Refused(located(str(refusal), wanted.name, _study_text(str(named)), str(named))) from None
+        raise broken.located(_study_text(str(named)), str(named)) from None
 
 
 def _facts(study: Study, destroy: str | None, resumed: Plan | None) -> dict[str, TargetFacts]:
-    """The facts of every target. Raises Refused; of a target that a factor names, with the factor's path."""
+    """The facts of every target. Raises Refused; BrokenStudy for a target that a factor names."""
     try:
         return facts_of_all(study, destroy, resumed)
     except Refused as refusal:
         for name, factor in study.factor.items():
             if kind_of(name, factor) in ("target", "profile"):
-                raise Refused(f"{study.name}: factor.{name}: {refusal}") from None
+                raise BrokenStudy(study.name, [Fault(f"factor.{name}", str(refusal))]) from None
         raise
 
 

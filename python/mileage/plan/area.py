@@ -11,11 +11,11 @@ import math
 from collections.abc import Mapping
 from typing import NoReturn
 
-from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.checking import listed
 from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.facts import TargetFacts
+from mileage.plan.faults import BrokenStudy, Fault
 from mileage.plan.job import NO_AREA
 from mileage.plan.pattern import unit_bytes
 from mileage.plan.starting import work_file_bytes
@@ -32,9 +32,10 @@ def uses_file(study: Study, facts: TargetFacts) -> bool:
 
 
 def named_in(study: Study, path: str, words: str | tuple[str, ...], own: Own) -> list[NamedWorkload]:
-    """The workloads that a table of a study names. Raises Refused."""
-    where = f"{study.name}: {path}.workload"
-    return [named for word in listed(words) for named in find_workloads(word, study.target, where, own)]
+    """The workloads that a table of a study names. Raises BrokenStudy."""
+    where = f"{path}.workload"
+    found = (find_workloads(word, study.target, study.name, where, own) for word in listed(words))
+    return [named for family in found for named in family]
 
 
 def records_in(measure: Measure) -> tuple[Size, ...]:
@@ -74,7 +75,7 @@ def common_multiple(study: Study, own: Own) -> int:
 def work_area_bytes(study: Study, facts: TargetFacts, own: Own) -> int:
     """Size of the work area in bytes, of a study with factors that of its first setting.
 
-    Raises Refused when the records do not go into it.
+    Raises BrokenStudy when the records do not go into it.
     """
     if study.factor:
         return work_area_bytes(at_setting(study, settings_of(study)[0]), facts, own)
@@ -113,5 +114,5 @@ def words(size: int) -> str:
 
 
 def refuse(study: Study, path: str, text: str) -> NoReturn:
-    """Raise Refused for the value at a path of a study."""
-    raise Refused(f"{study.name}: {path}: {text}")
+    """Raise BrokenStudy for the value at a path of a study."""
+    raise BrokenStudy(study.name, [Fault(path, text)])

@@ -22,7 +22,8 @@ from mileage.plan.checking import blocks_of, listed
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.facts import TargetFacts
 from mileage.plan.families import WORKLOADS
-from mileage.plan.how import How, has_no_effect, load_of, merged, reach_of
+from mileage.plan.faults import Faults
+from mileage.plan.how import How, load_of, merged, reach_of, without_effect
 from mileage.plan.job import Job, command_job, iozone_job, keys_without_effect, metadata_job, task_job
 from mileage.plan.own import how_in
 from mileage.plan.pattern import pattern_word, unit_bytes
@@ -50,10 +51,13 @@ _VERB: Final = re.compile(r"[_.](read|write)$")
 Levels = dict[str, Level]
 
 
-def cells_of(study: Study, facts: TargetFacts, work_bytes: int, own: Own) -> tuple[Cell, ...]:
-    """Every cell of every [measure.NAME] table, with a label that is unique in the study. Raises Refused."""
-    making = _Making(study, facts, work_bytes, own)
-    cells = [cell for name, measure in study.measure.items() for cell in making.cells(name, measure)]
+def cells_of(study: Study, facts: TargetFacts, work_bytes: int, own: Own, faults: Faults) -> tuple[Cell, ...]:
+    """Every cell of every [measure.NAME] table, with a label that is unique in the study."""
+    making = _Making(study, facts, work_bytes, own, faults)
+    cells: list[Cell] = []
+    for name, measure in study.measure.items():
+        with faults.collected():
+            cells += making.cells(name, measure)
     labels = [cell.label for cell in cells]
     tables: dict[str, set[str]] = {}
     for cell in cells:
@@ -70,11 +74,16 @@ def _unique(cell: Cell, shared_label: bool, shared_unit: bool) -> Cell:
     return msgspec.structs.replace(cell, label=label, unit=unit or label)
 
 
-def torture_of(
-    study: Study, facts: TargetFacts, work_bytes: int, own: Own, name: str
-) -> tuple[Workload, Reach | None]:
-    """The I/O of a [torture.NAME] table, with seed 0, and how it reaches the target. Raises Refused."""
-    return _Making(study, facts, work_bytes, own).torture(name, study.torture[name])
+def tortures_of(
+    study: Study, facts: TargetFacts, work_bytes: int, own: Own, faults: Faults
+) -> dict[str, tuple[Workload, Reach | None]]:
+    """The I/O of every [torture.NAME] table, with seed 0, and how it reaches the target."""
+    making = _Making(study, facts, work_bytes, own, faults)
+    found = {}
+    for name, table in study.torture.items():
+        with faults.collected():
+            found[name] = making.torture(name, table)
+    return found
 
 
 def levels_of(measure: Measure) -> list[Levels]:
@@ -86,8 +95,9 @@ def levels_of(measure: Measure) -> list[Levels]:
 class _Making:
     """Makes workloads for one study on one target."""
 
-    def __init__(self, study: Study, facts: TargetFacts, work_bytes: int, own: Own) -> None:
+    def __init__(self, study: Study, facts: TargetFacts, work_bytes: int, own: Own, faults: Faults) -> None:
         self._study = study
+        self._faults = faults
         self._facts = facts
         self._work_bytes = work_bytes
         self._own = own
@@ -137,7 +147,10 @@ class _Making:
         path = f"measure.{name}"
         if not found:
             return
+        known = self._faults.found
         self._check_jobs(path, measure, found)
+        if self._faults.found != known:
+            return
         threads = _numbers(measure.threads)
         combinations = itertools.product(records_in(measure) or (None,), threads, levels_of(measure))
         for record, thread, levels in combinations:
@@ -160,7 +173,7 @@ class _Making:
             )
             for named in found:
                 for key, text in keys_without_effect(named.job or "iozone", how, cache):
-                    refuse(self._study, f"{path}.{key}", text)
+                    self._faults.add(f"{path}.{key}", text)
                 job = suite
                 if named.job == "metadata":
                     job = metadata_job(
@@ -216,53 +229,51 @@ class _Making:
             refuse(self._study, f"{path}.{key}", text)
 
     def _check_jobs(self, path: str, measure: Measure, found: list[NamedWorkload]) -> None:
-        """Refuse what IOzone's tests and metadata operations do not know."""
+        """Report what IOzone's tests and metadata operations do not know."""
         if self._facts.kind != "dir":
             text = f"{found[0].name} makes files of its own; found {self._study.target}, expected dir:PATH"
-            refuse(self._study, f"{path}.workload", text)
+            self._faults.add(f"{path}.workload", text)
         others = [named.name for named in found if named.job != "iozone"]
         for key in ("fidelity", "iozone"):
             if others and getattr(measure, key):
                 text = f"has no effect on {others[0]}; only IOzone's tests know it"
-                refuse(self._study, f"{path}.{key}", text)
+                self._faults.add(f"{path}.{key}", text)
         if measure.iozone is not None and (problem := problem_of(measure.iozone)) is not None:
-            refuse(self._study, f"{path}.iozone.{problem[0]}", problem[1])
+            self._faults.add(f"{path}.iozone.{problem[0]}", problem[1])
         if _numbers(measure.depth) != (1,):
-            refuse(
-                self._study,
+            self._faults.add(
                 f"{path}.depth",
                 f"{found[0].name} does one operation at a time; leave depth at 1",
             )
         for key, whole in (("span", "file"), ("span_start", 0)):
             if getattr(measure, key) != whole or key in measure.vary:
-                refuse(self._study, f"{path}.{key}", f"{found[0].name} uses its file whole; leave it out")
+                self._faults.add(f"{path}.{key}", f"{found[0].name} uses its file whole; leave it out")
         mixes = "iozone.mix" in (named.name for named in found)
         if mixes and not (measure.iozone and measure.iozone.together) and min(_numbers(measure.threads)) < 2:
             text = "found 1; iozone.mix divides reads and writes among two threads or more"
-            refuse(self._study, f"{path}.threads", text)
+            self._faults.add(f"{path}.threads", text)
         if measure.record is not None and any(named.job == "metarates" for named in found):
-            refuse(self._study, f"{path}.record", "metarates makes empty files; leave it out")
+            self._faults.add(f"{path}.record", "metarates makes empty files; leave it out")
         stop = measure.stop
         programs = [named.name for named in found if named.programs is not None]
         if programs and (stop is not None or measure.record is not None or _numbers(measure.threads) != (1,)):
             key = "stop" if stop is not None else "record" if measure.record is not None else "threads"
-            refuse(self._study, f"{path}.{key}", f"has no effect on {programs[0]}, a program; leave it out")
+            self._faults.add(f"{path}.{key}", f"has no effect on {programs[0]}, a program; leave it out")
         if programs and measure.metric not in (None, "time", ("time",)):
-            refuse(self._study, f"{path}.metric", f'{programs[0]} is a program; expected metric = "time"')
+            self._faults.add(f"{path}.metric", f'{programs[0]} is a program; expected metric = "time"')
         ending = [named.name for named in found if named.job in ("iozone", "ior")]
         if stop is not None and ending:
             key = next((key for key in stop.__struct_fields__ if getattr(stop, key) is not None), "time")
             tests = "IOzone's tests end" if ending[0].startswith("iozone") else "IOR ends"
-            refuse(self._study, f"{path}.stop.{key}", f"{tests} with the file; leave it out")
+            self._faults.add(f"{path}.stop.{key}", f"{tests} with the file; leave it out")
         counted = [named.name for named in found if named.job in ("mdtest", "metarates")]
         if stop is not None and stop.time is not None and counted:
-            refuse(
-                self._study,
+            self._faults.add(
                 f"{path}.stop.time",
                 f"{counted[0]} ends with its files; say how many (operations)",
             )
-        if stop is not None and stop.bytes is not None:
-            refuse(self._study, f"{path}.stop.bytes", "metadata operations end after operations or a time")
+        if stop is not None and stop.bytes is not None and not programs and not ending:
+            self._faults.add(f"{path}.stop.bytes", "metadata operations end after operations or a time")
 
     def torture(self, name: str, table: Torture) -> tuple[Workload, Reach | None]:
         path = f"torture.{name}"
@@ -367,17 +378,16 @@ class _Making:
         for key in OWN_KEYS:
             if getattr(done.how, key) is not None:
                 text = f"has no effect on {done.name}; only ior.* and mdtest.* know it"
-                refuse(self._study, f"{path}.{key}", text)
-        if problem := has_no_effect(done.how, self._facts.kind):
-            text = f"found on target {str(self._study.target)!r}: {problem[1]}"
-            refuse(self._study, f"{path}.{problem[0]}", text)
+                self._faults.add(f"{path}.{key}", text)
+        for key, reason in without_effect(done.how, self._facts.kind):
+            self._faults.add(f"{path}.{key}", f"found on target {str(self._study.target)!r}: {reason}")
         if problem := _reach_problem(done.how, self._reach(done, workload.depth), workload.depth):
-            refuse(self._study, f"{path}.{problem[0]}", problem[1])
+            self._faults.add(f"{path}.{problem[0]}", problem[1])
         if problem := _processes_problem(done.how.processes or 1, workload):
-            refuse(self._study, f"{path}.{problem[0]}", problem[1])
+            self._faults.add(f"{path}.{problem[0]}", problem[1])
         if problem := workload.problem():
             field, text = problem
-            refuse(self._study, f"{path}.{fields.get(field, field)}", f"found {text}")
+            self._faults.add(f"{path}.{fields.get(field, field)}", f"found {text}")
 
 
 def _name(named: NamedWorkload, done: NamedWorkload) -> str:

@@ -1,25 +1,24 @@
 """What must hold in a study whatever its target is.
 
 What it models: names, ranges, references between tables, sizes and times that can be read.
-What it refuses: the first rule that is broken, in one line with its path; and by name what this version does
-not do: states other than "purged" and "kept".
+What it refuses: every rule that is broken, with its path, and by name what this version does not do: states other than
+"purged" and "kept". What only follows from another fault is not reported.
 """
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Final, NoReturn, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
-from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.factor_checks import factor_problems
 from mileage.plan.factors import at_setting, key_of, settings_of
+from mileage.plan.faults import Fault, Faults, is_below, join, steps_of
 from mileage.plan.how import HOW_KEYS, How, check_how
 from mileage.plan.job import NO_RECORD
 from mileage.plan.own import how_in, own_workloads
@@ -29,6 +28,7 @@ from mileage.plan.starting import check_state
 from mileage.plan.study import (
     REPORT_LEVELS,
     Compare,
+    Factor,
     Level,
     Measure,
     OwnWorkload,
@@ -65,21 +65,11 @@ VARIED: Final = (*(key for key in HOW_KEYS if key not in ("pin", "log")), "span"
 L = TypeVar("L", int, Size)
 
 
-def check_study(study: Study, source: str) -> None:
-    """Raise Refused for the first thing in a study that makes no sense on any target."""
-    check = _Check(study, source)
-    check.head()
-    check.tables()
-    check.factors()
-    if not study.factor:
-        check.state(study.state)
-        for name, measure in study.measure.items():
-            check.measure(f"measure.{name}", measure)
-        for name, torture in study.torture.items():
-            check.torture(f"torture.{name}", torture)
-    check.stages()
-    check.unused()
-    check.compare(study.compare)
+def check_study(study: Study, source: str, faults: Faults | None = None) -> None:
+    """Raise BrokenStudy with all that makes no sense on any target; `faults` has those that are known already."""
+    faults = faults or Faults(source)
+    _Check(study, faults).everything()
+    faults.refuse_any()
 
 
 def blocks_of(repeat: int | Repeat) -> int:
@@ -93,13 +83,40 @@ def listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 class _Check:
-    def __init__(self, study: Study, source: str) -> None:
+    def __init__(self, study: Study, faults: Faults) -> None:
         self.study = study
-        self.source = source
+        self.faults = faults
         self.own: dict[str, NamedWorkload] = {}
+        self.meant: set[str] = set()
+        """Names that were probably meant where an unknown one stands."""
 
-    def refuse(self, path: str, text: str) -> NoReturn:
-        raise Refused(f"{self.source}: {path}: {text}")
+    def everything(self) -> None:
+        self.head()
+        self.tables()
+        if self.study.factor:
+            self.factors()
+        else:
+            self.design()
+            self.state(self.study.state)
+            for name, measure in self.study.measure.items():
+                self.measure(join("measure", name), measure)
+            for name, torture in self.study.torture.items():
+                self.torture(join("torture", name), torture)
+        self.stages()
+        self.unused()
+        self.compare(self.study.compare)
+
+    def refuse(self, path: str, text: str) -> None:
+        self.faults.add(path, text)
+
+    def workloads(self, path: str, words: str) -> tuple[NamedWorkload, ...]:
+        """The workloads that a word stands for; none where it cannot be known."""
+        if self.faults.is_marked(path) or self.faults.is_marked(join("workload", words)):
+            return ()
+        found: tuple[NamedWorkload, ...] = ()
+        with self.faults.collected():
+            found = find_workloads(words, self.study.target, self.faults.source, path, self.own)
+        return found
 
     def head(self) -> None:
         study = self.study
@@ -124,62 +141,91 @@ class _Check:
         for group, tables in groups:
             if len(tables) > LIST_MAX:
                 self.refuse(group, f"found {len(tables)} tables, expected at most {LIST_MAX}")
+                self.faults.refuse_any()
             for name, table in tables.items():
                 self.named(group, name)
-                self.lists(f"{group}.{name}", table)
+                self.lists(join(group, name), table)
         if not study.stage:
             self.refuse("stage", "the list is empty; expected at least one [[stage]]")
         if len(study.stage) > STAGES_MAX:
             self.refuse("stage", f"found {len(study.stage)} stages, expected at most {STAGES_MAX}")
+            self.faults.refuse_any()
         for index, stage in enumerate(study.stage):
             self.lists(f"stage[{index}]", stage)
-        self.own = own_workloads(study, self.source)
+        self.own = own_workloads(study, self.faults)
 
     def factors(self) -> None:
         """Rules of the factors, then every level: the study as it is at that level, the others at their first."""
         study = self.study
         for name in study.factor:
             self.named("factor", name)
-        for path, text in factor_problems(study):
-            self.refuse(path, text)
-        if study.factor:
-            # What is wrong at the first levels already and has nothing to do with a factor is said as without them.
-            self.level(next(iter(study.factor)), None)
-        for name in study.factor:
-            for level in study.factor[name].named:
-                self.level(name, level)
-
-    def level(self, name: str, level: str | None) -> None:
-        """The study at one level of a factor, the others at their first; None for the first of all."""
-        factors = self.study.factor
-        picked = {other: next(iter(factor.named)) for other, factor in factors.items()}
-        if level is not None:
-            picked[name] = level
-        alone = {
-            other: msgspec.structs.replace(factor, levels={picked[other]: factor.named[picked[other]]})
-            for other, factor in factors.items()
+        self.design()
+        wrong = [fault.key for fault in self.faults.found]
+        factors = {
+            name: found
+            for name, factor in study.factor.items()
+            if not any(key == path or is_below(key, path) for path in [join("factor", name)] for key in wrong)
+            if (found := self.readable(name, factor)).named
         }
-        one = msgspec.structs.replace(self.study, factor=alone, exclude=(), aa=False)
-        path = f"factor.{name}.levels"
-        try:
-            check_study(at_setting(one, settings_of(one)[0]), self.source)
-        except msgspec.ValidationError as error:
-            if level is not None:
-                self.refuse(path, f"level {level!r}: {str(error).partition(' - at')[0]}")
-        except Refused as refusal:
-            text = str(refusal).removeprefix(f"{self.source}: ")
-            if level is not None:
-                self.refuse(path, f"level {level!r}: {text}")
-            last = re.split(r"[.\[]", text.partition(":")[0])
-            changed = {"target" if f.kind == "target" else key_of(n, f) for n, f in factors.items()}
-            if not changed & set(last):
-                raise
+        first = {name: next(iter(factor.named)) for name, factor in factors.items()}
+        at_first = self.at_levels(factors, first)
+        for fault in at_first:
+            steps = steps_of(fault.key)
+            changing = [name for name, factor in factors.items() if key_of(name, factor) in steps]
+            # What has nothing to do with a factor is reported as without factors.
+            if changing:
+                self.at_level(fault, changing[0], first[changing[0]])
+            else:
+                self.refuse(fault.key, fault.text)
+        for name, factor in factors.items():
+            for level in list(factor.named)[1:]:
+                for fault in self.at_levels(factors, {**first, name: level}):
+                    if fault not in at_first:
+                        self.at_level(fault, name, level)
+
+    def at_level(self, fault: Fault, name: str, level: str) -> None:
+        self.refuse(join("factor", name) + ".levels", f"level {level!r}: {fault.words}")
+
+    def readable(self, name: str, factor: Factor) -> Factor:
+        """A factor with those of its levels that have the type of what they change; the others are reported."""
+        found = {}
+        for level, value in factor.named.items():
+            try:
+                self.at_levels({name: factor}, {name: level}, check=False)
+            except msgspec.ValidationError as error:
+                text = str(error).partition(" - at")[0]
+                self.refuse(join("factor", name) + ".levels", f"level {level!r}: {text}")
+            else:
+                found[level] = value
+        return msgspec.structs.replace(factor, levels=found)
+
+    def at_levels(
+        self, factors: Mapping[str, Factor], picked: Mapping[str, str], *, check: bool = True
+    ) -> tuple[Fault, ...]:
+        """The faults of the study at one level of each factor. Raises ValidationError for one of the wrong type."""
+        alone = {
+            name: msgspec.structs.replace(factor, levels={picked[name]: factor.named[picked[name]]})
+            for name, factor in factors.items()
+        }
+        compare = msgspec.structs.replace(self.study.compare, arms="stage", baseline=None, candidate=None)
+        one = msgspec.structs.replace(self.study, factor=alone, exclude=(), aa=False, compare=compare)
+        study = at_setting(one, settings_of(one)[0])
+        faults = self.faults.fresh()
+        if check:
+            with faults.collected():
+                _Check(study, faults).everything()
+        return faults.found
+
+    def design(self) -> None:
+        for path, text in factor_problems(self.study):
+            self.refuse(path, text)
 
     def lists(self, path: str, table: OwnWorkload | Measure | Torture | Stage) -> None:
         for field in table.__struct_fields__:
             value = getattr(table, field)
             if isinstance(value, tuple) and len(value) > LIST_MAX:
                 self.refuse(f"{path}.{field}", f"found {len(value)} entries, expected at most {LIST_MAX}")
+                self.faults.refuse_any()
 
     def state(self, state: State) -> None:
         if state.start not in _STARTS:
@@ -204,7 +250,7 @@ class _Check:
             self.refuse(f"{path}.workload", "the list is empty; expected at least one workload")
         for index, workload in enumerate(workloads):
             at = f"{path}.workload" + (f"[{index}]" if isinstance(measure.workload, tuple) else "")
-            found = find_workloads(workload, self.study.target, f"{self.source}: {at}", self.own)
+            found = self.workloads(at, workload)
             for key in ("record", "stop"):
                 needing = [named for named in found if key != "record" or named.job not in NO_RECORD]
                 missing = [named.name for named in needing if getattr(named, key) is None]
@@ -226,7 +272,7 @@ class _Check:
             self.refuse(f"{path}.metric", "the list is empty; expected at least one metric")
         for metric in listed(measure.metric):
             if metric not in METRICS:
-                self.unknown(f"{path}.metric", metric, METRICS, "metric")
+                self.faults.add_unknown(f"{path}.metric", metric, METRICS, "metric")
 
     def tasks(self, path: str, torture: Torture) -> None:
         if torture.tasks is None:
@@ -238,13 +284,11 @@ class _Check:
                 self.refuse(f"{path}.{key}", f"{text}; leave one out")
 
     def torture(self, path: str, torture: Torture) -> None:
-        found = find_workloads(
-            torture.workload, self.study.target, f"{self.source}: {path}.workload", self.own
-        )
+        found = self.workloads(f"{path}.workload", torture.workload)
         if len(found) > 1:
             self.refuse(f"{path}.workload", f"found the family {torture.workload!r}, expected one workload")
         self.how(path, how_in(torture), {})
-        if not found[0].writes:
+        if len(found) == 1 and not found[0].writes:
             self.refuse(f"{path}.workload", f"{torture.workload} only reads; expected a workload that writes")
         self.record(f"{path}.record", torture.record)
         self.levels(f"{path}.threads", torture.threads, THREADS_MAX)
@@ -256,11 +300,11 @@ class _Check:
         if torture.time is not None:
             self.time(f"{path}.time", torture.time)
         self.whole(f"{path}.rounds", torture.rounds, 1, ROUNDS_MAX)
-        if torture.read_back and found[0].does.write < 100:
+        if torture.read_back and len(found) == 1 and found[0].does.write < 100:
             self.refuse(f"{path}.read_back", f"{torture.workload} does not only write; leave it out")
         if torture.until is not None:
             self.word(f"{path}.until", torture.until, tuple(_UNTIL))
-            if torture.rounds < _UNTIL[torture.until]:
+            if torture.rounds < _UNTIL.get(torture.until, 0):
                 self.refuse(
                     f"{path}.rounds",
                     f"found {torture.rounds}: until = {torture.until!r} needs {_UNTIL[torture.until]} or more",
@@ -273,6 +317,7 @@ class _Check:
     def stages(self) -> None:
         study = self.study
         seen: list[str] = []
+        known: list[Stage] = []
         for index, stage in enumerate(study.stage):
             path = f"stage[{index}]"
             self.named(f"{path}.name", stage.name)
@@ -281,9 +326,17 @@ class _Check:
                     f"{path}.name", f"{stage.name!r} is the name of an earlier stage; names must differ"
                 )
             self.action(path, stage, seen)
+            if isinstance(stage.measure, str) and stage.measure not in self.measuring(seen):
+                stage = msgspec.structs.replace(stage, measure=())  # noqa: PLW2901
             seen.append(stage.name)
+            known.append(stage)
         if study.sham and not any(stage.torture for stage in study.stage):
             self.refuse("sham", "found true, but no stage tortures, so there is nothing to leave out")
+        # For what follows, an unknown stage to measure as is one that measures nothing.
+        self.study = msgspec.structs.replace(study, stage=tuple(known))
+
+    def measuring(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if self.study.stage_named(name).measure is not None]
 
     def unused(self) -> None:
         """A table that no stage uses has no effect, so it is refused rather than ignored."""
@@ -293,30 +346,34 @@ class _Check:
         named = {word for measure in study.measure.values() for word in listed(measure.workload)}
         named |= {table.workload for table in study.torture.values()}
         named |= {table.like for table in study.workload.values() if table.like is not None}
+        if self.faults.is_marked("stage"):
+            return
         for name in study.workload:
-            if name not in named:
+            if name not in named and not any(map(self.faults.is_marked, ("measure", "torture", "workload"))):
                 self.refuse(
-                    f"workload.{name}", "no table uses it; name it in a [measure.*] table or remove it"
+                    join("workload", name), "no table uses it; name it in a [measure.*] table or remove it"
                 )
         for group, tables, used in (
             ("measure", study.measure, measured),
             ("torture", study.torture, written),
         ):
             for name in tables:
-                if name not in used:
-                    self.refuse(f"{group}.{name}", "no stage uses it; name it in a [[stage]] or remove it")
+                if name not in used | self.meant:
+                    self.refuse(join(group, name), "no stage uses it; name it in a [[stage]] or remove it")
 
     def action(self, path: str, stage: Stage, seen: list[str]) -> None:
         given = [action for action in _ACTIONS if getattr(stage, action) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
+            self.meant |= set() if given else {*self.study.measure, *self.study.torture}
             self.refuse(path, f"found {found} of {', '.join(_ACTIONS)}, expected exactly one")
         if stage.idle is not None:
             self.time(f"{path}.idle", stage.idle)
         if isinstance(stage.measure, str):
-            earlier = [name for name in seen if self.study.stage_named(name).measure is not None]
+            earlier = self.measuring(seen)
             if stage.measure not in earlier:
-                self.unknown(f"{path}.measure", stage.measure, earlier, "earlier stage that measures")
+                what = "earlier stage that measures"
+                self.faults.add_unknown(f"{path}.measure", stage.measure, earlier, what)
         else:
             self.references(f"{path}.measure", stage.measure, self.study.measure, "[measure.*] table")
         writing = (*self.study.torture, *PROFILES)
@@ -325,17 +382,19 @@ class _Check:
 
     def references(self, path: str, names: tuple[str, ...] | None, known: Iterable[str], what: str) -> None:
         if names == ():
+            self.meant |= set(known)
             self.refuse(path, f"the list is empty; expected the name of at least one {what}")
         for index, name in enumerate(names or ()):
             if name not in known:
-                self.unknown(f"{path}[{index}]", name, known, what)
+                self.meant.add(self.faults.add_unknown(f"{path}[{index}]", name, known, what) or "")
             if name in (names or ())[:index]:
                 self.refuse(f"{path}[{index}]", f"{name!r} is in the list twice")
 
     def compare(self, compare: Compare) -> None:
         if compare.arms != "stage" and compare.arms not in self.study.factor:
             known = ["stage", *self.study.factor]
-            self.unknown("compare.arms", compare.arms, known, "arm to compare")
+            self.faults.add_unknown("compare.arms", compare.arms, known, "arm to compare")
+            return
         for field in ("throughput", "iops", "p99", "time"):
             margin = getattr(compare.relevance, field)
             if not (math.isfinite(margin) and 0 < margin < 1):
@@ -350,7 +409,9 @@ class _Check:
         what = "stage that measures" if of_stages else f"level of factor.{compare.arms}"
         for path, name in (("compare.baseline", compare.baseline), ("compare.candidate", compare.candidate)):
             if name is not None and name not in arms:
-                self.unknown(path, name, arms, what)
+                self.faults.add_unknown(path, name, arms, what)
+        if not {compare.baseline, compare.candidate} <= {None, *arms} or len(set(arms)) < len(arms):
+            return
         if len(arms) < 2:
             if compare.baseline is not None or compare.candidate is not None:
                 self.refuse("compare", "only one stage measures; expected two to compare")
@@ -358,7 +419,7 @@ class _Check:
         baseline, candidate = study.baseline or "", study.candidate or ""
         if baseline == candidate:
             self.refuse("compare", f"baseline and candidate are both {baseline!r}; expected two {kind}s")
-        if not of_stages:
+        if not of_stages or () in (study.stage_named(baseline).measure, study.stage_named(candidate).measure):
             return
         measures = [set(study.measures_of(study.stage_named(name))) for name in (baseline, candidate)]
         if not measures[0] & measures[1]:
@@ -370,10 +431,12 @@ class _Check:
         found_sizes: list[int] = []
         for at, size in _indexed(path, record):
             found = self.reads(at, partial(sizes.size_bytes, size))
+            if found is None:
+                continue
             found_sizes.append(found)
             if not SECTOR_BYTES <= found <= RECORD_BYTES_MAX:
                 self.refuse(at, f"found {_quoted(size)}, expected {SECTOR_BYTES} B to 1 GiB")
-            if found % SECTOR_BYTES:
+            elif found % SECTOR_BYTES:
                 self.refuse(at, f"found {_quoted(size)}, expected a multiple of {SECTOR_BYTES} bytes")
         self.distinct(path, found_sizes)
 
@@ -392,19 +455,19 @@ class _Check:
     def how(self, path: str, how: How, vary: dict[str, tuple[Level, ...]]) -> None:
         """The keys that say how I/O is done, with the first level of each key that varies, then with each level."""
         for key, levels in vary.items():
-            at = f"{path}.vary.{_key(key)}"
+            at = join(f"{path}.vary", key)
             if key in ("workload", "record", "threads", "depth"):
                 self.refuse(at, f"a list may be given to {key} itself: {key} = [...]")
-            if key not in VARIED:
-                self.unknown(at, key, VARIED, "key that varies")
-            if not levels:
+            elif key not in VARIED:
+                self.faults.add_unknown(at, key, VARIED, "key that varies")
+            elif not levels:
                 self.refuse(at, "the list is empty; expected at least one level")
-            if getattr(how, key, None) is not None:
+            elif getattr(how, key, None) is not None:
                 self.refuse(at, f"{key} is given beside vary; give it in one place")
             for index, level in enumerate(levels):
                 if level in levels[:index]:
                     self.refuse(f"{at}[{index}]", f"{level} is in the list twice")
-        first = {key: levels[0] for key, levels in vary.items() if key in HOW_KEYS}
+        first = {key: levels[0] for key, levels in vary.items() if key in HOW_KEYS and levels}
         every = [(key, level) for key in first for level in vary[key]]
         for key, level in every:
             given = {name: getattr(how, name) for name in HOW_KEYS if getattr(how, name) is not None}
@@ -412,7 +475,8 @@ class _Check:
                 varied = msgspec.convert({**given, **first, key: level}, How)
             except msgspec.ValidationError as error:
                 self.refuse(f"{path}.vary.{key}", f"found {level!r}: {str(error).partition(' - at')[0]}")
-            self.keys(path, varied)
+            else:
+                self.keys(path, varied)
         if not first:
             self.keys(path, how)
 
@@ -439,8 +503,8 @@ class _Check:
                 self.refuse(
                     f"{path}.at_least", "has no count to multiply; give bytes or operations beside it"
                 )
-            limit = stop.time and sizes.parse_time_ns(stop.time)
-            if limit and limit < sizes.parse_time_ns(stop.at_least):
+            limit = self.time(f"{path}.time", stop.time) if stop.time is not None else None
+            if limit and limit < (self.time(f"{path}.at_least", stop.at_least) or 0):
                 self.refuse(f"{path}.at_least", f"found {stop.at_least!r}, above the time of {stop.time!r}")
 
     def repeat(self, path: str, repeat: int | Repeat) -> None:
@@ -464,14 +528,15 @@ class _Check:
         if found == 0:
             self.refuse(path, f"found {_quoted(size)}, expected more than 0")
 
-    def time(self, path: str, text: str) -> None:
-        self.reads(path, lambda: sizes.parse_time_ns(text))
+    def time(self, path: str, text: str) -> int | None:
+        return self.reads(path, lambda: sizes.parse_time_ns(text))
 
-    def reads(self, path: str, read: Callable[[], int]) -> int:
+    def reads(self, path: str, read: Callable[[], int]) -> int | None:
         try:
             return read()
         except ValueError as error:
             self.refuse(path, str(error))
+            return None
 
     def whole(self, path: str, found: int, low: int, high: int) -> None:
         if not low <= found <= high:
@@ -481,12 +546,6 @@ class _Check:
         if not _NAME.fullmatch(name):
             self.refuse(path, f"found {name!r}, expected a name of letters, digits, '-' and '_', at most 40")
 
-    def unknown(self, path: str, name: str, known: Iterable[str], what: str) -> NoReturn:
-        names = list(known)
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
-        self.refuse(path, f"there is no {what} {name!r}; {hint}")
-
 
 def _indexed(path: str, value: L | tuple[L, ...]) -> Iterator[tuple[str, L]]:
     """A value with its path, or each member of a list with its own."""
@@ -494,10 +553,6 @@ def _indexed(path: str, value: L | tuple[L, ...]) -> Iterator[tuple[str, L]]:
         yield from ((f"{path}[{index}]", member) for index, member in enumerate(value))
     else:
         yield path, value
-
-
-def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else repr(key)
 
 
 def _quoted(size: Size) -> str:

@@ -24,6 +24,7 @@ from mileage.plan.factors import (
     named_levels,
     settings_of,
 )
+from mileage.plan.faults import join
 from mileage.plan.how import HOW_KEYS
 from mileage.plan.study import PURGE_EACH, Factor, Measure, State, Study
 
@@ -47,17 +48,20 @@ Problem = tuple[str, str]
 
 def factor_problems(study: Study) -> Iterator[Problem]:
     """Every broken rule, as (path, what is wrong)."""
+    found: list[Problem] = []
     for name, factor in study.factor.items():
-        path = f"factor.{name}"
-        yield from _kind(study, path, name, factor)
-        yield from _levels(path, factor)
-    yield from _twice(study)
+        path = join("factor", name)
+        found += [*_kind(study, path, name, factor), *_levels(path, factor)]
+    found += _twice(study)
+    yield from found
+    yield from _design(study)
+    if not all(factor.levels for factor in study.factor.values()):
+        return
     combinations = math.prod(len(named_levels(study, name)) for name in study.factor)
     if combinations > SETTINGS_MAX:
         yield "factor", f"{combinations} combinations of levels; expected at most {SETTINGS_MAX}"
         return
     yield from _exclude(study)
-    yield from _design(study)
 
 
 def _kind(study: Study, path: str, name: str, factor: Factor) -> Iterator[Problem]:
@@ -69,7 +73,7 @@ def _kind(study: Study, path: str, name: str, factor: Factor) -> Iterator[Proble
         yield f"{path}.levels", 'a level of a label has no "," and no "=", since --label NAME=LEVEL names it'
     if factor.kind is not None and kind is None:
         yield f"{path}.kind", f"found {factor.kind!r}, expected one of {known}"
-    if kind is None:
+    elif kind is None:
         yield (
             f"{path}.kind",
             f"missing; {name!r} does not say what its levels change: expected one of {known}",
@@ -135,15 +139,18 @@ def _twice(study: Study) -> Iterator[Problem]:
 
 
 def _exclude(study: Study) -> Iterator[Problem]:
+    unknown = False
     for index, out in enumerate(study.exclude):
         path = f"exclude[{index}]"
         if not out:
             yield path, 'is empty and would leave out everything; expected for example { cache = "warm" }'
+            unknown = True
         for name, level in out.items():
             if name not in study.factor:
                 known = ", ".join(study.factor) or "none"
                 yield f"{path}.{name}", f"there is no [factor.*] table {name!r}; known: {known}"
-                return
+                unknown = True
+                continue
             text = str(level).lower() if isinstance(level, bool) else str(level)
             levels = named_levels(study, name)
             if text not in levels:
@@ -151,10 +158,10 @@ def _exclude(study: Study) -> Iterator[Problem]:
                     f"{path}.{name}",
                     f"{text!r} is not a level of factor.{name}; expected one of {', '.join(levels)}",
                 )
-                return
-        if not any(excluded_by(study, index)):
+                unknown = True
+        if not unknown and not any(excluded_by(study, index)):
             yield path, "leaves out nothing; remove it"
-    if study.factor and not settings_of(study):
+    if study.factor and not unknown and not settings_of(study):
         yield "exclude", "leaves out every combination of levels; expected at least one to measure"
 
 
@@ -175,14 +182,14 @@ def _design(study: Study) -> Iterator[Problem]:
             "aa",
             "found true, but compare.arms names no [factor.*] table whose baseline could be measured twice",
         )
-    if study.aa and (kind_of(study.compare.arms, study.factor[study.compare.arms]) == "label"):
+    elif study.aa and (kind_of(study.compare.arms, study.factor[study.compare.arms]) == "label"):
         yield (
             "aa",
             f"found true, but factor.{study.compare.arms} is a label, which is not measured side by side",
         )
-    if study.aa:
+    elif study.aa:
         levels = study.factor[study.compare.arms].named
-        if again(study.compare.baseline or next(iter(levels))) in levels:
+        if levels and again(study.compare.baseline or next(iter(levels))) in levels:
             yield "aa", "the name of its level is that of another level; rename that one"
     carryover = study.state.carryover
     if carryover not in CARRYOVERS:

@@ -195,13 +195,12 @@ def read_touch(found: int | str) -> int:
     return touch_bytes
 
 
-def has_no_effect(how: How, kind: str) -> tuple[str, str] | None:
-    """The first key that this kind of target cannot honour, with the reason; None when it can honour all."""
+def without_effect(how: How, kind: str) -> Iterator[tuple[str, str]]:
+    """Every key that this kind of target cannot honour, with the reason."""
     keys, reason = _NO_USE.get(kind, ((), ""))
     for key in keys:
         if getattr(how, key) not in (None, False):
-            return key, f"{reason}; leave it out"
-    return None
+            yield key, f"{reason}; leave it out"
 
 
 def load_of(how: How) -> Load:

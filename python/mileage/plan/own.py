@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
-from mileage.errors import Refused
 from mileage.plan import sizes
 from mileage.plan.families import WORKLOADS
+from mileage.plan.faults import BrokenStudy, Fault, Faults, join
 from mileage.plan.how import HOW_KEYS, How, check_how
 from mileage.plan.job import Programs
 from mileage.plan.pattern import (
@@ -46,30 +46,55 @@ def how_in(table: OwnWorkload | Measure | Torture) -> How:
     return How(**{key: getattr(table, key) for key in HOW_KEYS})
 
 
-def own_workloads(study: Study, source: str, traces: Traces | None = None) -> dict[str, NamedWorkload]:
-    """The user's workloads by name. `source` is for messages; without `traces`, none has been read yet.
+def own_workloads(study: Study, faults: Faults, traces: Traces | None = None) -> dict[str, NamedWorkload]:
+    """The user's workloads by name; without `traces`, none has been read yet.
 
-    Raises Refused for the first one that makes no sense.
+    One that makes no sense is left out, put among the faults and marked there.
     """
     known: dict[str, NamedWorkload] = {}
     for name, table in study.workload.items():
-        path = f"{source}: workload.{name}"
-        for key, text in _problems(name, table):
-            raise Refused(f"{path}{'.' if key else ''}{key}: {text}")
-        if table.like is not None:
-            found = find_workloads(table.like, study.target, f"{path}.like", known)
-            if len(found) > 1:
-                raise Refused(f"{path}.like: found the family {table.like!r}, expected one workload")
-            known[name] = _like(name, table, found[0])
-        elif table.access is not None:
-            known[name] = _access(name, table, table.access, f"{path}.access")
-        elif table.command is not None:
-            known[name] = _command(name, table)
-        elif table.trace is not None:
-            known[name] = _replay(name, table, _UNREAD if traces is None else traces[table.trace])
-        else:
-            known[name] = _pattern(name, table, path)
+        path = join("workload", name)
+        found = [Fault(join(path, key) if key else path, text) for key, text in _problems(name, table)]
+        if not found and not faults.is_marked(path):
+            try:
+                known[name] = _own_workload(study, name, table, traces, faults.source, known)
+            except BrokenStudy as broken:
+                found += broken.faults
+        for fault in found:
+            faults.add(fault.key, fault.text)
+        if found:
+            faults.mark(path)
     return known
+
+
+def _own_workload(
+    study: Study,
+    name: str,
+    table: OwnWorkload,
+    traces: Traces | None,
+    source: str,
+    known: Mapping[str, NamedWorkload],
+) -> NamedWorkload:
+    path = join("workload", name)
+    try:
+        if table.like is not None:
+            found = find_workloads(table.like, study.target, source, f"{path}.like", known)
+            if len(found) > 1:
+                raise _Wrong(f"{path}.like", f"found the family {table.like!r}, expected one workload")
+            return _like(name, table, found[0])
+        if table.access is not None:
+            return _access(name, table, table.access, f"{path}.access")
+        if table.command is not None:
+            return _command(name, table)
+        if table.trace is not None:
+            return _replay(name, table, _UNREAD if traces is None else traces[table.trace])
+        return _pattern(name, table, path)
+    except _Wrong as wrong:
+        raise BrokenStudy(source, [Fault(*wrong.args)]) from None
+
+
+class _Wrong(Exception):
+    """The path of a value and what is wrong there."""
 
 
 def trace_paths(study: Study) -> tuple[str, ...]:
@@ -139,21 +164,22 @@ def _pattern(name: str, table: OwnWorkload, path: str) -> NamedWorkload:
     pattern = table.pattern
     if isinstance(pattern, PatternTable):
         if len(pattern.given) != 1 or pattern.given[0] not in _TABLES:
-            raise Refused(
-                f"{path}.pattern: found {pattern_word(pattern)}, expected one of {', '.join(_TABLES)} with its "
-                "numbers (access lines and traces have keys of their own)"
+            raise _Wrong(
+                f"{path}.pattern",
+                f"found {pattern_word(pattern)}, expected one of {', '.join(_TABLES)} with its numbers (access "
+                "lines and traces have keys of their own)",
             )
         if problem := pattern_problem(pattern):
-            raise Refused(f"{path}.{problem[0]}: found {problem[1]}")
+            raise _Wrong(f"{path}.{problem[0]}", f"found {problem[1]}")
         title = table.title or f"pattern {pattern_word(pattern)}"
         return of_pattern(name, title, pattern, reads, how)
     for word in PATTERN_NAMES:
         if pattern == word:
             return of_pattern(name, table.title or f"pattern {word}", word, reads, how)
     tables = ", ".join(f"{word} = {{ ... }}" for word in _TABLES)
-    raise Refused(
-        f"{path}.pattern: {pattern!r} is not a pattern; expected one of {', '.join(PATTERN_NAMES)}, or a table "
-        f"with {tables}"
+    raise _Wrong(
+        f"{path}.pattern",
+        f"{pattern!r} is not a pattern; expected one of {', '.join(PATTERN_NAMES)}, or a table with {tables}",
     )
 
 
@@ -162,7 +188,7 @@ def _access(name: str, table: OwnWorkload, rows: tuple[AccessRow, ...], path: st
     pattern = PatternTable(access=Access(lines))
     if problem := pattern_problem(pattern):
         where = problem[0].removeprefix("pattern.access.lines")
-        raise Refused(f"{path}{where}: found {problem[1]}")
+        raise _Wrong(f"{path}{where}", f"found {problem[1]}")
     kind: Kind = "iops" if any(line.random_percent for line in lines) else "throughput"
     title = table.title or f"{len(lines)} access line{'' if len(lines) == 1 else 's'}"
     largest = sizes.exact_bytes(max(line.size_bytes for line in lines))
@@ -174,18 +200,18 @@ def _line(row: AccessRow, path: str) -> AccessLine:
         try:
             return sizes.size_bytes(value)
         except ValueError as error:
-            raise Refused(f"{path}.{key}: {error}") from None
+            raise _Wrong(f"{path}.{key}", str(error)) from None
 
     delay_ms = 0
     if row.delay is not None:
         try:
             delay_ns = sizes.parse_time_ns(row.delay)
         except ValueError as error:
-            raise Refused(f"{path}.delay: {error}") from None
+            raise _Wrong(f"{path}.delay", str(error)) from None
         delay_ms, rest = divmod(delay_ns, 1_000_000)
         if rest or delay_ms > U32_MAX:
-            raise Refused(
-                f"{path}.delay: found {row.delay!r}, expected whole milliseconds, at most {U32_MAX}"
+            raise _Wrong(
+                f"{path}.delay", f"found {row.delay!r}, expected whole milliseconds, at most {U32_MAX}"
             )
     return AccessLine(
         size_bytes=read("size", row.size),

@@ -1,7 +1,7 @@
 """From the text of a study file to a checked `Study`.
 
-What it models: TOML whose keys and types are those of `study.Study`. Every error is one line: the source, the
-path of the value ("measure.throughput.record[0]"), what was found, what was expected.
+What it models: TOML whose keys and types are those of `study.Study`. Every fault has the path of its value
+("measure.throughput.record[0]"), what was found, what was expected; the search for further faults goes past it.
 What it refuses: keys that are not known, with the closest known one; wrong types; and, through `checking`,
 values that make no sense whatever the target is.
 """
@@ -16,9 +16,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from mileage.errors import Refused
+from mileage._core import toml_faults
 from mileage.plan.checking import check_study
 from mileage.plan.factors import TARGET_NAMES
+from mileage.plan.faults import FAULTS_MAX, BrokenStudy, Fault, Faults, join, one_line, steps_of
 from mileage.plan.how import HOW_KEYS
 from mileage.plan.profiles import with_profiles
 from mileage.plan.study import (
@@ -41,22 +42,11 @@ S = TypeVar("S", bound=msgspec.Struct)
 STUDY_TEXT_MAX: Final = 1 << 20
 """Characters in a study file at most."""
 
-_SYNTAX: Final = re.compile(
-    r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.S
-)
 _AT: Final = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?", re.S)
 _TYPES: Final = re.compile(r"Expected `(?P<expected>[^`]*)`, got `(?P<found>[^`]*)`")
 _MISSING: Final = re.compile(r"Object missing required field `(?P<key>[^`]*)`")
 _ENUM: Final = re.compile(r"Invalid enum value (?P<found>.*)")
-_STEP: Final = re.compile(r"\.?([A-Za-z_0-9]+)|\[(\d+)\]")
 
-_NAMED: Final[dict[str, type[Any]]] = {
-    "measure": Measure,
-    "torture": Torture,
-    "workload": OwnWorkload,
-    "factor": Factor,
-}
-"""The tables of tables, whose keys are names, and what each entry is."""
 _WORDS: Final = {
     "str": "text",
     "int": "a whole number",
@@ -68,29 +58,55 @@ _WORDS: Final = {
     "date": "a date",
     "time": "a time of day",
 }
+_GROUPS: Final = ("factor", "workload", "measure", "torture")
+"""The tables of tables."""
+_STAND_INS: Final[dict[str, Any]] = {
+    "name": "unnamed",
+    "workload": "pattern.random_write",
+    "record": "4KiB",
+    "amount": "1x",
+    "min": 5,
+    "size": "4KiB",
+    "levels": ["1", "2"],
+}
+"""For keys that must be given and were not, or cannot be read: what the other keys are checked with."""
 
 
 def parse_study(text: str, source: str) -> Study:
     """The study that a TOML text describes. `source` names the text in messages: a path or a study's name.
 
-    Raises Refused with one line for the first thing that is wrong.
+    Raises BrokenStudy with everything that is wrong.
     """
     raw = _parse_toml(text, source)
     if "target" not in raw and (first := _first_target(raw)) is not None:
         raw["target"] = first
+    faults = Faults(source)
     for path, table, struct in _tables(raw):
-        _check_keys(source, path, table, struct)
-    tables = {
-        kind: {
-            name: _convert(source, join(kind, _key(name)), table, struct) for name, table in _named(raw, kind)
-        }
-        for kind, struct in _NAMED.items()
-    }
-    rest = {key: value for key, value in raw.items() if key not in _dropped(raw)}
-    study = msgspec.structs.replace(_convert(source, "", rest, Study), **tables)
+        _check_keys(faults, path, table, struct)
+    factors = _converted(faults, raw, "factor", Factor)
+    workloads = _converted(faults, raw, "workload", OwnWorkload)
+    measures = _converted(faults, raw, "measure", Measure)
+    tortures = _converted(faults, raw, "torture", Torture)
+    study = _convert(faults, "", {key: value for key, value in raw.items() if key not in _GROUPS}, Study)
+    if study is None:
+        faults.refuse_any()
+    assert study is not None
+    study = msgspec.structs.replace(
+        study, factor=factors, workload=workloads, measure=measures, torture=tortures
+    )
     study = with_profiles(study)
-    check_study(study, source)
+    check_study(study, source, faults)
     return study
+
+
+def _converted(faults: Faults, raw: dict[str, Any], group: str, struct: type[S]) -> dict[str, S]:
+    """The tables of a group; none for one that is no table."""
+    tables = raw.get(group, {})
+    if not isinstance(tables, dict):
+        faults.add(group, f"found {_shown(tables)}, expected a table")
+        faults.mark(group)
+    found = {name: _convert(faults, join(group, name), table, struct) for name, table in _named(raw, group)}
+    return {name: table for name, table in found.items() if table is not None}
 
 
 def _first_target(raw: dict[str, Any]) -> str | None:
@@ -107,18 +123,20 @@ def _first_target(raw: dict[str, Any]) -> str | None:
 
 def _parse_toml(text: str, source: str) -> dict[str, Any]:
     if len(text) > STUDY_TEXT_MAX:
-        raise Refused(f"{source}: {len(text)} characters; expected a study file of at most {STUDY_TEXT_MAX}")
+        found = f"{len(text)} characters; expected a study file of at most {STUDY_TEXT_MAX}"
+        raise BrokenStudy(source, [Fault("", found)])
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        match = _SYNTAX.fullmatch(str(error))
-        if match is None:
-            raise Refused(f"{source}: not TOML: {_one_line(str(error))}") from None
-        line = match["line"] or str(text.count("\n") + 1)
-        column = f", column {match['column']}" if match["column"] else ", at the end"
-        raise Refused(f"{source}: line {line}{column}: not TOML: {_one_line(match['what'])}") from None
     except (RecursionError, ValueError) as error:
-        raise Refused(f"{source}: not TOML that can be read: {_one_line(str(error))}") from None
+        raise BrokenStudy(source, _syntax(text) or [Fault("", f"not TOML: {one_line(str(error))}")]) from None
+
+
+def _syntax(text: str) -> list[Fault]:
+    """The first fault of each line that is not TOML; keys that are there twice only where nothing else is wrong."""
+    places = sorted(toml_faults(text))
+    places = [place for place in places if place[2] != "duplicate key"] or places
+    first = {line: f"not TOML: {one_line(what)} (column {column})" for line, column, what in reversed(places)}
+    return [Fault("", first[line], line) for line in sorted(first)][:FAULTS_MAX]
 
 
 def _tables(raw: dict[str, Any]) -> Iterator[tuple[str, Any, type[msgspec.Struct]]]:
@@ -126,24 +144,24 @@ def _tables(raw: dict[str, Any]) -> Iterator[tuple[str, Any, type[msgspec.Struct
     yield "", raw, Study
     yield "state", raw.get("state"), State
     for name, table in _named(raw, "factor"):
-        yield join("factor", _key(name)), table, Factor
+        yield join("factor", name), table, Factor
     stages = raw.get("stage")
     for index, stage in enumerate(stages if isinstance(stages, list) else []):
         yield f"stage[{index}]", stage, Stage
     for name, table in _named(raw, "workload"):
-        path = join("workload", _key(name))
+        path = join("workload", name)
         yield path, table, OwnWorkload
         rows = table.get("access") if isinstance(table, dict) else None
         for index, row in enumerate(rows if isinstance(rows, list) else []):
             yield f"{path}.access[{index}]", row, AccessRow
     for name, table in _named(raw, "measure"):
-        path = join("measure", _key(name))
+        path = join("measure", name)
         yield path, table, Measure
         if isinstance(table, dict):
             yield f"{path}.stop", table.get("stop"), StopRule
             yield f"{path}.repeat", table.get("repeat"), Repeat
     for name, table in _named(raw, "torture"):
-        yield join("torture", _key(name)), table, Torture
+        yield join("torture", name), table, Torture
     compare = raw.get("compare")
     yield "compare", compare, Compare
     if isinstance(compare, dict):
@@ -156,31 +174,70 @@ def _named(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
     return list(tables.items()) if isinstance(tables, dict) else []
 
 
-def _dropped(raw: dict[str, Any]) -> set[str]:
-    return {key for key in _NAMED if isinstance(raw.get(key), dict)}
-
-
-def _check_keys(source: str, path: str, table: Any, struct: type[msgspec.Struct]) -> None:
+def _check_keys(faults: Faults, path: str, table: Any, struct: type[msgspec.Struct]) -> None:
+    """Report unknown keys; a table is then read as if each had the name of the known key that is close."""
     if not isinstance(table, dict):
         return
-    fields = struct.__struct_fields__
-    known = sorted(fields, key=lambda key: key in HOW_KEYS)
-    for key in table:
-        if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
-            raise Refused(f"{source}: {join(path, _key(key))}: unknown key; {hint}")
+    known = sorted(struct.__struct_fields__, key=lambda key: key in HOW_KEYS)
+    for key in [key for key in table if key not in known]:
+        close = difflib.get_close_matches(key, known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
+        faults.add(join(path, key), f"unknown key; {hint}")
+        value = table.pop(key)
+        if close and isinstance(value, dict) and isinstance(table.get(close[0]), dict):
+            table[close[0]] |= value
+        elif close and close[0] not in table:
+            table[close[0]] = value
+            faults.mark(join(path, close[0]))
 
 
-def _convert(source: str, path: str, value: Any, struct: type[S]) -> S:
-    try:
-        return msgspec.convert(value, struct)
-    except msgspec.ValidationError as error:
-        match = _AT.fullmatch(str(error))
-        assert match is not None
-        inner = (match["path"] or "$").removeprefix("$")
-        where = join(path, inner.removeprefix(".")) if inner else path
-        raise Refused(f"{source}: {_said(where, match['what'], _found(value, inner))}") from None
+def _convert(faults: Faults, path: str, value: Any, struct: type[S]) -> S | None:
+    """A table as a struct. What has the wrong type is reported and left out; None where nothing is left to read."""
+    seen: set[str] = set()
+    while True:
+        try:
+            return msgspec.convert(value, struct)
+        except msgspec.ValidationError as error:
+            match = _AT.fullmatch(str(error))
+            assert match is not None
+            # msgspec writes "[...]" for the value of a key that it does not name.
+            steps = steps_of((match["path"] or "$").removeprefix("$").partition("[...]")[0])
+            missing = _MISSING.fullmatch(match["what"])
+            steps += [missing["key"]] if missing else []
+            where, holder, found = _walk(path, value, steps)
+            faults.add(where, _said(where, match["what"], found))
+            faults.mark(where)
+            if (where in seen and not missing) or not _repair(holder, steps, match["what"]):
+                return None
+            seen.add(where)
+
+
+def _walk(path: str, value: Any, steps: list[str]) -> tuple[str, Any, Any]:
+    """The path of what steps lead to below `value`, what holds it, and it itself; None where it is missing."""
+    holder: Any = None
+    for step in steps:
+        holder = value
+        if isinstance(holder, list):
+            path, value = f"{path}[{step}]", holder[int(step)]
+        else:
+            path, value = join(path, step), holder.get(step)
+    return path, holder, value
+
+
+def _repair(holder: Any, steps: list[str], what: str) -> bool:
+    """Leave out a value that cannot be read, or put a stand-in in its place; whether the others can be read then."""
+    if isinstance(holder, list):
+        types = _TYPES.match(what)
+        word = types["expected"].partition(" ")[0] if types else "object"
+        table = {"size": "4KiB"} if "access" in steps else {"name": f"unnamed-{steps[-1]}", "idle": "1 s"}
+        holder[int(steps[-1])] = {"int": 1, "str": "unnamed", "array": []}.get(word, table)
+        return True
+    if not isinstance(holder, dict):
+        return False
+    if holder.pop(steps[-1], None) is None and steps[-1] in _STAND_INS:
+        holder[steps[-1]] = _STAND_INS[steps[-1]]
+        return True
+    return not _MISSING.fullmatch(what)
 
 
 def _said(where: str, what: str, found: Any) -> str:
@@ -188,12 +245,12 @@ def _said(where: str, what: str, found: Any) -> str:
     if types := _TYPES.fullmatch(what):
         words = [word.strip() for word in types["expected"].split("|") if word.strip() != "null"]
         expected = " or ".join(_WORDS.get(word, word) for word in words)
-        return f"{where or 'the study'}: found {_shown(found)}, expected {expected}"
-    if missing := _MISSING.fullmatch(what):
-        return f"{join(where, missing['key'])}: missing; it must be given"
+        return f"found {_shown(found)}, expected {expected}"
+    if _MISSING.fullmatch(what):
+        return "missing; it must be given"
     if _ENUM.fullmatch(what):
-        return f"{where}: found {_shown(found)}, expected {_choices(where)}"
-    return f"{where or 'the study'}: found {_shown(found)}: {_one_line(what)}"
+        return f"found {_shown(found)}, expected {_choices(where)}"
+    return f"found {_shown(found)}: {what}"
 
 
 def _choices(where: str) -> str:
@@ -205,13 +262,6 @@ def _choices(where: str) -> str:
     return choices.get(where.rpartition(".")[2], "another word")
 
 
-def _found(value: Any, path: str) -> Any:
-    """The value at a path such as ".record[0]" below `value`."""
-    for step in _STEP.finditer(path):
-        value = value[step[1]] if step[1] is not None else value[int(step[2])]
-    return value
-
-
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
@@ -220,17 +270,4 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return "a list"
     text = f'"{value}"' if isinstance(value, str) else str(value)
-    return _one_line(text if len(text) <= 60 else text[:57] + "...")
-
-
-def join(path: str, key: str) -> str:
-    """The path of a key below a path."""
-    return f"{path}.{key}" if path and key else path or key
-
-
-def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else repr(key)
-
-
-def _one_line(text: str) -> str:
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -12,16 +12,16 @@ from typing import Final
 
 import msgspec
 
-from mileage.errors import Refused
 from mileage.plan import sizes
-from mileage.plan.area import Own, common_multiple, uses_file, work_area_bytes
+from mileage.plan.area import Own, common_multiple, named_in, refuse, uses_file, work_area_bytes
 from mileage.plan.area import words as in_words
-from mileage.plan.cells import cells_of, torture_of
+from mileage.plan.cells import cells_of, tortures_of
 from mileage.plan.checking import blocks_of, check_study, listed
 from mileage.plan.estimate import bytes_written
 from mileage.plan.expansion import Expansion, Tortures
 from mileage.plan.factors import Setting, at_setting, settings_of
 from mileage.plan.facts import TargetFacts
+from mileage.plan.faults import BrokenStudy, Fault, Faults
 from mileage.plan.own import Traces, own_workloads
 from mileage.plan.planned import Cell, Plan, PlannedRun, hash_of, occupied_bytes
 from mileage.plan.preconditioning import with_preconditioning
@@ -29,7 +29,6 @@ from mileage.plan.quick import quicken
 from mileage.plan.starting import check_state, with_limit_counted
 from mileage.plan.steps import steps_of
 from mileage.plan.study import Measure, Study
-from mileage.plan.workloads import find_workloads
 
 WEAR_SHARE_MAX: Final = 0.10
 """Share of a real device's rated endurance that a study may write unless told that it may."""
@@ -56,8 +55,8 @@ def resolve(
     the limit on the share of the rated endurance. `traces` tells what must be known of each trace that the study
     names. `others` are the facts of every further target (see `places_of`). With `refuse` false, a study that does
     not fit, wears too much or cannot bypass the cache is planned all the same, with the reasons in
-    `Plan.refusals`. Raises Refused otherwise. `Plan.study` is the study with everything filled in: resolving it
-    again without options, for the same target, gives an equal plan.
+    `Plan.refusals`. Raises BrokenStudy otherwise, with all faults. `Plan.study` is the study with everything
+    filled in: resolving it again without options, for the same target, gives an equal plan.
     """
     study = msgspec.structs.replace(
         study,
@@ -66,7 +65,9 @@ def resolve(
         allow_wear=study.allow_wear or allow_wear,
     )
     study = _preconditioned(study)
-    own = own_workloads(study, study.name, traces or {})
+    faults = Faults(study.name)
+    own = own_workloads(study, faults, traces or {})
+    faults.refuse_any()
     study = _settled(study, own)
     check_study(study, study.name)
     if quick:
@@ -85,26 +86,31 @@ def resolve(
     cells = tuple(
         cell
         for number, part in enumerate(parts)
-        for cell in part.cells(areas[part.setting.instance], number, len(parts))
+        for cell in part.cells(areas[part.setting.instance], number, len(parts), faults)
     )
     tortures: dict[int, Tortures] = {}
     for part in parts:
         if part.setting.instance not in tortures:
-            tortures[part.setting.instance] = part.tortures(areas[part.setting.instance])
+            tortures[part.setting.instance] = part.tortures(areas[part.setting.instance], faults)
+    faults.refuse_any()
     runs = tuple(Expansion(study, settings, cells, tortures).runs())
-    refusals = tuple(_refusals_of(parts, areas, runs))
+    refusals = tuple(dict.fromkeys(_refusals_of(parts, areas, runs)))
     if refuse and refusals:
-        raise Refused(refusals[0])
+        raise BrokenStudy(study.name, refusals)
     further = {target: found for target, found in known.items() if target != settings[0].place}
     own_areas = areas if len(set(areas.values())) > 1 else {}
     name = hash_of(study, facts, work_bytes, runs, further, own_areas)
-    return Plan(study, facts, work_bytes, cells, runs, refusals, name, settings, further, areas=own_areas)
+    reasons = tuple(f"{study.name}: {fault.words}" for fault in refusals)
+    return Plan(study, facts, work_bytes, cells, runs, reasons, name, settings, further, areas=own_areas)
 
 
 def _preconditioned(study: Study) -> Study:
     # With factors, the state is checked at every level: without one of them it may make no sense.
-    for key, text in () if study.factor else check_state(study.state, study.target):
-        raise Refused(f"{study.name}: state.{key}: {text}")
+    if not study.factor:
+        faults = Faults(study.name)
+        for key, text in check_state(study.state, study.target):
+            faults.add(f"state.{key}", text)
+        faults.refuse_any()
     return with_preconditioning(study)
 
 
@@ -112,7 +118,7 @@ def _with_limit_counted(study: Study) -> Study:
     try:
         return with_limit_counted(study)
     except ValueError as error:
-        raise Refused(f"{study.name}: state.file: {error}") from None
+        refuse(study, "state.file", str(error))
 
 
 def places_of(study: Study) -> dict[str, Setting]:
@@ -132,10 +138,10 @@ class _Part:
         self.setting = setting
         self._own = own
 
-    def cells(self, work_bytes: int, number: int, settings: int) -> Iterator[Cell]:
+    def cells(self, work_bytes: int, number: int, settings: int, faults: Faults) -> Iterator[Cell]:
         """The cells, with the setting in their labels where there are several."""
         words = ", ".join(self.setting.words)
-        for cell in cells_of(self.study, self.facts, work_bytes, self._own):
+        for cell in cells_of(self.study, self.facts, work_bytes, self._own, faults):
             if settings == 1:
                 yield msgspec.structs.replace(cell, stem=cell.unit)
                 continue
@@ -150,18 +156,15 @@ class _Part:
             return label
         return label.replace(f" {in_words(sizes.size_bytes(record))}", "", 1)
 
-    def tortures(self, work_bytes: int) -> Tortures:
-        return {
-            name: torture_of(self.study, self.facts, work_bytes, self._own, name)
-            for name in self.study.torture
-        }
+    def tortures(self, work_bytes: int, faults: Faults) -> Tortures:
+        return tortures_of(self.study, self.facts, work_bytes, self._own, faults)
 
 
 def _areas(study: Study, parts: list[_Part], own: Own) -> dict[int, int]:
     """By instance of a target the size of its work area in bytes, which every record of the study divides.
 
     A drive's area is the whole of it, so that drives of different size are each filled; work files all have the size of
-    the smallest. Raises Refused.
+    the smallest. Raises BrokenStudy.
     """
     if not study.factor:
         return {parts[0].setting.instance: work_area_bytes(study, parts[0].facts, own)}
@@ -175,7 +178,7 @@ def _areas(study: Study, parts: list[_Part], own: Own) -> dict[int, int]:
     multiple = common_multiple(study, own)
     if min(found.values()) < multiple:
         text = sizes.format_bytes(min(found.values()))
-        raise Refused(f"{study.name}: factor: no common multiple of all records fits into {text}")
+        refuse(study, "factor", f"no common multiple of all records fits into {text}")
     return {instance: area - area % multiple for instance, area in found.items()}
 
 
@@ -186,11 +189,10 @@ def _settled(study: Study, own: Own) -> Study:
 
 def _with_names(study: Study, name: str, measure: Measure, own: Own) -> Measure:
     """The measure with families ("iops.*") and short names of workloads replaced by full names."""
-    where = f"{study.name}: measure.{name}.workload"
     words = listed(measure.workload)
-    names = tuple(named.name for word in words for named in find_workloads(word, study.target, where, own))
+    names = tuple(named.name for named in named_in(study, f"measure.{name}", words, own))
     if len(set(names)) != len(names):
-        raise Refused(f"{where}: a workload is named twice among {', '.join(words)}")
+        refuse(study, f"measure.{name}.workload", f"a workload is named twice among {', '.join(words)}")
     return measure if names == words else msgspec.structs.replace(measure, workload=names)
 
 
@@ -216,9 +218,8 @@ def _check_count(study: Study, settings: int) -> None:
         each += stage.idle is not None
     runs = each * study.cycles * (2 if study.sham else 1)
     if runs > RUNS_MAX:
-        raise Refused(
-            f"{study.name}: {runs} runs; expected at most {RUNS_MAX}; use fewer cells, blocks or cycles"
-        )
+        text = f"{runs} runs; expected at most {RUNS_MAX}; use fewer cells, blocks or cycles"
+        refuse(study, "", text)
 
 
 def writes(run: PlannedRun) -> bool:
@@ -240,7 +241,7 @@ def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
     return None
 
 
-def _refusals_of(parts: list[_Part], areas: dict[int, int], runs: tuple[PlannedRun, ...]) -> Iterator[str]:
+def _refusals_of(parts: list[_Part], areas: dict[int, int], runs: tuple[PlannedRun, ...]) -> Iterator[Fault]:
     """Why a plan may not be started on each of its targets."""
     targets = [part.setting.place for part in parts]
     for number, part in enumerate(parts):
@@ -251,43 +252,49 @@ def _refusals_of(parts: list[_Part], areas: dict[int, int], runs: tuple[PlannedR
 
 def _refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
-) -> Iterator[str]:
-    """Why a plan may not be started on this target, one line each."""
+) -> Iterator[Fault]:
+    """Why a plan may not be started on this target."""
     needed = occupied_bytes(work_bytes, runs)
     if uses_file(study, facts) and needed > facts.free_bytes:
-        yield (
-            f"{study.name}: state.file: the work file needs {sizes.format_bytes(needed)} and "
+        yield Fault(
+            "state.file",
+            f"the work file needs {sizes.format_bytes(needed)} and "
             f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}; "
-            "free some space, give a smaller state.file, or use --quick"
+            "free some space, give a smaller state.file, or use --quick",
         )
     if uses_file(study, facts) and (reading := _reads_holes(runs)):
-        yield (
-            f"{study.name}: {reading.cell} reads the work file in stage {reading.stage} before anything wrote it: "
+        yield Fault(
+            "",
+            f"{reading.cell} reads the work file in stage {reading.stage} before anything wrote it: "
             'no device would be asked; put a stage with prepare = ["fill"] before it, and a table [torture.fill] '
-            'with workload = "throughput.write"'
+            'with workload = "throughput.write"',
         )
     if not facts.writable and (writing := next((run for run in runs if writes(run)), None)):
-        yield (
-            f"{study.name}: {writing.cell} writes to {study.target}, whose content is kept; to give it up say "
-            f"--destroy {facts.name}, or only read"
+        yield Fault(
+            "",
+            f"{writing.cell} writes to {study.target}, whose content is kept; to give it up say "
+            f"--destroy {facts.name}, or only read",
         )
     if not facts.direct_supported and any(run.reach and run.reach.options.direct for run in runs):
-        yield (
-            f'{study.name}: state.cache: "direct" cannot be honoured: the file system of {study.target} does '
-            'not bypass the page cache; choose a target on another file system, or cache = "warm"'
+        yield Fault(
+            "state.cache",
+            f'"direct" cannot be honoured: the file system of {study.target} does '
+            'not bypass the page cache; choose a target on another file system, or cache = "warm"',
         )
     if not facts.privileged and (steps := steps_of(study, facts, runs)):
-        yield (
-            f"{study.name}: needs root to {steps[0].text}; run it as root, or leave that out"
-            + (f" (and {len(steps) - 1} further steps, see `mileage plan`)" if len(steps) > 1 else "")
+        yield Fault(
+            "",
+            f"needs root to {steps[0].text}; run it as root, or leave that out"
+            + (f" (and {len(steps) - 1} further steps, see `mileage plan`)" if len(steps) > 1 else ""),
         )
     if facts.virtual or study.allow_wear or facts.rated_write_bytes is None:
         return
     written = bytes_written(runs)
     if written > WEAR_SHARE_MAX * facts.rated_write_bytes:
         share = f"{written / facts.rated_write_bytes:.1%}" if facts.rated_write_bytes else "all"
-        yield (
-            f"{study.name}: {sizes.format_bytes(written)} to write are {share} of the rated endurance of "
+        yield Fault(
+            "",
+            f"{sizes.format_bytes(written)} to write are {share} of the rated endurance of "
             f"{study.target}; expected at most {WEAR_SHARE_MAX:.0%}; make the study smaller, or accept the "
-            "wear with allow_wear = true"
+            "wear with allow_wear = true",
         )

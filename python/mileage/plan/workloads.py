@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from mileage.errors import Refused
+from mileage.plan.faults import BrokenStudy, Fault
 from mileage.plan.how import How, merged
 from mileage.plan.job import Family, Programs
 from mileage.plan.pattern import Does, Pattern, does, is_sequential
@@ -125,19 +125,19 @@ _SYNONYMS: Final = {
 
 
 def find_workloads(
-    name: str, target: str, where: str, own: Mapping[str, NamedWorkload] | None = None
+    name: str, target: str, source: str, path: str = "", own: Mapping[str, NamedWorkload] | None = None
 ) -> tuple[NamedWorkload, ...]:
     """The workloads that a name, a short name ("random_read") or a family ("iops.*") stands for.
 
-    `own` are the user's, which come first. `target` is the target as the user wrote it, `where` the place of the
-    name, for the message. Raises Refused for unknown names.
+    `own` are the user's, which come first. `target` is the target as the user wrote it, `path` that of the name in
+    `source`, for the message. Raises BrokenStudy for unknown names.
     """
     from mileage.plan.families import WORKLOADS
 
     known = {**WORKLOADS, **(own or {})}
     family, dot, member = name.partition(".")
     if family in JOB_FAMILIES and target.startswith(("virtual:", "block:", "null:")):
-        raise Refused(f"{where}: {_needs_a_directory(name, target)}")
+        raise BrokenStudy(source, [Fault(path, _needs_a_directory(name, target))])
     for spelling in (name, f"pattern.{name}", f"pattern.{name}_read") if not dot else (name,):
         if spelling in known:
             return (known[spelling],)
@@ -152,7 +152,8 @@ def find_workloads(
         *difflib.get_close_matches(name, [*known, *short, *(f"{word}.*" for word in families)], n=1),
     ]
     hint = f"; did you mean {close[0]}?" if close else "."
-    raise Refused(f"{where}: {name!r} is not a workload{hint} Known are {_listing(families)}")
+    found = f"{name!r} is not a workload{hint} Known are {_listing(families)}"
+    raise BrokenStudy(source, [Fault(path, found)])
 
 
 def _needs_a_directory(name: str, target: str) -> str:

@@ -1,0 +1,143 @@
+"""The faults of a study: each with the path of its value, what is wrong there, and in a file its line.
+
+What it models: all that is wrong with a study, reported together. A path is that of a value in the file, such as
+"measure.throughput.record[0]"; a key with other characters than letters, digits, "-" and "_" is quoted.
+What it refuses: `Faults` collects, and raises `BrokenStudy` once with everything that was found.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import msgspec
+
+from mileage._core import toml_lines
+from mileage.errors import Refused
+
+FAULTS_MAX: Final = 100
+"""Faults that are reported; the search ends with the last of them."""
+
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+_STEP: Final = re.compile(r"""\[(\d+)\]|'([^']*)'|([A-Za-z0-9_-]+)""")
+
+
+class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One fault of a study."""
+
+    key: str
+    """Path of the value; empty where it is none of one value."""
+    text: str
+    """What was found, what was expected, what to do."""
+    line: int | None = None
+    """Line of the value in the study file, or of what holds it; None where there is no file."""
+
+    @property
+    def words(self) -> str:
+        """The fault in one line."""
+        place = [] if self.line is None else [f"line {self.line}"]
+        return ": ".join([*place, *((self.key,) if self.key else ()), self.text])
+
+
+class BrokenStudy(Refused):
+    """A study that cannot be done; `faults` are all that were found, by line where they have one."""
+
+    def __init__(self, source: str, faults: Iterable[Fault]) -> None:
+        self.source: str = source
+        self.faults: tuple[Fault, ...] = tuple(faults)
+        words = [fault.words for fault in self.faults]
+        count = f"{len(words)} faults" if len(words) < FAULTS_MAX else f"the first {FAULTS_MAX} faults"
+        super().__init__(
+            f"{source}: {words[0]}" if len(words) == 1 else "\n".join([f"{source}: {count}", *words])
+        )
+
+    def located(self, text: str, shown: str) -> BrokenStudy:
+        """The same with the lines of the faults in the file `shown`, whose text is given."""
+        lines = toml_lines(text, [steps_of(fault.key) for fault in self.faults])
+        found = [
+            msgspec.structs.replace(fault, line=fault.line or line)
+            for fault, line in zip(self.faults, lines, strict=True)
+        ]
+        return BrokenStudy(shown, sorted(found, key=lambda fault: fault.line or 0))
+
+
+class Faults:
+    """Collects the faults of one study."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._found: dict[tuple[str, str], Fault] = {}
+        self._unreadable: set[str] = set()
+
+    def add(self, key: str, text: str) -> None:
+        """One more fault, unless it is about a value that was marked, its parts or what holds it."""
+        if any(key == other or is_below(key, other) or is_below(other, key) for other in self._unreadable):
+            return
+        self._found.setdefault((key, text), Fault(key, one_line(text)))
+        if len(self._found) >= FAULTS_MAX:
+            self.refuse_any()
+
+    def fresh(self) -> Faults:
+        """A collection without faults that ignores the same values."""
+        other = Faults(self.source)
+        other._unreadable = self._unreadable
+        return other
+
+    def add_unknown(self, key: str, name: str, known: Iterable[str], what: str) -> str | None:
+        """A name that is not known; the one that is meant, if any is close."""
+        names = list(known)
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
+        self.add(key, f"there is no {what} {name!r}; {hint}")
+        return close[0] if close else None
+
+    def mark(self, key: str) -> None:
+        """Ignore what follows about a value that could not be read: it has been reported."""
+        self._unreadable.add(key)
+
+    def is_marked(self, key: str) -> bool:
+        """Whether a value, or a part of it, could not be read."""
+        return any(key == other or is_below(other, key) for other in self._unreadable)
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Collect the faults of what is refused inside."""
+        try:
+            yield
+        except BrokenStudy as broken:
+            for fault in broken.faults:
+                self.add(fault.key, fault.text)
+
+    @property
+    def found(self) -> tuple[Fault, ...]:
+        """The faults so far, in the order in which they were found."""
+        return tuple(self._found.values())
+
+    def refuse_any(self) -> None:
+        """Raise BrokenStudy if there is a fault."""
+        if self._found:
+            raise BrokenStudy(self.source, self.found)
+
+
+def join(path: str, key: str) -> str:
+    """The path of a key below a path."""
+    quoted = key if _BARE_KEY.fullmatch(key) else repr(key)
+    return f"{path}.{quoted}" if path else quoted
+
+
+def is_below(path: str, other: str) -> bool:
+    """Whether a path leads to a part of the value at another."""
+    return not other or path.startswith((f"{other}.", f"{other}["))
+
+
+def steps_of(path: str) -> list[str]:
+    """The keys and indices of a path."""
+    return [found[1] or found[2] or found[3] for found in _STEP.finditer(path)]
+
+
+def one_line(text: str) -> str:
+    """A text whose characters all print."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)

@@ -1,0 +1,121 @@
+"""The options of `mileage measure`, one row each.
+
+What it models: an option's name, the key that it sets and where, the form of its value, and its line of help. From the
+rows come the command line, what is asked of a measurement, and the names of options in refusals. A new option is a row
+here, a field of `How` (or of `Asked`), and what the field does.
+What it refuses: nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+Form = Literal["text", "whole", "rate", "path", "flag", "switch", "list"]
+"""A text, a whole number, operations per second, a path, a flag, a flag with its opposite, or a text that may be
+repeated."""
+
+
+class Option(NamedTuple):
+    """One option."""
+
+    name: str
+    """As it is typed, without dashes."""
+    help: str
+    unit: str = ""
+    """What stands for its value in the help; empty where it has none."""
+    form: Form | tuple[str, ...] = "text"
+    """How its value is read; a tuple has the only values there are."""
+    sets: Literal["how", "asked", ""] = "how"
+    """The value that it is a field of: `How`, `Asked`, or neither, where the command itself uses it."""
+    field: str = ""
+    """The name of that field where it is another one."""
+    path: str = ""
+    """The key in a table of a study where that is another one, such as "stop.time"."""
+    short: str = ""
+    """Its short form."""
+    default: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The name of the field that it sets, and of the parameter of the command."""
+        return self.field or self.name.replace("-", "_")
+
+
+OPTIONS: Final = (
+    Option("target", "dir:PATH, file:PATH, block:PATH, virtual:NAME or null:", "T", sets="", short="t"),
+    Option("workload", "See below; default random_read.", "W", sets="asked", short="w"),
+    Option(
+        *("record", "Size of an operation; default 4KiB, or 1MiB if sequential.", "SIZE"),
+        sets="asked",
+        short="r",
+    ),
+    Option("depth", "Operations in flight per thread; default 1.", "N", "whole", "asked", short="d"),
+    Option("threads", "Threads; default 1, or one per process.", "N", "whole", "asked", short="j"),
+    Option("processes", "Processes that share the threads; default 1.", "N", "whole"),
+    Option("files", "One file for all threads, or one each.", "", ("shared", "per_thread")),
+    Option(
+        *("for", "Length of a run, such as 30s; default 10s.", "TIME"),
+        sets="asked",
+        field="time",
+        path="stop.time",
+    ),
+    Option("bytes", "End a run after so many bytes.", "SIZE", sets="asked", path="stop.bytes"),
+    Option(
+        *("operations", "End a run after so many; of metadata.*: files.", "N", "whole", "asked"),
+        path="stop.operations",
+    ),
+    Option(
+        *("size", "The part that is visited; default 1GiB, or all of a file or device.", "SIZE"),
+        sets="asked",
+        path="span",
+    ),
+    Option("start", "Where that part begins; default 0.", "SIZE", sets="asked", path="span_start"),
+    Option("vary", "Scan: depth=1,2,4..64; repeat for several keys.", "KEY=LIST", "list", "asked"),
+    Option("repeat", "Runs of each; default 1.", "N", "whole", "asked", short="n", default=1),
+    Option("reads", "Share of reads; the others write.", "PERCENT", "whole"),
+    Option("discards", "Share of discards (TRIM, holes).", "PERCENT", "whole"),
+    Option("api", "pread, uring, mmap, stdio, vectored:N, seek; default by depth.", "API"),
+    Option("direct", "Bypass the page cache; default where possible.", form="switch", sets="", path="cache"),
+    Option("cold", "Use the page cache, emptied of the target before each run.", form="flag", sets=""),
+    Option("rate", "Open loop: operations per second that are due.", "N", "rate"),
+    Option("poisson", "With --rate: random gaps instead of even ones.", form="flag", sets="", path="spacing"),
+    Option("latency-target", "Search the highest --rate that keeps it: p99=1ms.", "P=TIME", sets=""),
+    Option("cap", "Not faster than so many operations per second, or 100MiB/s.", "RATE"),
+    Option("think", "Pause after each operation (after each --burst).", "TIME"),
+    Option("burst", "With --think: operations between pauses.", "N", "whole"),
+    Option("warm-up", "Time at the start that is not counted.", "TIME"),
+    Option("content", "incompressible, zeros, compressible=50,duplicate=20.", "C"),
+    Option("sync", "At the end, timed; default fdatasync.", "", ("none", "fsync", "fdatasync")),
+    Option("sync-every", "Also after every N writes of a thread.", "N", "whole"),
+    Option("dsync", "Each write is durable when it completes (O_DSYNC).", form="flag"),
+    Option("verify", 'Compare reads with what was written: all, or "1 in 100".', "V"),
+    Option("generation", "Number of the writing, for --verify on another day.", "N", "whole"),
+    Option("timeout", "An operation that takes longer ends the run as failed.", "TIME"),
+    Option("log", "Write every operation to a CSV file.", "FILE", "path", ""),
+    Option("interval", "With --save: first intervals over time, 10ms to 1h.", "TIME"),
+    Option("settle", "Rest before each run, all dirty data written out before.", "TIME"),
+    Option("touch", "Change one byte in so many of what was read, in its time.", "BYTES"),
+    Option("pin", "Processors of the threads: 0,2 or node0.", "CPUS", sets=""),
+    Option("block", "Of ior.*: a task's part of a segment; default 1MiB.", "SIZE"),
+    Option("segments", "Of ior.*: segments of the file; default 1.", "N", "whole"),
+    Option("reorder", "Of ior.*: read what the task N further on wrote; or random.", "N"),
+    Option("tree", "Of mdtest.*: levels and branches of directories, such as 2x3.", "DxB"),
+    Option("stride", "Of mdtest.*: look at what the task N further on made.", "N", "whole"),
+    Option(
+        *("fidelity", "IOzone's tests as IOzone does them, not as they are named."),
+        form="flag",
+        sets="asked",
+    ),
+    Option("seed", "Source of every random choice; default 1.", "N", "whole", "asked", default=1),
+    Option("destroy", "Allow the loss of what is in this file or device.", "PATH", sets=""),
+    Option("save", "Keep the study folder.", "DIR", "path", ""),
+    Option("as-study", "Print the study file that does the same; measure nothing.", form="flag", sets=""),
+    Option("json", "As JSON.", form="flag", sets="", field="as_json"),
+)
+
+_PATHS: Final = {option.path or option.key: option.name for option in OPTIONS}
+
+
+def option_of(path: str) -> str:
+    """The option, without dashes, that sets a key of a study's table; the key itself where none does."""
+    return _PATHS.get(path, path.replace("_", "-"))
