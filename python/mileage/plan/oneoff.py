@@ -21,6 +21,7 @@ from mileage.plan.checking import VARIED
 from mileage.plan.how import HOW_KEYS, How
 from mileage.plan.job import NO_RECORD
 from mileage.plan.levels import read_levels
+from mileage.plan.measure_options import OPTIONS, option_of
 from mileage.plan.pattern import (
     HotCold,
     PartlySequential,
@@ -53,15 +54,9 @@ _UNIT: Final = 1 << 16
 """What a size of our own choice is a multiple of."""
 LISTED: Final = ("workload", "record", "threads", "depth")
 """Keys that take a list in a study file itself."""
-_KEYS: Final = {"size": "span", "start": "span_start"}
-"""Keys that the command line calls by another name."""
-_OPTION_KEYS: Final = {key: option for option, key in _KEYS.items()}
-_SIZES: Final = ("record", "span", "span_start", "block", "touch")
-_NUMBERS: Final = (
-    *("threads", "processes", "depth", "reads", "discards", "rate", "ramp_to", "burst"),
-    *("sync_every", "generation", "segments", "stride"),
-)
-_FLAGS: Final = ("dsync",)
+_VARY_NAMES: Final = {"span": "size", "span_start": "start"}
+"""Keys that --vary, as the options do, calls by another name."""
+_BY_PATH: Final = {option.path or option.key: option for option in OPTIONS}
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -175,10 +170,10 @@ def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:
     for text in varied:
         key, equals, listed = text.partition("=")
         key = key.strip().replace("-", "_")
-        key = _KEYS.get(key, key)
+        key = next((path for path, name in _VARY_NAMES.items() if name == key), key)
         known = (*LISTED, *VARIED)
         if not equals or key not in known:
-            shown = [_OPTION_KEYS.get(name, name) for name in known]
+            shown = [_VARY_NAMES.get(name, name) for name in known]
             close = difflib.get_close_matches(key, shown, n=1)
             hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(shown)}."
             raise Refused(
@@ -196,21 +191,23 @@ def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:
 def _check_once(asked: Asked, levels: dict[str, tuple[Level, ...]]) -> None:
     """Refuse a key that has levels and a value of its own: one of them would have no effect."""
     for key in levels:
-        option = _OPTION_KEYS.get(key, key)
-        given = getattr(asked.how, key) if key in HOW_KEYS else getattr(asked, option)
-        if given is not None and (option != "size" or asked.kept):
-            option = {"cache": "direct", "spacing": "poisson"}.get(key, option).replace("_", "-")
-            raise Refused(f"--{option}: is given beside --vary {option}; give it in one place")
+        given = getattr(asked.how, key) if key in HOW_KEYS else getattr(asked, _VARY_NAMES.get(key, key))
+        if given is not None and (key != "span" or asked.kept):
+            raise Refused(
+                f"--{option_of(key)}: is given beside --vary {option_of(key)}; give it in one place"
+            )
 
 
 def _read(key: str, listed: str) -> tuple[Level, ...]:
-    if key in _SIZES:
+    option = _BY_PATH.get(key)
+    unit, form = (option.unit, option.form) if option else ("", "whole" if key == "ramp_to" else "text")
+    if unit in ("SIZE", "BYTES"):
         return tuple(sizes.exact_bytes(int(size)) for size in read_levels(listed, sizes.parse_bytes))
-    if key in _FLAGS:
+    if form in ("whole", "rate"):
+        return read_levels(listed, _number)
+    if form == "flag" and key != "spacing":
         words = {"true": True, "yes": True, "false": False, "no": False}
         return tuple(_flag(words, str(word)) for word in read_levels(listed, None))
-    if key in _NUMBERS:
-        return read_levels(listed, _number)
     return read_levels(listed, None)
 
 
