@@ -61,6 +61,8 @@ BROKEN = {
     "stage without action": ('prepare = ["fill"]\n', ""),
     "state that is none": ('start = "purged"', 'start = "dirty"'),
     "cache on a drive": ("repeat = 5", 'repeat = 5\ncache = "warm"'),
+    "rate beyond what can be kept": ("repeat = 5", "repeat = 5\ncap = 9999999999"),
+    "nothing to verify": ("repeat = 5", 'repeat = 5\nreads = 0\nverify = "all"'),
     "level out of range": ("levels = [1, 32]", "levels = [1, 9999]"),
     "factor that says not what": (
         '[factor.depth]\nlevels = [1, 32]\n[compare]\narms = "depth"',

@@ -197,7 +197,7 @@ class Attack:
             "opened": (cycle.Cycle, "_restore_real", 1, False),
             "stages": (cycle.Cycle, "_end_stage", 1, True),
             "runs": (cycle, "perform", 2, False),
-            "reset": (cycle, "reset", 1, False),
+            "reset": (cycle, "_reset", 1, False),
             "cleanup": (study, "_run_cycles", 1, True),
         }[step]
         original = getattr(owner, name)

@@ -21,7 +21,6 @@ from mileage.judge.tasks import (
     operations_per_s,
     smallest_mean_latency_s,
     summary,
-    transfers_of,
 )
 from mileage.plan.tasks import Ior
 
@@ -103,7 +102,7 @@ def of_each(function: object, text: str) -> tuple[float, float]:
 def test_every_figure_of_the_listings_follows_from_its_rows(row: Row) -> None:
     ior, size = SHAPES[row.run], AGGREGATE[row.run]
     assert ior.aggregate_bytes == size == ior.tasks * ior.segments * ior.block_bytes
-    assert ior.transfers == transfers_of(ior.tasks, ior.segments, ior.block_bytes, ior.transfer_bytes)
+    assert ior.transfers == ior.tasks * ior.segments * (ior.block_bytes // ior.transfer_bytes)
     # The row of the first repetition: bw is the aggregate over the total.
     assert overlap(of_each(lambda total_s: bandwidth_mib_s(size, total_s), row.total_s), row.bw)
     # It lies among the repetitions that the summary tells of.
@@ -131,7 +130,7 @@ def test_the_operations_column_done_right_and_the_printed_one_explained(row: Row
     assert right == pytest.approx(bandwidth_mib_s(size, mean_s) * MIB / ior.transfer_bytes)
     times_s = [size / MIB / float(text) for text in (row.max_mib, row.min_mib, row.mean_mib)]
     for time_s, printed in zip(times_s, row.printed_ops, strict=False):
-        wrong = operations_per_s(transfers_of(ior.tasks, 1, ior.block_bytes, ior.transfer_bytes), time_s)
+        wrong = operations_per_s(ior.tasks * (ior.block_bytes // ior.transfer_bytes), time_s)
         assert f"{wrong:.2f}" == printed
         assert wrong * ior.segments == pytest.approx(operations_per_s(ior.transfers, time_s))
     deviation = float(row.sd_mib) / float(row.mean_mib) * float(row.printed_ops[2])

@@ -10,7 +10,7 @@ use toml::de::{DeString, DeTable, DeValue};
 #[pyfunction]
 pub fn toml_lines(text: &str, paths: Vec<Vec<String>>) -> Vec<Option<usize>> {
     let (table, _) = DeTable::parse_recoverable(text);
-    paths.iter().map(|path| offset_of(table.get_ref(), path).map(|at| line_and_column(text, at).0)).collect()
+    paths.into_iter().map(|path| offset_of(table.get_ref(), &path).map(|at| line_and_column(text, at).0)).collect()
 }
 
 /// Every place where a text is not TOML: line and column, from 1, and what is wrong; empty when it is TOML 1.1.

@@ -1,5 +1,5 @@
-//! `cargo run -p mileage-workload --example open_loop`: what a device that takes 100 us for each operation makes of
-//! arrivals by a clock, from half of what it can do to more than it can.
+//! `cargo run -p mileage-workload --example open_loop`: response times of a device that takes 100 us for each operation
+//! when operations arrive by a clock, at rates from a tenth of what it can do to more than it can do.
 #![expect(clippy::print_stdout, reason = "what the program is for")]
 
 use mileage_workload::{Error, Execution, Load, Open, PatternKind, Spacing, Step, Stop, Workload};

@@ -25,7 +25,7 @@ def _parameter(option: Option) -> click.Option:
         help=option.help,
         metavar=option.unit or None,
         type=kind,
-        default=option.default,
+        default=False if form == "flag" else option.default,
         is_flag=form in ("flag", "switch"),
         multiple=form == "list",
         callback=whole_rate if form == "rate" else None,

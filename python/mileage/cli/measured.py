@@ -78,7 +78,9 @@ def plan_of(study: Study, destroy: str | None) -> Plan:
     try:
         return planned(study, destroy)
     except BrokenStudy as broken:
-        raise Refused("\n".join(map(_in_options, broken.faults))) from broken
+        # The filling is made of the same options: its faults count where the measurement has none.
+        asked = [fault for fault in broken.faults if not fault.key.startswith("torture.")] or broken.faults
+        raise Refused("\n".join(dict.fromkeys(map(_in_options, asked)))) from broken
 
 
 def _in_options(fault: Fault) -> str:

@@ -23,11 +23,6 @@ def bandwidth_mib_s(byte_count: int, total_s: float) -> float:
     return byte_count / MIB / total_s
 
 
-def transfers_of(tasks: int, segments: int, block_bytes: int, transfer_bytes: int) -> int:
-    """Operations of a phase of IOR: of all tasks, in all segments."""
-    return tasks * segments * (block_bytes // transfer_bytes)
-
-
 def operations_per_s(transfers: int, seconds: float) -> float:
     """Operations of a phase over its time."""
     return transfers / seconds

@@ -42,7 +42,13 @@ _FIELDS: Final = {
     "span_start_bytes": "span_start",
     "stop.time_ns": "stop.time",
     "load.open.operations_per_s": "rate",
-    "load.cap": "cap",
+    "load.open.ramp.to_operations_per_s": "ramp_to",
+    "load.open.ramp.over_ns": "ramp_over",
+    "load.cap.operations_per_s": "cap",
+    "load.cap.bytes_per_s": "cap",
+    "load.think.pause_ns": "think",
+    "load.think.every_operations": "burst",
+    "load.warm_up_ns": "warm_up",
 }
 """Where a field of a workload comes from in a study, when it has another name there."""
 

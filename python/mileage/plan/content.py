@@ -11,13 +11,10 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
-from mileage.plan.rules import U32_MAX, Problem, first_problem
+from mileage.plan.rules import U32_MAX
 
 ContentName = Literal["incompressible", "zeros", "iozone_default", "iozone_diagnostic"]
 CONTENT_NAMES: Final[tuple[ContentName, ...]] = get_args(ContentName)
-
-
-IOZONE_RECORD_BYTES_MAX: Final = 16 << 20
 
 
 class Mixed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,31 +58,6 @@ class VerifyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Verify = Literal["off", "all"] | VerifyTable
-
-
-def content_problem(content: Content, record_bytes: int) -> Problem | None:
-    """The first rule that a content breaks; None when it breaks none."""
-    if isinstance(content, str):
-        return None
-    given = [name for name in content.__struct_fields__ if getattr(content, name) is not None]
-    if len(given) != 1:
-        return "content", f"found {' and '.join(given) or 'none'} of mixed, iozone_dedup: expected one"
-    table: Mixed | IozoneDedup | None = content.mixed or content.iozone_dedup
-    assert table is not None
-    if content.iozone_dedup is not None and record_bytes > IOZONE_RECORD_BYTES_MAX:
-        return (
-            "record_bytes",
-            f"{record_bytes}: IOzone's content has records of 512 to {IOZONE_RECORD_BYTES_MAX}",
-        )
-    fields = table.__struct_fields__
-    return first_problem((f"content.{given[0]}.{field}", getattr(table, field), 0, 100) for field in fields)
-
-
-def verify_problem(verify: Verify) -> Problem | None:
-    """The first rule that a verification breaks; None when it breaks none."""
-    if isinstance(verify, str):
-        return None
-    return first_problem([("verify.sampled.one_in", verify.sampled.one_in, 2, U32_MAX)])
 
 
 _CONTENT_FORMS: Final = (

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from mileage.plan.rules import U64_MAX, Problem, Range, first_problem
+from mileage.plan.rules import U64_MAX
 from mileage.plan.sizes import parse_bytes
 
 Spacing = Literal["constant", "poisson"]
@@ -63,34 +63,6 @@ class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 OPERATIONS_PER_S_MAX: Final = 10**9
-BYTES_PER_S_MAX: Final = 10**15
-TIME_MAX_NS: Final = 365 * 24 * 3600 * 10**9
-_ALONE: Final = "in the open loop the rate alone says when operations start; leave one of the two out"
-
-
-def load_problem(load: Load) -> Problem | None:
-    """The first rule that a load breaks; None when it breaks none."""
-    ranges: list[Range] = [("load.warm_up_ns", load.warm_up_ns, 0, TIME_MAX_NS)]
-    if load.open is not None:
-        ranges.append(("load.open.operations_per_s", load.open.operations_per_s, 1, OPERATIONS_PER_S_MAX))
-        if ramp := load.open.ramp:
-            last = ramp.to_operations_per_s
-            ranges.append(("load.open.ramp.to_operations_per_s", last, 1, OPERATIONS_PER_S_MAX))
-            ranges.append(("load.open.ramp.over_ns", ramp.over_ns, 1, TIME_MAX_NS))
-        for name in ("cap", "think"):
-            if getattr(load, name) is not None:
-                return f"load.{name}", f"given beside an open loop: {_ALONE}"
-    if cap := load.cap:
-        if (cap.operations_per_s is None) == (cap.bytes_per_s is None):
-            return "load.cap", "expected either operations_per_s or bytes_per_s"
-        if cap.operations_per_s is not None:
-            ranges.append(("load.cap", cap.operations_per_s, 1, OPERATIONS_PER_S_MAX))
-        else:
-            ranges.append(("load.cap", cap.bytes_per_s or 0, 1, BYTES_PER_S_MAX))
-    if think := load.think:
-        ranges.append(("load.think.pause_ns", think.pause_ns, 1, TIME_MAX_NS))
-        ranges.append(("load.think.every_operations", think.every_operations, 1, U64_MAX))
-    return first_problem(ranges)
 
 
 def read_cap(value: int | str) -> Cap:

@@ -2,8 +2,8 @@
 
 What it models: the `Workload` of the Rust crate `mileage-workload`, field for field; its JSON form is the
 same.
-What it refuses: what the Rust rules refuse. `Workload.problem` states those rules a second time, so that a
-plan is refused before a target is opened; Rust checks again before it starts.
+What it refuses: what the Rust rules refuse. `Workload.problem` asks them before a target is opened, and
+states those of spans, limits and patterns itself, in the words of a study.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Final, Literal
 
 import msgspec
 
-from mileage.plan.content import Content, ContentTable, Verify, content_problem, verify_problem
+from mileage._core import workload_problem
+from mileage.plan.content import Content, Verify
 from mileage.plan.fitting import fit_problem, span_problem
-from mileage.plan.load import Load, load_problem
+from mileage.plan.load import Load
 from mileage.plan.pattern import (
     RECORD_BYTES_MAX,
     SECTOR_BYTES,
@@ -149,31 +150,28 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             or self._stop_problem()
             or pattern_problem(self.pattern)
             or fit_problem(self)
-            or self._sync_problem()
-            or content_problem(self.content, self.record_bytes)
-            or load_problem(self.load)
-            or verify_problem(self.verify)
-            or self._identity_problem()
+            or self._problem_of_core()
         )
 
-    def _identity_problem(self) -> Problem | None:
-        """What is compared must be read, and only contents that carry their place and generation have one."""
-        if self.verify != "off" and self.does.read == 0:
-            return "verify", "no reads that it could compare; measure a workload that reads, or leave it out"
-        named = self.content == "incompressible" or (
-            isinstance(self.content, ContentTable) and self.content.mixed is not None
-        )
-        if self.verify != "off" and not named and self.content != "zeros" and is_own_master(self.pattern):
-            text = "IOzone's bytes depend on the record, and operations of this pattern may differ in size"
-            return "verify", f"{text}; choose content incompressible, zeros or shares, or leave it out"
-        if self.generation and not named:
-            return "generation", f"{self.generation}: this content is the same in every generation"
-        return None
+    def _problem_of_core(self) -> Problem | None:
+        try:
+            return workload_problem(self._to_core().to_json())
+        except ValueError as error:
+            return "workload", str(error)
 
-    def _sync_problem(self) -> Problem | None:
-        if self.sync_every and self.sync == "none":
-            return "sync_every", f"{self.sync_every}: without a sync there is none between writes; choose one"
-        return None
+    def _to_core(self) -> Workload:
+        """The workload with random operations for a trace, which the core is given only when it runs."""
+        if not (isinstance(self.pattern, PatternTable) and self.pattern.trace_file is not None):
+            return self
+        reads = 100 if self.does.read else 0
+        return msgspec.structs.replace(
+            self,
+            pattern="random",
+            read_percent=reads,
+            span_start_bytes=0,
+            span_bytes=self.record_bytes,
+            stop=Stop(operations=self.threads),
+        )
 
     def _stop_problem(self) -> Problem | None:
         stop = self.stop

@@ -35,6 +35,11 @@ class Table(msgspec.Struct, frozen=True):
     rows: Callable[[], Iterator[Row]]
 
 
+def _counts(*names: str) -> tuple[Column, ...]:
+    """Columns of whole numbers whose names say what they mean."""
+    return tuple(Column(name, "BIGINT") for name in names)
+
+
 _IDENTITY: Final = (
     Column("run", "INTEGER", "number of the run in the plan, from 0"),
     Column("session", "VARCHAR", "the labels at which it was done; empty without labels"),
@@ -54,13 +59,8 @@ _TIMES: Final = (
 _TOTALS: Final = (
     Column("elapsed_ns", "BIGINT", "from the first submission to the end, durability included"),
     Column("submit_ns", "BIGINT", "until the last operation completed"),
-    Column("bytes_read", "BIGINT"),
-    Column("bytes_written", "BIGINT"),
-    Column("bytes_discarded", "BIGINT"),
-    Column("ops_read", "BIGINT"),
-    Column("ops_written", "BIGINT"),
-    Column("ops_discarded", "BIGINT"),
-    Column("ops_metadata", "BIGINT"),
+    *_counts("bytes_read", "bytes_written", "bytes_discarded"),
+    *_counts("ops_read", "ops_written", "ops_discarded", "ops_metadata"),
 )
 _METRICS: Final = (
     Column("rate_bytes_per_s", "DOUBLE", "bytes over elapsed time, where that is judged"),
@@ -71,13 +71,8 @@ _METRICS: Final = (
 _SERIES: Final = (
     Column("interval", "INTEGER", "number of the interval, from 0"),
     Column("interval_ns", "BIGINT", "length of an interval; the last one of a run may be cut short"),
-    Column("bytes_read", "BIGINT"),
-    Column("bytes_written", "BIGINT"),
-    Column("ops", "BIGINT"),
-    Column("latency_sum_ns", "BIGINT"),
-    Column("latency_p50_ns", "BIGINT"),
-    Column("latency_p99_ns", "BIGINT"),
-    Column("latency_max_ns", "BIGINT"),
+    *_counts("bytes_read", "bytes_written", "ops"),
+    *_counts("latency_sum_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns"),
 )
 _LATENCY: Final = (
     Column(
@@ -99,7 +94,6 @@ def journal_tables(content: JournalContent) -> list[Table]:
     levels = tuple(Column(f"level_{name}", "VARCHAR", f"level of the factor {name}") for name in factors)
     named = (*_IDENTITY, *levels)
     counters = _names(counter_values(run) for run in runs_of(content))
-    counted = tuple(Column(name, "BIGINT") for name in counters)
     tables = [
         Table(
             "runs",
@@ -110,7 +104,10 @@ def journal_tables(content: JournalContent) -> list[Table]:
         Table("series", "One row per run and interval.", (*named, *_SERIES), lambda: _series(content)),
         Table("latency", "One row per run, kind and bucket.", (*named, *_LATENCY), lambda: _latency(content)),
         Table(
-            "counters", "One row per run: what was counted.", (*named, *counted), lambda: _counters(content)
+            "counters",
+            "One row per run: what was counted.",
+            (*named, *_counts(*counters)),
+            lambda: _counters(content),
         ),
     ]
     if any(run["record"].get("printed_names") for run in runs_of(content)):
