@@ -61,7 +61,7 @@ TYPED = [
     ("--vary iodepth=1,2", "iodepth is called depth here"),
     ("--vary frobs=1,2", "expected one of workload, record, threads"),
     ("--verify crc32c", "--verify: 'crc32c' is not a verification: expected off, all"),
-    ("-w random_write --verify all", "--verify: found no reads that it could compare"),
+    ("-w random_write --verify all", "--verify: found all: it compares reads, and this workload makes none"),
     ("--api libaio --depth 8", "--api: 'libaio' is not an API: expected pread"),
     (
         "--api pread --depth 8",

@@ -71,8 +71,8 @@ def test_the_json_is_what_the_rust_side_reads() -> None:
             },
             (
                 "verify",
-                "IOzone's bytes depend on the record, and operations of this pattern may differ in size; "
-                "choose content incompressible, zeros or shares, or leave it out",
+                "all: IOzone's bytes depend on the record, and operations of this pattern may differ in size: "
+                "choose incompressible, mixed or zeros",
             ),
         ),
     ],
