@@ -204,6 +204,11 @@ impl Blocks {
             let sector_is = match self.sector(wanted, claim, within + from, sector) {
                 Sector::Right => Sector::Right,
                 _ if self.is_woven(expected, block, within + from, sector) => Sector::Right,
+                Sector::Flipped | Sector::Older(_) | Sector::Newer(_)
+                    if self.is_torn_within(expected, block, within + from, sector) =>
+                {
+                    Sector::Woven
+                }
                 Sector::Unknown => self.name_unknown(expected, block, within + from, sector),
                 wrong => wrong,
             };
@@ -247,13 +252,11 @@ impl Blocks {
         writings
     }
 
-    /// What a sector is that as a whole is none of ours in this place: torn at any byte, or moved by whole sectors.
+    /// Whether a sector holds parts of several writings of its place, cut at any byte, and nothing else.
     #[cold]
-    fn name_unknown(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> Sector {
-        let of_any_time = Expected { lap: Lap::Older, ..expected };
-        let writings = self.writings_in(of_any_time, block, within, sector);
-        let zeros = sector.iter().take(PAIR_BYTES).all(|byte| *byte == 0)
-            || sector.iter().rev().take(PAIR_BYTES).all(|byte| *byte == 0);
+    fn is_torn_within(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> bool {
+        let writings = self.writings_in(Expected { lap: Lap::Older, ..expected }, block, within, sector);
+        let zeros = self.has_strange_zeros(&writings, within, sector);
         let mut unclaimed: Vec<bool> = sector.iter().map(|byte| !zeros || *byte != 0).collect();
         for writing in &writings {
             let mut made = [0; SECTOR_BYTES];
@@ -261,12 +264,32 @@ impl Blocks {
             let differs = made.iter().zip(sector).map(|(made, found)| made != found);
             unclaimed.iter_mut().zip(differs).for_each(|(unclaimed, differs)| *unclaimed &= differs);
         }
-        if writings.len() + usize::from(zeros) > 1 && !unclaimed.contains(&true) {
+        writings.len() + usize::from(zeros) > 1 && !unclaimed.contains(&true)
+    }
+
+    /// What a sector is that as a whole is none of ours in this place: torn at any byte, or moved by whole sectors.
+    #[cold]
+    fn name_unknown(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> Sector {
+        if self.is_torn_within(expected, block, within, sector) {
             return Sector::Woven;
         }
         let places = (0..BLOCK_BYTES).step_by(SECTOR_BYTES).filter(|place| *place != within);
         let mut moved = places.filter_map(|place| Some(Sector::Moved(self.proven(place, sector)?, place)));
         moved.next().unwrap_or(Sector::Unknown)
+    }
+
+    /// Whether a sector begins or ends with zeros that none of its writings has there.
+    fn has_strange_zeros(&self, writings: &[Identity], within: usize, sector: &[u8]) -> bool {
+        let ends = [0, sector.len().saturating_sub(PAIR_BYTES)];
+        ends.into_iter().any(|at| {
+            let end = &sector[at..sector.len().min(at + PAIR_BYTES)];
+            end.iter().all(|byte| *byte == 0)
+                && !writings.iter().any(|writing| {
+                    let mut made = [1; PAIR_BYTES];
+                    self.fill_part(*writing, within + at, &mut made[..end.len()]);
+                    made[..end.len()] == *end
+                })
+        })
     }
 
     fn differing_bits(&self, identity: Identity, within: usize, sector: &[u8]) -> u32 {

@@ -145,9 +145,9 @@ proptest! {
     }
 
     #[test]
-    fn a_tear_inside_a_sector_is_torn(read in any_read(), cut in 48_usize..464, zeros in any::<bool>()) {
-        // Of a part that compresses, the bytes around the cut may be the same in both writings. A cut nearer to the end of
-        // a sector leaves so few other bits that the rest proves the content.
+    fn a_tear_inside_a_sector_is_torn(read in any_read(), cut in 48_usize..480, zeros in any::<bool>()) {
+        // Of a part that compresses, the bytes around the cut may be the same in both writings. A cut nearer to an end of
+        // a sector leaves no sixteen bytes that prove what they are.
         let read = Read { blocks: Blocks::new(7, &Content::Incompressible).unwrap(), ..read };
         let older = Writing { generation: read.writing.generation - 1, ..read.writing };
         let old = if zeros { vec![0; read.length] } else { read.bytes(older, read.offset) };
