@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from mileage.formats.input_file import open_source
 from mileage.formats.readers import read_source
-from mileage.formats.source import open_source
 
 BAR = 0.05
 """How far the median of the ratios may be from one."""

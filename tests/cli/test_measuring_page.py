@@ -12,7 +12,7 @@ import pytest
 
 from mileage.cli.measure import command
 from mileage.plan.families import WORKLOADS
-from mileage.plan.how import HOW_KEYS
+from mileage.plan.io_options import HOW_KEYS
 from mileage.plan.job import IOZONE, METADATA
 from tests.cli.test_measure import mileage
 

@@ -15,7 +15,7 @@ import pytest
 
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.command import perform_command
-from mileage.plan.how import How
+from mileage.plan.io_options import How
 from mileage.plan.job import Programs, command_job
 from mileage.record import StudyFolder
 from tests.command import mileage
@@ -208,7 +208,7 @@ def test_a_study_says_that_processes_outlive_the_program(tmp_path: Path, compare
 def test_a_program_does_not_outlive_a_mileage_that_is_killed(tmp_path: Path) -> None:
     script = (
         "from pathlib import Path; from mileage.execute.command import perform_command; "
-        "from mileage.plan.how import How; from mileage.plan.job import Programs, command_job; "
+        "from mileage.plan.io_options import How; from mileage.plan.job import Programs, command_job; "
         "job = command_job(Programs(('sh', '-c', 'sleep 60 & echo $! $$ > pids; wait')), How()); "
         f"perform_command(job, Path({str(tmp_path)!r}), 'it', lambda _bytes, _operations: False)"
     )

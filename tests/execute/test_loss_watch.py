@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mileage.execute.mpi.letters import Identity, Letters
 from mileage.execute.mpi.loss_watch import LossWatch
+from mileage.execute.mpi.messages import Identity, Letters
 from tests.execute import mpi_runs
 from tests.execute.mpi_runs import entries, finished, started, study, wait_for
 from tests.execute.test_mpi_losses import EACH, TASKS, made, table_of, words

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mileage.execute import monitor, surroundings
+from mileage.execute import environment_guard, monitor
 from mileage.record import StudyFolder
 from mileage.target import open_target
 from tests.execute.conftest import Small
@@ -43,7 +43,7 @@ def test_counters_are_differences_and_temperatures_are_looked_at_meanwhile(
 ) -> None:
     root = tmp_path / "machine"
     write(root, BEFORE)
-    monkeypatch.setattr(surroundings, "HOST", root)
+    monkeypatch.setattr(environment_guard, "HOST", root)
     monkeypatch.setattr(monitor, "PERIOD_S", 0.02)
     seen = threading.Event()
     moments = monitor._moments

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mileage.errors import Refused
-from mileage.execute.mpi.letters import TIMEOUT_VARIABLE, silence_limit_s
+from mileage.execute.mpi.messages import TIMEOUT_VARIABLE, silence_limit_s
 from tests.execute import mpi_runs
 from tests.execute.mpi_runs import entries, finished, hosts, no_namespaces, run, started, study, wait_for
 

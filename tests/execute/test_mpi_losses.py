@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mileage.execute.mpi.letters import TIMEOUT_VARIABLE
+from mileage.execute.mpi.messages import TIMEOUT_VARIABLE
 from tests.execute import mpi_runs
 from tests.execute.mpi_runs import (
     cut_off,
@@ -183,7 +183,7 @@ def test_a_rank_that_is_killed_beside_a_program_is_named_and_the_program_ended(
 HALF_SENT = """
 import os, signal, sys, time
 from mpi4py import MPI
-from mileage.execute.mpi.letters import Letters
+from mileage.execute.mpi.messages import Letters
 
 letters = Letters(MPI.COMM_WORLD)
 if letters.rank == 1:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mileage.lab import orderproof
-from mileage.lab.orderproof import STUDY, Drift, false_differences, judged
+from mileage.lab import order_proof
+from mileage.lab.order_proof import STUDY, Drift, false_differences, judged
 from mileage.lab.selftest import Share
 from mileage.plan import expansion, parse_study
 
@@ -33,7 +33,7 @@ def test_the_target_drifts_as_it_is_said_to() -> None:
 
 
 def test_an_order_that_always_begins_with_the_baseline_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orderproof, "DRIFT_PER_RUN", 0.01)
+    monkeypatch.setattr(order_proof, "DRIFT_PER_RUN", 0.01)
     honest = dict(false_differences(60, 7))["random"]
     monkeypatch.setattr(expansion, "setting_order", lambda *arguments: sorted(arguments[-1]))
     planted = dict(false_differences(60, 7))["random"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mileage.lab import load
-from mileage.lab.lamps import _percentile_lamps
+from mileage.lab.validity_checks import _percentile_lamps
 from tests.execute.conftest import Finished
 
 

@@ -20,8 +20,8 @@ import pytest
 from mileage import lab
 from mileage.errors import MileageError
 from mileage.execute import cycle, study
-from mileage.execute.crew import for_other_machine
-from mileage.lab import doing
+from mileage.execute.workers import for_other_machine
+from mileage.lab import session
 from mileage.target.ledger import LEDGER_VARIABLE
 
 pytestmark = pytest.mark.xdist_group("devices")
@@ -183,7 +183,7 @@ class Attack:
 
     def at(self, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """Strike at this step."""
-        keep_traces = doing.keep_traces
+        keep_traces = session.keep_traces
 
         def planned(resolved: Any, folder: Any) -> None:
             self.place.hash = resolved.hash
@@ -191,7 +191,7 @@ class Attack:
             if step == "planned":
                 self.strike()
 
-        monkeypatch.setattr(doing, "keep_traces", planned)
+        monkeypatch.setattr(session, "keep_traces", planned)
         owner, name, call, after = {
             "planned": (cycle, "perform", 0, False),
             "opened": (cycle.Cycle, "_restore_real", 1, False),

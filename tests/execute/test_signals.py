@@ -16,7 +16,7 @@ import pytest
 from mileage import lab
 from mileage.errors import Interrupted
 from mileage.execute.signals import count_signals, raise_on_signals
-from mileage.lab import doing
+from mileage.lab import session
 from tests.command import mileage
 from tests.execute.conftest import Small, run_keys
 from tests.execute.kill_kinds import Kind
@@ -125,7 +125,7 @@ def test_a_signal_while_a_target_is_cleaned_up_is_heard_afterwards(
 ) -> None:
     place = tmp_path / "place"
     place.mkdir()
-    opened = doing.open_target
+    opened = session.open_target
 
     def open_one(*given: Any, **named: Any) -> Any:
         target = opened(*given, **named)
@@ -139,7 +139,7 @@ def test_a_signal_while_a_target_is_cleaned_up_is_heard_afterwards(
         monkeypatch.setattr(target, "cleanup", clean)
         return target
 
-    monkeypatch.setattr(doing, "open_target", open_one)
+    monkeypatch.setattr(session, "open_target", open_one)
     study = Kind("directory", "").write(tmp_path, f"dir:{place}")
     with pytest.raises(Interrupted):
         lab.run(str(study), out=tmp_path / "study", report="none")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from mileage import _core
 from mileage.errors import Refused, RunFailed
-from mileage.execute.crew import byte_order, lead
 from mileage.execute.processes import crew_of
 from mileage.execute.tasks import perform_tasks, spans_of
+from mileage.execute.workers import byte_order, lead
 from mileage.plan.tasks import MDTEST, METARATES, Ior, Mdtest, Metarates, ior_problem, place_of
 from mileage.plan.workload import Stop, Workload
 
@@ -244,7 +244,7 @@ def test_a_full_file_system_ends_the_run_as_failed(tmp_path: Path) -> None:
 
 
 def test_no_mpi_run_is_led_unless_one_was_begun() -> None:
-    from mileage.execute.crew import ranks_here
+    from mileage.execute.workers import ranks_here
 
     assert ranks_here() is None
     lead(None)

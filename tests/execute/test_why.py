@@ -3,7 +3,7 @@
 from typing import Any
 
 from mileage.judge import Sample, compare_arms
-from mileage.lab.why import why
+from mileage.lab.counter_explanations import why
 
 
 def arm(values: list[float], cell: str = "write") -> list[Sample]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mileage.formats.input_file import open_source
 from mileage.formats.readers import read_source
 from mileage.formats.result import Result, ToolRun
-from mileage.formats.source import open_source
 
 SAMPLES = Path(__file__).parent / "samples"
 

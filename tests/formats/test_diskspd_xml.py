@@ -12,7 +12,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.formats.result import ToolRun
-from mileage.lab import imported
+from mileage.lab import imported_study
 from tests.formats.diskspd_made import Made, text_of, xml_of
 from tests.formats.reading import of, of_text
 
@@ -263,4 +263,4 @@ def test_without_a_command_line_the_setting_says_whether_the_cache_was_bypassed(
         "record": record,
         "levels": {"cache": cache},
     }
-    assert imported._rate_facts(run, "diskspd ").bypasses is direct
+    assert imported_study._rate_facts(run, "diskspd ").bypasses is direct

@@ -11,9 +11,9 @@ import pytest
 from mileage import _core
 from mileage.errors import Refused
 from mileage.formats.fio_json import read
+from mileage.formats.input_file import open_source
 from mileage.formats.readers import read_source
 from mileage.formats.result import Result, ToolRun
-from mileage.formats.source import open_source
 from tests.answers import fio_report
 
 SAMPLES = Path(__file__).parent / "samples"

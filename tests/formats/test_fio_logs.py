@@ -13,9 +13,9 @@ from mileage import _core, lab
 from mileage.errors import Refused
 from mileage.formats.fio_logs import read_group
 from mileage.formats.histogram import bounds_of, bucket_of, histogram_of
+from mileage.formats.input_file import open_source
 from mileage.formats.result import ToolRun
-from mileage.formats.source import open_source
-from mileage.lab.importing import make_study, read_files
+from mileage.lab.importer import make_study, read_files
 from tests.formats.reading import SAMPLES
 
 

@@ -22,9 +22,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mileage.errors import Refused
+from mileage.formats.input_file import open_source
 from mileage.formats.readers import LAYOUTS, read_source
 from mileage.formats.result import SAMPLE_METRICS, Result
-from mileage.formats.source import open_source
 from mileage.terminal import one_line
 from tests.formats import diskspd_made
 from tests.formats.reading import SAMPLES

@@ -9,7 +9,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.formats.iometer_print import Row, result_text
-from mileage.lab.importing import read_files
+from mileage.lab.importer import read_files
 from tests.formats.reading import SAMPLES, by_cell, of, of_text
 
 MIB: Final = 1 << 20

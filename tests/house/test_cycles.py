@@ -19,7 +19,7 @@ from tests.house.rust_modules import file_graph
 KNOWN_IN_CRATES: dict[str, tuple[str, ...]] = {
     "mileage-drive": (
         (
-            "device.rs flash/cached.rs flash/errors.rs flash/map/lend.rs flash/mod.rs flash/state.rs "
+            "device.rs flash/cached.rs flash/errors.rs flash/map/slc_pool.rs flash/mod.rs flash/state.rs "
             "flash/state/bytes.rs"
         ),
         "flash/map/heat.rs flash/map/mod.rs flash/map/wear.rs",
@@ -29,11 +29,11 @@ KNOWN_IN_CRATES: dict[str, tuple[str, ...]] = {
         "api/mapped.rs api/sigbus.rs",
         "api/uring/ring.rs api/uring/setup.rs",
         (
-            "around.rs calibrate.rs handle.rs iozone/workers.rs job.rs merge.rs share.rs watchdog.rs "
-            "worker/books.rs worker/failure.rs worker/mod.rs worker/ring_loop.rs worker/sync_loop.rs"
+            "calibrate.rs handle.rs iozone/workers.rs job.rs merge.rs run_context.rs share.rs watchdog.rs "
+            "worker/accounting.rs worker/failure.rs worker/mod.rs worker/ring_loop.rs worker/sync_loop.rs"
         ),
         "iozone/steps.rs iozone/suite.rs",
-        "metadata/crew.rs metadata/mod.rs metadata/worker.rs",
+        "metadata/mod.rs metadata/worker.rs metadata/workers.rs",
     ),
     "mileage-python": ("drive.rs file.rs job.rs lib.rs workload.rs",),
     "mileage-workload": (
@@ -46,10 +46,10 @@ KNOWN_IN_CRATES: dict[str, tuple[str, ...]] = {
     ),
 }
 KNOWN_IN_PACKAGE = (
-    "mileage.cli.measured mileage.cli.searched",
+    "mileage.cli.measurement mileage.cli.rate_search",
     "mileage.plan.families mileage.plan.workloads",
-    "mileage.plan.fitting mileage.plan.workload",
-    "mileage.tools.crew mileage.tools.flags mileage.tools.listed",
+    "mileage.plan.pattern_fit mileage.plan.workload",
+    "mileage.tools.task_tools mileage.tools.flags mileage.tools.dropin_list",
     "mileage.tools.iozone mileage.tools.iozone_text",
 )
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mileage.judge.overload import knee, omission, overload
-from mileage.judge.within import within_run
+from mileage.judge.within_run import within_run
 
 
 def queue(offered: float, capacity: float, intervals: int = 60) -> list[int]:

@@ -31,8 +31,8 @@ import pytest
 
 from mileage import lab
 from mileage.errors import MileageError
-from mileage.lab.importing import make_study, read_files
-from mileage.lab.saved import saved_tables
+from mileage.lab.export_tables import saved_tables
+from mileage.lab.importer import make_study, read_files
 from mileage.lab.study import run
 from mileage.record.query import Query
 from tests.execute.conftest import STUDY, small_profile

@@ -10,8 +10,8 @@ import pytest
 from mileage.plan import parse_study
 from mileage.plan.faults import FAULTS_MAX, BrokenStudy, Fault, Faults
 from tests.plan.conftest import SMALL
-from tests.plan.test_checking import CASES as SENSELESS
-from tests.plan.test_reading import CASES as UNREADABLE
+from tests.plan.test_study_checks import CASES as SENSELESS
+from tests.plan.test_study_reader import CASES as UNREADABLE
 
 UNUSED = "no stage uses it"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mileage.plan.how import HOW_KEYS
+from mileage.plan.io_options import HOW_KEYS
 from mileage.plan.measure_options import OPTIONS, Option, option_of
-from mileage.plan.oneoff import Asked
+from mileage.plan.one_off import Asked
 from mileage.plan.study import Measure, StopRule
 from tests.command import mileage
 

@@ -6,8 +6,8 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.plan import parse_study
+from mileage.plan.initial_state import check_state
 from mileage.plan.preconditioning import with_preconditioning
-from mileage.plan.starting import check_state
 from mileage.plan.study import State, Study
 
 STUDY = """

@@ -12,7 +12,7 @@ import pytest
 
 from mileage import lab
 from mileage.errors import MileageError, Refused
-from mileage.lab.saved import saved_tables
+from mileage.lab.export_tables import saved_tables
 from mileage.lab.study import run
 from mileage.record import StudyFolder
 from mileage.record.directory import Directory

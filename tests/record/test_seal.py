@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from mileage import lab
 from mileage.cli.report import command as report
 from mileage.errors import JudgedFailure, Refused
-from mileage.lab.importing import make_study, read_files
-from mileage.lab.saved import saved_tables
+from mileage.lab.export_tables import saved_tables
+from mileage.lab.importer import make_study, read_files
 from mileage.lab.study import run
-from mileage.plan.planned import hash_is_right
+from mileage.plan.planned_runs import hash_is_right
 from mileage.record import read_journal
 from mileage.record.merge import merge_folders
 from mileage.record.query import Query

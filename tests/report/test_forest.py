@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mileage.report import vega
-from mileage.report.drawing import to_svg
 from mileage.report.forest import _outermost, _range, _ticks, _to_ticks, forest_chart
+from mileage.report.svg import to_svg
 from mileage.report.wording import by_effect
 from tests.report.conftest import comparison
 

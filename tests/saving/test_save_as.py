@@ -14,7 +14,7 @@ import pytest
 from mileage import _core
 from mileage.errors import Refused, RunFailed
 from mileage.lab import load
-from mileage.lab.saved import saved_tables
+from mileage.lab.export_tables import saved_tables
 from mileage.saving import FORMATS, save_as
 from mileage.saving.tables import bucket_ns
 from tests.command import mileage

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mileage.plan.filesystems import file_system_of
-from mileage.plan.starting import Used
+from mileage.plan.initial_state import Used
 from mileage.target import open_target
 from mileage.target.aging import FOLDER, age, fill
 from mileage.target.condition import condition_of

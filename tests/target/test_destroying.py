@@ -17,7 +17,7 @@ import pytest
 
 from mileage.errors import MileageError, Refused
 from mileage.execute import Silent
-from mileage.lab.doing import do, facts_of
+from mileage.lab.session import do, facts_of
 from mileage.plan import parse_study, resolve
 from mileage.plan.filesystems import file_system_of
 from mileage.record import StudyFolder

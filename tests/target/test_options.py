@@ -13,9 +13,9 @@ import pytest
 from mileage.errors import Refused
 from mileage.plan.filesystems import file_system_of
 from mileage.target import Target, open_target
+from mileage.target.filesystem_setup import holds
 from mileage.target.ledger import LEDGER_VARIABLE
 from mileage.target.mounts import read_mounts
-from mileage.target.placed import holds
 from mileage.target.programs import call
 
 pytestmark = pytest.mark.xdist_group("devices")

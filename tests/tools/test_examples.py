@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.tools.listed import tools
+from mileage.tools.dropin_list import tools
 from tests.command import mileage
 from tests.tools.test_iometer_face import ICF
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from mileage.errors import Refused
+from mileage.tools.dropin_list import TOOLS, tool_named, tools
 from mileage.tools.flags import Flag, Tool, complete, read
-from mileage.tools.listed import TOOLS, tool_named, tools
 from mileage.tools.pages import help_text, manual, page
 from tests.house.repository import ROOT
 

@@ -22,11 +22,11 @@ pub mod check;
 pub mod conformance;
 pub mod device;
 mod drive;
-mod earliest;
 mod faulty;
 mod flash;
 pub mod profile;
 mod run;
+mod tournament_tree;
 
 pub use device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status, WornOut};
 pub use drive::Drive;

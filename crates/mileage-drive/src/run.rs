@@ -8,7 +8,7 @@
 //! A file for each thread: a virtual drive is one device. Verification: it keeps no content to compare with.
 
 use crate::device::{self, BlockDevice, Request, RequestKind, Status};
-use crate::earliest::{Earliest, NEVER};
+use crate::tournament_tree::{Earliest, NEVER};
 use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
 use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step, Verify, Workload, Writing};

@@ -1,7 +1,7 @@
 //! What the engine itself takes for an operation: the run's own loop on a target that does nothing.
 
-use crate::around::Around;
 use crate::options::{Api, Options};
+use crate::run_context::Around;
 use crate::share::Seats;
 use crate::worker::{Shared, work};
 use mileage_workload::{Content, Load, Stop, Sync, Unobserved, Verify, Workload};

@@ -1,7 +1,7 @@
 //! Lets all threads of a run go at the same instant, once the last is ready.
 
 use crate::clock::{self, RunClock};
-use crate::meeting::Meeting;
+use crate::start_barrier::Meeting;
 use crate::worker::wait;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -2,18 +2,18 @@
 
 use crate::api::file::TargetFile;
 use crate::api::uring::{self, Settings};
-use crate::around::{Around, Facts};
 use crate::audit::{Snapshot, ThreadIo};
 use crate::clock;
-use crate::custody::LeftBehind;
 use crate::error::{Error, failed};
 use crate::identity::Identity;
+use crate::in_flight::LeftBehind;
 use crate::iozone::Workers;
 use crate::job::words_of;
 use crate::log::Log;
 use crate::merge::merge;
 use crate::options::{Api, Options};
 use crate::refuse;
+use crate::run_context::{Around, Facts};
 use crate::share::{Seats, ShareFinished};
 use crate::signals::{FAILED, STOPPED};
 use crate::target;

@@ -33,12 +33,9 @@
 #![deny(unsafe_code)]
 
 mod api;
-mod around;
 mod audit;
 mod calibrate;
 mod clock;
-#[expect(unsafe_code, reason = "hands a box from thread to thread")]
-mod custody;
 mod data;
 #[expect(unsafe_code, reason = "leaves the process's table of open files")]
 mod descriptors;
@@ -49,12 +46,12 @@ mod gate;
 mod handle;
 #[expect(unsafe_code, reason = "asks for the sequence number of a disk")]
 mod identity;
+#[expect(unsafe_code, reason = "hands a box from thread to thread")]
+mod in_flight;
 mod iozone;
 mod job;
 mod limits;
 mod log;
-#[expect(unsafe_code, reason = "maps the page that processes share")]
-mod meeting;
 #[expect(unsafe_code, reason = "maps the buffers")]
 mod memory;
 mod merge;
@@ -62,8 +59,11 @@ mod metadata;
 mod options;
 mod pin;
 mod refuse;
+mod run_context;
 mod share;
 mod signals;
+#[expect(unsafe_code, reason = "maps the page that processes share")]
+mod start_barrier;
 mod target;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
@@ -83,9 +83,9 @@ pub use iozone::{
     Group, Iozone, IozoneResults, Mode, Moved, Test, TestResult, WorkerRates, iozone_differences, start_iozone,
 };
 pub use job::Job;
-pub use meeting::Meeting;
 pub use metadata::{MetadataOptions, MetadataShare, merge_metadata_shares, start_metadata, start_metadata_share};
 pub use options::{Api, Options};
 pub use pin::cpus_of_node;
 pub use refuse::check;
 pub use share::{Share, ShareFinished, merge_shares, start_share};
+pub use start_barrier::Meeting;

@@ -1,11 +1,11 @@
 //! Makes one record of the threads' parts.
 
-use crate::around::Facts;
 use crate::audit::ThreadIo;
 use crate::clock;
 use crate::data::pack;
 use crate::handle::Finished;
 use crate::limits::limited_by;
+use crate::run_context::Facts;
 use crate::worker::Part;
 use mileage_measure::{Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
 use mileage_workload::{OpKind, Workload};

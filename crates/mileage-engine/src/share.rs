@@ -4,14 +4,14 @@
 //! [`Meeting`]). What each leaves behind, a [`ShareFinished`], holds every histogram and series whole, so that
 //! [`merge_shares`] makes the record that the threads of one process would have made.
 
-use crate::around::Facts;
 use crate::data::Laps;
 use crate::error::Error;
 use crate::handle::{Finished, Handle, start_seats};
 use crate::identity::Identity;
-use crate::meeting::Meeting;
 use crate::merge::merge;
 use crate::options::Options;
+use crate::run_context::Facts;
+use crate::start_barrier::Meeting;
 use crate::worker::Part;
 use mileage_workload::{Files, Unobserved, Workload};
 use serde::{Deserialize, Serialize};

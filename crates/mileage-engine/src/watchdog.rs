@@ -2,11 +2,11 @@
 //!
 //! The threads of an API of one operation at a time wait inside the kernel, some of them where no signal reaches. Once
 //! an operation has taken longer than `Options::timeout_ns`, what its thread has written down is taken from it (see
-//! [`custody`](crate::custody)), the run ends as failed with that, and the thread is left behind: it ends when the
+//! [`in_flight`](crate::in_flight)), the run ends as failed with that, and the thread is left behind: it ends when the
 //! call returns, if ever, and holds its open file and its buffers until then. `io_uring` has its own patience.
 
-use crate::custody::Deposit;
 use crate::error::Error;
+use crate::in_flight::Deposit;
 use crate::job::words_of;
 use crate::worker::Part;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -23,7 +23,7 @@ _COMMANDS = {
     "save-as": ("mileage.cli.save_as", "All tables of a study as CSV, Parquet, JSON or Markdown."),
     "compare": ("mileage.cli.compare", "Compare two stages, or two studies."),
     "merge": ("mileage.cli.merge", "One study from several folders: other boots, other machines."),
-    "import": ("mileage.cli.imported", "Other tools' results become a study."),
+    "import": ("mileage.cli.import_results", "Other tools' results become a study."),
     "query": ("mileage.cli.query", "SQL over the tables of many studies."),
     "selftest": (
         "mileage.cli.selftest",
@@ -72,7 +72,7 @@ class _Commands(click.Group):
 
 def _face_of(word: str) -> str | None:
     """The face of a program as scripts type it: "./IOzone" is iozone."""
-    from mileage.tools.listed import TOOLS
+    from mileage.tools.dropin_list import TOOLS
 
     name = word.rpartition("/")[2].lower()
     return name if name in TOOLS else None

@@ -169,7 +169,7 @@ class _Gate:
 
 def _many(studies: tuple[str, ...], stage: str | None, history: bool, as_json: bool) -> None:
     from mileage import lab
-    from mileage.report.many import history_text, ranking_text
+    from mileage.report.multi_study import history_text, ranking_text
 
     if history:
         changes = lab.history(studies, stage=stage, tell=_warn)

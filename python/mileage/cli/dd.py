@@ -1,5 +1,5 @@
 """`mileage dd`: see `tools.dd`."""
 
-from mileage.cli.face import face
+from mileage.cli.dropin import face
 
 command = face("dd")

@@ -25,9 +25,9 @@ from mileage.scratch import abandoned, remove_abandoned
 from mileage.target.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
 from mileage.target.guard import ROOT
 from mileage.target.ledger import Undoing, left_behind, repair
-from mileage.target.opening import guard_target
 from mileage.target.remains import remains_in, remove_remains_of_runs
 from mileage.target.spec import parse_target
+from mileage.target.target_kinds import guard_target
 
 State = Literal["ok", "warn", "unknown", "refused"]
 

@@ -1,5 +1,5 @@
 """`mileage hdparm`: see `tools.hdparm`."""
 
-from mileage.cli.face import face
+from mileage.cli.dropin import face
 
 command = face("hdparm")

@@ -1,5 +1,5 @@
 """`mileage iometer`: see `tools.iometer`."""
 
-from mileage.cli.face import face
+from mileage.cli.dropin import face
 
 command = face("iometer")

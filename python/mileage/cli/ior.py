@@ -1,5 +1,5 @@
 """`mileage ior`: see `tools.ior`."""
 
-from mileage.cli.face import face
+from mileage.cli.dropin import face
 
 command = face("ior")

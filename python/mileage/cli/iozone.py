@@ -1,5 +1,5 @@
 """`mileage iozone`: see `tools.iozone`."""
 
-from mileage.cli.face import face
+from mileage.cli.dropin import face
 
 command = face("iozone")

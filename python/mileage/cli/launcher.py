@@ -42,7 +42,7 @@ def by_ranks(variable: str, arguments: Sequence[str], command: Callable[[], int]
     helps = name is None or any(word in ("-h", "--help") for word in arguments)
     try:
         if name in _TOGETHER and not helps:
-            from mileage.execute.mpi.joining import run_as_rank
+            from mileage.execute.mpi.bootstrap import run_as_rank
 
             return run_as_rank(variable, command)
         if not is_first(os.environ):

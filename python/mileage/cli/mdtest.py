@@ -1,5 +1,5 @@
 """`mileage mdtest`: see `tools.mdtest`."""
 
-from mileage.cli.face import face
+from mileage.cli.dropin import face
 
 command = face("mdtest")

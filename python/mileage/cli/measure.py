@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mileage.cli.elsewhere import Command, whole_rate
+from mileage.cli.foreign_options import Command, whole_rate
 from mileage.plan.measure_options import OPTIONS, Option
 
 
@@ -53,6 +53,6 @@ def command(**given: Any) -> None:
     hdparm.*, dd.*, sqlio.*, and in a directory iozone.* and metadata.*: see
     `mileage list workloads`.
     """
-    from mileage.cli.measured import run
+    from mileage.cli.measurement import run
 
     run(given, sys.argv[1:])

@@ -1,5 +1,5 @@
 """`mileage metarates`: see `tools.metarates`."""
 
-from mileage.cli.face import face
+from mileage.cli.dropin import face
 
 command = face("metarates")

@@ -1,5 +1,5 @@
 """`mileage mpirun`: see `tools.mpirun`."""
 
-from mileage.cli.face import face
+from mileage.cli.dropin import face
 
 command = face("mpirun")

@@ -60,7 +60,7 @@ def command(
     with faults_as_json(as_json):
         resolved = lab.plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
     if other is not None:
-        from mileage.tools.without import in_words_of
+        from mileage.tools.equivalents import in_words_of
 
         click.echo(in_words_of(resolved, other), nl=False)
         return

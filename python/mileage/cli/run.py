@@ -64,7 +64,7 @@ def command(
     mileage run mileage-degradation-1        go on after a crash
     """
     from mileage import lab
-    from mileage.execute.live import Terminal
+    from mileage.execute.live_view import Terminal
     from mileage.lab.report_level import report_level
     from mileage.terminal import say
 

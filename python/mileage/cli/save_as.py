@@ -26,7 +26,7 @@ def command(form: str, folder: Path, out: Path | None) -> None:
     mileage save-as csv mileage-degradation-1
     mileage save-as parquet study-1 --out tables
     """
-    from mileage.lab.saved import saved_tables
+    from mileage.lab.export_tables import saved_tables
     from mileage.saving import save_as
 
     title, tables, missing = saved_tables(folder)

@@ -1,10 +1,11 @@
-"""Runs the stages of a plan in order on a target, journals every finished run, and goes on after a crash.
+"""Runs the stages of a plan in order on a target, journals every finished run, and resumes after a crash.
 
-`study` walks the cycles; `cycle` walks one cycle's arms and stages and knows how to replay a virtual drive; `run`
-does one run, `job` one of work on files, `reset` what is between blocks; `monitor` watches what goes on beside a run,
-`concurrency` says how many cycles run at once, `stopping` when enough was measured, `surroundings` whether the
-machine is still the same, `unfinished` when a device gave up; `progress` is what the user is told meanwhile, `live`
-shows it on a terminal from what `standing` keeps, and `watch` does so for a short study.
+`study` runs all cycles, `cycle` one cycle (its arms and stages, and the replay of a virtual drive), `run` one run,
+`job` one run of work on files, `reset` what happens between blocks. `monitor` watches the machine during a run,
+`environment_guard` compares the machine with its state at the start, `concurrency` limits parallel cycles,
+`stop_rules` says when enough was measured, `did_not_finish` handles a device that gives up. `progress` is the
+interface of progress reports; `status` collects their figures, `live_view` draws them on a terminal, `progress_line`
+does so for a short study.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from mileage.lazy_names import lazy_names
 if TYPE_CHECKING:
     from mileage.execute.concurrency import cycles_at_once
     from mileage.execute.cycle import stage_name
+    from mileage.execute.did_not_finish import unfinished_lines
+    from mileage.execute.environment_guard import start_name
     from mileage.execute.progress import Progress, Silent
-    from mileage.execute.stopping import Rules
+    from mileage.execute.stop_rules import Rules
     from mileage.execute.study import execute_study
-    from mileage.execute.surroundings import start_name
-    from mileage.execute.unfinished import unfinished_lines
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -28,10 +29,10 @@ else:
             "mileage.execute.concurrency": ("cycles_at_once",),
             "mileage.execute.cycle": ("stage_name",),
             "mileage.execute.progress": ("Progress", "Silent"),
-            "mileage.execute.stopping": ("Rules",),
+            "mileage.execute.stop_rules": ("Rules",),
             "mileage.execute.study": ("execute_study",),
-            "mileage.execute.surroundings": ("start_name",),
-            "mileage.execute.unfinished": ("unfinished_lines",),
+            "mileage.execute.environment_guard": ("start_name",),
+            "mileage.execute.did_not_finish": ("unfinished_lines",),
         },
     )
 

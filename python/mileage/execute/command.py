@@ -5,7 +5,7 @@ is started until it has ended. Bytes are those that it and the processes that it
 (`rchar`, `wchar` of /proc/PID/io, read before it is reaped); what reached storage, calls, processor time and the
 largest memory are counters.
 What it refuses: to call a program that failed a measurement; its last words are in the message. Whether programs may be
-run at all is asked before anything is touched, by `mileage.lab.doing`.
+run at all is asked before anything is touched, by `mileage.lab.session`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from mileage.errors import Interrupted, RunFailed
-from mileage.execute.crew import ranks_here
 from mileage.execute.record import Poll, empty_record
+from mileage.execute.workers import ranks_here
 from mileage.plan.job import Job
 from mileage.target.file_identity import FileIdentity, opened_as
 from mileage.target.kernel_text import fields_of, lines_of, read_text

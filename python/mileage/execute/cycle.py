@@ -22,14 +22,14 @@ import msgspec
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.calibration import Calibration
-from mileage.execute.crew import ranks_here
+from mileage.execute.did_not_finish import gave_up, unfinished_arms
+from mileage.execute.environment_guard import Surroundings
 from mileage.execute.monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
 from mileage.execute.record import Poll, empty_record
 from mileage.execute.run import perform
-from mileage.execute.stopping import Stopping
-from mileage.execute.surroundings import Surroundings
-from mileage.execute.unfinished import gave_up, unfinished_arms
+from mileage.execute.stop_rules import Stopping
+from mileage.execute.workers import ranks_here
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.record import Journal, StudyFolder
 from mileage.record.journal import JournalContent

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from mileage.execute import surroundings
+from mileage.execute import environment_guard
 from mileage.record.block_device import disk_counters
 from mileage.record.environment import disk_of
 from mileage.target import Target
@@ -37,7 +37,7 @@ class Monitor:
         """Nothing is read yet."""
         self.found: dict[str, int] = {}
         self._real = not target.is_virtual
-        self._root = surroundings.HOST
+        self._root = environment_guard.HOST
         self._disk = disk_of(target.place, root=self._root) if self._real else None
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None

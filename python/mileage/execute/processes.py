@@ -22,9 +22,9 @@ from typing import Final
 
 import mileage
 from mileage.errors import Interrupted
-from mileage.execute.crew import Crew, Member, Step, at_meeting, byte_order, raise_for, ranks_here
 from mileage.execute.record import Poll
 from mileage.execute.signals import ENDING
+from mileage.execute.workers import Crew, Member, Step, at_meeting, byte_order, raise_for, ranks_here
 from mileage.scratch import scratch_directory
 from mileage.worker import Answer, Order
 

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 import msgspec
 
 from mileage.errors import Interrupted, Refused, RunFailed
-from mileage.execute.crew import refuse_elsewhere
 from mileage.execute.job import perform_job
 from mileage.execute.processes import run_in_processes
 from mileage.execute.record import Poll, empty_record, failure_of
-from mileage.execute.surround import rest, settle, surrounded
+from mileage.execute.run_conditions import rest, settle, surrounded
+from mileage.execute.workers import refuse_elsewhere
 from mileage.plan import PlannedRun, Workload
 from mileage.plan.api import Reach
 from mileage.plan.caching import Caching

@@ -13,18 +13,18 @@ import mileage
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.calibration import Calibration
 from mileage.execute.concurrency import cycles_at_once
-from mileage.execute.crew import ranks_here
 from mileage.execute.cycle import Cycle, Shared, stage_key
+from mileage.execute.did_not_finish import unfinished_arms
+from mileage.execute.environment_guard import START, Surroundings, changed_by
 from mileage.execute.progress import Progress
 from mileage.execute.signals import count_signals
-from mileage.execute.stopping import Rules, Stopping
-from mileage.execute.surroundings import START, Surroundings, changed_by
-from mileage.execute.unfinished import unfinished_arms
+from mileage.execute.stop_rules import Rules, Stopping
+from mileage.execute.workers import ranks_here
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.record import FORMAT, Journal, StudyFolder
+from mileage.record.elapsed import spent_s
 from mileage.record.folder import CHANGED, environment_file
 from mileage.record.journal import JournalContent
-from mileage.record.spent import spent_s
 from mileage.target import Target
 
 #: Opens the target of a setting for one cycle; real targets are opened once and shared, since their cycles follow each

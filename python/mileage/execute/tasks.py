@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 
 from mileage.errors import Interrupted, RunFailed
-from mileage.execute.crew import Crew, Member, Step, byte_order, metadata_order
 from mileage.execute.processes import crew_of
 from mileage.execute.record import Poll, failure_of
+from mileage.execute.workers import Crew, Member, Step, byte_order, metadata_order
 from mileage.plan.tasks import (
     MDTEST,
     METARATES,

@@ -20,10 +20,10 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.diskspd import Span, put_direction, run_of
+from mileage.formats.input_file import Source
 from mileage.formats.json_documents import UNREAD_MAX, shown
 from mileage.formats.numbers import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
 
 LAYOUT: Final = "diskspd-xml"
 DOCUMENTS_MAX: Final = 1000

@@ -13,10 +13,10 @@ import io
 from typing import Final
 
 from mileage.errors import Refused
+from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
 from mileage.plan.sizes import format_bytes
 
 LAYOUT: Final = "elbencho-csv"

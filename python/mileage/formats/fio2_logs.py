@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from mileage.formats import fio_logs
+from mileage.formats.input_file import Source
 from mileage.formats.result import Result
-from mileage.formats.source import Source
 
 LAYOUT: Final = "fio2-logs"
 UNIT_NS: Final = 1000

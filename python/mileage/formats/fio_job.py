@@ -18,12 +18,12 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.numbers import fio_size, whole
-from mileage.plan.how import How
+from mileage.plan.io_options import How
 from mileage.plan.pattern import PatternTable, Zipf
-from mileage.plan.reading import parse_study
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
-from mileage.plan.writing import to_toml
+from mileage.plan.study_reader import parse_study
+from mileage.plan.toml_writer import to_toml
 from mileage.target.workfile import is_work_file
 
 KNOWN_SILENT: Final = (

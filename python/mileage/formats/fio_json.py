@@ -17,10 +17,10 @@ from mileage.errors import Refused
 from mileage.formats.fio_options import FioOptions
 from mileage.formats.fio_status import jobs_of, last_reports
 from mileage.formats.histogram import histogram_of, quantile_ns
+from mileage.formats.input_file import Source
 from mileage.formats.json_documents import Document, documents
 from mileage.formats.numbers import number, rounded, whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
 from mileage.report.quantity import counted
 
 LAYOUT: Final = "fio-json"

@@ -22,10 +22,10 @@ import msgspec
 from mileage.errors import Refused
 from mileage.formats.fio_log_head import Head, head_of, require_unit
 from mileage.formats.histogram import LINEAR, SUB_BITS, bounds_of, quantile_ns
+from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
 from mileage.record.sql import sql_source
 
 LAYOUT: Final = "fio-logs"

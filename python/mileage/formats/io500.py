@@ -14,10 +14,10 @@ from typing import Final
 
 from mileage.errors import Refused
 from mileage.formats import ior_text, mdtest
+from mileage.formats.input_file import Source, open_source
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import number
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source, open_source
 
 LAYOUT: Final = "io500"
 SUMMARY: Final = "result_summary.txt"

@@ -11,11 +11,11 @@ import re
 from typing import Any, Final
 
 from mileage.errors import Refused
+from mileage.formats.input_file import Source
 from mileage.formats.ior import by_repetitions, iteration
 from mileage.formats.json_documents import documents, shown
 from mileage.formats.numbers import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
 
 LAYOUT: Final = "ior-data"
 _HEAD: Final = "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s)"

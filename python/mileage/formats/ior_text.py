@@ -13,11 +13,11 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
+from mileage.formats.input_file import Source
 from mileage.formats.ior import ACCESSES, MIB, SETTINGS, by_repetitions, iteration, tasks_of
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
 
 LAYOUT: Final = "ior-text"
 _BEGINS: Final = re.compile(r"^[ \t]*IOR-(\S+): MPI Coordinated Test of Parallel I/O", re.MULTILINE)

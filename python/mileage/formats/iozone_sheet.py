@@ -12,6 +12,7 @@ import struct
 from typing import Final
 
 from mileage.errors import Refused
+from mileage.formats.input_file import Source
 from mileage.formats.iozone import (
     REPORTS,
     ROWS,
@@ -26,7 +27,6 @@ from mileage.formats.iozone import (
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
 
 LAYOUT: Final = "iozone-sheet"
 _BEGIN: Final = b"\x09\x00"

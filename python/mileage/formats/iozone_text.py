@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
+from mileage.formats.input_file import Source
 from mileage.formats.iozone import (
     CHILDREN,
     REPORTS,
@@ -32,7 +33,6 @@ from mileage.formats.iozone import (
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
 
 LAYOUT: Final = "iozone-text"
 BEGINS: Final = "Iozone: Performance Test of File I/O"

@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
+from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import number, whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
 
 LAYOUT: Final = "mdtest"
 _BEGINS: Final = re.compile(

@@ -11,10 +11,10 @@ import re
 from typing import Final
 
 from mileage.errors import Refused
+from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import number
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.formats.source import Source
 
 LAYOUT: Final = "metarates"
 _UNITS: Final = {

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final, Protocol, cast
 
 from mileage.errors import Refused
+from mileage.formats.input_file import Source
 from mileage.formats.recognition import seems
 from mileage.formats.result import Result, ToolRun
-from mileage.formats.sound import sound
-from mileage.formats.source import Source
+from mileage.formats.sanitize import sound
 
 
 class Reader(Protocol):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
-from mileage.formats.source import Source
 
 _FIO_JSON: Final = "run fio with --output-format=json, and import that"
 _NO_READER: Final = "there is no reader for it"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mileage.judge.grid import trend
 from mileage.judge.regimes import RELEVANCE, SEGMENT_MIN, Regimes, Segment, regimes
-from mileage.judge.steady import drift
+from mileage.judge.steady_state import drift
 
 Kind = Literal[
     "steady",

@@ -20,11 +20,11 @@ from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
 from mileage.judge.course import levels_within
 from mileage.judge.regimes import SEGMENT_MIN
-from mileage.lab.comparing import compares_levels, places
 from mileage.lab.device_class import device_classes
+from mileage.lab.planned_comparison import compares_levels, places
 from mileage.plan import Plan
 from mileage.plan.factors import again
-from mileage.plan.planned import Cell
+from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
 from mileage.record import StudyFolder
 from mileage.record.journal import Entries, JournalContent

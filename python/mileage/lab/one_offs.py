@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from mileage.errors import Refused, RunFailed
-from mileage.lab.doing import targets_of
 from mileage.lab.result import load_plan
+from mileage.lab.session import targets_of
 from mileage.record import StudyFolder
 from mileage.scratch import abandoned, remove_abandoned, scratch_directory
 from mileage.target.ledger import Undoing

@@ -14,9 +14,9 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.judge.sentence import listed, unmatched
+from mileage.lab.multi_study import compare, stage_of
 from mileage.lab.report_level import rewritten_level
 from mileage.lab.result import StudyResult
-from mileage.lab.several import compare, stage_of
 from mileage.record.directory import Directory
 from mileage.record.environment import diff
 from mileage.report import StudyView, TrustLamp

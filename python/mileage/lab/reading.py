@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mileage.judge import Sample
-from mileage.lab.hidden import Hidden
-from mileage.lab.inside import Arms
-from mileage.lab.seen import Look, Seen
+from mileage.lab.latency_bound_notes import Hidden
+from mileage.lab.run_facts import Look, Seen
+from mileage.lab.run_variation import Arms
 from mileage.plan import Plan
 from mileage.record.journal import JournalContent
 from mileage.record.tables import Staging, each_test, measured_of

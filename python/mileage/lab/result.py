@@ -20,7 +20,7 @@ from mileage.terminal import wrapped
 if TYPE_CHECKING:
     from mileage.judge import Comparison, Sample
     from mileage.lab.reading import Reading
-    from mileage.lab.seen import Seen
+    from mileage.lab.run_facts import Seen
     from mileage.record import Outcome
     from mileage.record.tables import Staging
     from mileage.report import StudyView
@@ -67,8 +67,8 @@ class StudyResult:
         """How far the study came, and why no further."""
         from mileage.plan.describe import duration
         from mileage.plan.estimate import remaining_s
+        from mileage.record.elapsed import closed_s, spent_s
         from mileage.record.outcome import outcome_of
-        from mileage.record.spent import closed_s, spent_s
 
         content = self.content()
 
@@ -98,15 +98,15 @@ class StudyResult:
 
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
-        from mileage.lab.comparing import comparison_of
+        from mileage.lab.planned_comparison import comparison_of
 
         return comparison_of(self.plan, self.samples(), self.vetoes())
 
     def vetoes(self) -> list[str]:
         """What speaks against any verdict of this study, each to follow "not conclusive because"."""
-        from mileage.execute.unfinished import unfinished_lines
+        from mileage.execute.did_not_finish import unfinished_lines
         from mileage.lab.courses import REMEDY, changing
-        from mileage.lab.lamps import audits, grave_changes
+        from mileage.lab.validity_checks import audits, grave_changes
         from mileage.lab.view import environment_changes
 
         content = self.content()
@@ -120,7 +120,7 @@ class StudyResult:
 
     def view(self) -> StudyView:
         """What the report shows."""
-        from mileage.lab.comparing import aa_audit, standings_of
+        from mileage.lab.planned_comparison import aa_audit, standings_of
         from mileage.lab.view import study_view
 
         self._look()
@@ -165,7 +165,7 @@ class StudyResult:
         from mileage.report.setting import labels_of, setting_text
 
         if self.plan.imported is not None:
-            from mileage.lab.imported import imported_page
+            from mileage.lab.imported_study import imported_page
             from mileage.report.imported import imported_text
 
             return imported_text(imported_page(self.plan, self.folder), width)
@@ -227,7 +227,7 @@ class StudyResult:
         from mileage.report.measured_page import write_measured
 
         if self.plan.imported is not None:
-            from mileage.lab.imported import imported_page
+            from mileage.lab.imported_study import imported_page
             from mileage.report.imported import write_imported
 
             write_tables(self.content(), self.folder.directory, (*TABLES, PRINTED))
@@ -265,8 +265,8 @@ class StudyResult:
         from mileage.lab.evidence import with_files
         from mileage.record.tables import Staging
         from mileage.report import render_html, write_figures
-        from mileage.report.drawer import get_ready
         from mileage.report.gallery import gallery
+        from mileage.report.render_pool import get_ready
         from mileage.report.view import cleaned
 
         get_ready()
@@ -284,7 +284,7 @@ class StudyResult:
             figures.result()
 
     def _write_csv(self, view: StudyView) -> None:
-        from mileage.lab.inside import inside
+        from mileage.lab.run_variation import inside
         from mileage.report.tables import rows_csv, write_tables
 
         write_tables(view.comparison, self.folder.directory, view.standings, view.evidence.device_classes)

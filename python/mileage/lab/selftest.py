@@ -22,8 +22,8 @@ from scipy.special import betaincinv  # type: ignore[import-untyped, unused-igno
 from mileage.errors import Refused
 from mileage.judge import Comparison, Sample, compare_arms
 from mileage.judge.regimes import regimes
-from mileage.lab.orderproof import false_differences
-from mileage.lab.transientproof import false_verdicts
+from mileage.lab.order_proof import false_differences
+from mileage.lab.transient_proof import false_verdicts
 
 STUDIES: Final = 1000
 STUDIES_QUICK: Final = 200

@@ -2,7 +2,7 @@
 
 Models a label as less than the whole setting: what all cells of a study share is not part of it. How long a run lasts,
 its seed, and the size of a drive that is visited whole are no differences. Refuses nothing; a study of another tool
-has no plan, and `mileage.lab.imported` compares what its files state.
+has no plan, and `mileage.lab.imported_study` compares what its files state.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from mileage.plan import Plan
-from mileage.plan.planned import Cell
+from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
 
 _WORDS: Final = {"read_percent": "the share of reads", "discard_percent": "the share of discards"}

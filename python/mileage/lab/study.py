@@ -12,10 +12,10 @@ import msgspec
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute.concurrency import cycles_at_once
 from mileage.execute.progress import Progress, Silent
-from mileage.lab.doing import check_built, check_commands, do, facts_of_all, traces_of
+from mileage.lab.machine_levels import session_now
 from mileage.lab.report_level import report_level
 from mileage.lab.result import StudyResult, load_plan
-from mileage.lab.sessions import session_now
+from mileage.lab.session import check_built, check_commands, do, facts_of_all, traces_of
 from mileage.plan import (
     Plan,
     Study,
@@ -27,7 +27,7 @@ from mileage.plan import (
 )
 from mileage.plan.factors import kind_of
 from mileage.plan.faults import BrokenStudy, Fault
-from mileage.plan.reading import STUDY_TEXT_MAX
+from mileage.plan.study_reader import STUDY_TEXT_MAX
 from mileage.record import StudyFolder, left_out
 from mileage.regular_file import read_regular
 
@@ -203,7 +203,7 @@ def time_left(study: str) -> tuple[float, int, int] | None:
     if not os.path.lexists(Path(study, "plan.json")):
         return None
     from mileage.plan.estimate import remaining_s
-    from mileage.record.spent import closed_s, spent_s
+    from mileage.record.elapsed import closed_s, spent_s
 
     folder = StudyFolder.open(Path(study))
     resolved, content = load_plan(folder), folder.content()

@@ -16,7 +16,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.execute import Silent
 from mileage.execute.mpi.futures import spread
-from mileage.lab.doing import check_built, do, facts_of_all
+from mileage.lab.session import check_built, do, facts_of_all
 from mileage.lab.study import study_of
 from mileage.plan import Study, resolve
 from mileage.plan.factors import at_setting, settings_of

@@ -14,11 +14,11 @@ from mileage.judge.course import levels_within
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
 from mileage.lab.cautions import cautions, with_cautions
+from mileage.lab.cell_figures import pictured
+from mileage.lab.counter_explanations import why
 from mileage.lab.evidence import evidence_of
-from mileage.lab.lamps import Environment, lamps_of
-from mileage.lab.pictured import pictured
 from mileage.lab.reading import Reading
-from mileage.lab.why import why
+from mileage.lab.validity_checks import Environment, lamps_of
 from mileage.plan import Plan
 from mileage.record import StudyFolder, left_out, measured_cells
 from mileage.record.environment import diff

@@ -5,21 +5,21 @@ random choice comes from the study's recorded seed. (`builtin` alone reads the s
 """
 
 from mileage.plan.builtin import builtin_names, builtin_text
+from mileage.plan.custom_workloads import trace_paths
 from mileage.plan.describe import describe
 from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.factors import Setting, session_of
 from mileage.plan.facts import TargetFacts
 from mileage.plan.families import WORKLOADS
-from mileage.plan.oneoff import Asked, one_off
-from mileage.plan.own import trace_paths
+from mileage.plan.one_off import Asked, one_off
 from mileage.plan.pattern import TraceFile
-from mileage.plan.planned import Cell, Plan, PlannedRun
-from mileage.plan.reading import parse_study
+from mileage.plan.planned_runs import Cell, Plan, PlannedRun
 from mileage.plan.resolve import places_of, resolve
 from mileage.plan.study import Study
+from mileage.plan.study_reader import parse_study
+from mileage.plan.toml_writer import to_toml
 from mileage.plan.workload import Stop, Workload
 from mileage.plan.workloads import METRICS, NamedWorkload
-from mileage.plan.writing import to_toml
 
 __all__ = [
     "METRICS",

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from mileage.plan import sizes
-from mileage.plan.checking import listed
 from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.facts import TargetFacts
 from mileage.plan.faults import BrokenStudy, Fault
+from mileage.plan.initial_state import work_file_bytes
 from mileage.plan.job import NO_AREA
 from mileage.plan.pattern import unit_bytes
-from mileage.plan.starting import work_file_bytes
 from mileage.plan.study import Measure, Size, Study
+from mileage.plan.study_checks import listed
 from mileage.plan.workloads import NamedWorkload, find_workloads
 
 Own = Mapping[str, NamedWorkload]

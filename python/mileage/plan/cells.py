@@ -18,17 +18,17 @@ from mileage.plan import sizes
 from mileage.plan.api import ApiTable, Reach, api_word
 from mileage.plan.area import Own, named_in, records_in, refuse, words
 from mileage.plan.caching import read_cache
-from mileage.plan.checking import blocks_of, listed
 from mileage.plan.content import read_content, read_verify
+from mileage.plan.custom_workloads import how_in
 from mileage.plan.facts import TargetFacts
 from mileage.plan.families import WORKLOADS
 from mileage.plan.faults import Faults
-from mileage.plan.how import How, load_of, merged, reach_of, without_effect
+from mileage.plan.io_options import How, load_of, merged, reach_of, without_effect
 from mileage.plan.job import Job, command_job, iozone_job, keys_without_effect, metadata_job, task_job
-from mileage.plan.own import how_in
 from mileage.plan.pattern import pattern_word, unit_bytes
-from mileage.plan.planned import Cell
+from mileage.plan.planned_runs import Cell
 from mileage.plan.study import Level, Measure, Size, StopRule, Study, Torture
+from mileage.plan.study_checks import blocks_of, listed
 from mileage.plan.switches import problem_of
 from mileage.plan.tasks import OWN_KEYS, TASK_TESTS, TaskFamily
 from mileage.plan.workload import Stop, Workload

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from mileage.plan.expansion import READ_BACK
 from mileage.plan.factors import named_levels
-from mileage.plan.planned import Plan
+from mileage.plan.planned_runs import Plan
 
 
 def inconsistency(plan: Plan) -> str | None:

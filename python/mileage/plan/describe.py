@@ -15,7 +15,7 @@ from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.factor_rows import factor_rows
 from mileage.plan.factors import at_setting
 from mileage.plan.families import WORKLOADS
-from mileage.plan.planned import Cell, Plan, PlannedRun
+from mileage.plan.planned_runs import Cell, Plan, PlannedRun
 from mileage.plan.sizes import format_bytes
 from mileage.plan.steps import PrivilegedStep, steps_of
 from mileage.plan.study import Repeat, Stage, Study, Torture

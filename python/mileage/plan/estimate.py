@@ -15,7 +15,7 @@ import msgspec
 
 from mileage.plan.factors import Setting
 from mileage.plan.pattern import is_sequential
-from mileage.plan.planned import Plan, PlannedRun, Role
+from mileage.plan.planned_runs import Plan, PlannedRun, Role
 from mileage.plan.workload import Workload
 
 ASSUMED_RATE_BYTES_PER_S: Final = 150_000_000

@@ -20,7 +20,7 @@ from mileage.plan.api import Reach
 from mileage.plan.factors import Setting
 from mileage.plan.job import SEED_FIELD, Job
 from mileage.plan.order import block_order, measure_seed, setting_order, torture_seed
-from mileage.plan.planned import Arm, Cell, PlannedRun, Role
+from mileage.plan.planned_runs import Arm, Cell, PlannedRun, Role
 from mileage.plan.study import PURGE_EACH, Stage, Study
 from mileage.plan.workload import Workload
 

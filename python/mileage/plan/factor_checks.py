@@ -25,7 +25,7 @@ from mileage.plan.factors import (
     settings_of,
 )
 from mileage.plan.faults import join
-from mileage.plan.how import HOW_KEYS
+from mileage.plan.io_options import HOW_KEYS
 from mileage.plan.study import PURGE_EACH, Factor, Measure, State, Study
 
 SETTINGS_MAX: Final = 10_000

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mileage.plan.factors import kind_of, named_levels
-from mileage.plan.planned import Plan
+from mileage.plan.planned_runs import Plan
 from mileage.plan.student_t import t_quantile
 from mileage.plan.study import PURGE_EACH
 

@@ -2,7 +2,7 @@
 
 What it models: a `Setting` for every combination that is not excluded, with the target, the state and the keys of the
 workloads at its levels; and the A/A setting, the baseline a second time under another name.
-What it refuses: nothing; `checking` refuses factors that make no sense, and the settings that come of them are
+What it refuses: nothing; `study_checks` refuses factors that make no sense, and the settings that come of them are
 resolved like studies of their own.
 """
 
@@ -15,7 +15,7 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.plan.study import Factor, FactorLevel, Measure, State, Study
-from mileage.plan.writing import toml_value
+from mileage.plan.toml_writer import toml_value
 
 FactorKind = Literal["target", "profile", "state", "workload", "label"]
 

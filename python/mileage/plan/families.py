@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.plan.how import How
+from mileage.plan.io_options import How
 from mileage.plan.job import FILES, IOZONE, METADATA
 from mileage.plan.pattern import (
     Access,

@@ -16,7 +16,7 @@ import msgspec
 from mileage.plan import sizes
 from mileage.plan.caching import read_cache
 from mileage.plan.content import read_content, read_verify
-from mileage.plan.how import HOW_KEYS, How
+from mileage.plan.io_options import HOW_KEYS, How
 from mileage.plan.study import StopRule
 from mileage.plan.switches import IozoneSwitches, value_of
 from mileage.plan.tasks import (

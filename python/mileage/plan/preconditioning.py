@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.plan.how import How
+from mileage.plan.io_options import How
 from mileage.plan.study import Measure, Stage, Study, Torture
 
 PRECONDITIONS: Final = ("quick", "snia-independent", "snia-dependent")

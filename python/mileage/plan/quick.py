@@ -16,9 +16,9 @@ import msgspec
 
 from mileage.plan import sizes
 from mileage.plan.area import Own, common_multiple, uses_file, work_area_bytes
-from mileage.plan.checking import listed
 from mileage.plan.facts import TargetFacts
 from mileage.plan.study import Measure, Repeat, Size, Stage, StopRule, Study, Torture
+from mileage.plan.study_checks import listed
 
 FILE_BYTES_MAX: Final = 256 << 20
 FREE_SHARE: Final = 4

@@ -16,19 +16,19 @@ from mileage.plan import sizes
 from mileage.plan.area import Own, common_multiple, named_in, refuse, uses_file, work_area_bytes
 from mileage.plan.area import words as in_words
 from mileage.plan.cells import cells_of, tortures_of
-from mileage.plan.checking import blocks_of, check_study, listed
+from mileage.plan.custom_workloads import Traces, own_workloads
 from mileage.plan.estimate import bytes_written
 from mileage.plan.expansion import Expansion, Tortures
 from mileage.plan.factors import Setting, at_setting, settings_of
 from mileage.plan.facts import TargetFacts
 from mileage.plan.faults import BrokenStudy, Fault, Faults
-from mileage.plan.own import Traces, own_workloads
-from mileage.plan.planned import Cell, Plan, PlannedRun, hash_of, occupied_bytes
+from mileage.plan.initial_state import check_state, with_limit_counted
+from mileage.plan.planned_runs import Cell, Plan, PlannedRun, hash_of, occupied_bytes
 from mileage.plan.preconditioning import with_preconditioning
 from mileage.plan.quick import quicken
-from mileage.plan.starting import check_state, with_limit_counted
 from mileage.plan.steps import steps_of
 from mileage.plan.study import Measure, Study
+from mileage.plan.study_checks import blocks_of, check_study, listed
 
 WEAR_SHARE_MAX: Final = 0.10
 """Share of a real device's rated endurance that a study may write unless told that it may."""

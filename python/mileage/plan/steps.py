@@ -13,8 +13,8 @@ from mileage.plan import sizes
 from mileage.plan.caching import Caching
 from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.facts import TargetFacts
-from mileage.plan.planned import PlannedRun
-from mileage.plan.starting import file_system, settings_of_device
+from mileage.plan.initial_state import file_system, settings_of_device
+from mileage.plan.planned_runs import PlannedRun
 from mileage.plan.study import Study
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mileage.plan.how import How
+from mileage.plan.io_options import How
 from mileage.plan.pattern import PatternTable
 from mileage.plan.switches import IozoneSwitches
 

@@ -14,7 +14,6 @@ import msgspec
 
 from mileage._core import workload_problem
 from mileage.plan.content import Content, Verify
-from mileage.plan.fitting import fit_problem, span_problem
 from mileage.plan.load import Load
 from mileage.plan.pattern import (
     RECORD_BYTES_MAX,
@@ -27,6 +26,7 @@ from mileage.plan.pattern import (
     pattern_problem,
     pattern_word,
 )
+from mileage.plan.pattern_fit import fit_problem, span_problem
 from mileage.plan.rules import U32_MAX, U64_MAX, Problem, Range, first_problem
 
 Sync = Literal["none", "fsync", "fdatasync"]

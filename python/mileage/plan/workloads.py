@@ -14,7 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.plan.faults import BrokenStudy, Fault
-from mileage.plan.how import How, merged
+from mileage.plan.io_options import How, merged
 from mileage.plan.job import Family, Programs
 from mileage.plan.pattern import Does, Pattern, does, is_sequential
 from mileage.plan.study import StopRule

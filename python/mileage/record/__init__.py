@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from mileage.record.cell_measurements import Latency, MeasuredCell, measured_cells
     from mileage.record.folder import StudyFolder
     from mileage.record.journal import FORMAT, Journal, left_out, read_journal
-    from mileage.record.measured import Latency, MeasuredCell, measured_cells
     from mileage.record.outcome import Outcome, outcome_of
     from mileage.record.tables import sample_rows, write_tables
 else:
@@ -22,7 +22,7 @@ else:
         {
             "mileage.record.folder": ("StudyFolder",),
             "mileage.record.journal": ("FORMAT", "Journal", "left_out", "read_journal"),
-            "mileage.record.measured": ("Latency", "MeasuredCell", "measured_cells"),
+            "mileage.record.cell_measurements": ("Latency", "MeasuredCell", "measured_cells"),
             "mileage.record.outcome": ("Outcome", "outcome_of"),
             "mileage.record.tables": ("sample_rows", "write_tables"),
         },

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mileage.errors import Refused
-from mileage.plan.planned import hash_is_right
+from mileage.plan.planned_runs import hash_is_right
 from mileage.record.directory import Directory, open_to_read, refuse_links
 from mileage.record.journal import Journal, JournalContent, read_journal
 from mileage.record.line_check import PlannedRuns, brief

@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from typing import Final
 
 from mileage.judge import CellVerdict
-from mileage.report.drawer import svg_of
 from mileage.report.forest import forest_chart, narrow_forest_chart
+from mileage.report.render_pool import svg_of
 from mileage.report.stages import before_after_chart
 from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView

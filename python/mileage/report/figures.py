@@ -9,8 +9,8 @@ from pathlib import Path
 
 from mileage.judge import verdict_sentence
 from mileage.record.directory import Directory
-from mileage.report.drawer import files_of
 from mileage.report.gallery import NARROW, Picture, gallery
+from mileage.report.render_pool import files_of
 from mileage.report.view import StudyView, cleaned
 
 

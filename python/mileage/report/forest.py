@@ -15,7 +15,7 @@ import msgspec
 
 from mileage.judge import CellVerdict
 from mileage.report import vega
-from mileage.report.ink import FAINT, INK, MUTED, PAGE_WIDTH, marks, texts
+from mileage.report.theme import FAINT, INK, MUTED, PAGE_WIDTH, marks, texts
 from mileage.report.wording import (
     VERDICT_COLOURS,
     by_effect,

@@ -15,11 +15,11 @@ import msgspec
 
 from mileage.report import vega
 from mileage.report.charts import before_after_svg, forest_svg, narrow_forest_svg, torture_svg, torture_words
-from mileage.report.drawer import svg_of
 from mileage.report.drawn_tests import drawn_tests
 from mileage.report.grid import fields_of, heat_chart, level_fields, most_changed, multiples_chart
 from mileage.report.layout import layout_chart, layout_words
 from mileage.report.levels import MOST_CELLS, levels_chart
+from mileage.report.render_pool import svg_of
 from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.view import StudyView

@@ -19,7 +19,7 @@ import msgspec
 from mileage.judge import CellVerdict
 from mileage.report import vega
 from mileage.report.evidence import LevelRuns
-from mileage.report.ink import ARM_COLOURS, INK, INK_ON_PALE, SMALL_FONT_SIZE, marks, texts
+from mileage.report.theme import ARM_COLOURS, INK, INK_ON_PALE, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import VERDICT_GLYPHS, interval, percent, shortened
 
 _FIELD: Final = (88, 24)

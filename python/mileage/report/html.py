@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 from mileage.judge import CellVerdict, verdict_sentence
 from mileage.report import standings, wording
 from mileage.report.charts import MOST_PANELS, torture_words
+from mileage.report.dark_mode import night_style
 from mileage.report.details import downloads, favours, highlight_rows, value_rows, wear_rows
 from mileage.report.drawn_tests import undrawn_tests
 from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery, runs_counted, units_counted
-from mileage.report.night import night_style
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_rows
 from mileage.report.view import StudyView, cleaned

@@ -10,7 +10,7 @@ from typing import Any, Final
 from mileage.plan.sizes import format_bytes
 from mileage.report import vega
 from mileage.report.evidence import Layout
-from mileage.report.ink import INK, INK_ON_PALE, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
+from mileage.report.theme import INK, INK_ON_PALE, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 
 _SEGMENTS: Final = 3
 _TASKS: Final = 6

@@ -12,7 +12,7 @@ from typing import Final
 
 from mileage.report import vega
 from mileage.report.evidence import LevelRuns
-from mileage.report.ink import ARM_COLOURS, INK, SMALL_FONT_SIZE, marks, texts
+from mileage.report.theme import ARM_COLOURS, INK, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import digits, scale_of, shortened
 
 _BAR_HEIGHT: Final = 24

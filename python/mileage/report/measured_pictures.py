@@ -10,10 +10,10 @@ from concurrent.futures import Future
 from msgspec.structs import replace
 
 from mileage.report import vega
-from mileage.report.drawer import svg_of
 from mileage.report.evidence import Evidence
 from mileage.report.gallery import WHOLE, Picture
 from mileage.report.levels import levels_chart
+from mileage.report.render_pool import svg_of
 from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.wording import plain

@@ -13,7 +13,7 @@ from mileage.plan import Plan
 from mileage.plan.describe import cell_words, stage_words, state_words
 from mileage.plan.factors import kind_of, named_levels
 from mileage.plan.imported import Imported
-from mileage.plan.planned import Cell
+from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
 from mileage.plan.study import PURGE_EACH, Repeat
 from mileage.report.setting import cache_words

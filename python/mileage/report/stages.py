@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mileage.judge import CellVerdict
 from mileage.report import vega
-from mileage.report.ink import BASELINE, CANDIDATE, INK, MUTED, PAGE_WIDTH, SMALL_FONT_SIZE, marks, texts
+from mileage.report.theme import BASELINE, CANDIDATE, INK, MUTED, PAGE_WIDTH, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import Scale, digits, quantity, row_name, scale_of, shortened
 
 _MOST_COLUMNS: Final = 6

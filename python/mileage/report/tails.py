@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mileage.report import vega
 from mileage.report.evidence import Tail
-from mileage.report.ink import ARM_COLOURS, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
+from mileage.report.theme import ARM_COLOURS, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 
 _HEIGHT: Final = 150
 _SHARES: Final = (

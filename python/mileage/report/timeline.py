@@ -16,7 +16,7 @@ import msgspec
 
 from mileage.report import vega
 from mileage.report.evidence import AMPLIFICATION, CACHE_FREE, FREE_BLOCKS, RunTrace
-from mileage.report.ink import ARM_COLOURS, FAINT, INK, MUTED, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
+from mileage.report.theme import ARM_COLOURS, FAINT, INK, MUTED, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import digits
 
 Axis = Literal["bytes", "time"]

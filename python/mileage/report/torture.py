@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.report import vega
-from mileage.report.ink import INK, MEDIAN, PAGE_WIDTH, marks
+from mileage.report.theme import INK, MEDIAN, PAGE_WIDTH, marks
 from mileage.report.view import TortureTrace
 
 _WIDTH: Final = PAGE_WIDTH - 76

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mileage.report import vega
 from mileage.report.evidence import Wear
-from mileage.report.ink import BASELINE, CANDIDATE, INK, MUTED, SMALL_FONT_SIZE, marks, texts
+from mileage.report.theme import BASELINE, CANDIDATE, INK, MUTED, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import shortened
 
 _WIDTH: Final = 150

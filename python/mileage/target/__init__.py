@@ -1,12 +1,12 @@
 """Open, guard, prepare and purge what is measured; one class per kind of target.
 
-spec        the text that names a target          guard       what must never be written to
-opening     from the text to an open target       mounts      the kernel's tables
-base        what every target can do              filesystem  what a path stands on
-directory   dir:PATH                              workfile    the file that is filled
-file        file:PATH                             kept        a file or device used as it is
-block       block:PATH                            profiles    where virtual drives come from
-virtual     virtual:NAME                          null        null:
+spec             the text that names a target        guard       what must never be written to
+target_kinds     from the text to an open target     mounts      the kernel's tables
+base             what every target can do            filesystem  what a path stands on
+directory        dir:PATH                            workfile    the file that is filled
+file             file:PATH                           profiles    where virtual drives come from
+in_place_target  a file or device used as it is      null        null:
+block            block:PATH                          virtual     virtual:NAME
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from mileage.lazy_names import lazy_names
 if TYPE_CHECKING:
     from mileage.target.base import Target
     from mileage.target.cache import empty_cache
-    from mileage.target.opening import guard_target, open_target
     from mileage.target.spec import TargetSpec, parse_target
+    from mileage.target.target_kinds import guard_target, open_target
 else:
     __getattr__ = lazy_names(
         __name__,
         {
             "mileage.target.base": ("Target",),
             "mileage.target.cache": ("empty_cache",),
-            "mileage.target.opening": ("guard_target", "open_target"),
+            "mileage.target.target_kinds": ("guard_target", "open_target"),
             "mileage.target.spec": ("TargetSpec", "parse_target"),
         },
     )

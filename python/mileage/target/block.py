@@ -13,7 +13,7 @@ from pathlib import Path
 from mileage.errors import Refused
 from mileage.target.filesystem import queue_word
 from mileage.target.guard import ROOT
-from mileage.target.kept import KeptTarget, guard_in_place
+from mileage.target.in_place_target import KeptTarget, guard_in_place
 from mileage.target.purge import purge_device
 from mileage.target.raw import discard
 from mileage.target.settings import NO_SETTINGS, Settings

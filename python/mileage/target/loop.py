@@ -17,7 +17,7 @@ from mileage.target.file_identity import FileIdentity
 from mileage.target.filesystem import memory_bytes
 from mileage.target.guard import ROOT
 from mileage.target.identity import may_take_steps
-from mileage.target.kept import refuse_more_files
+from mileage.target.in_place_target import refuse_more_files
 from mileage.target.ledger import Ledger
 from mileage.target.raw import discard
 from mileage.target.settings import NO_SETTINGS, Settings

@@ -5,9 +5,9 @@ output and standard error of the command line, so that no print can be forgotten
 count what a terminal shows rather than letters. `say` writes a report, in colours where a terminal wants them.
 """
 
+from mileage.terminal.ascii_text import ascii_of
 from mileage.terminal.columns import columns_of, cut, padded, wrapped
-from mileage.terminal.harmless import harmless, one_line
-from mileage.terminal.plain import ascii_of
+from mileage.terminal.control_characters import harmless, one_line
 from mileage.terminal.streams import beneath, guard_streams, is_coloured
 from mileage.terminal.style import painted, say
 

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any, TextIO, cast
 
-from mileage.terminal.harmless import harmless
-from mileage.terminal.plain import HANDLER
+from mileage.terminal.ascii_text import HANDLER
+from mileage.terminal.control_characters import harmless
 
 
 class OutputFailed(BaseException):

@@ -10,7 +10,7 @@ import re
 import sys
 from typing import Final
 
-from mileage.terminal.harmless import harmless
+from mileage.terminal.control_characters import harmless
 from mileage.terminal.streams import beneath, is_coloured
 
 _COLOURS: Final = {

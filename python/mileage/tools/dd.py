@@ -20,8 +20,8 @@ from mileage.plan.sizes import exact_bytes, format_bytes, size_bytes
 from mileage.plan.study import Measure, Stage, State, StopRule, Torture
 from mileage.target import parse_target
 from mileage.target.guard import block_device_refusal
+from mileage.tools.dropin_study import Done, do_study, give_up, plan_of
 from mileage.tools.flags import Given
-from mileage.tools.keeping import Done, do_study, give_up, plan_of
 
 _SOURCES: Final = {"/dev/zero": "zeros", "/dev/urandom": "incompressible", "/dev/random": "incompressible"}
 _UNITS: Final = {"": 1, "c": 1, "w": 2, "b": 512} | {
@@ -197,7 +197,7 @@ def _table(
 def _target(given: Given, path: str, writes: bool) -> tuple[str, bool, int | None]:
     """The target, whether it is used in place, and its size in bytes where it has one."""
     if path.startswith("virtual:"):
-        from mileage.lab.doing import facts_of
+        from mileage.lab.session import facts_of
 
         return path, False, facts_of(path, None, state=State()).capacity_bytes
     found = Path(path)

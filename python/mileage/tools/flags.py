@@ -134,7 +134,7 @@ def read(tool: Tool, words: Sequence[str]) -> Given:
     given = Given(tool, words=tuple(words))
     own = len(words)
     if tool.starts:
-        from mileage.tools.crew import begins_program
+        from mileage.tools.task_tools import begins_program
 
         own = begins_program(words)
         given.operands = list(words[own:])

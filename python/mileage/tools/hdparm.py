@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from mileage.errors import Refused
 from mileage.formats.raw_print import timing_line
-from mileage.lab.doing import facts_of
+from mileage.lab.session import facts_of
 from mileage.plan import PlannedRun, Study
 from mileage.plan.sizes import exact_bytes, format_bytes
 from mileage.plan.study import Measure, Stage, State, StopRule, Torture
+from mileage.tools.dropin_study import do_study, tell
 from mileage.tools.flags import Given
-from mileage.tools.keeping import do_study, tell
 
 _QUESTION: Final = "How fast is this drive read?"
 _RECORD: Final = "2MiB"

@@ -18,8 +18,8 @@ from mileage.formats.iometer_print import Row, result_text
 from mileage.plan import Study
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Torture
+from mileage.tools.dropin_study import Done, do_study
 from mileage.tools.flags import Given
-from mileage.tools.keeping import Done, do_study
 
 _SECTOR: Final = 512
 _FILE_BYTES: Final = 1 << 30

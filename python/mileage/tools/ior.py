@@ -20,9 +20,9 @@ from mileage.judge.tasks import smallest_mean_latency_s
 from mileage.plan import PlannedRun
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import Measure
-from mileage.tools.crew import number, size_of, study_of, tasks_of
+from mileage.tools.dropin_study import do_study, tell
 from mileage.tools.flags import Given
-from mileage.tools.keeping import do_study, tell
+from mileage.tools.task_tools import number, size_of, study_of, tasks_of
 
 _S: Final = 1e9
 _FORMATS: Final = ("default", "JSON", "CSV")

@@ -21,8 +21,8 @@ from mileage.plan.job import RETESTS
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import Measure, Stage, State
 from mileage.plan.switches import PAUSE, IozoneSwitches
+from mileage.tools.dropin_study import Done, do_study, give_up, tell
 from mileage.tools.flags import Given
-from mileage.tools.keeping import Done, do_study, give_up, tell
 
 _GROUPS: Final = ("write", "read", "random", "backward", "record_rewrite", "stride", "fwrite", "fread", "mix")
 """Tests by the numbers of -i."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mileage.formats import iozone_print as layout
 from mileage.formats.sheet import write_sheet
+from mileage.tools.dropin_study import Done, tell
 from mileage.tools.flags import Given
-from mileage.tools.keeping import Done, tell
 
 if TYPE_CHECKING:
     from mileage.plan import PlannedRun

@@ -17,10 +17,10 @@ from mileage.errors import Refused
 from mileage.formats.metadata_print import MDTEST_VERSION, ROWS, mdtest_table
 from mileage.judge.tasks import mdtest_per_s, mdtest_tree_per_s
 from mileage.plan.study import Measure, StopRule
-from mileage.tools.crew import number, size_of, study_of, tasks_of
+from mileage.tools.dropin_study import Done, do_study, tell
 from mileage.tools.flags import Given
 from mileage.tools.ior import file_system_text
-from mileage.tools.keeping import Done, do_study, tell
+from mileage.tools.task_tools import number, size_of, study_of, tasks_of
 
 _S: Final = 1e9
 _DIRECTORIES_MAX: Final = 1_000_000

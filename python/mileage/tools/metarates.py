@@ -13,9 +13,9 @@ from typing import Any, Final
 from mileage.errors import Refused
 from mileage.formats.metadata_print import Rates, metarates_head, metarates_lines
 from mileage.plan.study import Measure, StopRule
-from mileage.tools.crew import number, study_of, tasks_of
+from mileage.tools.dropin_study import do_study, tell
 from mileage.tools.flags import Given
-from mileage.tools.keeping import do_study, tell
+from mileage.tools.task_tools import number, study_of, tasks_of
 
 _TESTS: Final = {"create": "-C", "stat": "-S", "utime": "-U"}
 

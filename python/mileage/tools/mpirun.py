@@ -1,7 +1,7 @@
-"""`mileage mpirun`: see `crew`, which the faces of several tasks share."""
+"""`mileage mpirun`: see `task_tools`, which the faces of several tasks share."""
 
 from __future__ import annotations
 
-from mileage.tools.crew import run_mpirun as run
+from mileage.tools.task_tools import run_mpirun as run
 
 __all__ = ["run"]

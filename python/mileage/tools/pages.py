@@ -140,6 +140,6 @@ def _troff(text: str) -> str:
 if __name__ == "__main__":
     import sys
 
-    from mileage.tools.listed import tools
+    from mileage.tools.dropin_list import tools
 
     sys.stdout.write(page(tools()))

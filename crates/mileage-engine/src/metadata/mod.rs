@@ -5,7 +5,7 @@
 //! the one before, as in byte workloads; when all workers are done, each removes its own files, and then the directories
 //! go. Only the part between is in the record's times.
 //!
-//! `worker` is one worker from set-up to clean-up, `crew` all of them as threads, `calls` its system calls, `place` the directories, `notes` what a
+//! `worker` is one worker from set-up to clean-up, `workers` all of them as threads, `calls` its system calls, `place` the directories, `notes` what a
 //! reader of the figures should know.
 //!
 //! # Invariants
@@ -19,30 +19,29 @@
 //! Hard links, symbolic links, extended attributes: no operation asks for them.
 
 mod calls;
-mod crew;
 mod notes;
 mod place;
 mod share;
 mod worker;
+mod workers;
 
 pub use share::{MetadataShare, merge_metadata_shares, start_metadata_share};
 
-use crate::around::{Around, Facts};
 use crate::clock;
-use crate::custody::Deposit;
 use crate::error::Error;
 use crate::error::failed;
 use crate::gate::Gate;
 use crate::handle::Progress;
 use crate::identity::Identity;
+use crate::in_flight::Deposit;
 use crate::job::{Control, Job};
 use crate::limits::limited_by;
-use crate::meeting::Meeting;
 use crate::pin;
+use crate::run_context::{Around, Facts};
 use crate::signals::Padded;
+use crate::start_barrier::Meeting;
 use crate::watchdog::within;
 use crate::worker::Told;
-use crew::{Crew, work_together};
 use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Usage};
 use mileage_workload::{Load, Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
 use place::{Made, Place};
@@ -53,6 +52,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use worker::Part;
+use workers::{Crew, work_together};
 
 /// The user asked the run to end.
 const STOPPED: u8 = 1;
@@ -218,7 +218,7 @@ fn run(shared: &Arc<Shared>) -> Result<Ended, Error> {
     let timeout_ns = shared.options.timeout_ns;
     let its = Arc::clone(shared);
     let prepared = within(timeout_ns, move || its.place.make(&its.layout, || its.go_on()));
-    let late = || (Made::default(), Some(crew::overdue(shared, timeout_ns)));
+    let late = || (Made::default(), Some(workers::overdue(shared, timeout_ns)));
     let (mut made, failure) = prepared.or_else(|missed| missed.if_late(late))?;
     if shared.metadata.set_up == SetUp::Existing {
         made = Made::all(&shared.layout);

@@ -6,11 +6,11 @@
 
 use super::worker::Part;
 use super::{MetadataOptions, Shared, merge, notes, ready, run};
-use crate::around::Facts;
 use crate::error::Error;
 use crate::job::{Control, Job};
 use crate::limits::limited_by;
-use crate::meeting::Meeting;
+use crate::run_context::Facts;
+use crate::start_barrier::Meeting;
 use mileage_measure::{RunError, RunRecord};
 use mileage_workload::{Load, Metadata};
 use serde::{Deserialize, Serialize};

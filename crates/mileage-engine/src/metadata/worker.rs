@@ -3,9 +3,9 @@
 use super::calls::{Calls, Failure, Moved};
 use super::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
 use crate::clock::RunClock;
-use crate::custody::Held;
 use crate::descriptors;
 use crate::error::Error;
+use crate::in_flight::Held;
 use crate::pin;
 use crate::usage::Spent;
 use crate::worker::Told;

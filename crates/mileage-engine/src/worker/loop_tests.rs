@@ -1,12 +1,12 @@
 //! The loop of one operation at a time on a target that answers as it is told: short, again, or never right.
 
-use super::books::Part;
+use super::accounting::Part;
 use super::sync_loop::SyncLoop;
 use super::{Loop, Shared, reach};
 use crate::api::Transfer;
-use crate::around::Around;
 use crate::clock::{RunClock, now_ns};
 use crate::options::Options;
+use crate::run_context::Around;
 use crate::share::Seats;
 use mileage_measure::RunError;
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};

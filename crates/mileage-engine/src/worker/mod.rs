@@ -1,9 +1,9 @@
 //! One thread of a run: prepares, waits at the gate, turns its execution with the wall clock.
 //!
-//! `books` is what every loop writes down, `failure` how an operation that did not complete is told, `sync_loop` the
+//! `accounting` is what every loop writes down, `failure` how an operation that did not complete is told, `sync_loop` the
 //! loop of the APIs that do one operation at a time, `ring_loop` that of `io_uring`.
 
-mod books;
+mod accounting;
 mod failure;
 #[cfg(test)]
 mod loop_tests;
@@ -11,7 +11,7 @@ mod ring_loop;
 mod sync_loop;
 pub(crate) mod wait;
 
-pub(crate) use books::{Part, UnderWay};
+pub(crate) use accounting::{Part, UnderWay};
 
 use crate::api::file::TargetFile;
 use crate::api::mapped::Mapped;
@@ -21,21 +21,21 @@ use crate::api::seek::Seek;
 use crate::api::stream::Stream;
 use crate::api::uring::Settings;
 use crate::api::vectored::Vectored;
-use crate::around::Around;
 use crate::clock::RunClock;
-use crate::custody::{Deposit, Held};
 use crate::data::Laps;
 use crate::error::{Error, failed};
 use crate::gate::Gate;
 use crate::identity::Identity;
+use crate::in_flight::{Deposit, Held};
 use crate::iozone::Workers;
 use crate::log::Log;
 use crate::options::{Api, Options};
+use crate::run_context::Around;
 use crate::share::Seats;
 use crate::signals::{FAILED, Padded, Signals};
 use crate::watchdog::Deposits;
 use crate::{pin, target};
-use books::Books;
+use accounting::Books;
 use mileage_measure::RunError;
 use mileage_workload::{Files, Observer, Workload};
 use ring_loop::RingLoop;

@@ -24,7 +24,7 @@
 
 #![expect(clippy::inline_always, reason = "made in the loop's own function: docs/decisions/0009")]
 
-use super::books::{Books, Completed};
+use super::accounting::{Books, Completed};
 use super::failure::{Failure, overdue};
 use super::{Loop, Shared};
 use crate::api::uring::workers::Workers;

@@ -1,6 +1,6 @@
 //! The loop of the APIs that do one operation at a time: it turns an execution with the wall clock.
 
-use super::books::{Books, Completed};
+use super::accounting::{Books, Completed};
 use super::failure::{FLUSH, Failure};
 use super::{Loop, Shared, wait};
 use crate::api::Transfer;

@@ -1,7 +1,6 @@
 //! Behaviour of the engine on real files, one file per behaviour.
 mod account;
 mod apis;
-mod around;
 mod conformance;
 mod content;
 mod faults;
@@ -19,6 +18,7 @@ mod options;
 mod refusals;
 mod replaced;
 mod ring;
+mod run_context;
 mod scratch;
 mod shares;
 mod sparse;

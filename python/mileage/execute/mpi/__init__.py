@@ -1,8 +1,7 @@
 """Runs whose members are the ranks of an MPI run: `mpiexec -n N mileage run STUDY`.
 
-`joining` makes this process a rank, the leader of the others
-or one that serves; `letters` carries messages and hears who is silent; `under_way` is a share at work in this process;
-`leader` has the ranks do a step together; `loss_watch` reports a rank that died; `clocks` says how far their clocks
-are apart; `futures` spreads independent work. mpi4py is imported when a launcher was seen (`cli/launcher.py`), and not
-looked for without one.
+`bootstrap` makes this process a rank, the leader or a serving one; `messages` carries messages and detects silent
+ranks; `local_share` is the share that runs in this process; `leader` has the ranks do a step together; `loss_watch`
+reports a rank that died; `clocks` estimates clock offsets; `futures` spreads independent work. mpi4py is imported only
+when a launcher was detected (`cli/launcher.py`).
 """

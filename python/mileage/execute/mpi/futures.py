@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
 from typing import Any, TypeVar
 
-from mileage.execute.crew import ranks_here
+from mileage.execute.workers import ranks_here
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from mileage.errors import Refused, RunFailed
-from mileage.execute.crew import Crew, Member, Step, for_other_machine, raise_for
 from mileage.execute.mpi.clocks import SAME_CLOCK, Exchange, Offset, between, offset_of, shifts_of
 from mileage.execute.mpi.futures import lead_spread
-from mileage.execute.mpi.letters import Identity, Letters, Message
+from mileage.execute.mpi.local_share import UnderWay
 from mileage.execute.mpi.loss_watch import LossWatch
-from mileage.execute.mpi.under_way import UnderWay
+from mileage.execute.mpi.messages import Identity, Letters, Message
 from mileage.execute.record import Poll
+from mileage.execute.workers import Crew, Member, Step, for_other_machine, raise_for
 from mileage.worker import Answer, Order
 
 A = TypeVar("A")

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from mileage.execute.mpi.letters import Letters
+from mileage.execute.mpi.messages import Letters
 
 _LOOK_MS: Final = 50
 """How often /proc is looked at: the only way where the kernel has no pidfds."""

@@ -3,7 +3,7 @@
 //! # Model
 //! A *unit* is a plane. Writes go round the units in the order of allocation, one page each. A unit programs an open
 //! block from its first page to its last; when it is full the unit opens another. As long as it has more erased
-//! blocks than it keeps free it takes one of those; else it collects ([`collect`]): the valid pages of a full block
+//! blocks than it keeps free it takes one of those; else it collects ([`garbage_collection`]): the valid pages of a full block
 //! are copied to where survivors go and the block is erased. With one frontier the survivors are the head of the
 //! block that the host's pages then fill; with two they have an open block of their own.
 //!
@@ -18,18 +18,18 @@
 //! # Not modelled
 //! Read disturb, retention.
 
-mod collect;
 mod derive;
+mod garbage_collection;
 mod heat;
-mod lend;
+mod slc_pool;
 mod wear;
 
 use super::cells::Cells;
 use crate::profile::Profile;
 use crate::profile::policies::{Allocation, Frontiers, Victim};
 use heat::Heat;
-pub(crate) use lend::Lent;
 use mileage_memory::{begin_load, in_large_pages};
+pub(crate) use slc_pool::Lent;
 use wear::EraseSpread;
 pub(crate) use wear::Wear;
 

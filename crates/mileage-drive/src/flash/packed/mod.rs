@@ -14,8 +14,8 @@
 //! # Not modelled
 //! Time to compress: the controller does it as fast as the link. The map itself.
 
-mod collect;
 mod content;
+mod garbage_collection;
 mod io;
 mod table;
 

@@ -2,7 +2,7 @@
 
 use super::super::blocks::Blocks;
 use super::super::cached::Cached;
-use super::super::demand::Demand;
+use super::super::dftl::Demand;
 use super::super::map::{Frontier, Lent, Map, NOWHERE, Unit};
 use super::{Reader, StateError, Writer, corrupt};
 use crate::profile::policies::Victim;

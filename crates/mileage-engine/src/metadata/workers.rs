@@ -1,0 +1,105 @@
+//! The workers of a metadata run as threads: started, waited for, and left behind when the target no longer answers.
+
+use super::worker::{Part, work};
+use super::{ABANDONED, FAILED, Shared};
+use crate::clock;
+use crate::error::Error;
+use crate::in_flight::LeftBehind;
+use crate::job::words_of;
+use crate::watchdog::Watchdog;
+use mileage_measure::RunError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often the crew is looked at when nobody has asked for a time-out: its end is told at once in any case.
+const LOOK: Duration = Duration::from_secs(3600);
+
+/// What has come back so far.
+#[derive(Default)]
+pub(super) struct Crew {
+    parts: Mutex<Vec<Option<Result<Part, Error>>>>,
+    came_back: Condvar,
+}
+
+impl Crew {
+    // Parts are stored whole by code that does not panic.
+    fn lock(&self) -> MutexGuard<'_, Vec<Option<Result<Part, Error>>>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn come_back(&self, worker: u32, part: Result<Part, Error>) {
+        self.lock()[worker as usize].get_or_insert(part);
+        self.came_back.notify_all();
+    }
+}
+
+/// All workers' parts.
+pub(super) fn work_together(shared: &Arc<Shared>) -> Result<Vec<Part>, Error> {
+    let threads = shared.metadata.threads;
+    *shared.crew.lock() = (0..threads).map(|_| None).collect();
+    for worker in 0..threads {
+        if let Err(error) = spawn(shared, worker) {
+            give_up(shared, 0);
+            let refused = Error::NoThread { thread: worker, threads, reason: error.to_string() };
+            (worker..threads).for_each(|missing| shared.crew.come_back(missing, Err(refused.clone())));
+            break;
+        }
+    }
+    wait(shared);
+    let parts = std::mem::take(&mut *shared.crew.lock());
+    parts.into_iter().flatten().collect()
+}
+
+fn spawn(shared: &Arc<Shared>, worker: u32) -> std::io::Result<()> {
+    let shared = Arc::clone(shared);
+    let builder = std::thread::Builder::new().name(format!("mileage-{worker}"));
+    let work = move || {
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(&shared, worker)));
+        if outcome.as_ref().is_err_and(|panic| panic.is::<LeftBehind>()) {
+            return;
+        }
+        let part = outcome.unwrap_or_else(|panic| Err(Error::Broken { thread: worker, reason: words_of(&*panic) }));
+        if part.is_err() {
+            shared.halt(FAILED);
+        }
+        shared.crew.come_back(worker, part);
+    };
+    builder.spawn(work).map(drop)
+}
+
+/// Until every worker has come back or was left behind.
+fn wait(shared: &Shared) {
+    let (crew, timeout_ns) = (&shared.crew, shared.options.timeout_ns);
+    let mut watchdog = (timeout_ns > 0).then(|| Watchdog::new(shared.metadata.threads, timeout_ns, clock::now_ns()));
+    let period = watchdog.as_ref().map_or(LOOK, Watchdog::period);
+    let mut parts = crew.lock();
+    while parts.iter().any(Option::is_none) {
+        let waited = crew.came_back.wait_timeout(parts, period);
+        drop(waited.unwrap_or_else(PoisonError::into_inner).0);
+        for (worker, mut part) in watchdog.iter_mut().flat_map(|dog| dog.look(clock::now_ns(), &shared.deposits)) {
+            let error = overdue(shared, timeout_ns);
+            part.failure.get_or_insert((shared.gate.elapsed_ns(), error));
+            give_up(shared, ABANDONED);
+            crew.come_back(worker, Ok(part));
+        }
+        parts = crew.lock();
+    }
+}
+
+/// Nobody waits any more for those who will not come, and with `ABANDONED` what is there stays there.
+fn give_up(shared: &Shared, and: u8) {
+    shared.halt(FAILED | and);
+    shared.gate.open_early();
+    shared.all_done.open_early();
+}
+
+pub(super) fn overdue(shared: &Shared, timeout_ns: u64) -> RunError {
+    let (operation, place) = (shared.metadata.operation.name(), shared.place.path().display());
+    let seconds = timeout_ns as f64 * 1e-9;
+    let message = format!(
+        "{operation} in {place}: a call has not returned for {seconds:.1} s: the target no longer answers; its thread is \
+         left behind"
+    );
+    RunError { kind: "ETIMEDOUT".to_owned(), message }
+}

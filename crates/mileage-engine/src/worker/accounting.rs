@@ -1,0 +1,400 @@
+//! What a thread writes down about its operations: counts, latencies, series, progress. Every loop uses it; none
+//! counts by itself.
+
+use super::failure::{no_answer, overdue};
+use super::{Shared, Told};
+use crate::audit::{Snapshot, ThreadIo};
+use crate::data::{Compared, Data, Kept};
+use crate::error::Error;
+use crate::in_flight::Held;
+use crate::log::Pen;
+use crate::refuse::INTERVAL_MIN_NS;
+use crate::run_context::Around;
+use crate::signals::Signals;
+use crate::usage::Spent;
+use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
+use mileage_workload::{Op, OpKind, Workload};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+/// How often a thread tells what it has done.
+const TELL_NS: u64 = 10_000_000;
+
+/// What a thread leaves behind. Times are in nanoseconds since the gate opened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Part {
+    pub(crate) record: ThreadRecord,
+    /// The one thing that the thread does besides syncs: the series has its latencies. `None` where it does several,
+    /// each of which has a histogram of its own; [`Part::latency`] chooses.
+    one_way: Option<OpKind>,
+    read: Histogram,
+    write: Histogram,
+    discard: Histogram,
+    pub(crate) sync: Histogram,
+    /// Of reads and writes from the instant they were due.
+    pub(crate) response: Histogram,
+    pub(crate) series: Series,
+    pub(crate) ops_discarded: u64,
+    pub(crate) bytes_discarded: u64,
+    /// Generating what was written.
+    pub(crate) fill_ns: u64,
+    /// Comparing what was read.
+    pub(crate) verify_ns: u64,
+    /// A sample of what was written.
+    pub(crate) kept: Kept,
+    pub(crate) compared: Compared,
+    /// First submission.
+    pub(crate) first_ns: Option<u64>,
+    /// Last completion of anything but a sync.
+    pub(crate) last_ns: u64,
+    /// End of the last sync.
+    pub(crate) durable_ns: Option<u64>,
+    /// What the thread cost while the run was timed.
+    pub(crate) spent: Spent,
+    /// From letting go of the target to having closed it, once all operations are done.
+    pub(crate) closing_ns: Option<(u64, u64)>,
+    pub(crate) interrupted: bool,
+    pub(crate) failure: Option<(u64, RunError)>,
+    pub(crate) io: Option<ThreadIo>,
+    /// Kernel threads that read and wrote for this one.
+    pub(crate) punted: u32,
+    /// Processor time of all kernel threads that worked for this one.
+    pub(crate) kernel_workers_ns: u64,
+    /// Operations that never came back; the kernel may hold the thread as long as it holds them.
+    pub(crate) stuck: u32,
+    /// Bytes and operations when the first thread of the run was done; `None` if all of them were before that.
+    pub(crate) at_first_done: Option<(u64, u64)>,
+    /// What a watchdog would find this thread at.
+    #[serde(skip)]
+    pub(crate) under_way: Option<UnderWay>,
+}
+
+/// What a thread is at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UnderWay {
+    /// An operation, and when it was begun.
+    Operation(Op, u64),
+    /// A call that submits to a ring and waits for it, which returns soon unless the target does not let it.
+    Entering,
+    /// Letting go of the target.
+    Closing,
+}
+
+/// One completed operation, on the run's clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Completed<'a> {
+    pub(crate) op: &'a Op,
+    /// When it should have been submitted; `None` in the closed loop.
+    pub(crate) due_ns: Option<u64>,
+    pub(crate) submit_ns: u64,
+    pub(crate) complete_ns: u64,
+    /// False for an operation of the warm-up, of which nothing is booked.
+    pub(crate) counted: bool,
+}
+
+/// A thread's books. Nothing in them grows while operations run.
+#[derive(Debug)]
+pub(crate) struct Books<'a> {
+    pub(crate) part: Held<Part>,
+    told: &'a Told,
+    /// When to tell again; at the first operation that counts too.
+    tell_ns: u64,
+    signals: &'a Signals,
+    is_done: bool,
+    /// The kernel's account where counting began.
+    before: Option<Snapshot>,
+    /// What the thread had cost where counting began.
+    spent: Spent,
+    /// What lies around the run, for the one thread that says when counting begins.
+    around: Option<&'a Around>,
+    log: Option<Pen>,
+    /// When counting began; the series starts there.
+    base_ns: u64,
+}
+
+impl Part {
+    /// The same on a clock that was zero so much earlier. The series stays: its intervals are counted from this share's
+    /// own start.
+    pub(crate) fn shift(&mut self, by_ns: u64) {
+        self.first_ns = self.first_ns.map(|first_ns| first_ns + by_ns);
+        self.last_ns += if self.first_ns.is_some() { by_ns } else { 0 };
+        self.durable_ns = self.durable_ns.map(|durable_ns| durable_ns + by_ns);
+        self.closing_ns = self.closing_ns.map(|(start_ns, end_ns)| (start_ns + by_ns, end_ns + by_ns));
+        if let Some((at_ns, _)) = &mut self.failure {
+            *at_ns += by_ns;
+        }
+    }
+
+    pub(super) fn new(interval_ns: u64, one_way: Option<OpKind>) -> Self {
+        let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        Self {
+            record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
+            one_way,
+            read: Histogram::default(),
+            write: Histogram::default(),
+            discard: Histogram::default(),
+            sync: Histogram::default(),
+            response: Histogram::default(),
+            series: Series::new(interval_ns.max(INTERVAL_MIN_NS), &[]),
+            ops_discarded: 0,
+            bytes_discarded: 0,
+            fill_ns: 0,
+            verify_ns: 0,
+            kept: Kept::default(),
+            compared: Compared::default(),
+            first_ns: None,
+            last_ns: 0,
+            durable_ns: None,
+            spent: Spent::default(),
+            closing_ns: None,
+            interrupted: false,
+            failure: None,
+            io: None,
+            punted: 0,
+            kernel_workers_ns: 0,
+            stuck: 0,
+            at_first_done: None,
+            under_way: None,
+        }
+    }
+
+    /// The latencies of all operations of a kind.
+    pub(crate) fn latency(&self, kind: OpKind) -> Cow<'_, Histogram> {
+        match kind {
+            OpKind::Sync => Cow::Borrowed(&self.sync),
+            kind if self.one_way == Some(kind) => Cow::Owned(self.series.latency()),
+            OpKind::Read => Cow::Borrowed(&self.read),
+            OpKind::Write => Cow::Borrowed(&self.write),
+            OpKind::Discard => Cow::Borrowed(&self.discard),
+        }
+    }
+
+    /// The end of a thread that is stuck: it is left behind at `at_ns`.
+    #[cold]
+    pub(crate) fn leave_behind(&mut self, at_ns: u64, timeout_ns: u64, path: &Path) {
+        self.stuck = 1;
+        let error = match self.under_way {
+            Some(UnderWay::Operation(op, begun_ns)) => overdue(&op, at_ns.saturating_sub(begun_ns), path),
+            Some(UnderWay::Entering) => no_answer("io_uring_enter for", timeout_ns, path),
+            Some(UnderWay::Closing) | None => no_answer("closing", timeout_ns, path),
+        };
+        self.failure.get_or_insert((at_ns, error));
+    }
+}
+
+impl Part {
+    /// Count an operation that moves no bytes; true for a sync, of which nothing else is booked.
+    #[cold]
+    fn command_completed(&mut self, op: &Op, latency_ns: u64, complete_ns: u64) -> bool {
+        if op.kind == OpKind::Sync {
+            self.sync.record(latency_ns);
+            self.durable_ns = Some(complete_ns);
+            return true;
+        }
+        self.ops_discarded += 1;
+        self.bytes_discarded += u64::from(op.length_bytes);
+        false
+    }
+
+    /// The latency of an operation of a thread that does several kinds.
+    fn record_apart(&mut self, kind: OpKind, latency_ns: u64) {
+        let histogram = match kind {
+            OpKind::Read => &mut self.read,
+            OpKind::Write => &mut self.write,
+            OpKind::Discard => &mut self.discard,
+            OpKind::Sync => &mut self.sync,
+        };
+        histogram.record(latency_ns);
+    }
+
+    /// Another thread was done before `op`, whose bytes are booked already, was complete.
+    #[cold]
+    fn note_first_done(&mut self, op: &Op) {
+        let record = &self.record;
+        let bytes = record.bytes_read + record.bytes_written;
+        let late = if matches!(op.kind, OpKind::Read | OpKind::Write) { u64::from(op.length_bytes) } else { 0 };
+        let operations = record.ops_read + record.ops_written + self.ops_discarded;
+        self.at_first_done = Some((bytes - late, operations));
+    }
+}
+
+impl<'a> Books<'a> {
+    /// Empty books of the calling thread, thread number `thread` of its run, which does `workload`.
+    pub(crate) fn new(shared: &'a Shared, thread: u32, workload: &Workload) -> Self {
+        Self {
+            part: Held::new(
+                Part::new(shared.options.interval_ns, workload.one_way()),
+                shared.deposits.get(shared.place_of(thread)).cloned(),
+            ),
+            told: &shared.told[shared.place_of(thread)].0,
+            tell_ns: 0,
+            signals: shared.signals(),
+            is_done: false,
+            before: None,
+            spent: Spent::default(),
+            log: shared.log.as_ref().map(|log| log.pen(thread)),
+            around: (shared.place_of(thread) == 0).then_some(&shared.around),
+            base_ns: shared.workload.load.warm_up_ns,
+        }
+    }
+
+    /// An operation begins whose calls are made inside [`Held::outside`].
+    #[inline]
+    pub(crate) fn begin(&mut self, op: &Op, at_ns: u64) {
+        if self.part.is_watched() {
+            self.part.begin();
+            self.part.under_way = Some(UnderWay::Operation(*op, at_ns));
+        }
+    }
+
+    /// From here on the kernel's account is that of the operations that count: at the start, and again after a
+    /// warm-up.
+    ///
+    /// # Errors
+    /// The kernel keeps no account.
+    pub(crate) fn begin_audit(&mut self) -> Result<(), Error> {
+        self.before = Some(Snapshot::take()?);
+        Ok(())
+    }
+
+    /// The kernel's account of what counts ends here.
+    ///
+    /// # Errors
+    /// The kernel keeps no account.
+    pub(crate) fn end_audit(&mut self) -> Result<(), Error> {
+        if let Some(before) = self.before {
+            self.part.io = Some(before.until(&Snapshot::take()?));
+        }
+        Ok(())
+    }
+
+    /// What the thread costs from here on is the run's.
+    pub(crate) fn begin_spending(&mut self) {
+        self.spent = Spent::now();
+    }
+
+    /// What it costs from here on is not.
+    pub(crate) fn end_spending(&mut self) {
+        self.part.spent = self.spent.until(&Spent::now());
+    }
+
+    /// The warm-up is over: the next operation is the first that counts. Takes some microseconds.
+    #[cold]
+    pub(crate) fn warmed_up(&mut self) {
+        if let Some(around) = self.around {
+            around.begin();
+        }
+        if self.before.is_some() {
+            self.before = Snapshot::take().ok();
+        }
+        self.begin_spending();
+    }
+
+    /// A call of a ring is about to be made inside [`Held::outside`].
+    #[inline]
+    pub(crate) fn enter(&mut self) {
+        if self.part.is_watched() {
+            self.part.begin();
+            self.part.under_way = Some(UnderWay::Entering);
+        }
+    }
+
+    /// Book `calls` calls that moved `bytes` of an operation, whether or not it will complete.
+    #[inline]
+    pub(crate) fn moved(&mut self, kind: OpKind, bytes: usize, calls: u64) {
+        let record = &mut self.part.record;
+        record.calls += calls;
+        match kind {
+            OpKind::Read => record.bytes_read += bytes as u64,
+            OpKind::Write => record.bytes_written += bytes as u64,
+            OpKind::Sync | OpKind::Discard => {}
+        }
+    }
+
+    /// Book an operation that has completed whole. True when that took longer than a few nanoseconds (an interval was
+    /// closed, progress told): who times operations reads the clock again.
+    #[expect(clippy::inline_always, reason = "what it is told would go through memory, for every operation")]
+    #[inline(always)]
+    pub(crate) fn completed(&mut self, done: Completed<'_>) -> bool {
+        let Completed { op, due_ns, submit_ns, complete_ns, counted } = done;
+        if !counted {
+            return false;
+        }
+        if let Some(log) = &mut self.log {
+            log.note(*op, due_ns, submit_ns, complete_ns);
+        }
+        let part = &mut *self.part;
+        if complete_ns > self.signals.first_done_ns() && part.at_first_done.is_none() {
+            part.note_first_done(op);
+        }
+        let (latency_ns, bytes) = (complete_ns - submit_ns, u64::from(op.length_bytes));
+        let (is_read, is_write) = (op.kind == OpKind::Read, op.kind == OpKind::Write);
+        if !(is_read || is_write) && part.command_completed(op, latency_ns, complete_ns) {
+            return true;
+        }
+        // Added without a branch on the kind.
+        part.record.ops_read += u64::from(is_read);
+        part.record.ops_written += u64::from(is_write);
+        let (read, written) = (if is_read { bytes } else { 0 }, if is_write { bytes } else { 0 });
+        if part.one_way.is_none() {
+            part.record_apart(op.kind, latency_ns);
+        }
+        let at_ns = complete_ns.saturating_sub(self.base_ns);
+        let closed = part.series.record(at_ns, read, written, latency_ns);
+        if let Some(due_ns) = due_ns {
+            part.response.record(complete_ns.saturating_sub(due_ns));
+        }
+        part.last_ns = complete_ns;
+        if complete_ns >= self.tell_ns {
+            part.first_ns.get_or_insert(submit_ns);
+            self.tell();
+            self.tell_ns = complete_ns + TELL_NS;
+            return true;
+        }
+        closed
+    }
+
+    /// The thread has handed over what it kept back of its writes: unless a sync already did, that ends them.
+    pub(crate) fn handed_over(&mut self, at_ns: u64) {
+        let part = &mut self.part;
+        if part.record.ops_written > 0 && part.durable_ns.is_none_or(|durable_ns| durable_ns < part.last_ns) {
+            part.last_ns = at_ns;
+        }
+    }
+
+    /// The thread's time runs to here, whatever its last operation was.
+    #[cold]
+    pub(crate) fn ended(&mut self, at_ns: u64) {
+        if self.part.first_ns.is_some() {
+            self.part.last_ns = at_ns;
+        }
+    }
+
+    /// The thread is done; with its syncs only if they are timed.
+    #[cold]
+    pub(crate) fn done(&mut self, sync_timed: bool) {
+        if !self.is_done && self.part.first_ns.is_some() {
+            self.is_done = true;
+            let synced_ns = self.part.durable_ns.filter(|_| sync_timed).unwrap_or(0);
+            self.signals.done(self.part.last_ns.max(synced_ns));
+        }
+    }
+
+    /// Take over what the data has to tell.
+    pub(crate) fn close(&mut self, data: &mut Data) {
+        (self.part.kept, self.part.compared) = data.finish(self.part.record.ops_written);
+        if let Some(log) = &mut self.log {
+            log.hand_over();
+        }
+    }
+
+    /// Let progress see what has been done.
+    #[cold]
+    pub(crate) fn tell(&self) {
+        let record = &self.part.record;
+        self.told.bytes.store(record.bytes_read + record.bytes_written, Ordering::Relaxed);
+        self.told.operations.store(record.ops_read + record.ops_written, Ordering::Relaxed);
+    }
+}

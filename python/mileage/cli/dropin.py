@@ -1,0 +1,56 @@
+"""A drop-in face as a command: its words go to the flags of its tool, which also make help and completion."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+from click.shell_completion import CompletionItem
+
+from mileage.errors import Interrupted, RunFailed
+
+
+class Face(click.Command):
+    """Takes every word as it is; click reads none of them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.params["words"] = tuple(args)
+        ctx.args = []
+        return []
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from mileage.tools.dropin_list import tool_named
+        from mileage.tools.flags import complete
+
+        return [
+            CompletionItem(word, help=text) for word, text in complete(tool_named(str(self.name)), incomplete)
+        ]
+
+
+def face(name: str) -> Face:
+    """The command of that name."""
+
+    def done(words: tuple[str, ...]) -> None:
+        from mileage.tools.dropin_list import tool_named
+        from mileage.tools.flags import read
+
+        tool = tool_named(name)
+        if "--help" in words or (words == ("-h",) and tool.find("-h") is not None):
+            from mileage.tools.pages import help_text
+
+            click.echo(help_text(tool), nl=False)
+            return
+        if "--manual" in words:
+            from mileage import __version__
+            from mileage.tools.pages import manual
+
+            click.echo(manual(tool, __version__), nl=False)
+            return
+        try:
+            import_module(f"mileage.tools.{name}").run(read(tool, words))
+        except RunFailed as failure:
+            if not isinstance(failure, Interrupted):
+                failure.exit_status = tool.failure_status
+            raise
+
+    return Face(name, callback=done, add_help_option=False)

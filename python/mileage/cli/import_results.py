@@ -1,0 +1,84 @@
+"""`mileage import`: other tools' results become a study folder."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+
+def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from mileage.formats.readers import LAYOUTS
+
+        width = max(map(len, LAYOUTS))
+        for name, (_, text) in LAYOUTS.items():
+            click.echo(f"{name:<{width}}  {text}")
+        ctx.exit()
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option("--out", "-o", type=click.Path(path_type=Path), metavar="DIR", help="The new study folder.")
+@click.option("--layout", metavar="NAME", help="Read the files as this layout, whatever they look like.")
+@click.option("--name", metavar="NAME", help="What the study is called; default: the tool.")
+@click.option("--stage", default="imported", metavar="NAME", help='Name of its stage, such as "before".')
+@click.option("--strict", is_flag=True, help="Exit with 1 when anything was lost or not understood.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option(
+    "--layouts",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_layouts,
+    help="List the layouts that are read.",
+)
+def command(
+    files: tuple[Path, ...],
+    out: Path | None,
+    layout: str | None,
+    name: str | None,
+    stage: str,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Make a study folder of other tools' result FILEs: fio, IOzone, IOR and
+    others. Files of repeated runs, named together, become repetitions.
+
+    \b
+    mileage import result.json
+    mileage import before-*.json --out before
+    mileage compare before after
+    """
+    from mileage import lab
+    from mileage.errors import JudgedFailure
+    from mileage.lab.importer import make_study, read_files
+
+    found = read_files(files, layout)
+    line = shlex.join(["mileage", "import", *map(str, files)])
+    folder = make_study(found, out, name=name, stage=stage, command=line)
+    result = lab.load(folder.path)
+    result.write_report()
+    if as_json:
+        import msgspec
+
+        from mileage.lab.imported_study import imported_page
+
+        page = imported_page(result.plan, folder)
+        click.echo(
+            msgspec.json.format(msgspec.json.encode({"folder": str(folder.path), **_plain(page)}), indent=2)
+        )
+    else:
+        click.echo(result.text(width=80))
+        click.echo(f"Study: {folder.path}")
+    flawed = sum(bool(told.unread or told.lost) for _, told in found)
+    if strict and flawed:
+        raise JudgedFailure(f"{flawed} of {len(found)} files were not understood to the last line")
+
+
+def _plain(page: object) -> dict[str, object]:
+    import msgspec
+
+    found: dict[str, object] = msgspec.to_builtins(page)
+    return found

@@ -1,0 +1,187 @@
+"""What `mileage measure` does with its options: asks, measures, prints."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from mileage.cli.foreign_options import refuse_elsewhere
+from mileage.errors import Refused
+from mileage.execute.progress_line import Watch
+from mileage.lab.measurement import Measurement, asked_of, measure, planned, refuse_existing
+from mileage.plan import Asked, Plan, Study, TraceFile, one_off, to_toml
+from mileage.plan.faults import BrokenStudy, Fault, steps_of
+from mileage.plan.io_options import How
+from mileage.plan.load import Spacing
+from mileage.plan.measure_options import OPTIONS, option_of
+from mileage.report.measured import measured_text
+from mileage.report.setting import labels_of, setting_text
+
+if TYPE_CHECKING:
+    from mileage.lab.rate_search import Found
+
+_WIDTH = 80
+WRITING = "writing what is read"
+
+
+def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
+    """Measure what the options ask for. Raises Refused and RunFailed."""
+    if given["target"] is None:
+        raise Refused("--target is missing: what is measured, such as -t dir:/mnt/scratch or -t null:")
+    refuse_elsewhere(given["vary"])
+    asked = _asked(given)
+    destroy, save = given["destroy"], given["save"]
+    if save is not None:
+        refuse_existing(save)
+    if given["log"] is not None and given["log"].exists():
+        raise Refused(f"--log {given['log']}: exists; name a new file")
+    if given["log"] is not None and not given["log"].parent.is_dir():
+        raise Refused(f"--log {given['log']}: {given['log'].parent} is no folder; make it first")
+    found = None
+    if given["latency_target"] is not None:
+        from mileage.cli.rate_search import print_nothing, searched
+
+        found = searched(asked, given)
+        if found.best is None:
+            print_nothing(found, given)
+            return
+        spacing: Spacing = "poisson" if given["poisson"] else "constant"
+        how = msgspec.structs.replace(asked.how, rate=found.best.rate, spacing=spacing)
+        asked = msgspec.structs.replace(asked, how=how)
+    study = one_off(asked)
+    plan = plan_of(study, destroy)
+    if given["as_study"]:
+        click.echo(to_toml(study), nl=False)
+        return
+    labels = labels_of([cell.label for cell in plan.cells])
+    names = [WRITING if run.role == "prepare" else labels.get(run.cell, run.cell) for run in plan.runs]
+    with Watch(plan.runs, names, simulated=plan.facts.virtual) as progress:
+        done = measure(
+            plan,
+            destroy=destroy,
+            save=save,
+            log=given["log"],
+            progress=progress,
+            command=("mileage", *arguments),
+        )
+    _print(done, labels, found, given)
+
+
+def plan_of(study: Study, destroy: str | None) -> Plan:
+    """The plan of a one-off study. Raises Refused in the words of the command line."""
+    try:
+        return planned(study, destroy)
+    except BrokenStudy as broken:
+        # The filling is made of the same options: its faults count where the measurement has none.
+        asked = [fault for fault in broken.faults if not fault.key.startswith("torture.")] or broken.faults
+        raise Refused("\n".join(dict.fromkeys(map(_in_options, asked)))) from broken
+
+
+def _in_options(fault: Fault) -> str:
+    """A fault of the one-off study with the option that its key comes from."""
+    text = fault.text.replace("(state.file)", "(--size)")
+    text = text.replace("give a smaller state.file, or use --quick", "or give a smaller --size")
+    steps = [step for step in steps_of(fault.key) if not step.isdecimal()]
+    if steps == ["state", "file"]:
+        return f"--size: {text}"
+    if len(steps) < 3 or steps[0] not in ("measure", "torture"):
+        return f"{fault.key}: {text}" if fault.key else text
+    key = ".".join(steps[3:] if steps[2] == "vary" else steps[2:])
+    return f"--{option_of(key)}: {text}"
+
+
+def _print(done: Measurement, labels: dict[str, str], found: Found | None, given: dict[str, Any]) -> None:
+    if given["as_json"]:
+        value: Any = done.cells if found is None else {"search": found, "cells": done.cells}
+        click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+        return
+    if found is not None and found.best is not None:
+        told = f"{given['latency_target']} is kept up to {found.best.rate:,} operations per second"
+        click.echo(f"\n{told}; measured there once more:\n")
+    click.echo(setting_text(done.plan))
+    for caution in done.cautions:
+        click.echo(textwrap.fill(f"[!] {caution}", _WIDTH, subsequent_indent="    "))
+    if done.cautions:
+        click.echo()
+    click.echo(measured_text(done.cells, [labels[cell.cell] for cell in done.cells]), nl=False)
+    for note in done.notes:
+        click.echo(textwrap.fill(f"note: {note}", _WIDTH, subsequent_indent="  "))
+    if given["save"] is not None:
+        click.echo(f"\nStudy folder: {given['save']} (mileage report, mileage compare)")
+
+
+def _asked(given: dict[str, Any]) -> Asked:
+    cache = _cache(given)
+    asked = asked_of(given["target"], given["destroy"], cache)
+    how = {option.key: given[option.key] for option in OPTIONS if option.sets == "how"}
+    how |= {
+        "spacing": "poisson" if given["poisson"] and given["latency_target"] is None else None,
+        "cache": cache,
+        "dsync": given["dsync"] or None,
+        "pin": _processors(given["pin"]),
+        "log": True if given["log"] is not None else None,
+    }
+    fields = {option.key: given[option.key] for option in OPTIONS if option.sets == "asked"}
+    return msgspec.structs.replace(asked, **fields, how=How(**how), traces=_traces(given))
+
+
+def _traces(given: dict[str, Any]) -> dict[str, TraceFile]:
+    """The traces that the workload, or a level of it, replays. Raises Refused."""
+    words = [
+        given["workload"] or "",
+        *(word for text in given["vary"] for word in text.partition("=")[2].split(",")),
+    ]
+    found: dict[str, TraceFile] = {}
+    for word in words:
+        head, colon, path = word.strip().partition(":")
+        if head == "trace" and colon:
+            from mileage.formats.trace import read_trace, trace_file
+
+            found[path] = trace_file(Path(path).resolve(), read_trace(Path(path)))
+    return found
+
+
+def _cache(given: dict[str, Any]) -> str | None:
+    if given["cold"]:
+        if given["direct"]:
+            raise Refused("--cold and --direct: a cache that is bypassed is not emptied; give one of them")
+        return "cold"
+    if given["direct"] is None:
+        return None
+    return "direct" if given["direct"] else "warm"
+
+
+def _processors(text: str | None) -> tuple[int, ...] | None:
+    """The processors that a list such as "0,2-3" names, or "node1" for those of a NUMA node. Raises Refused."""
+    if text is None:
+        return None
+    found: list[int] = []
+    for part in text.split(","):
+        if part.strip().startswith("node"):
+            found += _of_node(text, part.strip().removeprefix("node"))
+            continue
+        first, dash, last = part.strip().partition("-")
+        if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(part) > 9:
+            raise Refused(
+                f"--pin {text}: expected processor numbers such as 0,2-3, or node0; "
+                f"this machine has {os.cpu_count()}"
+            )
+        found += range(int(first), int(last or first) + 1)
+    return tuple(found)
+
+
+def _of_node(text: str, node: str) -> tuple[int, ...]:
+    from mileage import _core
+
+    if not node.isdecimal() or len(node) > 9:
+        raise Refused(f"--pin {text}: expected the number of a NUMA node, such as node0")
+    try:
+        return tuple(_core.cpus_of_node(int(node)))
+    except Refused as refusal:
+        raise Refused(f"--pin {text}: {refusal}") from refusal

@@ -1,0 +1,62 @@
+"""The part of `mileage measure` that searches the highest rate which keeps a latency, telling of each probe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from mileage.cli.measurement import plan_of
+from mileage.errors import Refused
+from mileage.execute.progress_line import Watch
+from mileage.judge.search import Probe
+from mileage.lab.rate_search import Found, read_goal, search
+from mileage.plan import Asked, PlannedRun, one_off
+from mileage.plan.load import Spacing
+from mileage.report.quantity import duration
+from mileage.report.setting import setting_text
+
+
+def searched(asked: Asked, given: dict[str, Any]) -> Found:
+    """Search the rate, telling of each probe as it is done."""
+    goal = read_goal(given["latency_target"])
+    if given["rate"] is not None:
+        raise Refused("--latency-target searches the rate itself; leave --rate out")
+    # A log is one of the run at the rate that is found.
+    closed = msgspec.structs.replace(asked, how=msgspec.structs.replace(asked.how, spacing=None, log=None))
+    plan = plan_of(one_off(closed), given["destroy"])
+    quiet = given["as_json"]
+    spacing: Spacing = "poisson" if given["poisson"] else "constant"
+    if not quiet:
+        click.echo(setting_text(plan))
+        click.echo(f"{'due /s':>10} {'done /s':>10} {goal.quantile:>9}   kept")
+    names = ["writing what is read" if run.role == "prepare" else "searching" for run in plan.runs]
+    with Watch(plan.runs, names, simulated=plan.facts.virtual) as watch:
+        under_way: list[tuple[PlannedRun, int]] = []
+
+        def moved(run: PlannedRun, byte_count: int) -> None:
+            if not under_way or under_way[0][0] is not run:
+                under_way[:] = [(run, 0)]
+                watch.run(run)
+            watch.advance(byte_count - under_way[0][1])
+            under_way[:] = [(run, byte_count)]
+
+        def tell(probe: Probe) -> None:
+            if not quiet:
+                told = f"{probe.rate:>10,} {probe.done_per_s:>10,.0f} {duration(probe.latency_ns):>9}"
+                watch.print(f"{told}   {'yes' if probe.kept else 'no'}")
+
+        found = search(plan, goal, spacing, given["destroy"], tell=tell, moved=moved)
+    if not quiet and (doubt := found.doubt(goal)):
+        click.echo(f"note: {doubt}")
+    return found
+
+
+def print_nothing(found: Found, given: dict[str, Any]) -> None:
+    """No rate keeps the goal: that is the answer."""
+    if given["as_json"]:
+        click.echo(msgspec.json.format(msgspec.json.encode({"search": found, "cells": []}), indent=2))
+        return
+    lowest = min((probe.rate for probe in found.probes), default=0)
+    click.echo(f"\nNo rate keeps {given['latency_target']}: {lowest:,} operations per second do not.")

@@ -1,0 +1,235 @@
+"""Makes this process a rank of an MPI run: the leader, or one that serves it.
+
+What it models: ranks other than the first do what they are told and say nothing. Whoever hears nothing of the leader
+for long ends itself.
+What it refuses: a launcher without mpi4py, and a rank that was given another command or is another version, by name.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from mileage import _core
+from mileage.errors import Refused
+from mileage.execute.mpi.leader import Leader
+from mileage.execute.mpi.local_share import UnderWay
+from mileage.execute.mpi.messages import TIMEOUT_VARIABLE, Identity, Letters, Message
+from mileage.execute.signals import handled
+from mileage.execute.workers import lead
+
+_JOIN_S: Final = 60.0
+_GRACE_S: Final = 3.0
+"""From SIGTERM to the end of a rank that serves."""
+_LOST: Final = 3
+"""Exit status of a rank whose leader is gone."""
+
+
+def world(variable: str) -> Any:
+    """The communicator of this MPI run. Raises Refused when mpi4py is not here."""
+    try:
+        import mpi4py
+
+        mpi4py.rc.thread_level = "serialized"
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as cause:
+        told = "" if isinstance(cause, ModuleNotFoundError) else f" ({cause})"
+        raise Refused(
+            f"started by an MPI launcher ({variable} is set), and mpi4py cannot be used{told}: "
+            "pip install 'mileage[mpi]', or start without the launcher"
+        ) from None
+    return MPI.COMM_WORLD
+
+
+def run_as_rank(variable: str, command: Callable[[], int]) -> int:
+    """Do a command as the leader of this MPI run, or serve it; the exit status. Raises Refused."""
+    comm = world(variable)
+    letters = Letters(comm)
+    if letters.size == 1:
+        return command()
+    _core.clock_ns()
+    if letters.rank != 0:
+        return _Server(letters, comm).serve()
+    _meet(letters)
+    leader = Leader(letters, comm)
+    lead(leader)
+    status = _LOST
+    try:
+        with _told_to_end(leader):
+            status = command()
+    finally:
+        lead(None)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        leader.stop_watch()
+        if leader.broken is None:
+            leader.end()
+        else:
+            # A rank that is gone would be waited for at the end of MPI.
+            comm.Abort(status or _LOST)
+    return status
+
+
+@contextmanager
+def _told_to_end(leader: Leader) -> Iterator[None]:
+    """SIGTERM names the rank whose loss made the launcher send it, also where nothing is measured; or is as Ctrl-C.
+
+    So does SIGHUP, which ends a launcher when its terminal closes.
+    """
+
+    def be_told(_signal: int, _frame: object) -> None:
+        leader.check(leader.size)
+        raise KeyboardInterrupt
+
+    with handled((signal.SIGTERM, signal.SIGHUP), be_told):
+        yield
+
+
+def _introduction(letters: Letters) -> Message:
+    """Who this rank is, and what it was started to do."""
+    from mileage import __version__
+
+    own = tuple(letters.identities[letters.rank])
+    return {
+        "version": __version__,
+        "command": sys.argv[1:],
+        "silence_s": letters.silence_s,
+        "identity": own,
+    }
+
+
+def _meet(letters: Letters) -> None:
+    """Hear from every rank who it is. Raises Refused when one does not come, or came for something else."""
+    own = _introduction(letters)
+    end_s = time.monotonic() + _JOIN_S
+    problem = ""
+    while len(letters.identities) < letters.size:
+        for source, message in letters.receive():
+            letters.identities[source] = Identity(*message["identity"])
+            problem = problem or _difference(letters, source, own, message)
+        if time.monotonic() > end_s:
+            missing = [rank for rank in range(letters.size) if rank not in letters.identities]
+            raise Refused(f"rank {missing[0]} of {letters.size} did not say who it is in {_JOIN_S:g} s")
+        time.sleep(0.001)
+    if problem:
+        for rank in range(1, letters.size):
+            letters.send(rank, {"end": True})
+        letters.flush(2.0)
+        raise Refused(problem)
+
+
+def _difference(letters: Letters, rank: int, own: Message, other: Message) -> str:
+    """In what a rank differs from the first one that all must have in common; empty where it does not."""
+    words, first = letters.identities[rank].words, letters.identities[0].words
+    if other.get("version") != own["version"]:
+        found = other.get("version", "an older one")
+        return f"{words} is Mileage {found} and {first} is {own['version']}; all hosts need the same version"
+    if other["command"] != own["command"]:
+        told = [shlex.join(["mileage", *which["command"]]) for which in (other, own)]
+        return f"{words} was told `{told[0]}` and {first} `{told[1]}`; give all ranks one command"
+    if other["silence_s"] != own["silence_s"]:
+        return (
+            f"{words} has a time-out of {other['silence_s']:g} s and {first} one of {own['silence_s']:g} s; "
+            f"give all ranks one {TIMEOUT_VARIABLE} (mpiexec -x {TIMEOUT_VARIABLE})"
+        )
+    return ""
+
+
+class _Server:
+    """A rank that does what the leader says."""
+
+    def __init__(self, letters: Letters, comm: Any) -> None:
+        self._letters = letters
+        self._comm = comm
+        self._work: UnderWay | None = None
+        self._said_ready = False
+        self._told = (0, 0)
+        self._over = False
+        self._last_s = math.inf
+        """When this rank ends at the latest, once it was told to."""
+
+    def serve(self) -> int:
+        """Until the leader says that there is nothing more to do."""
+        # Ctrl-C reaches every process of a terminal at once; the leader alone decides.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # A launcher that lost a rank tells the others to end. Whoever is dead then is the one that was lost: the leader
+        # gets the time to see which.
+        with handled((signal.SIGTERM, signal.SIGHUP), self._be_told):
+            return self._serve()
+
+    def _serve(self) -> int:
+        letters = self._letters
+        letters.send(0, _introduction(letters))
+        while not self._over:
+            for _, message in letters.receive():
+                self._obey(message)
+            letters.beat(0)
+            self._look()
+            if (
+                time.monotonic() > self._last_s
+                or time.monotonic() - letters.heard_s[0] > 2 * letters.silence_s
+            ):
+                # MPI would wait for the leader at its end.
+                os._exit(_LOST)
+            time.sleep(0.002)
+        letters.flush(1.0)
+        return 0
+
+    def _be_told(self, _signal: int, _frame: object) -> None:
+        self._last_s = min(self._last_s, time.monotonic() + _GRACE_S)
+
+    def _obey(self, message: Message) -> None:
+        if "order" in message:
+            self._work = UnderWay(message["order"], int(message["threads"]), int(message["at_ns"]))
+            self._said_ready = False
+            self._told = (0, 0)
+        elif "begin" in message and self._work is not None:
+            self._work.begin(int(message["begin"]))
+        elif "stop" in message and self._work is not None:
+            self._work.stop()
+        elif "clock" in message:
+            self._tell_clock(int(message["clock"]))
+        elif "see" in message:
+            path = str(message["see"])
+            self._letters.send(0, {"seen": Path(path).is_file(), "path": path})
+        elif "spread" in message:
+            from mileage.execute.mpi.futures import serve_spread
+
+            serve_spread(self._comm)
+            self._letters.heard_s[0] = time.monotonic()
+        elif "end" in message:
+            self._over = True
+
+    def _tell_clock(self, count: int) -> None:
+        """Answer so many questions at once, without sleeping in between."""
+        end_s = time.monotonic() + 1.0
+        while count and time.monotonic() < end_s:
+            for _, message in self._letters.receive():
+                if "now" in message:
+                    self._letters.send(0, {"now": time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)})
+                    count -= 1
+                else:
+                    self._obey(message)
+
+    def _look(self) -> None:
+        work = self._work
+        if work is None:
+            return
+        if work.is_ready and not self._said_ready:
+            self._said_ready = True
+            self._letters.send(0, {"ready": True})
+        if work.told != self._told:
+            self._told = work.told
+            self._letters.send(0, {"told": self._told})
+        if work.answer is not None:
+            work.end()
+            self._letters.send(0, {"answer": work.answer})
+            self._work = None

@@ -1,0 +1,62 @@
+"""A share at work in this process, beside whoever looks after it.
+
+What it models: the order in a thread of its own, at a meeting that nobody else comes to: when its threads are ready,
+whoever looks after it says when they begin.
+What it refuses: nothing; what the core refuses is the answer.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+
+from mileage import _core
+from mileage.execute.workers import at_meeting
+from mileage.scratch import scratch_directory
+from mileage.worker import Answer, Order, do_order
+
+
+class UnderWay:
+    """One order, begun at once."""
+
+    def __init__(self, order: Order, threads: int, at_ns: int) -> None:
+        """`threads` of the whole step; `at_ns` when the order is begun, on this machine's CLOCK_MONOTONIC_RAW."""
+        self._own = int(order["share"]["threads"]) if order["kind"] == "bytes" else 1
+        self._stop = threading.Event()
+        self.told = (0, 0)
+        self.answer: Answer | None = None
+        self._opened = ExitStack()
+        path = str(self._opened.enter_context(scratch_directory()) / "meeting")
+        self._meeting = _core.Meeting(path, threads)
+        self._thread = threading.Thread(
+            target=self._do, args=(at_meeting(order, path, at_ns),), name="mileage-share", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its threads wait for the start, or never will."""
+        return self.answer is not None or self._meeting.arrived >= self._own
+
+    def begin(self, at_ns: int) -> None:
+        """Let its threads begin at an instant of CLOCK_MONOTONIC_RAW."""
+        self._meeting.begin_at(at_ns)
+
+    def stop(self) -> None:
+        """End it; its answer comes soon."""
+        self._stop.set()
+
+    def end(self) -> None:
+        """Wait for its thread and remove what it left."""
+        self._thread.join()
+        self._opened.close()
+
+    def _do(self, order: Order) -> None:
+        def poll(byte_count: int, operations: int) -> bool:
+            self.told = (byte_count, operations)
+            return self._stop.is_set()
+
+        try:
+            self.answer = do_order(order, poll)
+        except Exception as cause:
+            self.answer = {"failed": f"{type(cause).__name__}: {cause}"}

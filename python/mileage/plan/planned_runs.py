@@ -1,0 +1,263 @@
+"""What a resolved study comes to: the runs in the order in which they are done.
+
+What it models: the plan as a value, with the hash that names it. Two plans with the same hash do the same
+I/O.
+What it refuses: nothing; `resolve` makes plans and refuses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final, Literal
+
+import msgspec
+
+from mileage.plan.api import Reach
+from mileage.plan.factors import Setting
+from mileage.plan.facts import TargetFacts
+from mileage.plan.imported import Imported
+from mileage.plan.job import Job
+from mileage.plan.study import Study
+from mileage.plan.toml_writer import plan_to_toml
+from mileage.plan.workload import Workload
+from mileage.plan.workloads import Metric
+
+PLAN_VERSION: Final = 3
+"""Version of the form of a plan; it is part of the hash."""
+
+SMALL_BYTES: Final = 64 << 10
+"""Size of a work file that no run uses."""
+
+Arm = Literal["torture", "sham"]
+Role = Literal["measure", "torture", "prepare", "idle", "reset"]
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One combination of levels of a [measure.NAME] table."""
+
+    label: str
+    """Unique in the study: "throughput.write 1 MiB"."""
+    table: str
+    """NAME of the table."""
+    kind: Literal["throughput", "iops", "time"]
+    """Which relevance margin its rates are judged by."""
+    metrics: tuple[Metric, ...]
+    """What is recorded: words of `workloads.METRICS`."""
+    blocks: int
+    """How often it is measured in each stage of each cycle and arm."""
+    workload: Workload | None
+    """The I/O, with seed 0; every run has a seed of its own. None for work on files, which `job` says."""
+    title: str = ""
+    """What the workload does, in a few words."""
+    reach: Reach | None = None
+    """How a real target is reached; None for a virtual drive."""
+    job: Job | None = None
+    """Work on files; cells of one set of tests have equal jobs."""
+    unit: str = ""
+    """What is run to measure the cell: its label, or that of the set of tests that it belongs to."""
+    setting: int = 0
+    """Index of its setting in the plan."""
+    stem: str = ""
+    """The label without the levels of the study's factors: what cells of different settings have in common."""
+
+
+class PlannedRun(msgspec.Struct, frozen=True):
+    """One execution of one cell, one torture, or one pause."""
+
+    index: int
+    """Place in the canonical order, from 0."""
+    key: str
+    """Unique text: "cycle 1/torture/before/block 2/iops.random_read 4 KiB"."""
+    cycle: int
+    """From 1."""
+    arm: Arm
+    """The sham arm comes second in its cycle, because it idles for as long as the torture took."""
+    stage: str
+    role: Role
+    block: int
+    """Repetition within the stage, from 1; 1 for everything that is done once in a stage."""
+    measure: str
+    """For role "measure" the kind, "throughput" or "iops"; "" for others."""
+    cell: str
+    """Label of the cell; NAME of the [torture.NAME] table for torture, prepare and the sham's idling."""
+    metrics: tuple[Metric, ...]
+    """What is recorded; empty for everything that is not measured."""
+    workload: Workload | None
+    """The I/O, with this run's seed; None for role "idle"."""
+    seed: int
+    """The seed of the workload, the same for the runs of a pair; 0 for role "idle"."""
+    idle_ns: int | None = None
+    """Length of a pause, in nanoseconds; None when there is none, or when `mirrors` says how long."""
+    mirrors: int | None = None
+    """For the sham's idling: index of the torture run whose duration is waited, from first submission to the
+    end of the final sync; None for others."""
+    reach: Reach | None = None
+    """How a real target is reached; None for a virtual drive and for pauses."""
+    job: Job | None = None
+    """Work on files, with this run's seed; its cells are `cell` with the tests' names."""
+    setting: int = 0
+    """Index of its setting in the plan; of what is not measured, that of the first setting with its target."""
+    session: str = ""
+    """The labels at which it can be done, "kernel=6.1"; empty when the study has none."""
+    turn: int = 1
+    """Of tortures and preparations that are done in rounds, the round, from 1."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A study resolved for one target. Make one with `resolve`."""
+
+    study: Study
+    """As resolved: target, seed and families of workloads filled in. Resolving it again gives this plan."""
+    facts: TargetFacts
+    work_bytes: int
+    """Size of the first setting's work area: the work file, or the drive rounded down to whole records."""
+    cells: tuple[Cell, ...]
+    runs: tuple[PlannedRun, ...]
+    refusals: tuple[str, ...]
+    """Why it may not be started; empty unless `resolve` was told not to raise."""
+    hash: str
+    """SHA-256 in 64 hexadecimal digits over everything that decides what is done."""
+    settings: tuple[Setting, ...] = ()
+    """Every combination of the levels of the study's factors, in order; one when it has none."""
+    others: dict[str, TargetFacts] = {}
+    """Facts of the targets of settings beside the first one's, by `Setting.place`."""
+    areas: dict[int, int] = {}
+    """Size of each work area in bytes, by `Setting.instance`, where they differ: drives of different size."""
+    imported: Imported | None = None
+    """Where it comes from when another tool did it; its cells have no workload, and it cannot be run."""
+
+    def setting_of(self, run: PlannedRun) -> Setting:
+        """The setting of a run."""
+        if not self.settings:
+            return Setting(levels={}, target=self.study.target, state=self.study.state)
+        return self.settings[run.setting]
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The labels under which parts of the study are done, in order; one empty text when it has none."""
+        return tuple(dict.fromkeys(run.session for run in self.runs))
+
+    @property
+    def virtual(self) -> bool:
+        """Whether no run takes real time."""
+        return self.facts.virtual and all(facts.virtual for facts in self.others.values())
+
+    @property
+    def files(self) -> int:
+        """Files beside the work file that are made before the first run, for threads that have one each."""
+        return files_of(self.runs)
+
+    @property
+    def file_bytes(self) -> int:
+        """Size of each of these files."""
+        return file_bytes_of(self.runs)
+
+    def facts_of(self, setting: Setting) -> TargetFacts:
+        """What is known of a setting's target."""
+        return self.others.get(setting.place, self.facts)
+
+    def area_bytes(self, setting: Setting) -> int:
+        """Size of a setting's work area."""
+        return self.areas.get(setting.instance, self.work_bytes)
+
+    def allocated_bytes(self, instance: int) -> int:
+        """Size of the work file, or the used part of the drive, of an instance of a target."""
+        return allocated_bytes(self.areas.get(instance, self.work_bytes), self.runs)
+
+    @property
+    def hash_short(self) -> str:
+        """The first 16 digits, for people."""
+        return self.hash[:16]
+
+    @property
+    def target(self) -> str:
+        """The target as the user wrote it."""
+        return self.study.target
+
+    def to_json(self) -> str:
+        """The whole plan, runs included, as JSON."""
+        return msgspec.json.encode(self).decode()
+
+    def to_toml(self) -> str:
+        """The text of plan.toml: a study file that resolves to this plan, with its hash in a comment."""
+        identity = f"{self.target}, {self.facts.capacity_bytes} bytes; work area {self.work_bytes} bytes"
+        return plan_to_toml(self.study, self.hash, identity, len(self.runs))
+
+
+def files_of(runs: tuple[PlannedRun, ...]) -> int:
+    """The most files that a run finds, one for each thread; 0 when all share one."""
+    return max((found.threads for found in _beside(runs)), default=0)
+
+
+def file_bytes_of(runs: tuple[PlannedRun, ...]) -> int:
+    """How far any run goes in a file that its thread has for itself."""
+    return max((found.span_start_bytes + found.span_bytes for found in _beside(runs)), default=0)
+
+
+def _beside(runs: tuple[PlannedRun, ...], *, made_by_runs: bool = False) -> Iterator[Workload]:
+    """Those with a file for each thread: files that all runs find, or that some make and remove."""
+    for run in runs:
+        if run.workload is None or run.workload.files != "per_thread":
+            continue
+        if made_by_runs == (run.reach is not None and (run.reach.makes_files or run.reach.removes_files)):
+            yield run.workload
+
+
+def occupied_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
+    """Bytes that the work files take, and beside them at most those that a run makes for itself and removes."""
+    own = max((run.job.occupies for run in runs if run.job is not None), default=0)
+    tasks = max(
+        (
+            found.threads * (found.span_start_bytes + found.span_bytes)
+            for found in _beside(runs, made_by_runs=True)
+        ),
+        default=0,
+    )
+    return allocated_bytes(work_bytes, runs) + files_of(runs) * file_bytes_of(runs) + max(own, tasks)
+
+
+def allocated_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
+    """Size of the work file: the work area, or hardly anything when every run has files of its own."""
+    return work_bytes if any(run.workload is not None for run in runs) else min(work_bytes, SMALL_BYTES)
+
+
+def hash_of(
+    study: Study,
+    facts: TargetFacts,
+    work_bytes: int,
+    runs: tuple[PlannedRun, ...],
+    others: dict[str, TargetFacts] | None = None,
+    areas: dict[int, int] | None = None,
+) -> str:
+    """SHA-256 over the study, the targets' identities and the runs, as canonical JSON; free space left out.
+
+    `report` is left out as well: it changes what is written about the measurement, not the measurement.
+    """
+    parts = {"study": study, "facts": facts, "others": others or {}, "work_bytes": work_bytes, "runs": runs}
+    return _hash_of(msgspec.to_builtins({**parts, "areas": areas or {}}, str_keys=True))
+
+
+def _hash_of(parts: dict[str, Any]) -> str:
+    """The hash of a plan as plain values, as its JSON holds them."""
+    everything = {
+        "version": PLAN_VERSION,
+        "study": {name: value for name, value in parts["study"].items() if name != "report"},
+        "target": _identity(parts["facts"]),
+        "others": {target: _identity(found) for target, found in (parts.get("others") or {}).items()},
+        "work_bytes": parts["work_bytes"],
+        "runs": parts["runs"],
+    }
+    if areas := {int(instance): size for instance, size in (parts.get("areas") or {}).items()}:
+        everything["areas"] = sorted(areas.items())
+    return hashlib.sha256(msgspec.json.encode(everything, order="sorted")).hexdigest()
+
+
+def hash_is_right(plan_json: bytes) -> bool:
+    """Whether the JSON of a plan has the hash that it states; of an imported study it is that of other tools' files."""
+    parts = msgspec.json.decode(plan_json)
+    return parts.get("imported") is not None or _hash_of(parts) == parts["hash"]
+
+
+def _identity(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: facts[name] for name in ("kind", "name", "capacity_bytes", "block_bytes", "virtual")}

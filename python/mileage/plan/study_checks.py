@@ -1,0 +1,559 @@
+"""What must hold in a study whatever its target is.
+
+What it models: names, ranges, references between tables, sizes and times that can be read.
+What it refuses: every rule that is broken, with its path, and by name what this version does not do: states other than
+"purged" and "kept". What only follows from another fault is not reported.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Final, TypeVar
+
+import msgspec
+
+from mileage.plan import sizes
+from mileage.plan.custom_workloads import how_in, own_workloads
+from mileage.plan.factor_checks import factor_problems
+from mileage.plan.factors import at_setting, key_of, settings_of
+from mileage.plan.faults import Fault, Faults, is_below, join, steps_of
+from mileage.plan.initial_state import check_state
+from mileage.plan.io_options import HOW_KEYS, How, check_how
+from mileage.plan.job import NO_RECORD
+from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
+from mileage.plan.profiles import PROFILES
+from mileage.plan.study import (
+    REPORT_LEVELS,
+    Compare,
+    Factor,
+    Level,
+    Measure,
+    OwnWorkload,
+    Repeat,
+    Size,
+    Stage,
+    State,
+    StopRule,
+    Study,
+    Torture,
+)
+from mileage.plan.workload import DEPTH_MAX, THREADS_MAX
+from mileage.plan.workloads import METRICS, NamedWorkload, find_workloads
+
+CYCLES_MAX: Final = 1000
+BLOCKS_MAX: Final = 10_000
+STAGES_MAX: Final = 100
+LIST_MAX: Final = 1000
+"""Members of a list, and tables of a kind, at most."""
+REPEAT_MIN: Final = 5
+"""Blocks before the first look at the precision: with fewer, a 95 % interval holds the value less often than that."""
+ROUNDS_MAX: Final = 10_000
+SEED_MAX: Final = 2**63 - 1
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_STUDY_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_ACTIONS: Final = ("measure", "torture", "prepare", "idle")
+_STARTS: Final = ("purged", "kept")
+_UNTIL: Final = {"pts-steady": 5, "steady": 20}
+"""Rules that end rounds, and the rounds that they need."""
+VARIED: Final = (*(key for key in HOW_KEYS if key not in ("pin", "log")), "span", "span_start")
+"""Keys of a measure that may have levels in `vary`; record, threads, depth and workload take a list themselves."""
+
+L = TypeVar("L", int, Size)
+
+
+def check_study(study: Study, source: str, faults: Faults | None = None) -> None:
+    """Raise BrokenStudy with all that makes no sense on any target; `faults` has those that are known already."""
+    faults = faults or Faults(source)
+    _Check(study, faults).everything()
+    faults.refuse_any()
+
+
+def blocks_of(repeat: int | Repeat) -> int:
+    """How many randomised blocks a `repeat` asks for, at most."""
+    return repeat if isinstance(repeat, int) else repeat.max or repeat.min
+
+
+def listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """One name or a list of names, as a tuple."""
+    return (value,) if isinstance(value, str) else value or ()
+
+
+class _Check:
+    def __init__(self, study: Study, faults: Faults) -> None:
+        self.study = study
+        self.faults = faults
+        self.own: dict[str, NamedWorkload] = {}
+        self.meant: set[str] = set()
+        """Names that were probably meant where an unknown one stands."""
+
+    def everything(self) -> None:
+        self.head()
+        self.tables()
+        if self.study.factor:
+            self.factors()
+        else:
+            self.design()
+            self.state(self.study.state)
+            for name, measure in self.study.measure.items():
+                self.measure(join("measure", name), measure)
+            for name, torture in self.study.torture.items():
+                self.torture(join("torture", name), torture)
+        self.stages()
+        self.unused()
+        self.compare(self.study.compare)
+
+    def refuse(self, path: str, text: str) -> None:
+        self.faults.add(path, text)
+
+    def workloads(self, path: str, words: str) -> tuple[NamedWorkload, ...]:
+        """The workloads that a word stands for; none where it cannot be known."""
+        if self.faults.is_marked(path) or self.faults.is_marked(join("workload", words)):
+            return ()
+        found: tuple[NamedWorkload, ...] = ()
+        with self.faults.collected():
+            found = find_workloads(words, self.study.target, self.faults.source, path, self.own)
+        return found
+
+    def head(self) -> None:
+        study = self.study
+        if not _STUDY_NAME.fullmatch(study.name):
+            self.refuse(
+                "name", f"found {study.name!r}, expected letters, digits, '.', '-' and '_', at most 80"
+            )
+        for path, text in (("question", study.question), ("target", study.target)):
+            if not text.isprintable():
+                self.refuse(path, f"found {text!r}, expected one line without control characters")
+        self.whole("seed", study.seed, 0, SEED_MAX)
+        self.whole("cycles", study.cycles, 1, CYCLES_MAX)
+        self.word("on_failure", study.on_failure, ("dnf", "stop"))
+        if study.report is not None:
+            self.word("report", study.report, REPORT_LEVELS)
+        self.word("state.on_change", study.state.on_change, ("stop", "mark"))
+
+    def tables(self) -> None:
+        """Names of tables, and lists short enough to be looked at."""
+        study = self.study
+        groups = (("workload", study.workload), ("measure", study.measure), ("torture", study.torture))
+        for group, tables in groups:
+            if len(tables) > LIST_MAX:
+                self.refuse(group, f"found {len(tables)} tables, expected at most {LIST_MAX}")
+                self.faults.refuse_any()
+            for name, table in tables.items():
+                self.named(group, name)
+                self.lists(join(group, name), table)
+        if not study.stage:
+            self.refuse("stage", "the list is empty; expected at least one [[stage]]")
+        if len(study.stage) > STAGES_MAX:
+            self.refuse("stage", f"found {len(study.stage)} stages, expected at most {STAGES_MAX}")
+            self.faults.refuse_any()
+        for index, stage in enumerate(study.stage):
+            self.lists(f"stage[{index}]", stage)
+        self.own = own_workloads(study, self.faults)
+
+    def factors(self) -> None:
+        """Rules of the factors, then every level: the study as it is at that level, the others at their first."""
+        study = self.study
+        for name in study.factor:
+            self.named("factor", name)
+        self.design()
+        wrong = [fault.key for fault in self.faults.found]
+        factors = {
+            name: found
+            for name, factor in study.factor.items()
+            if not any(key == path or is_below(key, path) for path in [join("factor", name)] for key in wrong)
+            if (found := self.readable(name, factor)).named
+        }
+        first = {name: next(iter(factor.named)) for name, factor in factors.items()}
+        at_first = self.at_levels(factors, first)
+        for fault in at_first:
+            steps = steps_of(fault.key)
+            changing = [name for name, factor in factors.items() if key_of(name, factor) in steps]
+            # What has nothing to do with a factor is reported as without factors.
+            if changing:
+                self.at_level(fault, changing[0], first[changing[0]])
+            else:
+                self.refuse(fault.key, fault.text)
+        for name, factor in factors.items():
+            for level in list(factor.named)[1:]:
+                for fault in self.at_levels(factors, {**first, name: level}):
+                    if fault not in at_first:
+                        self.at_level(fault, name, level)
+
+    def at_level(self, fault: Fault, name: str, level: str) -> None:
+        self.refuse(join("factor", name) + ".levels", f"level {level!r}: {fault.words}")
+
+    def readable(self, name: str, factor: Factor) -> Factor:
+        """A factor with those of its levels that have the type of what they change; the others are reported."""
+        found = {}
+        for level, value in factor.named.items():
+            try:
+                self.at_levels({name: factor}, {name: level}, check=False)
+            except msgspec.ValidationError as error:
+                text = str(error).partition(" - at")[0]
+                self.refuse(join("factor", name) + ".levels", f"level {level!r}: {text}")
+            else:
+                found[level] = value
+        return msgspec.structs.replace(factor, levels=found)
+
+    def at_levels(
+        self, factors: Mapping[str, Factor], picked: Mapping[str, str], *, check: bool = True
+    ) -> tuple[Fault, ...]:
+        """The faults of the study at one level of each factor. Raises ValidationError for one of the wrong type."""
+        alone = {
+            name: msgspec.structs.replace(factor, levels={picked[name]: factor.named[picked[name]]})
+            for name, factor in factors.items()
+        }
+        compare = msgspec.structs.replace(self.study.compare, arms="stage", baseline=None, candidate=None)
+        one = msgspec.structs.replace(self.study, factor=alone, exclude=(), aa=False, compare=compare)
+        study = at_setting(one, settings_of(one)[0])
+        faults = self.faults.fresh()
+        if check:
+            with faults.collected():
+                _Check(study, faults).everything()
+        return faults.found
+
+    def design(self) -> None:
+        for path, text in factor_problems(self.study):
+            self.refuse(path, text)
+
+    def lists(self, path: str, table: OwnWorkload | Measure | Torture | Stage) -> None:
+        for field in table.__struct_fields__:
+            value = getattr(table, field)
+            if isinstance(value, tuple) and len(value) > LIST_MAX:
+                self.refuse(f"{path}.{field}", f"found {len(value)} entries, expected at most {LIST_MAX}")
+                self.faults.refuse_any()
+
+    def state(self, state: State) -> None:
+        if state.start not in _STARTS:
+            known = ", ".join(f'"{start}"' for start in _STARTS)
+            self.refuse("state.start", f"{state.start!r} is not built yet; this version knows {known}")
+        if state.start == "kept" and not self.study.target.startswith(("file:", "block:")):
+            self.refuse(
+                "state.start",
+                f'"kept" needs a file: or block: target, whose content stays; found {self.study.target}',
+            )
+        for key, text in check_state(state, self.study.target):
+            self.refuse(f"state.{key}", text)
+        size = self.reads(
+            "state.file", lambda: sizes.file_bytes(state.file, memory_bytes=1 << 40, limit_bytes=1 << 40)
+        )
+        if size == 0:
+            self.refuse("state.file", f"found {state.file!r}, expected more than 0 bytes")
+
+    def measure(self, path: str, measure: Measure) -> None:
+        workloads = listed(measure.workload)
+        if not workloads:
+            self.refuse(f"{path}.workload", "the list is empty; expected at least one workload")
+        for index, workload in enumerate(workloads):
+            at = f"{path}.workload" + (f"[{index}]" if isinstance(measure.workload, tuple) else "")
+            found = self.workloads(at, workload)
+            for key in ("record", "stop"):
+                needing = [named for named in found if key != "record" or named.job not in NO_RECORD]
+                missing = [named.name for named in needing if getattr(named, key) is None]
+                if getattr(measure, key) is None and missing:
+                    self.refuse(
+                        f"{path}.{key}", f"missing; it must be given, since {missing[0]} has none of its own"
+                    )
+        if measure.record is not None:
+            self.record(f"{path}.record", measure.record)
+        self.how(path, how_in(measure), measure.vary)
+        self.levels(f"{path}.threads", measure.threads, THREADS_MAX)
+        self.levels(f"{path}.depth", measure.depth, DEPTH_MAX)
+        self.area(f"{path}.span", measure.span)
+        self.start(f"{path}.span_start", measure.span_start)
+        if measure.stop is not None:
+            self.stop(f"{path}.stop", measure.stop)
+        self.repeat(f"{path}.repeat", measure.repeat)
+        if measure.metric == ():
+            self.refuse(f"{path}.metric", "the list is empty; expected at least one metric")
+        for metric in listed(measure.metric):
+            if metric not in METRICS:
+                self.faults.add_unknown(f"{path}.metric", metric, METRICS, "metric")
+
+    def tasks(self, path: str, torture: Torture) -> None:
+        if torture.tasks is None:
+            return
+        self.whole(f"{path}.tasks", torture.tasks, 1, THREADS_MAX)
+        for key in ("threads", "processes", "files"):
+            if getattr(torture, key) not in (None, 1):
+                text = "is given beside tasks, which are processes with a file each where the target has them"
+                self.refuse(f"{path}.{key}", f"{text}; leave one out")
+
+    def torture(self, path: str, torture: Torture) -> None:
+        found = self.workloads(f"{path}.workload", torture.workload)
+        if len(found) > 1:
+            self.refuse(f"{path}.workload", f"found the family {torture.workload!r}, expected one workload")
+        self.how(path, how_in(torture), {})
+        if len(found) == 1 and not found[0].writes:
+            self.refuse(f"{path}.workload", f"{torture.workload} only reads; expected a workload that writes")
+        self.record(f"{path}.record", torture.record)
+        self.levels(f"{path}.threads", torture.threads, THREADS_MAX)
+        self.tasks(path, torture)
+        self.levels(f"{path}.depth", torture.depth, DEPTH_MAX)
+        self.area(f"{path}.span", torture.span)
+        self.start(f"{path}.span_start", torture.span_start)
+        self.area(f"{path}.amount", torture.amount)
+        if torture.time is not None:
+            self.time(f"{path}.time", torture.time)
+        self.whole(f"{path}.rounds", torture.rounds, 1, ROUNDS_MAX)
+        if torture.read_back and len(found) == 1 and found[0].does.write < 100:
+            self.refuse(f"{path}.read_back", f"{torture.workload} does not only write; leave it out")
+        if torture.until is not None:
+            self.word(f"{path}.until", torture.until, tuple(_UNTIL))
+            if torture.rounds < _UNTIL.get(torture.until, 0):
+                self.refuse(
+                    f"{path}.rounds",
+                    f"found {torture.rounds}: until = {torture.until!r} needs {_UNTIL[torture.until]} or more",
+                )
+
+    def word(self, path: str, found: str, known: tuple[str, ...]) -> None:
+        if found not in known:
+            self.refuse(path, f"found {found!r}, expected {' or '.join(repr(word) for word in known)}")
+
+    def stages(self) -> None:
+        study = self.study
+        seen: list[str] = []
+        known: list[Stage] = []
+        for index, stage in enumerate(study.stage):
+            path = f"stage[{index}]"
+            self.named(f"{path}.name", stage.name)
+            if stage.name in seen:
+                self.refuse(
+                    f"{path}.name", f"{stage.name!r} is the name of an earlier stage; names must differ"
+                )
+            self.action(path, stage, seen)
+            if isinstance(stage.measure, str) and stage.measure not in self.measuring(seen):
+                stage = msgspec.structs.replace(stage, measure=())  # noqa: PLW2901
+            seen.append(stage.name)
+            known.append(stage)
+        if study.sham and not any(stage.torture for stage in study.stage):
+            self.refuse("sham", "found true, but no stage tortures, so there is nothing to leave out")
+        # For what follows, an unknown stage to measure as is one that measures nothing.
+        self.study = msgspec.structs.replace(study, stage=tuple(known))
+
+    def measuring(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if self.study.stage_named(name).measure is not None]
+
+    def unused(self) -> None:
+        """A table that no stage uses has no effect, so it is refused rather than ignored."""
+        study = self.study
+        measured = {name for stage in study.stage for name in study.measures_of(stage)}
+        written = {name for stage in study.stage for name in (*(stage.torture or ()), *(stage.prepare or ()))}
+        named = {word for measure in study.measure.values() for word in listed(measure.workload)}
+        named |= {table.workload for table in study.torture.values()}
+        named |= {table.like for table in study.workload.values() if table.like is not None}
+        if self.faults.is_marked("stage"):
+            return
+        for name in study.workload:
+            if name not in named and not any(map(self.faults.is_marked, ("measure", "torture", "workload"))):
+                self.refuse(
+                    join("workload", name), "no table uses it; name it in a [measure.*] table or remove it"
+                )
+        for group, tables, used in (
+            ("measure", study.measure, measured),
+            ("torture", study.torture, written),
+        ):
+            for name in tables:
+                if name not in used | self.meant:
+                    self.refuse(join(group, name), "no stage uses it; name it in a [[stage]] or remove it")
+
+    def action(self, path: str, stage: Stage, seen: list[str]) -> None:
+        given = [action for action in _ACTIONS if getattr(stage, action) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none"
+            self.meant |= set() if given else {*self.study.measure, *self.study.torture}
+            self.refuse(path, f"found {found} of {', '.join(_ACTIONS)}, expected exactly one")
+        if stage.idle is not None:
+            self.time(f"{path}.idle", stage.idle)
+        if isinstance(stage.measure, str):
+            earlier = self.measuring(seen)
+            if stage.measure not in earlier:
+                what = "earlier stage that measures"
+                self.faults.add_unknown(f"{path}.measure", stage.measure, earlier, what)
+        else:
+            self.references(f"{path}.measure", stage.measure, self.study.measure, "[measure.*] table")
+        writing = (*self.study.torture, *PROFILES)
+        self.references(f"{path}.torture", stage.torture, writing, "[torture.*] table")
+        self.references(f"{path}.prepare", stage.prepare, writing, "[torture.*] table")
+
+    def references(self, path: str, names: tuple[str, ...] | None, known: Iterable[str], what: str) -> None:
+        if names == ():
+            self.meant |= set(known)
+            self.refuse(path, f"the list is empty; expected the name of at least one {what}")
+        for index, name in enumerate(names or ()):
+            if name not in known:
+                self.meant.add(self.faults.add_unknown(f"{path}[{index}]", name, known, what) or "")
+            if name in (names or ())[:index]:
+                self.refuse(f"{path}[{index}]", f"{name!r} is in the list twice")
+
+    def compare(self, compare: Compare) -> None:
+        if compare.arms != "stage" and compare.arms not in self.study.factor:
+            known = ["stage", *self.study.factor]
+            self.faults.add_unknown("compare.arms", compare.arms, known, "arm to compare")
+            return
+        for field in ("throughput", "iops", "p99", "time"):
+            margin = getattr(compare.relevance, field)
+            if not (math.isfinite(margin) and 0 < margin < 1):
+                self.refuse(
+                    f"compare.relevance.{field}",
+                    f"found {margin:g}, expected above 0 and below 1 (0.02 is 2 %)",
+                )
+        study = self.study
+        arms = study.compared
+        of_stages = compare.arms not in study.factor
+        kind = "stage" if of_stages else "level"
+        what = "stage that measures" if of_stages else f"level of factor.{compare.arms}"
+        for path, name in (("compare.baseline", compare.baseline), ("compare.candidate", compare.candidate)):
+            if name is not None and name not in arms:
+                self.faults.add_unknown(path, name, arms, what)
+        if not {compare.baseline, compare.candidate} <= {None, *arms} or len(set(arms)) < len(arms):
+            return
+        if len(arms) < 2:
+            if compare.baseline is not None or compare.candidate is not None:
+                self.refuse("compare", "only one stage measures; expected two to compare")
+            return
+        baseline, candidate = study.baseline or "", study.candidate or ""
+        if baseline == candidate:
+            self.refuse("compare", f"baseline and candidate are both {baseline!r}; expected two {kind}s")
+        if not of_stages or () in (study.stage_named(baseline).measure, study.stage_named(candidate).measure):
+            return
+        measures = [set(study.measures_of(study.stage_named(name))) for name in (baseline, candidate)]
+        if not measures[0] & measures[1]:
+            self.refuse("compare", f"stages {baseline!r} and {candidate!r} have no measure in common")
+
+    def record(self, path: str, record: Size | tuple[Size, ...]) -> None:
+        if record == ():
+            self.refuse(path, "the list is empty; expected at least one size")
+        found_sizes: list[int] = []
+        for at, size in _indexed(path, record):
+            found = self.reads(at, partial(sizes.size_bytes, size))
+            if found is None:
+                continue
+            found_sizes.append(found)
+            if not SECTOR_BYTES <= found <= RECORD_BYTES_MAX:
+                self.refuse(at, f"found {_quoted(size)}, expected {SECTOR_BYTES} B to 1 GiB")
+            elif found % SECTOR_BYTES:
+                self.refuse(at, f"found {_quoted(size)}, expected a multiple of {SECTOR_BYTES} bytes")
+        self.distinct(path, found_sizes)
+
+    def levels(self, path: str, levels: int | tuple[int, ...], high: int) -> None:
+        if levels == ():
+            self.refuse(path, "the list is empty; expected at least one number")
+        for at, level in _indexed(path, levels):
+            self.whole(at, level, 1, high)
+        self.distinct(path, list(levels) if isinstance(levels, tuple) else [levels])
+
+    def distinct(self, path: str, levels: list[int]) -> None:
+        for index, level in enumerate(levels):
+            if level in levels[:index]:
+                self.refuse(f"{path}[{index}]", f"{level} is in the list twice")
+
+    def how(self, path: str, how: How, vary: dict[str, tuple[Level, ...]]) -> None:
+        """The keys that say how I/O is done, with the first level of each key that varies, then with each level."""
+        for key, levels in vary.items():
+            at = join(f"{path}.vary", key)
+            if key in ("workload", "record", "threads", "depth"):
+                self.refuse(at, f"a list may be given to {key} itself: {key} = [...]")
+            elif key not in VARIED:
+                self.faults.add_unknown(at, key, VARIED, "key that varies")
+            elif not levels:
+                self.refuse(at, "the list is empty; expected at least one level")
+            elif getattr(how, key, None) is not None:
+                self.refuse(at, f"{key} is given beside vary; give it in one place")
+            for index, level in enumerate(levels):
+                if level in levels[:index]:
+                    self.refuse(f"{at}[{index}]", f"{level} is in the list twice")
+        first = {key: levels[0] for key, levels in vary.items() if key in HOW_KEYS and levels}
+        every = [(key, level) for key in first for level in vary[key]]
+        for key, level in every:
+            given = {name: getattr(how, name) for name in HOW_KEYS if getattr(how, name) is not None}
+            try:
+                varied = msgspec.convert({**given, **first, key: level}, How)
+            except msgspec.ValidationError as error:
+                self.refuse(f"{path}.vary.{key}", f"found {level!r}: {str(error).partition(' - at')[0]}")
+            else:
+                self.keys(path, varied)
+        if not first:
+            self.keys(path, how)
+
+    def keys(self, path: str, how: How) -> None:
+        for key, text in check_how(how):
+            self.refuse(f"{path}.{key}", text)
+
+    def start(self, path: str, size: Size) -> None:
+        if size != 0:
+            self.area(path, size)
+
+    def stop(self, path: str, stop: StopRule) -> None:
+        if stop.bytes is None and stop.operations is None and stop.time is None:
+            self.refuse(path, "no limit; expected bytes, operations or time")
+        if stop.bytes is not None:
+            self.area(f"{path}.bytes", stop.bytes)
+        if stop.operations is not None:
+            self.whole(f"{path}.operations", stop.operations, 1, SEED_MAX)
+        if stop.time is not None:
+            self.time(f"{path}.time", stop.time)
+        if stop.at_least is not None:
+            self.time(f"{path}.at_least", stop.at_least)
+            if stop.bytes is None and stop.operations is None:
+                self.refuse(
+                    f"{path}.at_least", "has no count to multiply; give bytes or operations beside it"
+                )
+            limit = self.time(f"{path}.time", stop.time) if stop.time is not None else None
+            if limit and limit < (self.time(f"{path}.at_least", stop.at_least) or 0):
+                self.refuse(f"{path}.at_least", f"found {stop.at_least!r}, above the time of {stop.time!r}")
+
+    def repeat(self, path: str, repeat: int | Repeat) -> None:
+        if isinstance(repeat, Repeat):
+            for key, other in (("max", "precision"), ("precision", "max")):
+                if getattr(repeat, key) is not None and getattr(repeat, other) is None:
+                    self.refuse(f"{path}.{key}", f"has no effect without {other}; give both or neither")
+            if repeat.max is not None and repeat.precision is not None:
+                self.whole(f"{path}.min", repeat.min, REPEAT_MIN, BLOCKS_MAX)
+                self.whole(f"{path}.max", repeat.max, repeat.min, BLOCKS_MAX)
+                if not (math.isfinite(repeat.precision) and 0 < repeat.precision < 1):
+                    self.refuse(
+                        f"{path}.precision",
+                        f"found {repeat.precision:g}, expected above 0 and below 1 (0.02 is 2 %)",
+                    )
+            path = f"{path}.min"
+        self.whole(path, blocks_of(repeat), 1, BLOCKS_MAX)
+
+    def area(self, path: str, size: Size) -> None:
+        found = self.reads(path, lambda: sizes.area_bytes(size, work_bytes=1 << 50, multiple_bytes=1))
+        if found == 0:
+            self.refuse(path, f"found {_quoted(size)}, expected more than 0")
+
+    def time(self, path: str, text: str) -> int | None:
+        return self.reads(path, lambda: sizes.parse_time_ns(text))
+
+    def reads(self, path: str, read: Callable[[], int]) -> int | None:
+        try:
+            return read()
+        except ValueError as error:
+            self.refuse(path, str(error))
+            return None
+
+    def whole(self, path: str, found: int, low: int, high: int) -> None:
+        if not low <= found <= high:
+            self.refuse(path, f"found {found}, expected a whole number from {low} to {high}")
+
+    def named(self, path: str, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            self.refuse(path, f"found {name!r}, expected a name of letters, digits, '-' and '_', at most 40")
+
+
+def _indexed(path: str, value: L | tuple[L, ...]) -> Iterator[tuple[str, L]]:
+    """A value with its path, or each member of a list with its own."""
+    if isinstance(value, tuple):
+        yield from ((f"{path}[{index}]", member) for index, member in enumerate(value))
+    else:
+        yield path, value
+
+
+def _quoted(size: Size) -> str:
+    return f'"{size}"' if isinstance(size, str) else str(size)

@@ -1,0 +1,273 @@
+"""From the text of a study file to a checked `Study`.
+
+What it models: TOML whose keys and types are those of `study.Study`. Every fault has the path of its value
+("measure.throughput.record[0]"), what was found, what was expected; the search for further faults goes past it.
+What it refuses: keys that are not known, with the closest known one; wrong types; and, through `study_checks`,
+values that make no sense whatever the target is.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from mileage._core import toml_faults
+from mileage.plan.factors import TARGET_NAMES
+from mileage.plan.faults import FAULTS_MAX, BrokenStudy, Fault, Faults, join, one_line, steps_of
+from mileage.plan.io_options import HOW_KEYS
+from mileage.plan.profiles import with_profiles
+from mileage.plan.study import (
+    AccessRow,
+    Compare,
+    Factor,
+    Measure,
+    OwnWorkload,
+    Relevance,
+    Repeat,
+    Stage,
+    State,
+    StopRule,
+    Study,
+    Torture,
+)
+from mileage.plan.study_checks import check_study
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+STUDY_TEXT_MAX: Final = 1 << 20
+"""Characters in a study file at most."""
+
+_AT: Final = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?", re.S)
+_TYPES: Final = re.compile(r"Expected `(?P<expected>[^`]*)`, got `(?P<found>[^`]*)`")
+_MISSING: Final = re.compile(r"Object missing required field `(?P<key>[^`]*)`")
+_ENUM: Final = re.compile(r"Invalid enum value (?P<found>.*)")
+
+_WORDS: Final = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "datetime": "a date",
+    "date": "a date",
+    "time": "a time of day",
+}
+_GROUPS: Final = ("factor", "workload", "measure", "torture")
+"""The tables of tables."""
+_STAND_INS: Final[dict[str, Any]] = {
+    "name": "unnamed",
+    "workload": "pattern.random_write",
+    "record": "4KiB",
+    "amount": "1x",
+    "min": 5,
+    "size": "4KiB",
+    "levels": ["1", "2"],
+}
+"""For keys that must be given and were not, or cannot be read: what the other keys are checked with."""
+
+
+def parse_study(text: str, source: str) -> Study:
+    """The study that a TOML text describes. `source` names the text in messages: a path or a study's name.
+
+    Raises BrokenStudy with everything that is wrong.
+    """
+    raw = _parse_toml(text, source)
+    if "target" not in raw and (first := _first_target(raw)) is not None:
+        raw["target"] = first
+    faults = Faults(source)
+    for path, table, struct in _tables(raw):
+        _check_keys(faults, path, table, struct)
+    factors = _converted(faults, raw, "factor", Factor)
+    workloads = _converted(faults, raw, "workload", OwnWorkload)
+    measures = _converted(faults, raw, "measure", Measure)
+    tortures = _converted(faults, raw, "torture", Torture)
+    study = _convert(faults, "", {key: value for key, value in raw.items() if key not in _GROUPS}, Study)
+    if study is None:
+        faults.refuse_any()
+    assert study is not None
+    study = msgspec.structs.replace(
+        study, factor=factors, workload=workloads, measure=measures, torture=tortures
+    )
+    study = with_profiles(study)
+    check_study(study, source, faults)
+    return study
+
+
+def _converted(faults: Faults, raw: dict[str, Any], group: str, struct: type[S]) -> dict[str, S]:
+    """The tables of a group; none for one that is no table."""
+    tables = raw.get(group, {})
+    if not isinstance(tables, dict):
+        faults.add(group, f"found {_shown(tables)}, expected a table")
+        faults.mark(group)
+    found = {name: _convert(faults, join(group, name), table, struct) for name, table in _named(raw, group)}
+    return {name: table for name, table in found.items() if table is not None}
+
+
+def _first_target(raw: dict[str, Any]) -> str | None:
+    """The first level of a factor whose levels are targets; None when no factor says so."""
+    for name, table in _named(raw, "factor"):
+        if not isinstance(table, dict) or not (table.get("kind") == "target" or name in TARGET_NAMES):
+            continue
+        levels = table.get("levels")
+        values = list(levels.values()) if isinstance(levels, dict) else levels
+        if isinstance(values, list) and values and isinstance(values[0], str):
+            return values[0]
+    return None
+
+
+def _parse_toml(text: str, source: str) -> dict[str, Any]:
+    if len(text) > STUDY_TEXT_MAX:
+        found = f"{len(text)} characters; expected a study file of at most {STUDY_TEXT_MAX}"
+        raise BrokenStudy(source, [Fault("", found)])
+    try:
+        return tomllib.loads(text)
+    except (RecursionError, ValueError) as error:
+        raise BrokenStudy(source, _syntax(text) or [Fault("", f"not TOML: {one_line(str(error))}")]) from None
+
+
+def _syntax(text: str) -> list[Fault]:
+    """The first fault of each line that is not TOML; keys that are there twice only where nothing else is wrong."""
+    places = sorted(toml_faults(text))
+    places = [place for place in places if place[2] != "duplicate key"] or places
+    first = {line: f"not TOML: {one_line(what)} (column {column})" for line, column, what in reversed(places)}
+    return [Fault("", first[line], line) for line in sorted(first)][:FAULTS_MAX]
+
+
+def _tables(raw: dict[str, Any]) -> Iterator[tuple[str, Any, type[msgspec.Struct]]]:
+    """Every table of a study that has fixed keys, with its path and the struct that says which."""
+    yield "", raw, Study
+    yield "state", raw.get("state"), State
+    for name, table in _named(raw, "factor"):
+        yield join("factor", name), table, Factor
+    stages = raw.get("stage")
+    for index, stage in enumerate(stages if isinstance(stages, list) else []):
+        yield f"stage[{index}]", stage, Stage
+    for name, table in _named(raw, "workload"):
+        path = join("workload", name)
+        yield path, table, OwnWorkload
+        rows = table.get("access") if isinstance(table, dict) else None
+        for index, row in enumerate(rows if isinstance(rows, list) else []):
+            yield f"{path}.access[{index}]", row, AccessRow
+    for name, table in _named(raw, "measure"):
+        path = join("measure", name)
+        yield path, table, Measure
+        if isinstance(table, dict):
+            yield f"{path}.stop", table.get("stop"), StopRule
+            yield f"{path}.repeat", table.get("repeat"), Repeat
+    for name, table in _named(raw, "torture"):
+        yield join("torture", name), table, Torture
+    compare = raw.get("compare")
+    yield "compare", compare, Compare
+    if isinstance(compare, dict):
+        yield "compare.relevance", compare.get("relevance"), Relevance
+
+
+def _named(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
+    """The entries of the table of tables `key`; none when it is not a table, which `_convert` reports."""
+    tables = raw.get(key)
+    return list(tables.items()) if isinstance(tables, dict) else []
+
+
+def _check_keys(faults: Faults, path: str, table: Any, struct: type[msgspec.Struct]) -> None:
+    """Report unknown keys; a table is then read as if each had the name of the known key that is close."""
+    if not isinstance(table, dict):
+        return
+    known = sorted(struct.__struct_fields__, key=lambda key: key in HOW_KEYS)
+    for key in [key for key in table if key not in known]:
+        close = difflib.get_close_matches(key, known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
+        faults.add(join(path, key), f"unknown key; {hint}")
+        value = table.pop(key)
+        if close and isinstance(value, dict) and isinstance(table.get(close[0]), dict):
+            table[close[0]] |= value
+        elif close and close[0] not in table:
+            table[close[0]] = value
+            faults.mark(join(path, close[0]))
+
+
+def _convert(faults: Faults, path: str, value: Any, struct: type[S]) -> S | None:
+    """A table as a struct. What has the wrong type is reported and left out; None where nothing is left to read."""
+    seen: set[str] = set()
+    while True:
+        try:
+            return msgspec.convert(value, struct)
+        except msgspec.ValidationError as error:
+            match = _AT.fullmatch(str(error))
+            assert match is not None
+            # msgspec writes "[...]" for the value of a key that it does not name.
+            steps = steps_of((match["path"] or "$").removeprefix("$").partition("[...]")[0])
+            missing = _MISSING.fullmatch(match["what"])
+            steps += [missing["key"]] if missing else []
+            where, holder, found = _walk(path, value, steps)
+            faults.add(where, _said(where, match["what"], found))
+            faults.mark(where)
+            if (where in seen and not missing) or not _repair(holder, steps, match["what"]):
+                return None
+            seen.add(where)
+
+
+def _walk(path: str, value: Any, steps: list[str]) -> tuple[str, Any, Any]:
+    """The path of what steps lead to below `value`, what holds it, and it itself; None where it is missing."""
+    holder: Any = None
+    for step in steps:
+        holder = value
+        if isinstance(holder, list):
+            path, value = f"{path}[{step}]", holder[int(step)]
+        else:
+            path, value = join(path, step), holder.get(step)
+    return path, holder, value
+
+
+def _repair(holder: Any, steps: list[str], what: str) -> bool:
+    """Leave out a value that cannot be read, or put a stand-in in its place; whether the others can be read then."""
+    if isinstance(holder, list):
+        types = _TYPES.match(what)
+        word = types["expected"].partition(" ")[0] if types else "object"
+        table = {"size": "4KiB"} if "access" in steps else {"name": f"unnamed-{steps[-1]}", "idle": "1 s"}
+        holder[int(steps[-1])] = {"int": 1, "str": "unnamed", "array": []}.get(word, table)
+        return True
+    if not isinstance(holder, dict):
+        return False
+    if holder.pop(steps[-1], None) is None and steps[-1] in _STAND_INS:
+        holder[steps[-1]] = _STAND_INS[steps[-1]]
+        return True
+    return not _MISSING.fullmatch(what)
+
+
+def _said(where: str, what: str, found: Any) -> str:
+    """One line for a message of msgspec about the value `found` at `where`."""
+    if types := _TYPES.fullmatch(what):
+        words = [word.strip() for word in types["expected"].split("|") if word.strip() != "null"]
+        expected = " or ".join(_WORDS.get(word, word) for word in words)
+        return f"found {_shown(found)}, expected {expected}"
+    if _MISSING.fullmatch(what):
+        return "missing; it must be given"
+    if _ENUM.fullmatch(what):
+        return f"found {_shown(found)}, expected {_choices(where)}"
+    return f"found {_shown(found)}: {what}"
+
+
+def _choices(where: str) -> str:
+    choices = {
+        "sync": '"none", "fsync" or "fdatasync"',
+        "files": '"shared" or "per_thread"',
+        "spacing": '"constant" or "poisson"',
+    }
+    return choices.get(where.rpartition(".")[2], "another word")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list"
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."

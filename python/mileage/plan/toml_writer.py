@@ -1,0 +1,87 @@
+"""From a study back to TOML.
+
+What it models: the subset of TOML that a study needs: a table per section, inline tables inside them. Reading
+the text gives an equal study.
+What it refuses: nothing; None is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import msgspec
+
+from mileage.plan.io_options import HOW_KEYS
+from mileage.plan.study import Study
+
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+_TABLES_OF_TABLES: Final = ("factor", "workload", "measure", "torture")
+
+
+def to_toml(study: Study) -> str:
+    """The text of a study file, every value given, ending in a newline."""
+    fields = _without_none(msgspec.to_builtins(study))
+    plain = {key: value for key, value in fields.items() if not isinstance(value, dict) and key != "stage"}
+    sections = [_section("", plain)]
+    sections.append(_section("[state]", fields["state"]))
+    sections += [_section("[[stage]]", stage) for stage in fields["stage"]]
+    for group in _TABLES_OF_TABLES:
+        for name, table in fields[group].items():
+            sections.append(_section(f"[{group}.{_key(name)}]", _readable(table)))
+    sections.append(_section("[compare]", fields["compare"]))
+    return "\n".join(sections)
+
+
+def plan_to_toml(study: Study, plan_hash: str, identity: str, runs: int) -> str:
+    """The text of plan.toml: the resolved study, after comments with hash, target and number of runs."""
+    head = [
+        "# The resolved study. Resolving it again for the same target gives the same plan.",
+        f"# plan {plan_hash}",
+        f"# target {_one_line(identity)}",
+        f"# {runs} runs",
+    ]
+    return "\n".join(head) + "\n\n" + to_toml(study)
+
+
+def _one_line(text: str) -> str:
+    """A text that cannot end the comment it is put into."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _section(head: str, table: dict[str, Any]) -> str:
+    lines = [head] if head else []
+    lines += [f"{_key(key)} = {toml_value(value)}" for key, value in table.items()]
+    return "\n".join(lines) + "\n"
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML, tables inline."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(toml_value(member) for member in value)}]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(key)} = {toml_value(member)}" for key, member in value.items()) + " }"
+    return repr(value)
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else toml_value(key)
+
+
+def _readable(table: dict[str, Any]) -> dict[str, Any]:
+    """The keys in the order in which people think of them: what, then how; empty tables left out."""
+    first = {key: value for key, value in table.items() if key not in HOW_KEYS and value != {}}
+    return {**first, **{key: value for key, value in table.items() if key in HOW_KEYS}}
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(member) for key, member in value.items() if member is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_none(member) for member in value]
+    return value

@@ -1,0 +1,154 @@
+"""What a study shows while it runs: what is known, in 80 columns; a line a minute in a log; no power for names."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mileage.execute.live_view import Terminal
+from mileage.execute.status import Standing
+from mileage.lab import load
+from mileage.lab import plan as planned
+from mileage.lab import run as do
+from mileage.lab.result import StudyResult
+from mileage.plan.estimate import remaining_s
+from tests.execute.conftest import Small
+from tests.terminal.test_streams import SHOUT, on_terminal
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+class Clock:
+    """Seconds as a test says."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    folder = tmp_path_factory.mktemp("live")
+    do(Small(folder).virtual(cycles=1)[0], out=folder / "s")
+    return load(folder / "s")
+
+
+def records(study: StudyResult) -> list[dict[str, Any]]:
+    return [entry["record"] for entry in study.content().runs()]
+
+
+def test_the_lines_say_where_it_is_and_what_was_seen(study: StudyResult) -> None:
+    clock = Clock()
+    view = Terminal(clock)
+    view.start(study.plan, {}, 1)
+    view.stage("cycle 1/1 before")
+    run = study.plan.runs[1]
+    view.run(run)
+    for megabytes in (1, 2, 4, 8):
+        view.advance(megabytes << 20)
+        clock.now_s += 0.5
+        lines = view.lines(80)
+    view.finished(run, records(study)[1])
+    lines = view.lines(80)
+    told = "\n".join(lines)
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[0].startswith("cycle 1/1 before: small on virtual:")
+    assert f"1 of {len(study.plan.runs)} runs" in lines[2]
+    assert "left" in lines[2]
+    assert f"cell        {run.cell}" in lines
+    assert re.search("▂▃▅█ 16(.0)? MiB/s", told)
+    assert re.search(r"latency     p50 \S+ \S+  p99 \S+ \S+  max ", told)
+    assert "drive       write amplification" in told
+
+
+@pytest.mark.parametrize(("count", "shown"), [(999, False), (1000, True)])
+def test_a_percentile_needs_as_many_operations_as_on_the_page(
+    study: StudyResult, count: int, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = records(study)[1]
+    monkeypatch.setattr("mileage.execute.status.of_all_kinds", lambda _found: {"count": count, "max_ns": 9})
+    monkeypatch.setattr("mileage.execute.status.quantile_ns", lambda _found, _share: 5)
+    standing = Standing(Clock())
+    standing.finished(study.plan.runs[1], record)
+    assert dict(standing.last())["latency"] == (
+        "p50 5 ns  p99 5 ns  max 9 ns" if shown else "p50 5 ns  max 9 ns"
+    )
+
+
+def test_the_time_left_is_that_of_the_plan_and_counts_down(study: StudyResult) -> None:
+    clock = Clock()
+    standing = Standing(clock)
+    assert standing.left_s() is None
+    standing.start(study.plan, {0: 2.0}, 1)
+    expected = remaining_s(study.plan, {0: 2.0}, lanes=1)
+    assert standing.left_s() == pytest.approx(expected)
+    clock.now_s += 0.5
+    assert standing.left_s() == pytest.approx(expected - 0.5)
+
+
+def test_a_log_has_a_line_a_minute(study: StudyResult, capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Terminal(clock) as view:
+        view.start(study.plan, {}, 1)
+        view.stage("cycle 1/1 before")
+        view.run(study.plan.runs[1])
+        for _ in range(400):
+            view.advance(1 << 20)
+            clock.now_s += 0.5
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "  cycle 1/1 before"
+    assert [line.split(",")[0].strip() for line in lines[1:]] == ["1 min", "2 min", "3 min"]
+    assert all("MiB/s" in line and "left" in line for line in lines[1:])
+    assert not set("".join(lines)) & set("\x1b\r")
+
+
+def test_a_log_names_no_stage_that_is_over_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Terminal(clock) as view:
+        for stage in range(20):
+            view.stage(f"stage {stage}")
+            clock.now_s += 1.5
+        view.stage("slow")
+        clock.now_s += 6
+        view.advance(1)
+    lines = [line.strip() for line in capsys.readouterr().err.splitlines()]
+    assert lines == ["stage 0", "stage 4", "stage 8", "stage 12", "stage 16", "slow"]
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize(
+    ("setting", "moves"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_on_a_terminal_only_our_own_escapes_arrive(
+    small: Small, tmp_path: Path, setting: dict[str, str], moves: bool
+) -> None:
+    study = small.virtual(cycles=1)[0]
+    environment = {"NO_COLOR": "", **setting}
+    told, status = on_terminal(["run", study, "--out", SHOUT], tmp_path, **environment)
+    assert status == 0, told
+    assert "Descriptive, from one cycle" in ESCAPES.sub("", told)
+    assert bool(ESCAPES.search(told)) == moves
+    own = ESCAPES.sub("", told).replace("\r", "")
+    assert not set(own) & set("\x1b\x07\x9b\u202e")
+    assert "\\u001b]0;owned" in own
+    for words in (["report", SHOUT], ["list", "studies", "."], ["query", "SELECT folder FROM studies"]):
+        again, status = on_terminal(words, tmp_path, **environment)
+        assert status == 0, again
+        assert not set(re.sub(r"\x1b\[[0-9]+m", "", again)) & set("\x1b\x07\x9b\u202e\r")
+        assert "\\u001b]0;owned" in again
+        assert bool(ESCAPES.search(again)) == (moves and words[0] == "report")
+
+
+def test_a_refused_study_shows_no_lines(tmp_path: Path) -> None:
+    told, status = on_terminal(["run", "degradation", "--target", "virtual:none"], tmp_path)
+    assert status == 2
+    assert "\x1b" not in told
+
+
+def test_a_plan_is_enough_to_start(tmp_path: Path) -> None:
+    view = Terminal(Clock())
+    view.start(planned(quick=True), {}, 2)
+    assert "0 of 63 runs" in view.lines(80)[2]
