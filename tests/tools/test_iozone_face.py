@@ -280,3 +280,15 @@ def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, words
     assert done.returncode == 2, done.stdout + done.stderr
     assert told in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [(), ("-+d",)])
+def test_diagnosis_compares_every_read_inside_its_time(tmp_path: Path, words: tuple[str, ...]) -> None:
+    tests = ("-i", "0", "-i", "1", "-i", "2", "-i", "3")
+    done = mileage("iozone", "-s", "256k", "-r", "64k", *tests, *words, "--save", "kept", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (run,) = StudyFolder(tmp_path / "kept").content().runs()
+    compared = {result["name"]: result["record"]["ops_compared"] for result in run["record"]["results"]}
+    reads = [name for name in compared if "read" in name]
+    assert len(reads) == 4
+    assert compared == {name: 4 if words and name in reads else 0 for name in compared}

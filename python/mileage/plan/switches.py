@@ -51,6 +51,8 @@ class IozoneSwitches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rest after each test of children, such as "2 s"."""
     keep: bool = False
     """The files stay (-w)."""
+    compare: bool = False
+    """Every byte that is read is compared in the time of the test (-+d)."""
 
 
 def problem_of(switches: IozoneSwitches) -> tuple[str, str] | None:
@@ -81,4 +83,5 @@ def value_of(switches: IozoneSwitches, threads: int) -> dict[str, Any]:
         "mix_sequential": switches.mix_sequential,
         "pause_ns": 0 if switches.pause is None else sizes.parse_time_ns(switches.pause),
         "keep": switches.keep,
+        "compare": switches.compare,
     }

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mileage.errors import Refused
+from mileage.errors import Refused, RunFailed
 from mileage.execute import Silent
 from mileage.lab.measurement import Measurement, measure, planned, refuse_existing
 from mileage.plan import Plan, PlannedRun, Study
@@ -85,11 +85,13 @@ def do_study(
     lost: Sequence[Path] = (),
     head: str = "",
     finished: Finished | None = None,
+    failed: Callable[[PlannedRun], str] | None = None,
 ) -> Done:
     """Do the study and keep its folder. `lost`: files that are emptied first, when all else is known to be right.
 
     `head` is printed when the study begins. `finished` takes every measured run with its record when it is done, before
-    the next begins, and returns what is printed of it. Raises Refused and RunFailed.
+    the next begins, and returns what is printed of it; `failed` does so with the run that failed. Raises Refused and
+    RunFailed.
     """
     save = folder_of(given)
     plan = plan_of(given, study, destroy)
@@ -98,8 +100,14 @@ def do_study(
     names = [run.cell for run in plan.runs]
     command = ("mileage", given.tool.name, *given.words)
     with _watch(plan, names) as watch:
-        progress = _Printing(watch, head, finished) if head or finished else watch
-        measured = measure(plan, destroy=destroy, save=save, progress=progress, command=command)
+        printing = _Printing(watch, head, finished)
+        progress = printing if head or finished else watch
+        try:
+            measured = measure(plan, destroy=destroy, save=save, progress=progress, command=command)
+        except RunFailed:
+            if failed is not None and printing.begun is not None:
+                printing.print(failed(printing.begun))
+            raise
     tell([*(f"[!] {caution}" for caution in measured.cautions), f"study folder: {save}"])
     return Done(plan, StudyFolder.open(save), measured)
 
@@ -128,13 +136,16 @@ class _Printing(Silent):
         self._watch = watch
         self._head = head
         self._finished = finished
+        self.begun: PlannedRun | None = None
+        """The run that was begun last."""
 
     def start(self, plan: Plan, spent_s: Mapping[int, float], lanes: int) -> None:
         """Print the head."""
-        self._print(self._head)
+        self.print(self._head)
 
     def run(self, run: PlannedRun) -> None:
         """Show the run on a terminal."""
+        self.begun = run
         if self._watch is not None:
             self._watch.run(run)
 
@@ -146,9 +157,10 @@ class _Printing(Silent):
     def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
         """Print what is said of the run."""
         if run.role == "measure" and self._finished is not None:
-            self._print(self._finished(run, record))
+            self.print(self._finished(run, record))
 
-    def _print(self, text: str) -> None:
+    def print(self, text: str) -> None:
+        """Print text to standard output, above the progress line."""
         if not text:
             return
         if self._watch is not None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from mileage.errors import Refused
+from mileage.errors import Refused, RunFailed
 from mileage.formats.sheet import refuse_unwritable
 from mileage.plan import PlannedRun, Study
 from mileage.plan.job import IOZONE as TESTS
@@ -85,7 +85,15 @@ def run(given: Given) -> None:
 
     lost = given_up if makes else []
     try:
-        done = do_study(given, study, lost=lost, head=head_text(given, asked), finished=finished)
+        failed = diagnosis.compare if diagnosis is not None else None
+        done = do_study(
+            given, study, lost=lost, head=head_text(given, asked), finished=finished, failed=failed
+        )
+    except RunFailed:
+        if diagnosis is not None:
+            # Says which file differs, and where.
+            diagnosis.check()
+        raise
     finally:
         if diagnosis is not None:
             diagnosis.clean_up()
@@ -113,16 +121,18 @@ def _differences(given: Given, asked: Asked) -> list[str]:
     tests = [test for test in asked.tests if test == "mix" or "read" in test]
     if not flags or not tests:
         return []
-    after = (
-        "here the files are compared when all tests of a row are done"
-        if "-+d" in flags
-        else "here none is compared"
-    )
-    return [
-        f"{' '.join(flags)}: {', '.join(tests)}: rates of reads are higher than IOzone's own, two to three times where "
-        "the page cache answers and less where the device is slow: IOzone makes the expected data anew and compares it "
-        f"inside the time of each read; {after}; compare them only with figures of mileage iozone"
-    ]
+    head = f"{' '.join(flags)}: {', '.join(tests)}: rates of reads are higher than IOzone's own"
+    if "-+d" in flags:
+        why = (
+            "where the page cache answers: both make the expected data anew and compare it inside the time of "
+            "each read, IOzone byte by byte"
+        )
+    else:
+        why = (
+            "two to three times where the page cache answers and less where the device is slow: IOzone makes the "
+            "expected data anew and compares it inside the time of each read; here none is compared"
+        )
+    return [f"{head}, {why}; compare them only with figures of mileage iozone"]
 
 
 def _told_of_data(done: Done) -> list[str]:
@@ -216,6 +226,7 @@ def _table(given: Given, asked: Asked, file: int, records: tuple[int, ...], coun
             mix_sequential=given.has("-+B"),
             pause=_pause(given) if asked.children else None,
             keep=given.has("-w") or given.has("-+d"),
+            compare=given.has("-+d") and any(test == "mix" or "read" in test for test in asked.tests),
         ),
     )
 

@@ -134,7 +134,8 @@ _CONTENT: Final = (
     ),
     Flag(
         "-+d",
-        "Diagnostic mode: every byte of the files is compared with what was written, when the tests of a row are done.",
+        "Diagnostic mode: every byte that is read is compared with what was written, inside the time of the read, and "
+        "every byte of the files when the tests of a row are done.",
         trap="this is no random data: each word follows from the one before, and compressors save 17 to 67 % of it "
         "(--content incompressible of `mileage measure` cannot be compressed)",
     ),
@@ -227,9 +228,9 @@ IOZONE: Final = Tool(
         "The calls, the offsets and the bytes are those of IOzone 3.471, as `mileage measure --fidelity` has them; a "
         "kB is 1024 bytes. Children are threads. Rows of several sizes are measured in IOzone's order, and each is "
         "printed when it is done.",
-        "With -+w, -+y, -+C and -+d IOzone makes the expected data anew inside the time of each read; here reads are "
-        "timed without that, and are two to three times as fast where the page cache answers, which is printed with "
-        "them.",
+        "With -+w, -+y and -+C IOzone makes the expected data anew inside the time of each read; here reads are timed "
+        "without that, and are two to three times as fast where the page cache answers, which is printed with them. "
+        "With -+d every read is compared inside its time, as IOzone does.",
         "A file that -f names and that holds something is written only with --destroy FILE.",
     ),
     examples=(

@@ -1,7 +1,7 @@
 //! What is done in each test: before its clock starts, inside, and after.
 
 use super::suite::{Iozone, Mode, Test};
-use mileage_workload::{Files, PatternKind, Stop, Sync, Workload};
+use mileage_workload::{Files, PatternKind, Stop, Sync, Verify, Workload};
 
 /// Something done to the file outside the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,10 +172,17 @@ impl Step {
     pub(super) fn workload_for(&self, suite: &Iozone, worker: u32) -> Workload {
         let mut workload = self.workload.clone();
         if self.test == Test::Mix {
-            workload.read_percent = if suite.reads_in_mix(worker) { 100 } else { 0 };
+            let reads = suite.reads_in_mix(worker);
+            workload.read_percent = if reads { 100 } else { 0 };
+            workload.verify = comparison(suite, reads);
         }
         workload
     }
+}
+
+/// What is compared of a worker's operations.
+fn comparison(suite: &Iozone, only_reads: bool) -> Verify {
+    if suite.compare && only_reads { Verify::All } else { Verify::Off }
 }
 
 /// What is timed.
@@ -210,6 +217,7 @@ pub(super) fn workload_of(suite: &Iozone, test: Test) -> Workload {
         content: suite.content(),
         sync: if flush { Sync::Fsync } else { Sync::None },
         sync_timed: flush,
+        verify: comparison(suite, test.only_reads()),
         files: if suite.workers.is_some() { Files::PerThread } else { Files::Shared },
         ..Workload::default()
     }

@@ -230,6 +230,8 @@ pub struct Iozone {
     pub mix_sequential: bool,
     /// What is written; `None` for incompressible data, in fidelity IOzone's own.
     pub content: Option<Content>,
+    /// Every byte that is read is compared with what the content says, in the time of the test (`-+d`, `-+w`).
+    pub compare: bool,
     /// Source of the intended order and of the content. Fidelity has IOzone's fixed seed for its order.
     pub seed: u64,
     /// What the directory of the files must be; they are opened by their names in it, and no symbolic link is followed.
@@ -263,6 +265,7 @@ impl Default for Iozone {
             mix_read_percent: None,
             mix_sequential: false,
             content: None,
+            compare: false,
             seed: 0,
             directory: None,
             keep: false,
@@ -318,6 +321,9 @@ impl Iozone {
         }
         if self.direct && self.order().iter().all(|test| test.by_stream()) {
             return refused("direct", "true", "a test that is not through a stream: streams use the page cache");
+        }
+        if self.compare && !self.order().iter().any(|test| test.only_reads() || *test == Test::Mix) {
+            return refused("compare", "true", "a test that reads");
         }
         if self.order().is_empty() {
             return refused("tests", "nothing", "at least one test");
