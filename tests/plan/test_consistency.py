@@ -38,6 +38,7 @@ def test_what_does_not_fit_is_named() -> None:
         (("runs", measured, "cell"), "x", "measures 'x', which is no cell"),
         (("runs", 0, "mirrors"), 5, "mirrors run 5"),
         (("runs", measured, "role"), "torture", "which is no table"),
+        (("cells", 1, "table"), "x", "is of [measure.x], which is no table"),
         (("cells", 1, "label"), whole.cells[0].label, "two cells have one label"),
         (("study", "compare", "baseline"), "x", "'x' is compared"),
         (("settings", 0, "levels"), {"x": "y"}, "a setting has levels of x"),

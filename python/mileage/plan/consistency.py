@@ -25,6 +25,9 @@ def _all(plan: Plan) -> Iterator[str]:
     labels = [cell.label for cell in plan.cells]
     if len(set(labels)) < len(labels):
         yield "two cells have one label"
+    for cell in plan.cells:
+        if plan.imported is None and cell.table not in plan.study.measure:
+            yield f"cell {cell.label!r} is of [measure.{cell.table}], which is no table"
     yield from _of_runs(plan)
 
 
