@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mileage.target.memory import find_controller
+from mileage.target.users import users_of
 from tests.execute.conftest import small_profile
 from tests.execute.mpi_runs import MISSING
 
@@ -157,8 +159,17 @@ def quick_place(folder: Path) -> Iterator[Path]:
         place = folder / "quick"
         place.mkdir()
         subprocess.run(["mount", device, str(place)], check=True)
-        opened.callback(subprocess.run, ["umount", str(place)], check=True)
+        opened.callback(_unmount, place)
         yield place
+
+
+def _unmount(place: Path) -> None:
+    """Unmount a file system; a process that is ending has no environment any more, but may still have files open."""
+    end = time.monotonic() + 10.0
+    while subprocess.run(["umount", str(place)], check=False, capture_output=True).returncode != 0:
+        if time.monotonic() > end:
+            raise AssertionError(f"{place} stays in use by processes: {users_of(str(place))}")
+        time.sleep(0.05)
 
 
 def write_drive(place: Path) -> None:

@@ -14,6 +14,7 @@ from tests.execute.kills import Killer
 pytestmark = [pytest.mark.xdist_group("devices"), pytest.mark.sampled(3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_a_killed_command_leaves_nothing_and_does_each_run_once(kind: Kind, tmp_path: Path) -> None:
     if missing := kind.missing():

@@ -63,6 +63,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("step", ["opened", "stages", "runs", "cleanup"])
 @pytest.mark.parametrize("name", ["shared", "per-thread", "processes", "file-made", "ior", "iozone"])

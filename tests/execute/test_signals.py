@@ -54,6 +54,7 @@ def test_a_study_is_ended_in_order_and_can_be_resumed(
     assert "to go on: mileage run" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_an_ignored_signal_stays_ignored(number: signal.Signals, small: Small, tmp_path: Path) -> None:
     """So it is under nohup(1), and in the background of a shell without job control."""

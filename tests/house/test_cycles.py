@@ -137,10 +137,12 @@ def test_no_new_cycle_inside_a_crate(crate: str) -> None:
     assert_known(cycles(file_graph(crate)), KNOWN_IN_CRATES.get(crate, ()))
 
 
+@pytest.mark.slow
 def test_no_new_cycle_inside_the_package() -> None:
     assert_known(cycles(package_graph()), KNOWN_IN_PACKAGE)
 
 
+@pytest.mark.slow
 def test_no_cycle_between_packages() -> None:
     def package_of(module: str) -> str:
         return ".".join(module.split(".")[:2])

@@ -407,6 +407,7 @@ def test_folders_that_were_not_touched_are_not_accused(folders: dict[str, Folder
         assert not lab.load(found.path).outcome().vetoes, name
 
 
+@pytest.mark.slow
 def test_damaged_folders(folders: dict[str, Folder], tmp_path: Path, pytestconfig: pytest.Config) -> None:
     start = int(pytestconfig.getoption("hypothesis_seed")) * 100_000
     many = 5000 if THOROUGH else 100
@@ -417,6 +418,7 @@ def test_damaged_folders(folders: dict[str, Folder], tmp_path: Path, pytestconfi
 NOBODY: Final = 65534
 
 
+@pytest.mark.slow
 def test_damaged_folders_as_an_ordinary_user(
     folders: dict[str, Folder], tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:

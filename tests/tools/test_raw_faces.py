@@ -271,6 +271,7 @@ def test_the_lines_are_those_of_the_tools() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_cautions_stand_on_standard_error_and_the_tools_lines_alone_on_standard_output(
     tmp_path: Path,
 ) -> None:
