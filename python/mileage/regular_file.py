@@ -26,7 +26,7 @@ _KINDS = (
 
 
 def open_regular(path: Path, most_bytes: int, name: str | None = None) -> FileIO:
-    """Open a regular file of at most so many bytes for reading. `name` stands for the path in messages.
+    """Open a regular file of at most `most_bytes` bytes for reading. `name` stands for the path in messages.
 
     Raises Refused, and OSError where there is no such file or it may not be read.
     """
@@ -46,14 +46,14 @@ def open_regular(path: Path, most_bytes: int, name: str | None = None) -> FileIO
 
 
 def read_regular(path: Path, most_bytes: int, name: str | None = None) -> bytes:
-    """The content of a regular file of at most so many bytes. Raises as :func:`open_regular`."""
+    """The content of a regular file of at most `most_bytes` bytes. Raises as :func:`open_regular`."""
     name = str(path) if name is None else name
     with open_regular(path, most_bytes, name) as file:
         return read_on(file, most_bytes, name)
 
 
 def read_on(file: FileIO, most_bytes: int, name: str) -> bytes:
-    """What is left in a file that :func:`open_regular` opened, at most so many bytes. Raises Refused."""
+    """What is left in a file that :func:`open_regular` opened, at most `most_bytes` bytes. Raises Refused."""
     parts: list[bytes] = []
     size = 0
     while True:
