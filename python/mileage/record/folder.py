@@ -23,6 +23,7 @@ from mileage.record.directory import Directory, open_to_read, refuse_links
 from mileage.record.journal import Journal, JournalContent, read_journal
 from mileage.record.line_check import PlannedRuns, brief
 from mileage.record.seal import checksum
+from mileage.scratch import is_locked
 
 T = TypeVar("T")
 MISSING: Final = "is missing"
@@ -144,19 +145,7 @@ class StudyFolder:
 
     def is_locked(self) -> bool:
         """Whether a process runs the study now."""
-        try:
-            descriptor = os.open(
-                self.path / ".lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-            )
-        except OSError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
+        return is_locked(self.path / ".lock")
 
     @property
     def without_plan(self) -> str:

@@ -7,13 +7,14 @@ What it refuses: to remove what a running study has (its work file is locked), a
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from mileage.scratch import is_locked
 
 _OF_STUDY: Final = r"\.mileage-[0-9a-f]{8}\.(dat(\.[0-9]+)?|img)"
 _OF_RUN: Final = r"(\.mileage-[0-9a-f]{8})\.(tasks|metadata|dat\.iozone(\.[0-9]+)?)"
@@ -38,7 +39,7 @@ def remove_remains_of_runs(place: Path, study: str | None = None) -> list[Path]:
         if found is None:
             continue
         work = f"{found[1]}.dat"
-        if (work != study) if study is not None else _is_locked(place / work):
+        if (work != study) if study is not None else is_locked(place / work):
             continue
         with suppress(OSError):
             if path.lstat().st_uid == os.geteuid():
@@ -52,18 +53,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink()
-
-
-def _is_locked(work_file: Path) -> bool:
-    """Whether a running study has this work file."""
-    try:
-        descriptor = os.open(work_file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
