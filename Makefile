@@ -179,7 +179,7 @@ fuzz-import: $(STAMPS)/dev ## 100,000 damaged result files: none fails but by a 
 	$(BIN)/python -m tests.formats.test_hostile 100000
 
 fuzz-folder: $(STAMPS)/dev ## 20,000 damaged study folders: no traceback, nothing written outside, every edit reported; 20 minutes
-	MILEAGE_REPORT=text $(BIN)/python -m tests.lab.test_damaged_folders 20000
+	MILEAGE_REPORT=text $(BIN)/python -m tests.app.test_damaged_folders 20000
 
 bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here; 6 minutes
 	@$(MAKE) --no-print-directory packages TEST_PACKAGES="$(PEER_PACKAGES)"

@@ -139,7 +139,7 @@ def copied(folder: Path) -> Path:
     tree.mkdir(parents=True)
     for name in ("Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"):
         shutil.copy2(ROOT / name, tree)
-    for name in ("crates", "drives"):
+    for name in ("crates", "profiles"):
         # With the time of now: what cargo built last was a mutant.
         shutil.copytree(ROOT / name, tree / name, symlinks=True, copy_function=shutil.copy)
     return tree

@@ -20,18 +20,18 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from mileage.lab import plan
+from mileage.app import plan
 from mileage.plan import Plan
-from mileage.record import StudyFolder
+from mileage.store import StudyFolder
 
 RUNS: Final = 10
 SEED: Final = 414
 REPEATS: Final = 3
 PAGE_ALONE: Final = """\
 import sys
-from mileage import lab
+from mileage import app
 from mileage.report import render_html
-render_html(lab.load(sys.argv[1]).view())
+render_html(app.load(sys.argv[1]).view())
 """
 STUDY: Final = """\
 name = "{name}"

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from mileage.record.journal import read_journal
+from mileage.store.journal import read_journal
 
 RUNS = 36_000
 CELLS = 120

@@ -12,7 +12,7 @@ from mileage.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mileage._core import Drive
-    from mileage.lab import StudyResult, compare, load, run
+    from mileage.app import StudyResult, compare, load, run
 
     __version__: str
 else:
@@ -20,7 +20,7 @@ else:
         __name__,
         {
             "mileage._core": ("Drive",),
-            "mileage.lab": ("StudyResult", "compare", "load", "run"),
+            "mileage.app": ("StudyResult", "compare", "load", "run"),
         },
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.answers.question import ask, ask_json, suppose
 
-DRIVES = Path(__file__).parents[2] / "drives"
+DRIVES = Path(__file__).parents[2] / "profiles" / "drives"
 STUDY = """
 name = "cells"
 target = "virtual:intel-x25e-64gb"

@@ -18,7 +18,7 @@ from mileage.plan.content import ContentTable, Mixed
 from mileage.plan.workload import Stop, Workload
 from tests.answers.question import ask, suppose
 
-DRIVES = Path(__file__).parents[2] / "drives"
+DRIVES = Path(__file__).parents[2] / "profiles" / "drives"
 OFF = 0.1
 """Relative difference from a published rate that needs a reason."""
 NAMES = sorted(path.stem for path in DRIVES.glob("*.toml"))

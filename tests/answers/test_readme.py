@@ -12,8 +12,8 @@ import pytest
 
 from tests.answers import fio_report
 from tests.answers.question import ask, ask_json, suppose
+from tests.dropin.test_iometer_face import ICF
 from tests.execute.test_factors import KERNELS, written
-from tests.tools.test_iometer_face import ICF
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def test_the_rates_that_readme_calls_published_are_so(tmp_path: Path) -> None:
     sequential writes of 170 MB/s in a review to 208 MB/s measured by IOR.
     """
     name = "intel-x25e-64gb"
-    quoted = (ROOT / "drives" / f"{name}.toml").read_text(encoding="utf-8")
+    quoted = (ROOT / "profiles" / "drives" / f"{name}.toml").read_text(encoding="utf-8")
     suppose("35,000 random reads" in quoted and "170 MB/s" in quoted and "208 MB/s" in quoted, quoted)
     read = ask("drive", "run", name, "--fill", "-w", "random_read", "--passes", "0.01", cwd=tmp_path)
     written = ask(
@@ -131,7 +131,7 @@ def test_the_study_files_of_the_commands_exist() -> None:
     named = set(re.findall(r"[\w-]+\.toml", block))
     files = {
         path.name
-        for folder in ("examples", "python", "drives", "docs")
+        for folder in ("examples", "python", "profiles", "docs")
         for path in (ROOT / folder).rglob("*.toml")
     }
     shown = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
@@ -145,7 +145,9 @@ def test_readme_claims_no_rate_that_no_source_gives() -> None:
     Truth: none of the profile's sources: the sheet's figures for random writes are of a drive in use, and the profile,
     read here as TOML, quotes none for a new one.
     """
-    profile = tomllib.loads((ROOT / "drives" / "intel-x25e-64gb.toml").read_text(encoding="utf-8"))
+    profile = tomllib.loads(
+        (ROOT / "profiles" / "drives" / "intel-x25e-64gb.toml").read_text(encoding="utf-8")
+    )
     sources = " ".join(
         str(figure.get("source", "")) for figure in profile.values() if isinstance(figure, dict)
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage import lab
+from mileage import app
 from mileage.errors import Refused
 from tests.command import mileage
 
@@ -85,7 +85,7 @@ def refused(folder: Path, found: str, changed: str) -> str:
     path = folder / "plan.toml"
     path.write_text(PLAN.replace(found, changed, 1))
     with pytest.raises(Refused) as refusal:
-        lab.plan(str(path))
+        app.plan(str(path))
     return str(refusal.value).replace(str(folder), "DIR")
 
 
@@ -156,4 +156,4 @@ def test_what_a_target_cannot_honour_is_reported_of_every_table(tmp_path: Path) 
 def test_the_plan_itself_is_not_broken(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
-    assert len(lab.plan(str(path)).runs) == 41
+    assert len(app.plan(str(path)).runs) == 41

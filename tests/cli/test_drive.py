@@ -10,7 +10,7 @@ import pytest
 
 from mileage import Drive
 from mileage.report.datasheet import bars, data_sheet
-from mileage.target.profiles import drive_names
+from mileage.targets.profiles import drive_names
 from tests.command import mileage
 from tests.execute.conftest import small_profile
 

@@ -176,7 +176,7 @@ main()
 
 
 @pytest.mark.parametrize(
-    "module", ["click", "mileage.cli", "mileage.cli.launcher", "mileage.cli.listing", "mileage.lab"]
+    "module", ["click", "mileage.cli", "mileage.cli.launcher", "mileage.cli.listing", "mileage.app"]
 )
 def test_an_early_interrupt_ends_quietly_with_its_signal(module: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", INTERRUPTED_BY, module, "list", "drives"]
@@ -194,6 +194,6 @@ def test_a_tool_that_fails_ends_with_its_own_status(
     def fail(_given: Any) -> None:
         raise RunFailed("the device is gone", cause="EIO")
 
-    monkeypatch.setattr(f"mileage.tools.{tool}.run", fail)
+    monkeypatch.setattr(f"mileage.dropin.{tool}.run", fail)
     assert mileage(tool, cwd=tmp_path).returncode == status
     assert mileage(tool, "nothing-that-it-knows", cwd=tmp_path).returncode == 2

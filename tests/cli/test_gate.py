@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.lab import run
+from mileage.app import run
 from tests.command import mileage
 from tests.execute.test_factors import DRIVES, written
 

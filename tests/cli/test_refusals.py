@@ -130,7 +130,7 @@ def test_study_files(refuses: Refuses, tmp_path: Path, old: str, new: str, words
 def test_a_drive_with_impossible_geometry(refuses: Refuses, tmp_path: Path, key: str, value: str) -> None:
     import re
 
-    from mileage.target.profiles import load_profile
+    from mileage.targets.profiles import load_profile
 
     profile = re.sub(rf"(?m)^({key} = \{{ value = )[0-9_]+", rf"\g<1>{value}", load_profile("plain-64gib"))
     assert f"{key} = {{ value = {value}" in profile

@@ -16,7 +16,7 @@ import pytest
 
 LIBRARIES = {"scipy", "numpy", "duckdb", "vl_convert", "jinja2", "pyarrow", "xlsxwriter", "mpi4py"}
 ROOMS = {
-    *("plan", "target", "record", "execute", "judge", "report", "formats", "saving", "lab", "tools"),
+    *("plan", "targets", "store", "execute", "judge", "report", "formats", "analysis", "app", "dropin"),
 }
 PROBE = """
 import atexit, json, pathlib, sys
@@ -58,7 +58,7 @@ def test_help_loads_no_room_and_no_library(tmp_path: Path) -> None:
 
 def test_list_drives_loads_the_target_alone(tmp_path: Path) -> None:
     modules = modules_of(tmp_path, "list drives", 0)
-    assert rooms_among(modules) == {"lab", "target"}
+    assert rooms_among(modules) == {"app", "targets"}
     assert not libraries_among(modules)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage import lab
+from mileage import app
 from tests.house.repository import ROOT
 
 PAGE = ROOT / "docs" / "studies.md"
@@ -32,7 +32,7 @@ def test_an_example_is_planned(example: str, tmp_path: Path) -> None:
         stages, example = MEASURED.replace("NAME", "reads"), example + READS
     path = tmp_path / "page.toml"
     path.write_text(HEAD.replace("TARGET", target) + PREPARED + stages + example + FILL)
-    assert lab.plan(str(path)).runs
+    assert app.plan(str(path)).runs
 
 
 def test_the_page_has_examples() -> None:

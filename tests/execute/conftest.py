@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mileage import lab
-from mileage.record import StudyFolder
-from mileage.target.profiles import load_profile
+from mileage import app
+from mileage.store import StudyFolder
+from mileage.targets.profiles import load_profile
 
 STUDY = """
 name = "small"
@@ -113,7 +113,7 @@ class Finished:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (place / "done").exists():
                 shutil.rmtree(place / "study", ignore_errors=True)
-                lab.run(Small(place).virtual(cycles=cycles)[0], out=place / "study", seed=seed, report="text")
+                app.run(Small(place).virtual(cycles=cycles)[0], out=place / "study", seed=seed, report="text")
                 (place / "done").touch()
         shutil.copytree(place / "study", to)
         return to

@@ -19,11 +19,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mileage.record import StudyFolder
-from mileage.target.guard import loop_devices
-from mileage.target.ledger import LEDGER_VARIABLE
-from mileage.target.memory import find_controller
-from mileage.target.mounts import read_mounts
+from mileage.store import StudyFolder
+from mileage.targets.guard import loop_devices
+from mileage.targets.ledger import LEDGER_VARIABLE
+from mileage.targets.memory import find_controller
+from mileage.targets.mounts import read_mounts
 from tests.execute.conftest import run_keys
 from tests.execute.kill_kinds import KINDS, Kind, block_device, quick_place, write_drive
 from tests.execute.mpi_runs import ENVIRONMENT, MPIEXEC

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.record import StudyFolder
+from mileage.store import StudyFolder
 from tests.execute.conftest import Small
 from tests.execute.test_resume import assert_every_run_once
 
@@ -59,7 +59,7 @@ def medium(tmp_path: Path) -> Iterator[Medium]:
 def test_an_input_output_error_fails_that_run_and_the_study_goes_on(
     small: Small, tmp_path: Path, medium: Medium
 ) -> None:
-    from mileage import lab
+    from mileage import app
     from mileage.errors import RunFailed
     from mileage.execute import cycle
 
@@ -75,7 +75,7 @@ def test_an_input_output_error_fails_that_run_and_the_study_goes_on(
     cycle.perform = perform
     try:
         with pytest.raises(RunFailed) as failure:
-            lab.run(str(study), out=folder)
+            app.run(str(study), out=folder)
     finally:
         cycle.perform = genuine
     assert failure.value.cause == "EIO"
@@ -83,5 +83,5 @@ def test_an_input_output_error_fails_that_run_and_the_study_goes_on(
     (failed,) = StudyFolder(folder).content().of_kind("failed")
     assert failed["cause"] == "EIO"
     medium.heal()
-    lab.run(str(folder))
+    app.run(str(folder))
     assert_every_run_once(folder)

@@ -10,7 +10,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.execute.calibration import scaled
-from mileage.record import StudyFolder
+from mileage.store import StudyFolder
 from tests.execute.conftest import Small
 from tests.execute.test_resume import kill_after
 
@@ -35,10 +35,10 @@ def operations(entry: dict[str, Any]) -> int:
 
 
 def test_the_count_is_found_in_the_first_run_and_kept_for_all(small: Small, tmp_path: Path) -> None:
-    from mileage import lab
+    from mileage import app
 
     study, *_ = calibrated(small)
-    lab.run(study, out=tmp_path / "study")
+    app.run(study, out=tmp_path / "study")
     found = list(StudyFolder(tmp_path / "study").content().of_kind("calibrated"))
     runs = iops_runs(tmp_path / "study")
     assert {entry["cell"] for entry in found} == {entry["cell"] for entry in runs}
@@ -54,25 +54,25 @@ def test_the_count_is_found_in_the_first_run_and_kept_for_all(small: Small, tmp_
 
 
 def test_killed_or_not_the_same_counts_and_the_same_table(small: Small, tmp_path: Path) -> None:
-    from mileage import lab
+    from mileage import app
 
     rng = random.Random(8)
     study, *rest = calibrated(small)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    lab.run(study, out=whole, seed=7)
+    app.run(study, out=whole, seed=7)
     for _ in range(4):
         kill_after([study, *rest, "--out", str(cut)], rng.uniform(0.5, 2.0))
-    lab.run(study, out=cut, seed=7)
+    app.run(study, out=cut, seed=7)
     assert (cut / "samples.parquet").read_bytes() == (whole / "samples.parquet").read_bytes()
 
 
 def test_what_does_not_last_longer_is_left_and_said(small: Small, tmp_path: Path) -> None:
-    from mileage import lab
+    from mileage import app
 
     study, *_ = calibrated(small)
     path = Path(study)
     path.write_text(path.read_text().replace('at_least = "2 s"', 'at_least = "50 ms", time = "50 ms"'))
-    lab.run(study, out=tmp_path / "study")
+    app.run(study, out=tmp_path / "study")
     assert all(
         entry["factor"] < 1 << 24 for entry in StudyFolder(tmp_path / "study").content().of_kind("calibrated")
     )
@@ -90,21 +90,21 @@ def test_what_does_not_last_longer_is_left_and_said(small: Small, tmp_path: Path
     ],
 )
 def test_what_makes_no_sense_is_refused(small: Small, stop: str, told: str) -> None:
-    from mileage import lab
+    from mileage import app
 
     study, *_ = small.virtual(cycles=1)
     path = Path(study)
     path.write_text(path.read_text().replace("stop = { operations = 2000 }", f"stop = {stop}"))
     with pytest.raises(Refused) as refused:
-        lab.plan(study)
+        app.plan(study)
     assert told in str(refused.value)
 
 
 def test_bytes_operations_and_files_grow(small: Small) -> None:
-    from mileage import lab
+    from mileage import app
 
     study, *_ = small.virtual(cycles=1)
-    runs = lab.plan(study).runs
+    runs = app.plan(study).runs
     for kind in ("throughput", "iops"):
         run = next(run for run in runs if run.measure == kind)
         assert run.workload is not None

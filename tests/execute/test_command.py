@@ -17,7 +17,7 @@ from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.command import perform_command
 from mileage.plan.io_options import How
 from mileage.plan.job import Programs, command_job
-from mileage.record import StudyFolder
+from mileage.store import StudyFolder
 from tests.command import mileage
 
 STUDY = """
@@ -108,7 +108,7 @@ def written(tmp_path: Path) -> Path:
 
 
 def test_a_study_of_a_program_is_refused_unless_commands_are_allowed(tmp_path: Path) -> None:
-    from mileage import lab
+    from mileage import app
 
     study, folder = written(tmp_path), tmp_path / "study"
     result = mileage("run", str(study), "--out", str(folder))
@@ -120,7 +120,7 @@ def test_a_study_of_a_program_is_refused_unless_commands_are_allowed(tmp_path: P
     planned = mileage("plan", str(study))
     assert "with --allow-commands only" in planned.stdout
     with pytest.raises(Refused):
-        lab.run(str(study), out=folder)
+        app.run(str(study), out=folder)
 
 
 def test_a_study_of_a_program_is_judged_by_its_time(tmp_path: Path) -> None:
@@ -148,12 +148,12 @@ def test_a_study_of_a_program_is_judged_by_its_time(tmp_path: Path) -> None:
 def test_what_makes_no_sense_for_a_program_is_refused(
     tmp_path: Path, found: str, changed: str, told: str
 ) -> None:
-    from mileage import lab
+    from mileage import app
 
     study = written(tmp_path)
     study.write_text(STUDY.replace(found, changed, 1).replace("TARGET", str(tmp_path / "target")))
     with pytest.raises(Refused, match=told.replace("[", r"\[")):
-        lab.plan(str(study))
+        app.plan(str(study))
 
 
 def test_why_a_program_failed_is_not_hidden_by_what_cleans_up(tmp_path: Path) -> None:

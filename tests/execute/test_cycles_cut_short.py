@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mileage import lab
+from mileage import app
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute import cycle
-from mileage.target.directory import DirectoryTarget
+from mileage.targets.directory import DirectoryTarget
 from tests.execute.test_resume import assert_every_run_once
 
 STUDY = """
@@ -64,12 +64,12 @@ def test_the_next_cycle_does_not_begin(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(cycle, "perform", perform)
     monkeypatch.setattr(DirectoryTarget, "purge", counted)
     with pytest.raises(Interrupted if by == "Ctrl-C" else RunFailed):
-        lab.run(str(study), out=tmp_path / "out")
+        app.run(str(study), out=tmp_path / "out")
     (file,) = (tmp_path / "target").iterdir()
     assert len(purged) == 1
     assert any(file.read_bytes()), "what the torture wrote is what is measured afterwards"
     monkeypatch.setattr(cycle, "perform", genuine)
-    lab.run(str(tmp_path / "out"))
+    app.run(str(tmp_path / "out"))
     assert len(purged) == 2
     assert_every_run_once(tmp_path / "out")
 
@@ -91,13 +91,13 @@ def test_what_is_written_again_is_written_whole(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(cycle, "perform", perform)
     with pytest.raises(RunFailed):
-        lab.run(str(study), out=tmp_path / "out")
+        app.run(str(study), out=tmp_path / "out")
     (file,) = (tmp_path / "target").iterdir()
     file.unlink()
     failing = "torture"
     with pytest.raises(RunFailed):
-        lab.run(str(tmp_path / "out"))
+        app.run(str(tmp_path / "out"))
     failing = ""
-    lab.run(str(tmp_path / "out"))
+    app.run(str(tmp_path / "out"))
     assert seen[2:] == [("torture", False), ("torture", False), ("measure", True)]
     assert_every_run_once(tmp_path / "out")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.record import StudyFolder, left_out
+from mileage.store import StudyFolder, left_out
 from tests.command import mileage
 from tests.execute.conftest import Small, small_profile
 
@@ -69,7 +69,7 @@ def test_a_study_that_stops_on_failure_stops(weak: Path, tmp_path: Path) -> None
 def test_a_drive_that_drops_off_or_loses_a_command_did_not_finish(
     small: Small, tmp_path: Path, figures: dict[str, float], cause: str
 ) -> None:
-    from mileage import lab
+    from mileage import app
 
     study, *_ = small.virtual(cycles=2)
     tables = "".join(
@@ -77,7 +77,7 @@ def test_a_drive_that_drops_off_or_loses_a_command_did_not_finish(
         for name, value in figures.items()
     )
     (small.folder / "small-drive.toml").write_text(small_profile(8) + "\n" + tables)
-    result = lab.run(study, out=tmp_path / "study")
+    result = app.run(study, out=tmp_path / "study")
     content = result.folder.content()
     unfinished = list(content.of_kind("dnf"))
     assert unfinished
@@ -92,7 +92,7 @@ def test_a_drive_that_drops_off_or_loses_a_command_did_not_finish(
     assert "DNF" in (result.folder.report).read_text()
     # It is a result: running the folder again changes nothing.
     before = result.folder.journal.read_bytes()
-    lab.run(str(tmp_path / "study"))
+    app.run(str(tmp_path / "study"))
     assert result.folder.journal.read_bytes() == before
 
 

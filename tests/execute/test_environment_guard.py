@@ -13,11 +13,11 @@ import pytest
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.run_conditions import settle
-from mileage.record import StudyFolder
+from mileage.store import StudyFolder
 from tests.command import mileage
 from tests.execute.conftest import Small
 from tests.execute.test_resume import assert_every_run_once
-from tests.record.sealing import seal_again
+from tests.store.sealing import seal_again
 
 FILES = {
     "proc/sys/kernel/osrelease": "6.1.0-before",
@@ -46,7 +46,7 @@ class Stop(Exception):
 
 def run_until_torture(study: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin a study and end it as a crash would, before its torture."""
-    from mileage import lab
+    from mileage import app
     from mileage.execute import cycle
 
     genuine = cycle.perform
@@ -59,7 +59,7 @@ def run_until_torture(study: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
     with monkeypatch.context() as patch:
         patch.setattr(cycle, "perform", perform)
         with pytest.raises(Stop):
-            lab.run(str(study), out=folder)
+            app.run(str(study), out=folder)
 
 
 @pytest.fixture
@@ -74,16 +74,16 @@ def begun(small: Small, tmp_path: Path, machine: Path, monkeypatch: pytest.Monke
 MACHINE = """
 import sys
 from pathlib import Path
-from mileage import lab
+from mileage import app
 from mileage.execute import surroundings
 surroundings.HOST = Path(sys.argv[1])
-lab.run(sys.argv[2], out=sys.argv[3])
+app.run(sys.argv[2], out=sys.argv[3])
 """
 
 
 def test_killed_and_booted_anew_nothing_is_lost(small: Small, tmp_path: Path, machine: Path) -> None:
     """Killed at random moments, with another boot each time: every run is there once, with what it had."""
-    from mileage import lab
+    from mileage import app
 
     seed = int(os.environ.get("MILEAGE_SEED", "6"))
     print(f"MILEAGE_SEED={seed}")
@@ -102,7 +102,7 @@ def test_killed_and_booted_anew_nothing_is_lost(small: Small, tmp_path: Path, ma
         if (folder / "journal.jsonl").exists():
             for entry in StudyFolder(folder).content().of_kind("run"):
                 assert seen.setdefault(entry["run"], entry["record"]) == entry["record"]
-    lab.run(str(study), out=folder)
+    app.run(str(study), out=folder)
     assert_every_run_once(folder)
     done = {entry["run"]: entry["record"] for entry in StudyFolder(folder).content().of_kind("run")}
     assert seen.items() <= done.items()
@@ -140,10 +140,10 @@ def test_a_study_folder_that_fills_up_fails_cleanly_and_goes_on(small: Small, tm
 
 
 def test_another_boot_is_noted_and_the_study_goes_on(begun: Path, machine: Path) -> None:
-    from mileage import lab
+    from mileage import app
 
     (machine / "proc/sys/kernel/random/boot_id").write_text("second-boot")
-    lab.run(str(begun))
+    app.run(str(begun))
     assert_every_run_once(begun)
     after = StudyFolder(begun).load_environment("cycle-1-torture-after")
     assert after is not None
@@ -164,26 +164,26 @@ def test_another_boot_is_noted_and_the_study_goes_on(begun: Path, machine: Path)
 def test_a_changed_kernel_or_memory_stops_the_study_and_says_which(
     begun: Path, machine: Path, name: str, text: str, told: str
 ) -> None:
-    from mileage import lab
+    from mileage import app
 
     (machine / name).write_text(text)
     with pytest.raises(RunFailed) as failure:
-        lab.run(str(begun))
+        app.run(str(begun))
     assert told in str(failure.value)
     assert failure.value.exit_status == 3
     (stopped,) = StudyFolder(begun).content().of_kind("environment")
     assert told in stopped["changes"]
     # Put back, the study goes on; it was not damaged.
     (machine / name).write_text(FILES[name])
-    lab.run(str(begun))
+    app.run(str(begun))
     assert_every_run_once(begun)
 
 
 def test_an_accepted_change_lets_the_study_go_on_and_stays_on_record(begun: Path, machine: Path) -> None:
-    from mileage import lab
+    from mileage import app
 
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
-    lab.run(str(begun), accept_change=True)
+    app.run(str(begun), accept_change=True)
     assert_every_run_once(begun)
     (accepted,) = StudyFolder(begun).content().of_kind("accepted")
     assert accepted["changes"] == ["kernel.release changed from 6.1.0-before to 6.2.0-after"]
@@ -192,32 +192,32 @@ def test_an_accepted_change_lets_the_study_go_on_and_stays_on_record(begun: Path
 def test_a_study_told_to_mark_goes_on_and_the_report_has_the_change(
     small: Small, tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mileage import lab
+    from mileage import app
 
     (tmp_path / "target").mkdir()
     study, folder = small.study(f"dir:{tmp_path}/target"), tmp_path / "study"
     study.write_text(study.read_text().replace("[state]", '[state]\non_change = "mark"'))
     run_until_torture(study, folder, monkeypatch)
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
-    result = lab.run(str(folder))
+    result = app.run(str(folder))
     assert_every_run_once(folder)
     lamp = next(lamp for lamp in result.view().trust if lamp.name == "environment")
     assert lamp.state == "bad"
 
 
 def test_simulated_time_depends_on_no_machine(small: Small, tmp_path: Path, machine: Path) -> None:
-    from mileage import lab
+    from mileage import app
 
     study, *_ = small.virtual(cycles=1)
     folder = tmp_path / "study"
-    lab.run(study, out=folder)
+    app.run(study, out=folder)
     (folder / "journal.jsonl").write_bytes(
         b"".join((folder / "journal.jsonl").read_bytes().splitlines(keepends=True)[:6])
     )
     shutil.rmtree(folder / "state")
     (folder / "state").mkdir()
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
-    lab.run(str(folder))
+    app.run(str(folder))
     assert_every_run_once(folder)
 
 
@@ -236,24 +236,24 @@ def test_what_is_gone_is_not_written_again_on_a_machine_that_changed(
     begun: Path, tmp_path: Path, machine: Path
 ) -> None:
     """The directory of a target that is not mounted is another file system's, which is not to be filled."""
-    from mileage import lab
+    from mileage import app
 
     (left,) = (tmp_path / "target").iterdir()
     left.unlink()
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
     with pytest.raises(RunFailed, match="the study stops"):
-        lab.run(str(begun))
+        app.run(str(begun))
     assert list((tmp_path / "target").iterdir()) == []
     assert not StudyFolder(begun).content().of_kind("rewrite")
-    lab.run(str(begun), accept_change=True)
+    app.run(str(begun), accept_change=True)
     assert_every_run_once(begun)
 
 
 def test_the_report_tells_an_accepted_change_as_it_was(begun: Path, machine: Path) -> None:
-    from mileage import lab
+    from mileage import app
 
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
-    view = lab.run(str(begun), accept_change=True).view()
+    view = app.run(str(begun), accept_change=True).view()
     told = [line for line in view.environment_changes if "kernel.release" in line]
     assert told == ["accepted: kernel.release changed from 6.1.0-before to 6.2.0-after"]
 
@@ -279,7 +279,7 @@ def test_a_change_accepted_within_a_stage_is_told_and_speaks_against_a_verdict(
     tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing but the journal remembers it: both snapshots of the only stage are of the machine after it."""
-    from mileage import lab
+    from mileage import app
     from mileage.execute import cycle
 
     (tmp_path / "target").mkdir()
@@ -295,10 +295,10 @@ def test_a_change_accepted_within_a_stage_is_told_and_speaks_against_a_verdict(
     with monkeypatch.context() as patch:
         patch.setattr(cycle, "perform", perform)
         with pytest.raises(Stop):
-            lab.run(str(study), out=folder)
+            app.run(str(study), out=folder)
     assert StudyFolder(folder).content().of_kind("run")
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
-    result = lab.run(str(folder), accept_change=True)
+    result = app.run(str(folder), accept_change=True)
     told = "kernel.release changed from 6.1.0-before to 6.2.0-after"
     assert f"the machine changed during the study: {told}" in result.vetoes()
 
@@ -306,7 +306,7 @@ def test_a_change_accepted_within_a_stage_is_told_and_speaks_against_a_verdict(
 def test_a_change_at_another_target_of_a_study_is_told(tmp_path: Path) -> None:
     import json
 
-    from mileage import lab
+    from mileage import app
 
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -316,10 +316,10 @@ def test_a_change_at_another_target_of_a_study_is_told(tmp_path: Path) -> None:
         f'{text}[factor.drive]\nlevels = {{ one = "dir:{tmp_path}/one", two = "dir:{tmp_path}/two" }}\n'
         '[compare]\narms = "drive"\nbaseline = "one"\n'
     )
-    lab.run(str(study), out=folder)
+    app.run(str(study), out=folder)
     (kept,) = (path for path in (folder / "environment").glob("cycle-*target-1.after.json"))
     snapshot = json.loads(kept.read_text())
     kept.write_text(json.dumps({**snapshot, "target.scheduler": "another"}))
     seal_again(folder)
-    (told,) = lab.load(folder).view().environment_changes
+    (told,) = app.load(folder).view().environment_changes
     assert told.endswith(f"target.scheduler changed from {snapshot['target.scheduler']} to another"), told

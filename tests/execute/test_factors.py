@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import mileage
+from mileage.app import load, run
 from mileage.errors import Refused
-from mileage.lab import load, run
-from mileage.record import StudyFolder
+from mileage.store import StudyFolder
 from tests.execute.conftest import small_profile
 
 STUDY = """

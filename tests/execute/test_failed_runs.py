@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mileage import lab
+from mileage import app
 from mileage.errors import RunFailed
 from mileage.execute import run
 from mileage.execute.record import failure_of
@@ -51,5 +51,5 @@ def test_a_target_that_vanishes_just_before_it_is_opened_is_told_as_gone(
     place.mkdir()
     monkeypatch.setattr(run, "settle", lambda *_: next(place.glob(".mileage-*")).unlink())
     with pytest.raises(RunFailed, match=r"\.dat vanished; bring it back and resume") as failure:
-        lab.run(str(small.study(f"dir:{place}")), out=tmp_path / "study")
+        app.run(str(small.study(f"dir:{place}")), out=tmp_path / "study")
     assert failure.value.cause == "vanished"

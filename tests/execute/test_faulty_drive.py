@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mileage.record import StudyFolder
+from mileage.store import StudyFolder
 from tests.command import mileage
 from tests.execute.conftest import Small, run_keys
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mileage.analysis.run_variation import _light, _of
 from mileage.judge.within_run import within_run
-from mileage.lab.run_variation import _light, _of
 
 
 def record(ops: list[int], *, written: int, elapsed_s: float) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from mileage import lab
+from mileage import app
 from mileage.scratch import SCRATCH, abandoned, remove_abandoned, scratch_directory
-from mileage.target import open_target
-from mileage.target.ledger import LEDGER_VARIABLE
-from mileage.target.remains import remains_in, remove_remains_of_runs
+from mileage.targets import open_target
+from mileage.targets.ledger import LEDGER_VARIABLE
+from mileage.targets.remains import remains_in, remove_remains_of_runs
 from tests.command import mileage
 from tests.execute.conftest import run_keys
 from tests.execute.kill_kinds import Kind
@@ -100,7 +100,7 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     place, study = tmp_path / "place", tmp_path / "study.toml"
     place.mkdir()
     study.write_text(METADATA.format(place=place, files=50))
-    resolved = lab.plan(str(study))
+    resolved = app.plan(str(study))
     left = place / f".mileage-{resolved.hash[:8]}.metadata"
     (left / "deep").mkdir(parents=True)
     (left / "deep" / "file.0").touch()

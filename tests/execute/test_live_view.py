@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from mileage.app import load
+from mileage.app import plan as planned
+from mileage.app import run as do
+from mileage.app.result import StudyResult
 from mileage.execute.live_view import Terminal
 from mileage.execute.status import Standing
-from mileage.lab import load
-from mileage.lab import plan as planned
-from mileage.lab import run as do
-from mileage.lab.result import StudyResult
 from mileage.plan.estimate import remaining_s
 from tests.execute.conftest import Small
 from tests.terminal.test_streams import SHOUT, on_terminal

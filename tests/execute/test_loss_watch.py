@@ -113,7 +113,7 @@ def test_end_of_all_ranks_is_no_loss(
 
 SLOW = """
 import os, sys, threading, time
-import mileage.record.journal as journal
+import mileage.store.journal as journal
 from pathlib import Path
 
 genuine, append = os.fsync, journal.Journal.append

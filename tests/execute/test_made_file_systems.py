@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from mileage import lab
+from mileage import app
 from mileage.errors import Refused
 from mileage.plan.steps import steps_of
-from mileage.record import measured_cells
-from mileage.target.kernel_text import read_word
-from mileage.target.ledger import LEDGER_VARIABLE
-from mileage.target.memory import find_controller
-from mileage.target.mounts import read_mounts
+from mileage.store import measured_cells
+from mileage.targets.kernel_text import read_word
+from mileage.targets.ledger import LEDGER_VARIABLE
+from mileage.targets.memory import find_controller
+from mileage.targets.mounts import read_mounts
 
 pytestmark = pytest.mark.xdist_group("devices")
 
@@ -82,11 +82,11 @@ def test_every_level_has_a_file_system_of_its_own(tmp_path: Path) -> None:
         factor='[factor.filesystem]\nlevels = ["ext4", "btrfs"]\n[factor.write_cache]\nlevels = ["back", "through"]',
         arms="filesystem",
     )
-    planned = lab.plan(name)
+    planned = app.plan(name)
     texts = [step.text for step in steps_of(planned.study, planned.facts, planned.runs)]
     assert sum(text.startswith("mkfs.") for text in texts) == 2
     assert sum("write_cache" in text for text in texts) == 2
-    result = lab.run(name, out=tmp_path / "out")
+    result = app.run(name, out=tmp_path / "out")
     cells = measured_cells(result.folder.content())
     assert len(cells) == 4
     kinds = {
@@ -109,7 +109,7 @@ def test_a_limit_leaves_its_share_in_memory_and_the_cache_all_of_it(tmp_path: Pa
         arms="cache",
         operations=2000,
     )
-    result = lab.run(name, out=tmp_path / "out")
+    result = app.run(name, out=tmp_path / "out")
     share = {}
     for cell in measured_cells(result.folder.content()):
         share[cell.cell.rpartition("cache ")[2]] = max(cell.memory_percent)
@@ -130,7 +130,7 @@ def test_a_factor_of_file_systems_needs_devices_of_our_own(tmp_path: Path) -> No
         arms="filesystem",
     )
     with pytest.raises(Refused, match="needs a device for each level"):
-        lab.plan(name)
+        app.plan(name)
 
 
 def test_the_files_of_a_torture_s_tasks_are_made_on_it(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_the_files_of_a_torture_s_tasks_are_made_on_it(tmp_path: Path) -> None:
     of_tasks = '[torture.fill]\ntasks = 2\nspan = "2MiB"\nrounds = 2\nread_back = true'
     text = text.replace("[torture.fill]", of_tasks).replace('amount = "file"', 'amount = "2MiB"')
     Path(name).write_text(text, "utf-8")
-    result = lab.run(name, out=tmp_path / "out")
+    result = app.run(name, out=tmp_path / "out")
     records = [run["record"] for run in result.folder.content().of_kind("run") if run["role"] == "prepare"]
     moved = [record["bytes_read"] + record["bytes_written"] for record in records]
     assert moved == [2 << 20] * 4

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mileage.execute import environment_guard, monitor
-from mileage.record import StudyFolder
-from mileage.target import open_target
+from mileage.store import StudyFolder
+from mileage.targets import open_target
 from tests.execute.conftest import Small
 
 BEFORE = {
@@ -79,11 +79,11 @@ def test_every_run_on_a_real_target_is_watched_and_in_the_table_and_no_simulated
 ) -> None:
     import duckdb
 
-    from mileage import lab
+    from mileage import app
 
     (tmp_path / "target").mkdir()
     folder = tmp_path / "study"
-    result = lab.run(str(small.study(f"dir:{tmp_path}/target")), out=folder)
+    result = app.run(str(small.study(f"dir:{tmp_path}/target")), out=folder)
     runs = list(StudyFolder(folder).content().of_kind("run"))
     assert all(entry["watch"]["wall_us"] > 0 for entry in runs)
     counted = duckdb.sql(
@@ -93,6 +93,6 @@ def test_every_run_on_a_real_target_is_watched_and_in_the_table_and_no_simulated
     lamps = {lamp.name for lamp in result.view().trust}
     assert {"steal", "other programs", "memory pressure", "temperature"} <= lamps
     study, *_ = small.virtual(cycles=1)
-    simulated = lab.run(study, out=tmp_path / "simulated")
+    simulated = app.run(study, out=tmp_path / "simulated")
     assert not any("watch" in entry for entry in simulated.folder.content().of_kind("run"))
     assert "steal" not in {lamp.name for lamp in simulated.view().trust}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mileage.lab import order_proof
-from mileage.lab.order_proof import STUDY, Drift, false_differences, judged
-from mileage.lab.selftest import Share
+from mileage.app import order_proof
+from mileage.app.order_proof import STUDY, Drift, false_differences, judged
+from mileage.app.selftest import Share
 from mileage.plan import expansion, parse_study
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mileage.lab import load
-from mileage.lab.validity_checks import _percentile_lamps
+from mileage.analysis.validity_checks import _percentile_lamps
+from mileage.app import load
 from tests.execute.conftest import Finished
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.record import StudyFolder
+from mileage.store import StudyFolder
 from tests.command import mileage
 from tests.execute.conftest import Small, run_keys
 from tests.execute.test_resume import assert_every_run_once
@@ -110,7 +110,7 @@ def tiny_file_system(tmp_path: Path):
 def test_no_room_in_mid_run_fails_that_run_and_the_study_goes_on_later(
     small: Small, tmp_path: Path, tiny_file_system: Path
 ) -> None:
-    from mileage import lab
+    from mileage import app
     from mileage.errors import RunFailed
     from mileage.execute import cycle
 
@@ -130,20 +130,20 @@ def test_no_room_in_mid_run_fails_that_run_and_the_study_goes_on_later(
     cycle.perform = perform
     try:
         with pytest.raises(RunFailed) as failure:
-            lab.run(str(study), out=folder)
+            app.run(str(study), out=folder)
         assert failure.value.cause == "ENOSPC"
         assert failure.value.exit_status == 3
         (failed,) = StudyFolder(folder).content().of_kind("failed")
         assert failed["cause"] == "ENOSPC"
         filler.write_bytes(b"")
-        lab.run(str(folder))
+        app.run(str(folder))
     finally:
         cycle.perform = genuine
     assert_every_run_once(folder)
 
 
 def test_a_directory_that_vanishes_fails_the_run_and_can_come_back(small: Small, tmp_path: Path) -> None:
-    from mileage import lab
+    from mileage import app
     from mileage.errors import RunFailed
     from mileage.execute import cycle
 
@@ -160,7 +160,7 @@ def test_a_directory_that_vanishes_fails_the_run_and_can_come_back(small: Small,
     cycle.perform = perform
     try:
         with pytest.raises(RunFailed) as failure:
-            lab.run(str(study), out=folder)
+            app.run(str(study), out=folder)
     finally:
         cycle.perform = genuine
     assert failure.value.exit_status == 3
@@ -175,7 +175,7 @@ def test_a_directory_that_vanishes_fails_the_run_and_can_come_back(small: Small,
 
     cycle.perform = watch
     try:
-        lab.run(str(folder))
+        app.run(str(folder))
     finally:
         cycle.perform = genuine
     # What was written before is gone with the directory: reads of a file without content would cost the device nothing.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.target.ledger import LEDGER_VARIABLE
+from mileage.targets.ledger import LEDGER_VARIABLE
 from tests.execute.test_replaced_targets import (
     JOBS,
     KINDS,

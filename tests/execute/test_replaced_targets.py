@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from mileage import lab
+from mileage import app
+from mileage.app import session
 from mileage.errors import MileageError
 from mileage.execute import cycle, study
 from mileage.execute.workers import for_other_machine
-from mileage.lab import session
-from mileage.target.ledger import LEDGER_VARIABLE
+from mileage.targets.ledger import LEDGER_VARIABLE
 
 pytestmark = pytest.mark.xdist_group("devices")
 
@@ -236,7 +236,7 @@ def perform(place: Place, kind: Kind) -> MileageError | None:
     path.write_text(STUDY.format(target=target, state=kind.state, work=kind.work) + kind.more)
     destroy = target.partition(":")[2] if kind.destroys else None
     try:
-        lab.run(str(path), out=place.folder / "study", destroy=destroy, report="text", allow_commands=True)
+        app.run(str(path), out=place.folder / "study", destroy=destroy, report="text", allow_commands=True)
     except MileageError as error:
         return error
     return None

@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from mileage.record import StudyFolder
-from mileage.record.journal import read_journal
+from mileage.store import StudyFolder
+from mileage.store.journal import read_journal
 from tests.command import mileage
 from tests.execute.conftest import Small, run_keys
 
@@ -93,9 +93,9 @@ def test_kills_at_uniform_times(small: Small, tmp_path: Path) -> None:
 
 
 def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_path: Path) -> None:
-    from mileage import lab
+    from mileage import app
     from mileage.execute import Silent, execute_study
-    from mileage.target import open_target
+    from mileage.targets import open_target
 
     folder = tmp_path / "study"
     study, *rest = small.virtual(blocks_per_plane=3, cycles=2)
@@ -106,7 +106,7 @@ def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_pat
     assert mileage("run", study, *rest, "--out", str(folder)).returncode == 0
     journal = folder / "journal.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
-    plan = lab.load(folder).plan
+    plan = app.load(folder).plan
     last_run = max(at for at, line in enumerate(lines) if line.startswith(b'{"kind":"run"'))
     # The last two lines of the finished journal, and the last two runs, as a kill in mid-study would leave them.
     # Wherever it is cut, the whole lines are read; and from some cuts, the ends of lines among them, it goes on.

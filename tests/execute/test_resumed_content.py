@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from mileage import _core, lab
+from mileage import _core, app
 from mileage.errors import Refused, RunFailed
 from mileage.execute import cycle
 from mileage.execute.progress import Silent
-from mileage.target.ledger import LEDGER_VARIABLE
+from mileage.targets.ledger import LEDGER_VARIABLE
 from tests.execute.conftest import small_profile
 from tests.execute.test_resume import assert_every_run_once
 
@@ -101,9 +101,9 @@ def run(
         patch.setattr(cycle, "perform", seen := Seen(fail_at))
         if fail_at:
             with pytest.raises(RunFailed, match="pulled out"):
-                lab.run(str(name), out=out, labels=labels)
+                app.run(str(name), out=out, labels=labels)
         else:
-            lab.run(str(name), out=out, labels=labels)
+            app.run(str(name), out=out, labels=labels)
     return seen.runs
 
 
@@ -200,7 +200,7 @@ def test_a_drive_whose_profile_was_changed_is_not_gone_on_with(
     run(name, out, monkeypatch, "cycle 2/torture/after/block 2")
     profile.write_text(text.replace("read_us = { value = 50", "read_us = { value = 500"), encoding="utf-8")
     with pytest.raises(Refused, match="another device than the study was planned for"):
-        lab.run(str(out))
+        app.run(str(out))
     profile.write_text(f"# a comment\n{text}", encoding="utf-8")
     run(out, out, monkeypatch)
     assert_every_run_once(out)
@@ -256,9 +256,9 @@ def test_a_raw_device_that_is_gone_on_with_is_said_to_bear_no_mark(
         with monkeypatch.context() as patch:
             patch.setattr(cycle, "perform", Seen("cycle 1/torture/after/block 2"))
             with pytest.raises(RunFailed, match="pulled out"):
-                lab.run(str(name), out=out, destroy=device, progress=told)
+                app.run(str(name), out=out, destroy=device, progress=told)
         assert not [note for note in notes if "mark" in note]
-        lab.run(str(out), destroy=device, progress=told)
+        app.run(str(out), destroy=device, progress=told)
     finally:
         subprocess.run(["losetup", "-d", device], check=True)
     (note,) = [note for note in notes if "mark" in note]
@@ -302,6 +302,6 @@ def test_iozone_writes_new_files_after_a_process_was_killed(
         return genuine(path, *rest)
 
     monkeypatch.setattr(_core, "run_iozone", looked_at)
-    lab.run(str(out))
+    app.run(str(out))
     assert there == []
     assert_every_run_once(out)

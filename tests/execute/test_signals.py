@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from mileage import lab
+from mileage import app
+from mileage.app import session
 from mileage.errors import Interrupted
 from mileage.execute.signals import count_signals, raise_on_signals
-from mileage.lab import session
 from tests.command import mileage
 from tests.execute.conftest import Small, run_keys
 from tests.execute.kill_kinds import Kind
@@ -69,7 +69,7 @@ def test_an_ignored_signal_stays_ignored(number: signal.Signals, small: Small, t
 #: A run that does not look whether it is to stop, and six signals meanwhile. In a process of its own, which they end.
 DEAF = """
 import os, signal, sys, threading, time
-from mileage import lab
+from mileage import app
 from mileage.errors import Interrupted
 from mileage.execute import cycle
 from mileage.execute.progress import Silent
@@ -95,7 +95,7 @@ class Noting(Silent):
 cycle.perform = deaf
 threading.Thread(target=press).start()
 try:
-    lab.run(sys.argv[1], out=sys.argv[2], progress=Noting())
+    app.run(sys.argv[1], out=sys.argv[2], progress=Noting())
 except Interrupted:
     print("interrupted in order")
 """
@@ -143,7 +143,7 @@ def test_a_signal_while_a_target_is_cleaned_up_is_heard_afterwards(
     monkeypatch.setattr(session, "open_target", open_one)
     study = Kind("directory", "").write(tmp_path, f"dir:{place}")
     with pytest.raises(Interrupted):
-        lab.run(str(study), out=tmp_path / "study", report="none")
+        app.run(str(study), out=tmp_path / "study", report="none")
     assert list(place.iterdir()) == []
 
 

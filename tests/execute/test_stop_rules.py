@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mileage.record import StudyFolder
+from mileage.store import StudyFolder
 from tests.execute.conftest import Small, small_profile
 from tests.execute.test_resume import kill_after
 
@@ -45,12 +45,12 @@ def rounds_of(folder: Path) -> list[float]:
 
 def churned(tmp_path: Path, name: str, keys: str, blocks_per_plane: int = 8) -> Path:
     """The folder of a study that overwrites a small drive at random places, one round after the other."""
-    from mileage import lab
+    from mileage import app
 
     profile, study = tmp_path / "drive.toml", tmp_path / f"{name}.toml"
     profile.write_text(small_profile(blocks_per_plane))
     study.write_text(CHURN.replace("PROFILE", str(profile)) + keys)
-    lab.run(str(study), out=tmp_path / name)
+    app.run(str(study), out=tmp_path / name)
     return tmp_path / name
 
 
@@ -112,10 +112,10 @@ def blocks_of(folder: Path) -> dict[tuple[Any, ...], int]:
 def test_repetition_ends_when_precise_or_at_the_most(
     small: Small, tmp_path: Path, precision: float, blocks: set[int]
 ) -> None:
-    from mileage import lab
+    from mileage import app
 
     study, *_ = precise(small, precision)
-    result = lab.run(study, out=tmp_path / "study")
+    result = app.run(study, out=tmp_path / "study")
     # A cell whose values do not differ at all is precise however much is asked for.
     found = blocks_of(tmp_path / "study")
     by_table = {key: count for key, count in found.items() if key[3].startswith("iops.random_write")}
@@ -125,17 +125,17 @@ def test_repetition_ends_when_precise_or_at_the_most(
 
 
 def test_a_killed_study_decides_as_an_undisturbed_one(small: Small, tmp_path: Path) -> None:
-    from mileage import lab
+    from mileage import app
 
     seed = int(os.environ.get("MILEAGE_SEED", "20260101"))
     print(f"MILEAGE_SEED={seed}")
     rng = random.Random(seed)
     study, *rest = precise(small, 0.02)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    lab.run(study, out=whole, seed=7)
+    app.run(study, out=whole, seed=7)
     for _ in range(3):
         kill_after([study, *rest, "--out", str(cut)], rng.uniform(0.3, 2.0))
-    lab.run(study, out=cut, seed=7)
+    app.run(study, out=cut, seed=7)
     assert blocks_of(cut) == blocks_of(whole)
     assert (cut / "samples.parquet").read_bytes() == (whole / "samples.parquet").read_bytes()
     figures = [
@@ -151,7 +151,7 @@ def test_the_rules_that_end_rounds_on_slow_decays_of_known_truth(
     start: float, tau: float, bias: float
 ) -> None:
     """The SNIA rule ends far above the truth, by the published biases; the other within 6 % of it."""
-    from mileage.lab.stop_decisions import Deciding
+    from mileage.app.stop_decisions import Deciding
 
     rules = Deciding()
     ends: dict[str, list[float]] = {"pts-steady": [], "steady": []}
@@ -167,7 +167,7 @@ def test_the_rules_that_end_rounds_on_slow_decays_of_known_truth(
 
 
 def test_a_level_that_changed_lately_is_not_steady_even_where_the_drift_is_none() -> None:
-    from mileage.lab.stop_decisions import Deciding
+    from mileage.app.stop_decisions import Deciding
 
     rng = np.random.default_rng(3)
     noise = 1 + rng.normal(0, 0.004, 200)
@@ -183,13 +183,13 @@ def test_a_level_that_changed_lately_is_not_steady_even_where_the_drift_is_none(
 def test_a_sham_idles_and_a_round_reads_back_as_often_as_there_were_rounds(
     small: Small, tmp_path: Path
 ) -> None:
-    from mileage import lab
+    from mileage import app
 
     study, *_ = small.virtual(cycles=1)
     path = Path(study)
     keys = 'rounds = 40\nuntil = "pts-steady"\nread_back = true\n'
     path.write_text(path.read_text().replace('amount = "3x"\n', 'amount = "5%"\n' + keys))
-    result = lab.run(study, out=tmp_path / "study")
+    result = app.run(study, out=tmp_path / "study")
     content = result.folder.content()
     rounds = len(
         [entry for entry in content.of_kind("run") if entry["cell"] == "churn" and entry["arm"] == "torture"]

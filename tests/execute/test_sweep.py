@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from mileage.app.sweep import sweep
 from mileage.errors import Refused
-from mileage.lab.sweep import sweep
 from tests.execute import mpi_runs
 
 STUDY = """

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mileage import lab
+from mileage import app
 from mileage.errors import Refused, RunFailed
 from mileage.execute import cycle
 from tests.execute.test_resume import assert_every_run_once
@@ -96,7 +96,7 @@ def test_each_round_has_files_of_its_own(
 ) -> None:
     seen = Seen(tmp_path / "target")
     monkeypatch.setattr(cycle, "perform", seen)
-    lab.run(str(study), out=tmp_path / "out")
+    app.run(str(study), out=tmp_path / "out")
     names = ["small 1", "small read back 1", "small 2", "small read back 2", "large 1", "large 2"]
     assert [name for name, _, _ in seen.runs] == names
     for name, before, after in seen.runs:
@@ -112,13 +112,13 @@ def test_what_is_to_be_read_back_outlives_a_failure_and_nothing_else_does(
     first = Seen(tmp_path / "target", fail_on="small read back round 2")
     monkeypatch.setattr(cycle, "perform", first)
     with pytest.raises(RunFailed, match="pulled out"):
-        lab.run(str(study), out=tmp_path / "out")
+        app.run(str(study), out=tmp_path / "out")
     left = first.files()
     assert sizes(left) == [MIB] * 2
     monkeypatch.undo()
     second = Seen(tmp_path / "target")
     monkeypatch.setattr(cycle, "perform", second)
-    lab.run(str(tmp_path / "out"))
+    app.run(str(tmp_path / "out"))
     assert second.runs[0] == ("small read back 2", left, left)
     assert [name for name, before, _ in second.runs if before] == ["small read back 2"]
     assert list((tmp_path / "target").iterdir()) == []
@@ -130,12 +130,12 @@ def test_a_file_that_vanished_before_it_was_read_back_is_written_again(
 ) -> None:
     monkeypatch.setattr(cycle, "perform", Seen(tmp_path / "target", fail_on="small read back round 2"))
     with pytest.raises(RunFailed, match="pulled out"):
-        lab.run(str(study), out=tmp_path / "out")
+        app.run(str(study), out=tmp_path / "out")
     next((tmp_path / "target").glob(".mileage-*.dat.1")).unlink()
     monkeypatch.undo()
     seen = Seen(tmp_path / "target")
     monkeypatch.setattr(cycle, "perform", seen)
-    lab.run(str(tmp_path / "out"))
+    app.run(str(tmp_path / "out"))
     again = ["small 1", "small read back 1", "small 2"]
     assert [name for name, _, _ in seen.runs] == [*again, "small read back 2", "large 1", "large 2"]
     assert list((tmp_path / "target").iterdir()) == []
@@ -156,10 +156,10 @@ def test_what_a_killed_process_did_not_remove_is_removed_before_anything_is_meas
     clear = cycle._clear_after
     monkeypatch.setattr(cycle, "_clear_after", killed)
     with pytest.raises(RunFailed, match="killed"):
-        lab.run(str(study), out=tmp_path / "out")
+        app.run(str(study), out=tmp_path / "out")
     assert sizes(seen.files()) == [2 * MIB] * 3
     monkeypatch.setattr(cycle, "_clear_after", clear)
-    lab.run(str(tmp_path / "out"))
+    app.run(str(tmp_path / "out"))
     assert list((tmp_path / "target").iterdir()) == []
     assert_every_run_once(tmp_path / "out")
 
@@ -169,7 +169,7 @@ def test_files_that_do_not_fit_beside_the_work_file_are_told_by_the_plan(study: 
     most = f"{status.f_bavail * status.f_frsize * 6 // 10 >> 20}MiB"
     text = study.read_text(encoding="utf-8").replace('"8MiB"', f'"{most}"')
     study.write_text(text, encoding="utf-8")
-    lab.plan(str(study))
+    app.plan(str(study))
     study.write_text(text.replace('"6MiB"', '"100%"'), encoding="utf-8")
     with pytest.raises(Refused, match=r"the work file needs .* are free on"):
-        lab.plan(str(study))
+        app.plan(str(study))

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from mileage.analysis.counter_explanations import why
 from mileage.judge import Sample, compare_arms
-from mileage.lab.counter_explanations import why
 
 
 def arm(values: list[float], cell: str = "write") -> list[Sample]:

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from mileage.analysis import imported_study
 from mileage.errors import Refused
 from mileage.formats.result import ToolRun
-from mileage.lab import imported_study
 from tests.formats.diskspd_made import Made, text_of, xml_of
 from tests.formats.reading import of, of_text
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mileage import lab
+from mileage import app
 from mileage.errors import Refused
 from mileage.formats.fio_job import read_job
 from mileage.plan import Study, quick
@@ -42,7 +42,7 @@ def test_a_job_runs_as_a_study(tmp_path: Path, name: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(quick, "RUN_TIME_NS_MAX", UNHURRIED_NS)
     place = tmp_path / "place"
     place.mkdir()
-    result = lab.run(str(JOBS / f"{name}.fio"), target=f"dir:{place}", quick=True, out=tmp_path / "study")
+    result = app.run(str(JOBS / f"{name}.fio"), target=f"dir:{place}", quick=True, out=tmp_path / "study")
     samples = result.samples()
     assert {sample.stage for sample in samples} == {"jobs"}
     jobs = (JOBS / f"{name}.fio").read_text().count("\n[") - 1
@@ -59,7 +59,7 @@ def test_a_job_runs_as_a_study(tmp_path: Path, name: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_a_study_cannot_do_is_refused_by_its_name(name: str) -> None:
     with pytest.raises(Refused, match=REFUSED[name]):
-        lab.plan(str(JOBS / f"{name}.fio"), target="dir:/tmp")
+        app.plan(str(JOBS / f"{name}.fio"), target="dir:/tmp")
 
 
 def test_options_mean_what_they_mean_to_fio() -> None:

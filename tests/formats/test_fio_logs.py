@@ -9,13 +9,13 @@ from statistics import quantiles
 
 import pytest
 
-from mileage import _core, lab
+from mileage import _core, app
+from mileage.app.importer import make_study, read_files
 from mileage.errors import Refused
 from mileage.formats.fio_logs import read_group
 from mileage.formats.histogram import bounds_of, bucket_of, histogram_of
 from mileage.formats.input_file import open_source
 from mileage.formats.result import ToolRun
-from mileage.lab.importer import make_study, read_files
 from tests.formats.reading import SAMPLES
 
 
@@ -130,7 +130,7 @@ def test_logs_go_to_the_run_of_the_json_that_names_them(tmp_path: Path) -> None:
     assert [len(result.runs) for _, result in found] == [1, 0, 0]
     folder = make_study(found, tmp_path / "study")
     assert folder.plan()["imported"]["version"] == "3.33"
-    result = lab.load(folder.path)
+    result = app.load(folder.path)
     assert result.table("series").aggregate("sum(ops)").fetchall() == [(3000,)]
     assert result.table("latency").aggregate("sum(count)").fetchall() == [(3000,)]
     assert result.samples()[0].value == told["jobs"][0]["read"]["iops"]
@@ -155,7 +155,7 @@ def test_intervals_of_averages_are_whole_windows(tmp_path: Path, window_ms: int,
 def test_a_log_of_mean_latencies_alone_has_a_mean_and_nothing_to_judge(tmp_path: Path) -> None:
     path = log(tmp_path, "m_clat.1.log", [(500 * at, 2000 * at, 0, 0, 0) for at in range(1, 41)])
     assert run_of(path).quantiles_ns == {"mean": 41_000}
-    result = lab.load(make_study(read_files([path]), tmp_path / "study").path)
+    result = app.load(make_study(read_files([path]), tmp_path / "study").path)
     assert "41 µs" in result.text()
     assert result.samples() == []
     iops = log(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage import lab
+from mileage import app
 from tests.command import mileage
 from tests.formats.reading import of
 
@@ -20,7 +20,7 @@ def face(folder: Path, *words: str) -> tuple[Path, dict[str, list[float]]]:
     (folder / "printed").write_text(told.stdout)
     (study,) = folder.glob("mileage-*")
     kept: dict[str, list[float]] = {}
-    for sample in lab.load(study).samples():
+    for sample in app.load(study).samples():
         if sample.metric in ("rate_bytes_per_s", "ops_per_s"):
             kept.setdefault(sample.cell, []).append(sample.value)
     return folder / "printed", kept

@@ -7,9 +7,9 @@ from typing import Final
 
 import pytest
 
+from mileage.app.importer import read_files
 from mileage.errors import Refused
 from mileage.formats.iometer_print import Row, result_text
-from mileage.lab.importer import read_files
 from tests.formats.reading import SAMPLES, by_cell, of, of_text
 
 MIB: Final = 1 << 20

@@ -49,8 +49,8 @@ KNOWN_IN_PACKAGE = (
     "mileage.cli.measurement mileage.cli.rate_search",
     "mileage.plan.families mileage.plan.workloads",
     "mileage.plan.pattern_fit mileage.plan.workload",
-    "mileage.tools.task_tools mileage.tools.flags mileage.tools.dropin_list",
-    "mileage.tools.iozone mileage.tools.iozone_text",
+    "mileage.dropin.task_tools mileage.dropin.flags mileage.dropin.dropin_list",
+    "mileage.dropin.iozone mileage.dropin.iozone_text",
 )
 
 

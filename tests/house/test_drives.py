@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mileage.target.profiles import drive_names
+from mileage.targets.profiles import drive_names
 from tests.house.repository import ROOT, files
 
-PROFILES = tuple(path for path in files(".toml") if path.is_relative_to(ROOT / "drives"))
+PROFILES = tuple(path for path in files(".toml") if path.is_relative_to(ROOT / "profiles" / "drives"))
 FACTS = {"name", "title", "kind", "rate"}
 CONFIDENCE = {"defined", "source", "inferred", "fitted", "memory", "seed", "assumed"}
 
@@ -41,6 +41,6 @@ def test_a_profile_is_named_as_its_file(path: Path) -> None:
 
 
 def test_every_profile_is_installed_with_the_package() -> None:
-    packed = resources.files("mileage").joinpath("drives")
+    packed = resources.files("mileage").joinpath("profiles").joinpath("drives")
     assert {entry.name for entry in packed.iterdir()} == {path.name for path in PROFILES}
     assert set(drive_names()) == {path.stem for path in PROFILES}

@@ -63,4 +63,4 @@ def test_no_lazy_name_is_also_a_submodule(path: Path) -> None:
 
 
 def test_packages_are_lazy() -> None:
-    assert {"mileage", "mileage.lab", "mileage.judge"} <= {_package(path) for path in _lazy_packages()}
+    assert {"mileage", "mileage.app", "mileage.judge"} <= {_package(path) for path in _lazy_packages()}

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 from scipy import stats
 
+from mileage.app import selftest as module
+from mileage.app.selftest import Share, selftest
 from mileage.errors import Refused
-from mileage.lab import selftest as module
-from mileage.lab.selftest import Share, selftest
 
 
 def test_the_promises_are_kept_and_the_seed_gives_them_again() -> None:

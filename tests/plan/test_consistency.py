@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from mileage.lab.study import plan
+from mileage.app.study import plan
 from mileage.plan import Plan, builtin_names
 from mileage.plan.consistency import inconsistency
 

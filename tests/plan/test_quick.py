@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mileage import lab
+from mileage import app
 from mileage.plan import Study, TargetFacts, builtin_text, estimate, parse_study, resolve
 
 Facts = Callable[..., TargetFacts]
@@ -156,7 +156,7 @@ def test_each_of_several_drives_is_cut_by_its_own_size(
     tmp_path: Path, levels: str, amount: str, written: tuple[int, int]
 ) -> None:
     (tmp_path / "sizes.toml").write_text(DRIVES.format(levels=levels, amount=amount))
-    plan = lab.plan(str(tmp_path / "sizes.toml"), quick=True)
+    plan = app.plan(str(tmp_path / "sizes.toml"), quick=True)
     spans: dict[str, int] = {}
     limits: dict[str, int | None] = {}
     amounts: dict[str, int | None] = {}

@@ -11,12 +11,12 @@ import pytest
 from jsonschema import ValidationError
 
 from mileage.judge import Sample, compare_stages
-from mileage.record.directory import Directory
 from mileage.report import StudyView, render_html, render_text, vega, write_figures
 from mileage.report.charts import before_after_svg
 from mileage.report.drawn_tests import drawn_tests
 from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail, Wear
 from mileage.report.gallery import gallery
+from mileage.store.directory import Directory
 from tests.report.conftest import example, samples
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mileage.lab import load, plan
+from mileage.app import load, plan
 from mileage.plan import Plan, builtin_names
 from mileage.report.method import method_text
 from mileage.report.text import paragraphs

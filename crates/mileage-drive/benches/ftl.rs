@@ -12,7 +12,7 @@ use mileage_drive::{BlockDevice, Drive, Profile};
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 use std::fmt::Write;
 
-const PLAIN: &str = include_str!("../../../drives/plain-64gib.toml");
+const PLAIN: &str = include_str!("../../../profiles/drives/plain-64gib.toml");
 
 /// This thread's CPU time so far, in seconds.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures the host")]

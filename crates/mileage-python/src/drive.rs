@@ -91,7 +91,7 @@ impl PyDrive {
     fn new(py: Python<'_>, profile: &str) -> PyResult<Self> {
         let named = !profile.contains('\n');
         let text: String = if named {
-            py.import("mileage.target.profiles")?.call_method1("load_profile", (profile,))?.extract()?
+            py.import("mileage.targets.profiles")?.call_method1("load_profile", (profile,))?.extract()?
         } else {
             profile.to_owned()
         };

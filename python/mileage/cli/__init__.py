@@ -72,7 +72,7 @@ class _Commands(click.Group):
 
 def _face_of(word: str) -> str | None:
     """The face of a program as scripts type it: "./IOzone" is iozone."""
-    from mileage.tools.dropin_list import TOOLS
+    from mileage.dropin.dropin_list import TOOLS
 
     name = word.rpartition("/")[2].lower()
     return name if name in TOOLS else None

@@ -168,17 +168,17 @@ class _Gate:
 
 
 def _many(studies: tuple[str, ...], stage: str | None, history: bool, as_json: bool) -> None:
-    from mileage import lab
+    from mileage import app
     from mileage.report.multi_study import history_text, ranking_text
 
     if history:
-        changes = lab.history(studies, stage=stage, tell=_warn)
+        changes = app.history(studies, stage=stage, tell=_warn)
         if as_json:
             _print_json(changes)
         else:
             click.echo(history_text(changes, studies), nl=False)
         return
-    ranks = lab.rank(studies, stage=stage, tell=_warn)
+    ranks = app.rank(studies, stage=stage, tell=_warn)
     if as_json:
         _print_json(ranks)
     else:
@@ -190,10 +190,10 @@ def _warn(text: str) -> None:
 
 
 def _studies(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
-    from mileage import lab
+    from mileage import app
 
     gate.conclude(
-        lab.load(studies[0]).comparison() if len(studies) == 1 else lab.compare(*studies, stage=stage)
+        app.load(studies[0]).comparison() if len(studies) == 1 else app.compare(*studies, stage=stage)
     )
 
 

@@ -18,16 +18,16 @@ from typing import Literal
 import click
 import msgspec
 
+from mileage.app.one_offs import clean_up_one_offs, one_offs_left
 from mileage.errors import Refused
-from mileage.lab.one_offs import clean_up_one_offs, one_offs_left
-from mileage.record.environment import snapshot
 from mileage.scratch import abandoned, remove_abandoned
-from mileage.target.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
-from mileage.target.guard import ROOT
-from mileage.target.ledger import Undoing, left_behind, repair
-from mileage.target.remains import remains_in, remove_remains_of_runs
-from mileage.target.spec import parse_target
-from mileage.target.target_kinds import guard_target
+from mileage.store.environment import snapshot
+from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
+from mileage.targets.guard import ROOT
+from mileage.targets.ledger import Undoing, left_behind, repair
+from mileage.targets.remains import remains_in, remove_remains_of_runs
+from mileage.targets.spec import parse_target
+from mileage.targets.target_kinds import guard_target
 
 State = Literal["ok", "warn", "unknown", "refused"]
 

@@ -48,7 +48,7 @@ def show(name: str, as_json: bool) -> None:
 
     from mileage._core import drive_figures, drive_rates, drive_title
     from mileage.report.datasheet import data_sheet, rate_lines
-    from mileage.target.profiles import load_profile
+    from mileage.targets.profiles import load_profile
 
     profile = load_profile(name)
     figures, rates = drive_figures(profile), msgspec.json.decode(drive_rates(profile))
@@ -105,7 +105,7 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
     from mileage._core import Drive, drive_figures, drive_rates
     from mileage.errors import Refused, RunFailed
     from mileage.report.datasheet import missed_rates, power_cut_line, run_drawing
-    from mileage.target.profiles import load_profile
+    from mileage.targets.profiles import load_profile
 
     profile = load_profile(name)
     try:

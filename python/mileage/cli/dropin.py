@@ -19,8 +19,8 @@ class Face(click.Command):
         return []
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from mileage.tools.dropin_list import tool_named
-        from mileage.tools.flags import complete
+        from mileage.dropin.dropin_list import tool_named
+        from mileage.dropin.flags import complete
 
         return [
             CompletionItem(word, help=text) for word, text in complete(tool_named(str(self.name)), incomplete)
@@ -31,23 +31,23 @@ def face(name: str) -> Face:
     """The command of that name."""
 
     def done(words: tuple[str, ...]) -> None:
-        from mileage.tools.dropin_list import tool_named
-        from mileage.tools.flags import read
+        from mileage.dropin.dropin_list import tool_named
+        from mileage.dropin.flags import read
 
         tool = tool_named(name)
         if "--help" in words or (words == ("-h",) and tool.find("-h") is not None):
-            from mileage.tools.pages import help_text
+            from mileage.dropin.pages import help_text
 
             click.echo(help_text(tool), nl=False)
             return
         if "--manual" in words:
             from mileage import __version__
-            from mileage.tools.pages import manual
+            from mileage.dropin.pages import manual
 
             click.echo(manual(tool, __version__), nl=False)
             return
         try:
-            import_module(f"mileage.tools.{name}").run(read(tool, words))
+            import_module(f"mileage.dropin.{name}").run(read(tool, words))
         except RunFailed as failure:
             if not isinstance(failure, Interrupted):
                 failure.exit_status = tool.failure_status

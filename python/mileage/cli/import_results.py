@@ -51,19 +51,19 @@ def command(
     mileage import before-*.json --out before
     mileage compare before after
     """
-    from mileage import lab
+    from mileage import app
+    from mileage.app.importer import make_study, read_files
     from mileage.errors import JudgedFailure
-    from mileage.lab.importer import make_study, read_files
 
     found = read_files(files, layout)
     line = shlex.join(["mileage", "import", *map(str, files)])
     folder = make_study(found, out, name=name, stage=stage, command=line)
-    result = lab.load(folder.path)
+    result = app.load(folder.path)
     result.write_report()
     if as_json:
         import msgspec
 
-        from mileage.lab.imported_study import imported_page
+        from mileage.analysis.imported_study import imported_page
 
         page = imported_page(result.plan, folder)
         click.echo(

@@ -19,11 +19,11 @@ def command(what: str, folders: tuple[Path, ...], as_json: bool) -> None:
     mileage list studies
     mileage list studies .                    what was measured below here
     """
-    from mileage import lab
+    from mileage import app
 
     if folders and what != "studies":
         raise click.UsageError(f"{what} are not found in folders; leave {folders[0]} out")
-    rows = lab.listing_of(folders) if folders else lab.listing(what)
+    rows = app.listing_of(folders) if folders else app.listing(what)
     if as_json:
         import msgspec
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from mileage.app.measurement import Measurement, asked_of, measure, planned, refuse_existing
 from mileage.cli.foreign_options import refuse_elsewhere
 from mileage.errors import Refused
 from mileage.execute.progress_line import Watch
-from mileage.lab.measurement import Measurement, asked_of, measure, planned, refuse_existing
 from mileage.plan import Asked, Plan, Study, TraceFile, one_off, to_toml
 from mileage.plan.faults import BrokenStudy, Fault, steps_of
 from mileage.plan.io_options import How
@@ -24,7 +24,7 @@ from mileage.report.measured import measured_text
 from mileage.report.setting import labels_of, setting_text
 
 if TYPE_CHECKING:
-    from mileage.lab.rate_search import Found
+    from mileage.app.rate_search import Found
 
 _WIDTH = 80
 WRITING = "writing what is read"

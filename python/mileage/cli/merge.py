@@ -20,12 +20,12 @@ def command(folders: tuple[Path, ...], out: Path) -> None:
     mileage run study.toml --label machine=a --out a
     mileage merge a b --out both
     """
-    from mileage import lab
-    from mileage.record.merge import merge_folders
+    from mileage import app
+    from mileage.store.merge import merge_folders
     from mileage.terminal import say
 
     merged = merge_folders(folders, out)
-    result = lab.load(merged.path)
+    result = app.load(merged.path)
     done = len(merged.content().of_kind("run"))
     click.echo(f"{merged.path}: {done} of {len(result.plan.runs)} runs")
     if done:

@@ -45,11 +45,11 @@ def command(
             raise click.UsageError(f"--schema is of all studies; leave {study} out")
         print_json(study_schema())
         return
-    from mileage import lab
+    from mileage import app
     from mileage.execute import cycles_at_once
     from mileage.plan import describe, estimate
 
-    if study is not None and (left := lab.time_left(study)) is not None:
+    if study is not None and (left := app.time_left(study)) is not None:
         from mileage.plan.describe import duration
 
         told, done, needed = left
@@ -58,9 +58,9 @@ def command(
         )
         return
     with faults_as_json(as_json):
-        resolved = lab.plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
+        resolved = app.plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
     if other is not None:
-        from mileage.tools.equivalents import in_words_of
+        from mileage.dropin.equivalents import in_words_of
 
         click.echo(in_words_of(resolved, other), nl=False)
         return

@@ -21,7 +21,7 @@ def command(sql: str, folders: tuple[Path, ...], as_json: bool, allow_files: boo
     mileage query "SELECT cell, median(value) FROM samples GROUP BY ALL" study-1
     mileage query "SELECT study, runs, finished FROM studies"
     """
-    from mileage.record.query import Query, study_folders
+    from mileage.store.query import Query, study_folders
 
     query = Query(study_folders(folders or (Path(),)), allow_files=allow_files)
     columns, rows = query.sql(sql)

@@ -7,11 +7,11 @@ from typing import Any
 import click
 import msgspec
 
+from mileage.app.rate_search import Found, read_goal, search
 from mileage.cli.measurement import plan_of
 from mileage.errors import Refused
 from mileage.execute.progress_line import Watch
 from mileage.judge.search import Probe
-from mileage.lab.rate_search import Found, read_goal, search
 from mileage.plan import Asked, PlannedRun, one_off
 from mileage.plan.load import Spacing
 from mileage.report.quantity import duration

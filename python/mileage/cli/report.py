@@ -63,9 +63,9 @@ def command(
         raise click.UsageError(
             "--stage and --out belong to two studies: a study's report stands in its own folder"
         )
-    from mileage import lab
+    from mileage import app
 
-    result = lab.load(studies[0])
+    result = app.load(studies[0])
     if method:
         click.echo(result.method(), nl=False)
     else:
@@ -76,7 +76,7 @@ def command(
 
 
 def _pair(a: str, b: str, stage: str | None, out: Path | None, level: str | None, method: bool) -> None:
-    from mileage.lab.pair import fresh_folder, pair_view, write_pair
+    from mileage.app.pair import fresh_folder, pair_view, write_pair
     from mileage.report import render_text
 
     view = pair_view(a, b, stage=stage)

@@ -63,13 +63,13 @@ def command(
     mileage run degradation --quick --target dir:/mnt/scratch
     mileage run mileage-degradation-1        go on after a crash
     """
-    from mileage import lab
+    from mileage import app
+    from mileage.app.report_level import report_level
     from mileage.execute.live_view import Terminal
-    from mileage.lab.report_level import report_level
     from mileage.terminal import say
 
     with faults_as_json(as_json), Terminal() as progress:
-        result = lab.run(
+        result = app.run(
             study,
             target=target,
             quick=quick,

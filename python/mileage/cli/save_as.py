@@ -26,8 +26,8 @@ def command(form: str, folder: Path, out: Path | None) -> None:
     mileage save-as csv mileage-degradation-1
     mileage save-as parquet study-1 --out tables
     """
-    from mileage.lab.export_tables import saved_tables
-    from mileage.saving import save_as
+    from mileage.app.export_tables import saved_tables
+    from mileage.store.export_folder import save_as
 
     title, tables, missing = saved_tables(folder)
     place = out or Path(f"{folder.absolute().name}-{form}")

@@ -15,8 +15,8 @@ def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:
     false alarms, the coverage of our intervals and the cliffs that we find,
     each with its exact binomial interval. Exit status 1 if a promise is broken.
     """
+    from mileage.app.selftest import STUDIES, STUDIES_QUICK, Share, selftest
     from mileage.errors import JudgedFailure
-    from mileage.lab.selftest import STUDIES, STUDIES_QUICK, Share, selftest
 
     if quick and studies is not None:
         raise click.UsageError("--quick is --studies 200: give one of them")

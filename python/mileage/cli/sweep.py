@@ -32,8 +32,8 @@ def command(study: str, target: str | None, processes: int | None, out: Path | N
 
     import msgspec
 
+    from mileage.app.sweep import columns_of, sweep
     from mileage.errors import Refused
-    from mileage.lab.sweep import columns_of, sweep
 
     if out is not None and out.exists():
         raise Refused(f"--out {out}: exists; name a new file")

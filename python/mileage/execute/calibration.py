@@ -16,8 +16,8 @@ import msgspec
 
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.sizes import parse_time_ns
-from mileage.record import Journal
-from mileage.record.journal import JournalContent
+from mileage.store import Journal
+from mileage.store.journal import JournalContent
 
 GROWTH_MAX: Final = 64
 """A trial does at most this many times as much as the one before: the first may have been too short to tell."""

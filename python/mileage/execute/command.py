@@ -5,7 +5,7 @@ is started until it has ended. Bytes are those that it and the processes that it
 (`rchar`, `wchar` of /proc/PID/io, read before it is reaped); what reached storage, calls, processor time and the
 largest memory are counters.
 What it refuses: to call a program that failed a measurement; its last words are in the message. Whether programs may be
-run at all is asked before anything is touched, by `mileage.lab.session`.
+run at all is asked before anything is touched, by `mileage.app.session`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from mileage.errors import Interrupted, RunFailed
 from mileage.execute.record import Poll, empty_record
 from mileage.execute.workers import ranks_here
 from mileage.plan.job import Job
-from mileage.target.file_identity import FileIdentity, opened_as
-from mileage.target.kernel_text import fields_of, lines_of, read_text
+from mileage.targets.file_identity import FileIdentity, opened_as
+from mileage.targets.kernel_text import fields_of, lines_of, read_text
 
 PERIOD_S: Final = 0.02
 """Seconds between two looks whether the user wants to stop, or the time is over; it adds nothing to a run's time."""

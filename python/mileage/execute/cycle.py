@@ -31,9 +31,9 @@ from mileage.execute.run import perform
 from mileage.execute.stop_rules import Stopping
 from mileage.execute.workers import ranks_here
 from mileage.plan import Plan, PlannedRun, Setting
-from mileage.record import Journal, StudyFolder
-from mileage.record.journal import JournalContent
-from mileage.target import Target
+from mileage.store import Journal, StudyFolder
+from mileage.store.journal import JournalContent
+from mileage.targets import Target
 
 StageKey = tuple[str, int, str, str]
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.plan.sizes import format_bytes
-from mileage.record.journal import JournalContent
+from mileage.store.journal import JournalContent
 
 DEVICE_CAUSES: Final = frozenset(
     {

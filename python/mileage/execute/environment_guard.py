@@ -17,13 +17,13 @@ from typing import Any, Final
 from mileage.errors import RunFailed
 from mileage.plan import Plan
 from mileage.plan.factors import key_of as key_of_factor
-from mileage.record import Journal, StudyFolder
-from mileage.record.environment import diff, disk_of, key_of, raw_snapshot, snapshot, weighty
-from mileage.record.folder import encoded, environment_file
-from mileage.record.health import health
-from mileage.target import Target
-from mileage.target.condition import condition_of
-from mileage.target.guard import ROOT
+from mileage.store import Journal, StudyFolder
+from mileage.store.environment import diff, disk_of, key_of, raw_snapshot, snapshot, weighty
+from mileage.store.folder import encoded, environment_file
+from mileage.store.health import health
+from mileage.targets import Target
+from mileage.targets.condition import condition_of
+from mileage.targets.guard import ROOT
 
 HOST: Path = ROOT
 """Where /proc, /sys and /etc of the machine are looked for; the one seam through which tests change the machine."""

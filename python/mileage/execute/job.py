@@ -19,8 +19,8 @@ from mileage.errors import Interrupted, Refused
 from mileage.execute.command import perform_command
 from mileage.execute.record import Poll, empty_record, failure_of
 from mileage.plan.job import Job
-from mileage.target import Target
-from mileage.target.file_identity import FileIdentity, opened_as
+from mileage.targets import Target
+from mileage.targets.file_identity import FileIdentity, opened_as
 
 
 def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, Any]:

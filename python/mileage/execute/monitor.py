@@ -19,10 +19,10 @@ from types import TracebackType
 from typing import Final, Self
 
 from mileage.execute import environment_guard
-from mileage.record.block_device import disk_counters
-from mileage.record.environment import disk_of
-from mileage.target import Target
-from mileage.target.kernel_text import fields_of, read_text, read_word
+from mileage.store.block_device import disk_counters
+from mileage.store.environment import disk_of
+from mileage.targets import Target
+from mileage.targets.kernel_text import fields_of, read_text, read_word
 
 PERIOD_S: Final = 1.0
 """Seconds between two looks at what has no counter."""

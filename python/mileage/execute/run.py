@@ -17,7 +17,7 @@ from mileage.plan import PlannedRun, Workload
 from mileage.plan.api import Reach
 from mileage.plan.caching import Caching
 from mileage.plan.job import Job
-from mileage.target import Target
+from mileage.targets import Target
 
 
 class Kept(Protocol):

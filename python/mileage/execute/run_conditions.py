@@ -1,7 +1,7 @@
 """What is done around a run on a real target: the page cache brought to its state, memory limited, a rest.
 
 What it models: the `Caching` of a run, done before its first operation and undone after its last one, and its `settle`.
-What it refuses: nothing of its own; what the machine does not allow, `target` refuses.
+What it refuses: nothing of its own; what the machine does not allow, `targets` refuses.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Final
 from mileage.errors import Interrupted
 from mileage.execute.record import Poll
 from mileage.plan.caching import Caching
-from mileage.target import Target
-from mileage.target.cache import drop_caches, empty_cache, fill_cache
-from mileage.target.memory import limited_memory
+from mileage.targets import Target
+from mileage.targets.cache import drop_caches, empty_cache, fill_cache
+from mileage.targets.memory import limited_memory
 
 _SLICE_S: Final = 0.1
 """How often a rest asks whether it is to go on."""

@@ -17,8 +17,8 @@ from mileage.plan.describe import duration
 from mileage.plan.estimate import remaining_s
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import format_bytes
-from mileage.record.histogram import of_all_kinds, quantile_ns
-from mileage.record.write_amplification import write_amplification
+from mileage.store.histogram import of_all_kinds, quantile_ns
+from mileage.store.write_amplification import write_amplification
 
 RATES_KEPT: Final = 24
 _BARS: Final = "▁▂▃▄▅▆▇█"

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Protocol
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.expansion import READ_BACK
 from mileage.plan.study import Repeat
-from mileage.record import Journal
-from mileage.record.headline import headline_of
-from mileage.record.journal import JournalContent
+from mileage.store import Journal
+from mileage.store.headline import headline_of
+from mileage.store.journal import JournalContent
 
 Look = dict[str, Any]
 """What a rule found: `enough`, and its figures by name."""

@@ -21,11 +21,11 @@ from mileage.execute.signals import count_signals
 from mileage.execute.stop_rules import Rules, Stopping
 from mileage.execute.workers import ranks_here
 from mileage.plan import Plan, PlannedRun, Setting
-from mileage.record import FORMAT, Journal, StudyFolder
-from mileage.record.elapsed import spent_s
-from mileage.record.folder import CHANGED, environment_file
-from mileage.record.journal import JournalContent
-from mileage.target import Target
+from mileage.store import FORMAT, Journal, StudyFolder
+from mileage.store.elapsed import spent_s
+from mileage.store.folder import CHANGED, environment_file
+from mileage.store.journal import JournalContent
+from mileage.targets import Target
 
 #: Opens the target of a setting for one cycle; real targets are opened once and shared, since their cycles follow each
 #: other.

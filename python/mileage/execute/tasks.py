@@ -33,7 +33,7 @@ from mileage.plan.tasks import (
     mdtest_tree_share,
     metarates_share,
 )
-from mileage.target.file_identity import FileIdentity, opened_as, replaced
+from mileage.targets.file_identity import FileIdentity, opened_as, replaced
 
 Record = dict[str, Any]
 Result = dict[str, Any]

@@ -24,7 +24,7 @@ from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
 from mileage.plan.study_reader import parse_study
 from mileage.plan.toml_writer import to_toml
-from mileage.target.workfile import is_work_file
+from mileage.targets.workfile import is_work_file
 
 KNOWN_SILENT: Final = (
     *(

@@ -26,7 +26,7 @@ from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.record.sql import sql_source
+from mileage.store.sql import sql_source
 
 LAYOUT: Final = "fio-logs"
 INTERVALS_MAX: Final = 512

@@ -11,8 +11,8 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any, Final
 
-from mileage.record.write_amplification import write_amplification
 from mileage.report.quantity import column_width
+from mileage.store.write_amplification import write_amplification
 
 Figure = tuple[str, str, str, str]
 """Name, value, source and confidence of one figure of a profile."""

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.judge import CellVerdict
-from mileage.record.text_cells import csv_text
 from mileage.report import wording
 from mileage.report.view import StudyView
+from mileage.store.text_cells import csv_text
 
 EMBEDDED_BYTES_MAX: Final = 1 << 20
 """More than this, compressed, is linked and not embedded."""

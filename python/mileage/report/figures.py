@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mileage.judge import verdict_sentence
-from mileage.record.directory import Directory
 from mileage.report.gallery import NARROW, Picture, gallery
 from mileage.report.render_pool import files_of
 from mileage.report.view import StudyView, cleaned
+from mileage.store.directory import Directory
 
 
 def write_figures(

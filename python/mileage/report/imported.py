@@ -14,13 +14,13 @@ from typing import Final
 
 import msgspec
 
-from mileage.record.directory import Directory
-from mileage.record.text_cells import csv_text
 from mileage.report.html import templates
 from mileage.report.measured import spread_of
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
 from mileage.report.view import TrustLamp, cleaned_text
 from mileage.report.wording import LAMP_GLYPHS, LAMP_WORDS, plain
+from mileage.store.directory import Directory
+from mileage.store.text_cells import csv_text
 
 UNREAD_SHOWN: Final = 20
 """Lines of a file that the terminal names."""

@@ -11,9 +11,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mileage.record import Latency, MeasuredCell
-from mileage.record.directory import Directory
-from mileage.record.text_cells import csv_text
 from mileage.report.evidence import Evidence
 from mileage.report.figures import write_pictures
 from mileage.report.gallery import Picture
@@ -21,6 +18,9 @@ from mileage.report.html import templates
 from mileage.report.measured import columns_of, quantile_ns
 from mileage.report.measured_pictures import measured_pictures
 from mileage.report.view import cleaned_evidence, cleaned_text
+from mileage.store import Latency, MeasuredCell
+from mileage.store.directory import Directory
+from mileage.store.text_cells import csv_text
 
 
 class MeasuredPage(msgspec.Struct, frozen=True):

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from mileage.judge.grid import Trend
 from mileage.judge.standings import CellStandings, Standing
-from mileage.record.text_cells import csv_text
 from mileage.report.wording import p_value, plain, quantity
+from mileage.store.text_cells import csv_text
 from mileage.terminal import columns_of, cut, padded, wrapped
 
 RULE: Final = "A range of ranks: not told apart (Welch on logs, Holm over all pairs of the cell, 5 %)."

@@ -12,9 +12,9 @@ from mileage.judge import Comparison
 from mileage.judge.rules import bar_clears_zero, bars_apart
 from mileage.judge.standings import CellStandings
 from mileage.judge.summary import Summary, summarise
-from mileage.record.directory import Directory
-from mileage.record.text_cells import csv_text
 from mileage.report.standings import standings_csv
+from mileage.store.directory import Directory
+from mileage.store.text_cells import csv_text
 
 NO_CLASSES: Final[Mapping[str, str]] = MappingProxyType({})
 _COLUMNS = (

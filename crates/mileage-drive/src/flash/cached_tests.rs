@@ -14,7 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const PAGES: u32 = 8;
 
 fn medium() -> Medium {
-    let text = include_str!("../../../../drives/plain-64gib.toml");
+    let text = include_str!("../../../../profiles/drives/plain-64gib.toml");
     let profile = Profile::parse(text).expect("a profile that comes with the project");
     Medium { clocks: Clocks::new(&profile), counters: Counters::default() }
 }

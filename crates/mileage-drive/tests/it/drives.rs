@@ -4,11 +4,11 @@ use mileage_drive::{BlockDevice, Completion, FlashDrive, Profile, Request, Reque
 use mileage_measure::RunRecord;
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 
-pub const PLAIN: &str = include_str!("../../../../drives/plain-64gib.toml");
-pub const SANDFORCE: &str = include_str!("../../../../drives/sandforce-1222-64gb.toml");
-pub const BX200: &str = include_str!("../../../../drives/crucial-bx200-240gb.toml");
-pub const INTEL_600P: &str = include_str!("../../../../drives/intel-600p-512gb.toml");
-pub const X25E: &str = include_str!("../../../../drives/intel-x25e-64gb.toml");
+pub const PLAIN: &str = include_str!("../../../../profiles/drives/plain-64gib.toml");
+pub const SANDFORCE: &str = include_str!("../../../../profiles/drives/sandforce-1222-64gb.toml");
+pub const BX200: &str = include_str!("../../../../profiles/drives/crucial-bx200-240gb.toml");
+pub const INTEL_600P: &str = include_str!("../../../../profiles/drives/intel-600p-512gb.toml");
+pub const X25E: &str = include_str!("../../../../profiles/drives/intel-x25e-64gb.toml");
 
 /// How many of `full` random cases are tested: a third, or all with `MILEAGE_TEST_PROFILE=thorough`.
 pub fn cases(full: u64) -> u64 {

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mileage.errors import Refused
-from mileage.target.kernel_text import fields_of, read_text
+from mileage.targets.kernel_text import fields_of, read_text
 
 Message = dict[str, Any]
 

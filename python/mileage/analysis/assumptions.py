@@ -1,0 +1,134 @@
+"""The figures of a virtual drive that a verdict on it depends on most and that nobody has published.
+
+What it models: which figures decide reads, and which decide writes, in the order of their usual weight; the order is
+known from the model (`docs/drives.md`), not computed for the study at hand.
+What it refuses: nothing; a drive whose profile cannot be read any more is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.plan import Plan
+from mileage.targets.profiles import load_profile
+
+if TYPE_CHECKING:
+    from mileage.report import TrustLamp
+
+NAMED_MAX: Final = 6
+"""Figures that are named of a drive; `mileage drive show` has all."""
+PUBLISHED: Final = frozenset({"source", "seed", "fitted"})
+"""Confidences of figures that a text states or that reproduce one that is stated."""
+CHOSEN: Final = "defined"
+"""Confidence of figures that define a drive, or that the name of the target chooses."""
+_WRITES: Final = (
+    "gc_pace",
+    "blocks_per_plane",
+    "gc_victim",
+    "mapping",
+    "slc_design",
+    "program_us",
+    "slc_idle_after_us",
+    "write_buffer_pages",
+    "pages_per_block",
+    "page_bytes",
+    "dies_per_channel",
+    "frontiers",
+    "levelling",
+    "erase_us",
+    "gc_copies",
+    "write_combining",
+)
+_READS: Final = (
+    "read_us",
+    "dies_per_channel",
+    "page_bytes",
+    "suspend",
+    "allocation",
+    "channel_mb_per_s",
+    "slc_read_us",
+    "write_buffer_reads",
+)
+_SCHEME: Final = "virtual:"
+
+
+def assumption_lamps(plan: Plan) -> list[TrustLamp]:
+    """For each virtual drive of a study a check that lists the unpublished figures that decide what is compared."""
+    workloads = _workloads(plan)
+    weighed = [*(_WRITES if _any("write", workloads) else ()), *(_READS if _any("read", workloads) else ())]
+    told: dict[str, list[str]] = {}
+    for name, profile in _drives(plan).items():
+        if found := "; ".join([*_assumed(profile, weighed), *_missed(profile, workloads)]):
+            told.setdefault(found, []).append(name)
+    return [_lamp(drives, found) for found, drives in told.items()]
+
+
+def missed_rate_notes(plan: Plan) -> list[str]:
+    """The published rates that the virtual drives of a plan miss at what it does, a line each."""
+    return [
+        f"{name}, {missed} (mileage drive show {name} says why)"
+        for name, profile in _drives(plan).items()
+        for missed in _missed(profile, _workloads(plan))
+    ]
+
+
+def _drives(plan: Plan) -> dict[str, str]:
+    """The profiles of the virtual drives that a plan measures, by their names."""
+    targets = [setting.target for setting in plan.settings] or [str(plan.study.target)]
+    found = {}
+    for target in dict.fromkeys(targets):
+        if target.startswith(_SCHEME):
+            name = target.removeprefix(_SCHEME)
+            with suppress(Refused):
+                found[name] = load_profile(name)
+    return found
+
+
+def _workloads(plan: Plan) -> set[str]:
+    """What is measured, in the words of published rates: "random_write" and the like."""
+    found = set()
+    for run in plan.runs:
+        if run.role == "measure" and run.workload:
+            order = "sequential" if run.workload.pattern == "sequential" else "random"
+            found |= {f"{order}_read"} if run.workload.read_percent > 0 else set()
+            found |= {f"{order}_write"} if run.workload.read_percent < 100 else set()
+    return found
+
+
+def _any(direction: str, workloads: Iterable[str]) -> bool:
+    return any(name.endswith(direction) for name in workloads)
+
+
+def _lamp(drives: Sequence[str], found: str) -> TrustLamp:
+    from mileage.report import TrustLamp
+
+    whose = drives[0] if len(drives) == 1 else f"{drives[0]} and {len(drives) - 1} more"
+    return TrustLamp(
+        "drive model",
+        "warn",
+        f"{whose}: {found}; change a figure to see how much it matters (virtual:{drives[0]},KEY=VALUE), mileage drive "
+        "show lists all",
+    )
+
+
+def _missed(profile: str, workloads: set[str]) -> list[str]:
+    from mileage._core import drive_rates
+    from mileage.report.datasheet import missed_rates
+
+    return missed_rates(msgspec.json.decode(drive_rates(profile)), workloads)
+
+
+def _assumed(profile: str, weighed: Iterable[str]) -> list[str]:
+    """The figures of a drive that are neither published nor chosen, heaviest first, in a sentence, if there are any."""
+    from mileage._core import drive_figures
+
+    figures = {key: (value, kind) for key, value, _, kind in drive_figures(profile)}
+    keys = [key for key in dict.fromkeys(weighed) if key in figures]
+    open_ones = [key for key in keys if figures[key][1] not in PUBLISHED and figures[key][1] != CHOSEN]
+    told = ", ".join(f"{key} {figures[key][0]} ({figures[key][1]})" for key in open_ones[:NAMED_MAX])
+    return [f"the result depends most on figures that are not published: {told}"] if told else []

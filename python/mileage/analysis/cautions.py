@@ -1,0 +1,177 @@
+"""What must be read before the figures of a measurement: they may be those of memory, of holes, or of a new drive.
+
+What it models: sentences about measured cells, from what the target is, what the device counted, what a virtual drive
+had been through, and what else the machine did. The rules on rates and disturbances are those of `judge`.
+What it refuses: nothing. Where nothing was counted and no rate is beyond a device's, it has no sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from mileage.judge.disturbance import disturbances
+from mileage.judge.memory_rate import RateFacts, memory_rate
+from mileage.plan import Cell, Plan, TargetFacts
+from mileage.plan.sizes import format_bytes
+from mileage.report.setting import labels_of
+from mileage.store import MeasuredCell
+from mileage.store.journal import JournalContent
+from mileage.store.write_amplification import MEDIUM
+
+_TO_STEADY = (
+    'for those of a used drive add precondition = "snia-dependent" to [state] in what --as-study prints'
+)
+
+
+class Caution(msgspec.Struct, frozen=True):
+    """A sentence, and the labels of the cells that it is about."""
+
+    text: str
+    cells: tuple[str, ...]
+
+
+def cautions(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell]) -> tuple[Caution, ...]:
+    """What a reader of these cells must know first, gravest first."""
+    planned = {cell.label: cell for cell in plan.cells}
+    pairs = [(cell, planned[cell.cell]) for cell in cells if cell.cell in planned]
+    names = labels_of([cell.label for cell in plan.cells]) if plan.cells else {}
+    found = [*_of_medium(plan, pairs), *_of_rates(plan, pairs, names), *_of_state(plan, content, pairs)]
+    return (*found, *_of_machine(content, names))
+
+
+def with_cautions(cells: Sequence[MeasuredCell], found: Sequence[Caution]) -> tuple[MeasuredCell, ...]:
+    """The cells with the sentences about them among their notes."""
+    return tuple(
+        msgspec.structs.replace(
+            cell, notes=(*cell.notes, *(caution.text for caution in found if cell.cell in caution.cells))
+        )
+        for cell in cells
+    )
+
+
+def _facts(plan: Plan, cell: Cell) -> TargetFacts:
+    return plan.facts_of(plan.settings[cell.setting]) if plan.settings else plan.facts
+
+
+def _of_medium(plan: Plan, pairs: Sequence[tuple[MeasuredCell, Cell]]) -> Iterator[Caution]:
+    """What the target is: memory, or a file that has no blocks where it is read."""
+    told: dict[str, list[str]] = {}
+    for cell, planned in pairs:
+        facts = _facts(plan, planned)
+        if facts.memory_file_system:
+            text = f"{facts.name} is a {facts.memory_file_system}, which is memory: no device is measured"
+            told.setdefault(text, []).append(cell.cell)
+        if facts.hole_bytes and cell.bytes_read:
+            share = f"{format_bytes(facts.hole_bytes)} of {format_bytes(facts.capacity_bytes)}"
+            text = f"{share} of {facts.name} were never written (holes): reads there reach no device"
+            told.setdefault(text, []).append(cell.cell)
+    yield from (Caution(text, tuple(labels)) for text, labels in told.items())
+
+
+def _of_rates(
+    plan: Plan, pairs: Sequence[tuple[MeasuredCell, Cell]], names: dict[str, str]
+) -> Iterator[Caution]:
+    """Rates that only memory can give; the certain ones count more."""
+    served: list[tuple[bool, str, str]] = []
+    for cell, planned in pairs:
+        facts = _facts(plan, planned)
+        if facts.virtual or facts.memory_file_system or facts.kind == "null":
+            continue
+        if (told := memory_rate(_rate_facts(cell, planned, names[cell.cell]))) is not None:
+            served.append((not told.certain, told.text, cell.cell))
+        elif planned.workload is not None and _rewrites_in_cache(cell, planned):
+            span = format_bytes(planned.workload.span_bytes)
+            text = f"{names[cell.cell]} wrote {span} more than once in the page cache, which need not pass on all"
+            served.append((True, text, cell.cell))
+    if served:
+        first, labels = min(served)[1], tuple(label for *_, label in served)
+        yield Caution(first + (f" (and {len(labels) - 1} more rows)" if len(labels) > 1 else ""), labels)
+
+
+def _bypasses(planned: Cell) -> bool:
+    return planned.reach is not None and planned.reach.caching.mode == "direct"
+
+
+def _rewrites_in_cache(cell: MeasuredCell, planned: Cell) -> bool:
+    work = planned.workload
+    return work is not None and not _bypasses(planned) and cell.bytes_written > cell.runs * work.span_bytes
+
+
+def _rate_facts(cell: MeasuredCell, planned: Cell, name: str) -> RateFacts:
+    work, elapsed_s = planned.workload, sum(cell.elapsed_s)
+    operations = cell.ops_read + cell.ops_written
+    moved = cell.bytes_read + cell.bytes_written
+    bypasses = _bypasses(planned)
+    return RateFacts(
+        cell=name,
+        streams=None if work is None else work.depth * work.threads,
+        bypasses=bypasses,
+        waits=bypasses or planned.kind == "iops",
+        rate_bytes_per_s=moved / elapsed_s if elapsed_s else None,
+        ops_per_s=operations / elapsed_s if elapsed_s else None,
+        elapsed_s=elapsed_s / cell.runs,
+        moved_bytes=moved,
+        # Other programs' work on the device makes up for nothing, least of all in the other direction.
+        device_bytes=min(cell.device["read_bytes"], cell.bytes_read)
+        + min(cell.device["write_bytes"], cell.bytes_written)
+        if cell.device
+        else None,
+    )
+
+
+def _of_state(
+    plan: Plan, content: JournalContent, pairs: Sequence[tuple[MeasuredCell, Cell]]
+) -> Iterator[Caution]:
+    """Writes that found erased blocks: on a virtual drive that had not been filled, on a device that was emptied."""
+    if plan.study.state.start == "kept":
+        return
+    wrote = {cell.cell: cell for cell, _ in pairs if cell.bytes_written}
+    found = _first_fills(plan, content) if any(MEDIUM in cell.counters for cell in wrote.values()) else {}
+    fresh = tuple(label for label in wrote if label in found)
+    if fresh:
+        written, capacity = max(found[label] for label in fresh)
+        had = (
+            f"{format_bytes(written)} of its {format_bytes(capacity)} were written"
+            if written
+            else "it was empty"
+        )
+        which = "the run" if len(fresh) == 1 and wrote[fresh[0]].runs == 1 else "each run"
+        if 0 < len(fresh) < len(wrote):
+            which = f"each run of {len(fresh)} of {len(wrote)} rows"
+        text = f"a fresh drive: {had} when {which} began, and writes found erased blocks; {_TO_STEADY}"
+        yield Caution(text, fresh)
+    emptied = plan.study.state.purge != "none" and plan.study.target.startswith(("loop:", "block:"))
+    if emptied and wrote and not any(stage.torture for stage in plan.study.stage):
+        how = f"{plan.study.target} was emptied ({plan.study.state.purge}) before"
+        yield Caution(f"{how}: its writes may be those of a fresh one", tuple(wrote))
+
+
+def _first_fills(plan: Plan, content: JournalContent) -> dict[str, tuple[int, int]]:
+    """Of each cell on a virtual drive that was not yet written once when a run began: bytes written, and capacity."""
+    written: dict[tuple[Any, ...], int] = {}
+    found: dict[str, tuple[int, int]] = {}
+    for entry in sorted(content.runs(), key=lambda entry: int(entry["run"])):
+        run = plan.runs[int(entry["run"])]
+        setting = plan.setting_of(run)
+        facts = plan.facts_of(setting)
+        if not facts.virtual:
+            continue
+        key = (run.session, run.cycle, run.arm, setting.instance)
+        if run.role == "reset" and run.cell in ("purge", "trim"):
+            written[key] = 0
+        before = written.get(key, 0)
+        if run.role == "measure" and before < facts.capacity_bytes:
+            found[run.cell] = max(found.get(run.cell, (0, 0)), (before, facts.capacity_bytes))
+        written[key] = before + int(entry["record"]["bytes_written"])
+    return found
+
+
+def _of_machine(content: JournalContent, names: dict[str, str]) -> Iterator[Caution]:
+    """What else the machine did meanwhile."""
+    runs = [entry for entry in content.runs() if entry["role"] == "measure" and entry.get("watch")]
+    watched = [(names.get(str(entry["cell"]), str(entry["cell"])), entry["watch"]) for entry in runs]
+    labels = tuple(dict.fromkeys(str(entry["cell"]) for entry in runs))
+    yield from (Caution(found.text, labels) for found in disturbances(watched) if found.state == "warn")

@@ -1,0 +1,67 @@
+"""What the pictures of a study that compares nothing are drawn from: its cells side by side.
+
+Models the first cells in the order of the table, as many as have room. Refuses nothing; a study whose runs keep
+no series and no latencies has fewer pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mileage.analysis.evidence import picked, places_of, tails_of, traces_of
+from mileage.plan import Plan
+from mileage.report.evidence import Evidence, LevelRuns
+from mileage.store import MeasuredCell
+from mileage.store.journal import JournalContent
+from mileage.store.tables import each_test
+
+CELLS_MAX: Final = 4
+"""Cells whose lines are drawn in one picture, with room for their names."""
+
+
+def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell]) -> tuple[Evidence, str]:
+    """It, and what the levels are levels of: the property that differs most often, such as threads."""
+    shown = [cell.cell for cell in cells][:CELLS_MAX]
+    found: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {cell: [] for cell in shown}
+    units = {cell.unit or cell.label for cell in plan.cells}
+    for entry in picked(content, "measure", units) if shown else ():
+        for one in each_test(entry):
+            if one["cell"] in found and one["record"].get("series"):
+                found[one["cell"]].append((one, one["record"]))
+    traces = {cell: traces_of(cell, runs) for cell, runs in found.items()}
+    tails = [tail for cell, runs in found.items() for tail in tails_of(cell, runs)]
+    # One cell has room for all of its runs; several have a line each.
+    alone = len(shown) == 1
+    whole = {cell: max((t.runs for t in tails if t.arm == cell), default=0) for cell in shown}
+    levels, by = _levels(plan, cells)
+    evidence = Evidence(
+        runs=[trace for own in traces.values() for trace in (own if alone else own[:1])],
+        tails=[tail for tail in tails if alone or tail.runs == whole[tail.arm]],
+        levels=levels,
+    )
+    return evidence, by
+
+
+def _levels(plan: Plan, cells: Sequence[MeasuredCell]) -> tuple[list[LevelRuns], str]:
+    """The rate of each cell, in panels of cells that differ in one property alone."""
+    places = places_of(plan)
+    names = dict.fromkeys(name for cell in cells for name in places.get(cell.cell, {}))
+    counts = {name: len({places.get(cell.cell, {}).get(name, "") for cell in cells}) for name in names}
+    by = max(counts, key=lambda name: counts[name], default="")
+    groups: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for cell in cells:
+        place = places.get(cell.cell, {})
+        metric = "rate_bytes_per_s" if any(cell.rate_bytes_per_s) else "ops_per_s"
+        values = cell.rate_bytes_per_s if metric == "rate_bytes_per_s" else cell.ops_per_s
+        rest = ", ".join(
+            value if name in ("test", "record") else f"{name} {value}"
+            for name, value in place.items()
+            if name != by and counts[name] > 1
+        )
+        group = groups.setdefault((rest or "all", metric), {})
+        level = place.get(by, cell.cell)
+        group[cell.cell if level in group else level] = list(values)
+    return [
+        LevelRuns(cell=cell, metric=metric, levels=levels) for (cell, metric), levels in groups.items()
+    ], by

@@ -1,0 +1,108 @@
+"""Why a difference is there, as far as a drive's own counters tell: what it did beside the host's work, in both arms.
+
+Models all counters as rates per 1,000 operations of the host, so that runs of different length compare. It names what
+differs and claims no more: a counter that moves with a rate is an explanation, the counterfactual arm is the proof.
+Refuses nothing: a target that counts nothing has no such sentences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from mileage.judge import CellVerdict, Comparison
+from mileage.store.write_amplification import write_amplification
+
+CELLS_MAX: Final = 3
+"""Cells that are explained, those that changed most."""
+DIFFERS: Final = 0.05
+"""Relative difference from which a counter is worth a word."""
+_AMPLIFICATION: Final = "write amplification"
+_WORDS: Final = {
+    _AMPLIFICATION: _AMPLIFICATION,
+    "gc_pages_moved": "pages moved by garbage collection",
+    "blocks_erased": "blocks erased",
+    "slc_pages_programmed": "pages programmed in the SLC cache",
+    "slc_pages_folded": "pages folded out of the SLC cache",
+    "levelling_pages_moved": "pages moved to level wear",
+    "full_merges": "full merges",
+    "partial_merges": "partial merges",
+    "map_pages_read": "pages of the map read",
+    "map_pages_programmed": "pages of the map programmed",
+    "read_retries": "read retries",
+    "suspensions": "erases and programs interrupted",
+}
+"""Counters in the order in which they are printed; those that are not here follow by their own names."""
+_TIMES: Final = frozenset({"queue_wait_ns", "service_ns"})
+"""Counters of what is to be explained: how long commands took."""
+_PROGRAMMED: Final = frozenset({"flash_pages_programmed", "flash_bytes_programmed"})
+"""Counters that write amplification stands for."""
+_NOTHING: Final = (
+    f"No counter of the drive differs by more than {100 * DIFFERS:g} % at {{cells}}, apart from the time that its "
+    "commands took."
+)
+Records = Mapping[tuple[str, str], Sequence[dict[str, Any]]]
+
+
+def why(comparison: Comparison, records: Records) -> list[str]:
+    """A sentence for each of the decided headline cells that changed most, and one for those without a mechanism."""
+    decided = [c for c in comparison.headline if c.verdict in ("faster", "slower") and c.ratio]
+    by_size = sorted(decided, key=lambda cell: -abs(math.log(cell.ratio or 1.0)))
+    told = [(cell, _parts(comparison, cell, records)) for cell in by_size]
+    found = [
+        f"{cell.cell}, {comparison.baseline} to {comparison.candidate}: {'; '.join(parts)}."
+        for cell, parts in told
+        if parts
+    ]
+    silent = [cell.cell for cell, parts in told if parts == []]
+    rest = [_NOTHING.format(cells=", ".join(silent))] if silent else []
+    return [*found[:CELLS_MAX], *rest]
+
+
+def _parts(comparison: Comparison, cell: CellVerdict, records: Records) -> list[str] | None:
+    """Each counter that differs, with both figures; None where one of the arms counts nothing."""
+    low = _rates(records.get((cell.cell, comparison.baseline), ()))
+    high = _rates(records.get((cell.cell, comparison.candidate), ()))
+    if low is None or high is None:
+        return None
+    # A record leaves out what was never counted.
+    figures = {name: (low.get(name, 0.0), high.get(name, 0.0)) for name in [*low, *high]}
+    left_out = set(_TIMES)
+    if _AMPLIFICATION in low and _AMPLIFICATION in high:
+        left_out |= _PROGRAMMED
+    else:
+        left_out.add(_AMPLIFICATION)
+    order = [*_WORDS, *(name for name in figures if name not in _WORDS)]
+    return [
+        f"{_words(name)} {_figure(figures[name][0])} to {_figure(figures[name][1])}"
+        for name in order
+        if name in figures and name not in left_out and _differ(*figures[name])
+    ]
+
+
+def _rates(records: Sequence[dict[str, Any]]) -> dict[str, float] | None:
+    """Every counter per 1,000 operations, and write amplification; None where nothing is counted."""
+    counted = [record for record in records if record["counters"]]
+    operations = sum(record["ops_read"] + record["ops_written"] for record in counted)
+    if not operations:
+        return None
+    every = dict.fromkeys(name for record in counted for name in record["counters"])
+    sums = {name: sum(record["counters"].get(name, 0) for record in counted) for name in every}
+    amplified = write_amplification(sums)
+    rates = {name: 1000 * total / operations for name, total in sums.items()}
+    return rates if amplified is None else {_AMPLIFICATION: amplified, **rates}
+
+
+def _words(name: str) -> str:
+    if name == _AMPLIFICATION:
+        return name
+    return f"{_WORDS.get(name, name.replace('_', ' '))} per 1,000 operations"
+
+
+def _differ(low: float, high: float) -> bool:
+    return abs(high - low) > DIFFERS * max(low, high)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,380 @@
+"""From a study folder to what its pictures are drawn from: the runs of the headline cell, the torture, latencies, wear.
+
+Models the journal as too large to be held: only the runs of one cell and the torture are decoded, and of each what a
+picture can show is kept. Refuses nothing; a run without a series, or of a tool that reports only figures, is left out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from statistics import fmean
+from typing import Any, Final
+
+import msgspec
+
+from mileage.analysis.device_class import device_classes
+from mileage.analysis.planned_comparison import compares_levels, places
+from mileage.formats.histogram import bounds_of
+from mileage.judge import Comparison, Sample
+from mileage.judge.comparison import HEADLINE_OF_MEASURE
+from mileage.judge.course import levels_within
+from mileage.judge.regimes import SEGMENT_MIN
+from mileage.plan import Plan
+from mileage.plan.factors import again
+from mileage.plan.planned_runs import Cell
+from mileage.plan.sizes import format_bytes
+from mileage.report import StudyView
+from mileage.report.evidence import (
+    AMPLIFICATION,
+    CACHE_FREE,
+    FREE_BLOCKS,
+    Evidence,
+    Layout,
+    LevelRuns,
+    RunTrace,
+    Tail,
+    Wear,
+)
+from mileage.store import StudyFolder
+from mileage.store.journal import Entries, JournalContent
+from mileage.store.tables import each_test
+from mileage.store.write_amplification import write_amplifications
+
+_RUNS_MAX: Final = 10
+"""Runs of each arm that are drawn one by one."""
+_POINTS_MAX: Final = 240
+_POINTS_MIN: Final = 4
+_OPERATIONS_MIN: Final = 20
+"""Operations that a point of a rate rests on, on average."""
+_TAIL_POINTS_MAX: Final = 90
+_SIZE: Final = re.compile(r"[\d.]+ (B|[KMGT]iB)")
+_COUNTED: Final = re.compile(r"(\d+(?: %)?) (threads?|reads|discards)")
+_WEAR: Final = {
+    "erase_count_most": "most erases of a block",
+    "erase_count_least": "fewest erases of a block",
+    "wear_indicator_percent": "life left by the drive's own indicator, %",
+    "replaced_blocks": "blocks replaced",
+    "free_blocks": "free blocks",
+}
+
+Record = dict[str, Any]
+
+
+def evidence_of(
+    plan: Plan, folder: StudyFolder, comparison: Comparison, samples: Sequence[Sample]
+) -> Evidence:
+    """Collect it for a study that compares two arms."""
+    content = folder.content(around_damage=True)
+    cell = _lead(comparison)
+    records = _records(plan, content, cell) if cell else {}
+    return Evidence(
+        cell=cell,
+        runs=[trace for arm, found in records.items() for trace in traces_of(arm, found)],
+        torture=_torture(content),
+        tails=[tail for arm, found in records.items() for tail in tails_of(arm, found)],
+        levels=_levels(plan, samples),
+        baseline_level=plan.study.baseline or "" if compares_levels(plan) else "",
+        places=places_of(plan),
+        wear=_wear(content),
+        layouts=_layouts(plan),
+        device_classes=device_classes(plan),
+        plan_toml=plan.to_toml(),
+        files=_files(folder),
+    )
+
+
+def with_files(view: StudyView, folder: StudyFolder) -> StudyView:
+    """The view with the study's files and their sizes as they are now."""
+    evidence = msgspec.structs.replace(view.evidence, files=_files(folder))
+    return msgspec.structs.replace(view, evidence=evidence)
+
+
+def _files(folder: StudyFolder) -> list[tuple[str, int]]:
+    # A name with a dot in front is a table that is being written beside this.
+    files = [path for path in sorted(folder.path.glob("[!.]*.parquet")) if path.is_file()]
+    files += [path for path in (folder.journal, folder.plan_json) if path.is_file()]
+    return [(path.name, path.stat().st_size) for path in files]
+
+
+def _lead(comparison: Comparison) -> str:
+    """The cell whose runs are shown: the decided one that changed most, as in the sentence, or the first."""
+    family = comparison.headline or comparison.cells
+    decided = [cell for cell in family if cell.verdict in ("faster", "slower") and cell.ratio]
+    chosen = (
+        max(decided, key=lambda cell: abs(math.log(cell.ratio or 1.0)))
+        if decided
+        else next(iter(family), None)
+    )
+    return chosen.cell if chosen is not None else ""
+
+
+def _records(
+    plan: Plan, content: JournalContent, cell: str
+) -> dict[str, list[tuple[dict[str, Any], Record]]]:
+    """The runs of one cell in the two compared arms: the entry and, of a set of tests, the record of this test."""
+    study = plan.study
+    levels = compares_levels(plan)
+    place_of = places(plan) if levels else {}
+    stage = study.measuring_stages[-1]
+    found: dict[str, list[tuple[dict[str, Any], Record]]] = {}
+    for side in (study.baseline, study.candidate):
+        found[f"{study.compare.arms} {side}" if levels else str(side)] = []
+    labels = {c.label for c in plan.cells if place_of.get(c.label, ("", c.label))[1] == cell}
+    units = {c.unit or c.label for c in plan.cells if c.label in labels}
+    for entry in picked(content, "measure", units):
+        if levels and entry["stage"] != stage:
+            continue
+        for one in each_test(entry):
+            if one["cell"] not in labels:
+                continue
+            arm = f"{study.compare.arms} {place_of[one['cell']][0]}" if levels else str(one["stage"])
+            if arm in found and one["record"].get("series"):
+                found[arm].append((one, one["record"]))
+    return found
+
+
+def picked(content: JournalContent, role: str, cells: set[str] | None = None) -> Iterable[dict[str, Any]]:
+    """The runs of a role, but those of the sham arm; of `cells` (or sets of tests) alone, where given."""
+    runs = content.runs()
+    if isinstance(runs, Entries):
+        return runs.where(
+            lambda head: head.role == role and head.arm == "torture" and (cells is None or head.cell in cells)
+        )
+    return [
+        entry
+        for entry in runs
+        if entry["role"] == role and entry["arm"] == "torture" and (cells is None or entry["cell"] in cells)
+    ]
+
+
+def traces_of(arm: str, found: Sequence[tuple[dict[str, Any], Record]]) -> list[RunTrace]:
+    """The course of up to ten of an arm's runs, given as entry and record."""
+    stride = -(-len(found) // _RUNS_MAX) or 1
+    traces = []
+    for entry, record in found[::stride]:
+        trace = _trace(arm, int(entry["cycle"]), int(entry["block"]), [record["series"]])
+        if trace is not None:
+            traces.append(trace)
+    return traces
+
+
+def _torture(content: JournalContent) -> list[RunTrace]:
+    """One trace for each cycle and target: its torture runs after each other."""
+    groups: dict[tuple[int, str], list[Record]] = {}
+    for entry in picked(content, "torture"):
+        levels = ", ".join(f"{name} {level}" for name, level in entry.get("levels", {}).items())
+        series = entry["record"].get("series")
+        if series:
+            groups.setdefault((int(entry["cycle"]), levels), []).append(series)
+    traces = (_trace(levels or "torture", cycle, 1, series) for (cycle, levels), series in groups.items())
+    return [trace for trace in traces if trace is not None]
+
+
+def _trace(arm: str, cycle: int, block: int, parts: Sequence[Record]) -> RunTrace | None:
+    """Series after each other as one trace; None when there are fewer than two whole intervals."""
+    rows: dict[str, list[float]] = {}
+    widths: list[float] = []
+    for series in parts:
+        # The last interval is cut short by the end of the run; its rate would be wrong.
+        count = len(series["bytes_read"]) - 1
+        seconds = series["interval_ns"] / 1e9
+        moved = [a + b for a, b in zip(series["bytes_read"], series["bytes_written"], strict=True)][:count]
+        widths += [seconds] * max(count, 0)
+        rows.setdefault("rate", []).extend(value / seconds for value in moved)
+        for name, key in (("p50", "latency_p50_ns"), ("p99", "latency_p99_ns"), ("max", "latency_max_ns")):
+            rows.setdefault(name, []).extend(series.get(key, [])[:count])
+        for name, values in _gauges(series, count).items():
+            rows.setdefault(name, []).extend(values)
+    if len(widths) < 2:
+        return None
+    whole = {name: values for name, values in rows.items() if len(values) == len(widths)}
+    ends = list(accumulate(widths))
+    moved_bytes = list(accumulate(rate * width for rate, width in zip(rows["rate"], widths, strict=True)))
+    done = sum(sum(series["ops"]) for series in parts)
+    # Points with few operations would show how they fall into the intervals, not a rate.
+    group = max(-(-len(widths) // _POINTS_MAX), math.ceil(_OPERATIONS_MIN * len(widths) / max(done, 1)))
+    edges = [(start, min(start + group, len(widths))) for start in range(0, len(widths), group)]
+    if len(edges) < _POINTS_MIN:
+        return None
+    thin = {
+        name: [(max if name in ("p99", "max") else fmean)(values[a:b]) for a, b in edges]
+        for name, values in whole.items()
+    }
+    cuts = levels_within(thin["rate"]).cuts if len(edges) >= 2 * SEGMENT_MIN else ()
+    return RunTrace(
+        arm=arm,
+        cycle=cycle,
+        block=block,
+        end_s=[ends[b - 1] for _, b in edges],
+        moved_bytes=[moved_bytes[b - 1] for _, b in edges],
+        rate_bytes_per_s=thin["rate"],
+        p50_ns=thin.get("p50", []) if any(thin.get("p99", [])) else [],
+        p99_ns=thin.get("p99", []) if any(thin.get("p99", [])) else [],
+        max_ns=thin.get("max", []) if any(thin.get("max", [])) else [],
+        counters={name: thin[name] for name in (AMPLIFICATION, FREE_BLOCKS, CACHE_FREE) if name in thin},
+        cuts=list(cuts),
+    )
+
+
+def _gauges(series: Record, count: int) -> dict[str, list[float]]:
+    """What a drive counted, as it is drawn: write amplification of each interval, and what stands free at its end."""
+    counters = series.get("counters") or {}
+    found: dict[str, list[float]] = {}
+    amplified = write_amplifications(counters) or []
+    if any(value is not None for value in amplified):
+        last, values = 1.0, []
+        for value in amplified[:count]:
+            last = last if value is None else value
+            values.append(last)
+        found[AMPLIFICATION] = values
+    for name, key in ((FREE_BLOCKS, "free_blocks"), (CACHE_FREE, "slc_free_pages")):
+        if any(counters.get(key, ())):
+            found[name] = [float(value) for value in counters[key][:count]]
+    return found
+
+
+def tails_of(arm: str, found: Sequence[tuple[dict[str, Any], Record]]) -> list[Tail]:
+    """All runs of an arm together, and some of them one by one."""
+    tails: list[Tail] = []
+    stride = -(-len(found) // _RUNS_MAX) or 1
+    for kind in ("service", "response"):
+        histograms = [h for _, record in found if (h := _histogram(record, kind))]
+        if not histograms:
+            continue
+        together: dict[int, int] = {}
+        for histogram in histograms:
+            for bucket, count in histogram.items():
+                together[bucket] = together.get(bucket, 0) + count
+        tails.append(_tail(arm, kind, len(histograms), together))
+        if len(histograms) > 1:
+            tails += [_tail(arm, kind, 1, histogram) for histogram in histograms[::stride]]
+    return tails
+
+
+def _histogram(record: Record, kind: str) -> dict[int, int]:
+    latency = record.get("latency") or {}
+    if kind == "response":
+        buckets = (latency.get("response") or {}).get("buckets", [])
+    else:
+        main = max(("read", "write", "metadata"), key=lambda name: (latency.get(name) or {}).get("count", 0))
+        buckets = (latency.get(main) or {}).get("buckets", [])
+    return {int(bucket): int(count) for bucket, count in buckets}
+
+
+def _tail(arm: str, kind: str, runs: int, histogram: dict[int, int]) -> Tail:
+    """The curve from nine of ten operations down to the slowest one, at most 90 points of it."""
+    total = sum(histogram.values())
+    left, points = total, []
+    for bucket in sorted(histogram):
+        low, high = bounds_of(bucket)
+        points.append(((low + high) / 2, left / total))
+        left -= histogram[bucket]
+    stride = -(-len(points) // _TAIL_POINTS_MAX) or 1
+    kept = [point for at, point in enumerate(points) if at % stride == 0 or at == len(points) - 1]
+    return Tail(
+        arm=arm,
+        kind=kind,
+        runs=runs,
+        operations=total,
+        latency_ns=[at for at, _ in kept],
+        above=[share for _, share in kept],
+    )
+
+
+def _levels(plan: Plan, samples: Iterable[Sample]) -> list[LevelRuns]:
+    """Every run of every level of the compared factor; empty where stages are compared."""
+    if not compares_levels(plan):
+        return []
+    place_of, stage = places(plan), plan.study.measuring_stages[-1]
+    control = again(plan.study.baseline or "")
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for sample in samples:
+        level, cell = place_of[sample.cell]
+        headline = sample.metric == HEADLINE_OF_MEASURE.get(sample.measure)
+        if headline and sample.stage == stage and sample.arm == "torture" and level != control:
+            found.setdefault((cell, sample.metric), {}).setdefault(level, []).append(sample.value)
+    order = list(dict.fromkeys(level for level, _ in place_of.values()))
+    cells = list(dict.fromkeys(cell for _, cell in place_of.values()))
+    return [
+        LevelRuns(cell=cell, metric=metric, levels={name: levels[name] for name in order if name in levels})
+        for (cell, metric), levels in sorted(found.items(), key=lambda item: cells.index(item[0][0]))
+    ]
+
+
+def places_of(plan: Plan) -> dict[str, dict[str, str]]:
+    """What tells each cell from the others, named as in the comparison; a property that all share is left out."""
+    levels = compares_levels(plan)
+    label_of = places(plan) if levels else {}
+    found: dict[str, dict[str, str]] = {}
+    for cell in plan.cells:
+        setting = plan.settings[cell.setting].levels if plan.settings else {}
+        told = _properties(plan, cell)
+        told |= {factor: level for factor, level in setting.items() if factor != plan.study.compare.arms}
+        found[label_of.get(cell.label, ("", cell.label))[1]] = told
+    names = dict.fromkeys(name for told in found.values() for name in told)
+    varied = [
+        name
+        for name in names
+        if name in ("test", "record") or len({told.get(name) for told in found.values()}) > 1
+    ]
+    return {cell: {name: told[name] for name in varied if name in told} for cell, told in found.items()}
+
+
+def _properties(plan: Plan, cell: Cell) -> dict[str, str]:
+    """The test of a cell and its sizes, as its own label has them: cells of one set of tests share all but the test."""
+    words = ", ".join(plan.settings[cell.setting].words) if plan.settings else ""
+    label = cell.label.removesuffix(f", {words}") if words else cell.label
+    own = label.removesuffix(f" ({cell.table})")
+    name, _, rest = own.partition(" ")
+    told = {"test": name, "record": ""}
+    for part in rest.split(", ") if rest else []:
+        if _SIZE.fullmatch(part):
+            told["record"] = part
+        elif found := _COUNTED.fullmatch(part):
+            told[found[2] if found[2] in ("reads", "discards") else "threads"] = found[1]
+        else:
+            key, _, value = part.partition(" ")
+            told[key] = value or key
+    work = cell.workload
+    if work is not None:
+        told |= {
+            "record": format_bytes(work.record_bytes),
+            "threads": str(work.threads),
+            "depth": str(work.depth),
+        }
+    return told | ({"table": cell.table} if own != label else {})
+
+
+def _wear(content: JournalContent) -> list[Wear]:
+    """The gauges of the drive's age before the first and after the last torture run of each cycle."""
+    ends: dict[int, tuple[Record, Record]] = {}
+    for entry in picked(content, "torture"):
+        series = entry["record"].get("series") or {}
+        counters = {key: values for key, values in (series.get("counters") or {}).items() if values}
+        if counters:
+            cycle = int(entry["cycle"])
+            first = ends[cycle][0] if cycle in ends else {key: values[0] for key, values in counters.items()}
+            ends[cycle] = (first, {key: values[-1] for key, values in counters.items()})
+    return [
+        Wear(words, cycle, float(first[key]), float(last[key]))
+        for cycle, (first, last) in ends.items()
+        for key, words in _WEAR.items()
+        if key in first and key in last and (first[key] or last[key])
+    ]
+
+
+def _layouts(plan: Plan) -> list[Layout]:
+    """The layouts of IOR among what the plan runs, each once."""
+    found: dict[str, Layout] = {}
+    for run in plan.runs:
+        work = run.workload
+        ior = getattr(work.pattern, "ior", None) if work is not None else None
+        if work is None or ior is None or run.cell in found:
+            continue
+        segments = max(1, work.span_bytes // (ior.block_bytes * work.threads))
+        shared = work.files == "shared"
+        found[run.cell] = Layout(run.cell, work.threads, segments, ior.block_bytes, work.record_bytes, shared)
+    return list(found.values())

@@ -1,0 +1,66 @@
+"""At which levels of a study's labels this machine is now.
+
+What it models: a label is a factor that Mileage cannot change: a kernel, a machine. The user says its level, or the
+environment does; where both do, they must agree.
+What it refuses: levels that the study does not have, labels that nobody said, and a level that is not what was found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mileage.errors import Refused
+from mileage.plan import Plan, session_of
+from mileage.plan.factors import kind_of
+from mileage.plan.study import Factor
+
+
+def session_now(plan: Plan, said: Mapping[str, str]) -> str:
+    """The session of a plan that can be done now; empty in a study without labels. Raises Refused."""
+    study = plan.study
+    labels = {name: factor for name, factor in study.factor.items() if kind_of(name, factor) == "label"}
+    for name in said:
+        if name not in labels:
+            known = ", ".join(labels) or "none"
+            raise Refused(f"--label {name}: {study.name} has no label of this name; known: {known}")
+    levels = {name: _level(study.name, name, factor, said.get(name)) for name, factor in labels.items()}
+    session = session_of(levels)
+    if session not in plan.sessions:
+        raise Refused(f"{study.name}: {session} is excluded; expected one of {'; '.join(plan.sessions)}")
+    return session
+
+
+def _level(study: str, name: str, factor: Factor, said: str | None) -> str:
+    levels = list(factor.named)
+    expected = f"expected one of {', '.join(levels)}"
+    found = None if factor.found is None else _fact(factor.found)
+    if factor.found is not None and found is None:
+        raise Refused(
+            f"{study}: factor.{name}.found: this machine has no {factor.found!r}; leave it out, use --label"
+        )
+    if said is not None and said not in levels:
+        raise Refused(f"--label {name}={said}: not a level of factor.{name} of {study}; {expected}")
+    if found is None:
+        if said is None:
+            raise Refused(f"{study}: factor.{name} is a label: say --label {name}=LEVEL; {expected}")
+        return said
+    fitting = [level for level in levels if is_level(found, level)]
+    if said is not None and said not in fitting:
+        raise Refused(
+            f"--label {name}={said}: found {factor.found} = {found!r}, which is not that; {expected}"
+        )
+    if not fitting:
+        raise Refused(f"{study}: factor.{name}: found {factor.found} = {found!r}; {expected}")
+    return said or max(fitting, key=len)
+
+
+def _fact(key: str) -> str | None:
+    from mileage.store.environment import snapshot
+
+    return snapshot(None).get(key)
+
+
+def is_level(found: str, level: str) -> bool:
+    """Whether what was found is a level: the same text, or one that goes on after it ("6.1" for "6.1.0-27-amd64")."""
+    return re.match(rf"{re.escape(level)}(?![A-Za-z0-9])", found) is not None

@@ -1,0 +1,51 @@
+"""What a fixed rate did to a target, in sentences: whether it kept up, and where it stopped doing so.
+
+Models the runs of an open loop whose rate is constant: operations completed in each interval against those that were
+due (see `judge.overload`). Refuses nothing: a run too short to see a backlog grow, a ramp and a closed loop have no
+sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mileage.plan import Plan
+from mileage.store.journal import JournalContent
+from mileage.store.tables import runs_of
+
+
+def load_notes(resolved: Plan, content: JournalContent) -> list[str]:
+    """One sentence on a single rate that was lost, or on where several part; none when nothing is to be said."""
+    rates = {
+        cell.label: float(cell.workload.load.open.operations_per_s)
+        for cell in resolved.cells
+        if cell.workload is not None
+        and cell.workload.load.open is not None
+        and cell.workload.load.open.ramp is None
+    }
+    return _sentences(rates, [entry for entry in runs_of(content) if entry["cell"] in rates]) if rates else []
+
+
+def _sentences(rates: Mapping[str, float], entries: Sequence[dict[str, Any]]) -> list[str]:
+    # Beside the numbers only an open loop needs.
+    from mileage.judge.overload import INTERVALS_MIN, knee, overload
+
+    points = []
+    for entry in entries:
+        series = entry["record"]["series"]
+        # The last interval is cut short by the end of the run.
+        done = series["ops"][:-1]
+        if len(done) >= INTERVALS_MIN:
+            points.append(
+                overload(done, interval_s=series["interval_ns"] / 1e9, offered=rates[entry["cell"]])
+            )
+    found = knee(points)
+    if found.lost is None:
+        return []
+    lost = min((point for point in points if point.offered == found.lost), key=lambda point: point.achieved)
+    grows = "response times there grow for as long as a run lasts"
+    if found.kept is None or found.kept >= found.lost:
+        return [f"at {found.lost:,.0f} operations/s it is saturated ({lost.reason}): {grows}"]
+    kept = f"it keeps up with {found.kept:,.0f} operations/s"
+    return [f"{kept} and is saturated at {found.lost:,.0f} ({lost.reason}): {grows}"]

@@ -1,0 +1,62 @@
+"""Everything that a report needs of a study's runs, read in one pass: decoding a long journal takes seconds.
+
+Models the journal as too large to be held: each run is decoded once, and whoever wants something of it takes it then.
+Refuses nothing; of a run that another tool reported only the figures are taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mileage.analysis.latency_bound_notes import Hidden
+from mileage.analysis.run_facts import Look, Seen
+from mileage.analysis.run_variation import Arms
+from mileage.judge import Sample
+from mileage.plan import Plan
+from mileage.store.journal import JournalContent
+from mileage.store.tables import Staging, each_test, measured_of
+
+
+@dataclass
+class Reading:
+    """What was read: every measured value, ordered by run, and what the lamps, the arms and the notes are made of."""
+
+    samples: list[Sample]
+    seen: Seen
+    arms: Arms
+    hidden: Hidden
+
+
+def read(plan: Plan, content: JournalContent, staging: Staging | None = None) -> Reading:
+    """Read the runs once; `staging`, where given, gets them for the tables."""
+    samples: list[Sample] = []
+    look, arms, hidden = Look(plan), Arms(plan), Hidden()
+    takers: list[Look | Arms | Hidden] = [] if plan.imported is not None else [look]
+    takers += [arms, hidden] if takers and plan.study.baseline is not None else []
+    for entry in content.runs():
+        for one in each_test(entry):
+            samples += _samples(one)
+            if staging is not None:
+                staging.add(one)
+        for taker in takers:
+            taker.add(entry)
+    return Reading(samples, look.found, arms, hidden)
+
+
+def _samples(entry: dict[str, Any]) -> list[Sample]:
+    return [
+        Sample(
+            run=entry["run"],
+            cycle=entry["cycle"],
+            arm=entry["arm"],
+            stage=entry["stage"],
+            block=entry["block"],
+            measure=entry["measure"],
+            cell=entry["cell"],
+            metric=metric,
+            value=value,
+            higher_is_better=higher_is_better,
+        )
+        for metric, value, higher_is_better in measured_of(entry)
+    ]

@@ -1,0 +1,97 @@
+"""What the lamps and vetoes need of every run, read in one pass: decoding the journal takes most of a report's time.
+
+What it models: of each measured run how long it lasted, how many operations stand behind its percentiles, and the
+facts that the audits of `judge` look at; what disturbed it; and how the last torture of each cycle went.
+What it refuses: nothing; a journal without runs has nothing to tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from mileage.analysis.courses import Courses
+from mileage.judge.audit import RunFacts
+from mileage.judge.samples import SHAM
+from mileage.plan import Plan
+from mileage.plan.workload import Workload
+from mileage.store.histogram import of_judgement
+from mileage.store.tables import each_test
+
+
+@dataclass
+class Seen:
+    """What was read of a study's runs."""
+
+    runs: int = 0
+    lasted_s: list[tuple[float, str]] = field(default_factory=list)
+    """Seconds of every measured run, with its cell."""
+    counts: list[tuple[int, str]] = field(default_factory=list)
+    """Operations of every run that is judged by its p99, with its cell."""
+    facts: list[RunFacts] = field(default_factory=list)
+    """What the audits look at, of every measured run that has a workload."""
+    watched: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    """What was watched beside a run, with its cell."""
+    courses: Courses = field(default_factory=Courses)
+    """How the measured runs that write went over time."""
+    written: dict[int, list[int]] = field(default_factory=dict)
+    """Bytes written in each interval of the last torture of every cycle."""
+
+
+class Look:
+    """Runs being looked at: `found` is what was read of those that were added."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Nothing was read yet."""
+        self.found = Seen()
+        self._workloads = {run.index: run.workload for run in plan.runs}
+        settings = plan.settings
+        self._caches = {cell.label: settings[cell.setting].state.cache for cell in plan.cells if settings}
+        self._cache = plan.study.state.cache
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Take a run."""
+        found = self.found
+        found.runs += 1
+        cell = str(entry["cell"])
+        if entry.get("watch"):
+            found.watched.append((cell, entry["watch"]))
+        if entry["role"] == "torture":
+            found.written[int(entry["cycle"])] = entry["record"]["series"]["bytes_written"]
+        if entry["role"] != "measure":
+            return
+        for one in each_test(entry):
+            found.lasted_s.append((one["record"]["elapsed_ns"] / 1e9, str(one["cell"])))
+            if "p99" in entry["metrics"]:
+                found.counts.append((of_judgement(one["record"]["latency"])["count"], str(one["cell"])))
+        workload = self._workloads[int(entry["run"])]
+        if workload is not None:
+            found.courses.add(cell, str(entry["stage"]), entry["record"], sham=entry["arm"] == SHAM)
+            bypasses = self._caches.get(cell, self._cache) == "direct"
+            found.facts.append(_facts(entry, workload, bypasses=bypasses))
+
+
+def _facts(entry: dict[str, Any], workload: Workload, *, bypasses: bool) -> RunFacts:
+    record = entry["record"]
+    threads = record.get("audit")
+    device = record.get("usage", {}).get("device")
+    due = workload.load.open
+    watch = entry.get("watch", {})
+    moved = [watch[key] for key in ("device_read_bytes", "device_written_bytes") if key in watch]
+    return RunFacts(
+        cell=str(entry["cell"]),
+        bypasses=bypasses,
+        latency_sum_ns=sum(record["latency"][kind]["sum_ns"] for kind in ("read", "write")),
+        elapsed_ns=record["submit_ns"],
+        outstanding=workload.depth * workload.threads,
+        offered_per_s=None if due is None or due.ramp is not None else float(due.operations_per_s),
+        operations=record["ops_read"] + record["ops_written"] + record.get("ops_discarded", 0),
+        bytes_read=record["bytes_read"],
+        bytes_written=record["bytes_written"],
+        fetched_bytes=sum(thread["read_bytes"] for thread in threads) if threads else None,
+        device_bytes=device["read_bytes"] + device["write_bytes"]
+        if device
+        else sum(moved)
+        if moved
+        else None,
+    )

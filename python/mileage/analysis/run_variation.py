@@ -1,0 +1,103 @@
+"""Per-arm summaries: pooled throughput (total bytes / total time) and the standard error of each run's mean.
+
+Applies `judge.summary.total_work_rate` and `judge.within_run` to the journal. Refuses nothing: runs with fewer than
+twenty intervals have no effective sample size.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any, Final
+
+import msgspec
+
+from mileage.analysis.planned_comparison import compares_levels, places
+from mileage.judge.summary import total_work_rate
+from mileage.judge.within_run import BATCHES_MIN, within_run
+from mileage.plan import Plan
+from mileage.store.tables import each_test
+
+_KINDS: Final = ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
+_KEPT: Final = ("elapsed_ns", "bytes_read", "bytes_written", *_KINDS)
+
+
+class Inside(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of one cell in one arm. Bytes and operations are all that were moved; per second of elapsed time.
+
+    `intervals` and `intervals_effective` are medians over the runs: how many intervals a run has, and how many
+    independent ones they are worth. `half_width_percent` is the median half width of the 95 % interval of a run's own
+    mean, from batch means, in percent of it. None: not known.
+    """
+
+    cell: str
+    arm: str
+    bytes_per_s: float
+    operations_per_s: float
+    intervals: float
+    intervals_effective: float | None
+    half_width_percent: float | None
+
+
+class Arms:
+    """Of the measured runs' records what is told here, by cell and arm, named as in the comparison; no sham arm."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Of no run yet."""
+        self.found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._levels = compares_levels(plan)
+        self._places = places(plan) if self._levels else {}
+        self._stage = plan.study.measuring_stages[-1] if self._levels else ""
+        self._arms = plan.study.compare.arms
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Take a run."""
+        levels = self._levels
+        if (
+            entry["role"] != "measure"
+            or entry["arm"] != "torture"
+            or (levels and entry["stage"] != self._stage)
+        ):
+            return
+        for one in each_test(entry):
+            level, cell = self._places.get(one["cell"], ("", str(one["cell"])))
+            arm = f"{self._arms} {level}" if levels else str(entry["stage"])
+            self.found.setdefault((cell, arm), []).append(_light(one["record"]))
+
+
+def inside(arms: Arms) -> list[Inside]:
+    """One entry per cell and arm of what the plan compares, in the order of the runs; the sham arm is left out."""
+    return [_of(cell, arm, records) for (cell, arm), records in arms.found.items()]
+
+
+def _light(record: dict[str, Any]) -> dict[str, Any]:
+    """Of a record what is told of it here: a study may have tens of thousands, with series and histograms."""
+    rates = _rates(record)
+    return {
+        **{name: record.get(name, 0) for name in _KEPT},
+        "counters": {name: value for name, value in record.get("counters", {}).items() if value},
+        "intervals": len(rates),
+        "within": within_run(rates) if len(rates) >= BATCHES_MIN else None,
+    }
+
+
+def _of(cell: str, arm: str, records: list[dict[str, Any]]) -> Inside:
+    times_s = [record["elapsed_ns"] / 1e9 for record in records]
+    counts = [sum(record[kind] for kind in _KINDS) for record in records]
+    moved = [record["bytes_read"] + record["bytes_written"] for record in records]
+    told = [record["within"] for record in records if record["within"] is not None]
+    widths = [run.half_width / run.mean * 100 for run in told if run.half_width is not None and run.mean > 0]
+    lasting = sum(times_s) > 0
+    return Inside(
+        cell=cell,
+        arm=arm,
+        bytes_per_s=total_work_rate(moved, times_s) if lasting else 0.0,
+        operations_per_s=total_work_rate(counts, times_s) if lasting else 0.0,
+        intervals=median(record["intervals"] for record in records),
+        intervals_effective=median(run.n_eff for run in told) if told else None,
+        half_width_percent=median(widths) if widths else None,
+    )
+
+
+def _rates(record: dict[str, Any]) -> list[float]:
+    """Operations per interval; the last one, which the end of the run cuts short, is left out."""
+    return [float(count) for count in record["series"]["ops"][:-1]]

@@ -1,0 +1,86 @@
+"""In what the cells of one name differ between two studies: the depth, the share of reads, how the target is reached.
+
+Models a label as less than the whole setting: what all cells of a study share is not part of it. How long a run lasts,
+its seed, and the size of a drive that is visited whole are no differences. Refuses nothing; a study of another tool
+has no plan, and `mileage.analysis.imported_study` compares what its files state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from mileage.plan import Plan
+from mileage.plan.planned_runs import Cell
+from mileage.plan.sizes import format_bytes
+
+_WORDS: Final = {"read_percent": "the share of reads", "discard_percent": "the share of discards"}
+_INCIDENTAL: Final = frozenset(
+    {
+        *("seed", "stop", "generation", "log", "interval_ns", "sync_timed", "direct"),
+        *("names", "tests", "bytes", "bytes_read", "operations", "occupies", "writes"),
+    }
+)
+"""What may differ between two measurements of one thing, and what follows from another key."""
+_NESTED: Final = ("options", "load", "value")
+
+
+def setting_differences(
+    first: Plan, second: Plan, cells: Collection[str], names: tuple[str, str]
+) -> list[str]:
+    """What differs in cells of one label, once for each key: "depth is 1 in a and 4 in b (CELL)"."""
+    mine, others = (
+        {cell.label: cell for cell in plan.cells if cell.label in cells} for plan in (first, second)
+    )
+    found: dict[str, str] = {}
+    for label, cell in mine.items():
+        if label not in others:
+            continue
+        one, other = _settings(first, cell), _settings(second, others[label])
+        for key in one.keys() & other.keys():
+            if one[key] != other[key]:
+                values = f"{_value(key, one[key])} in {names[0]} and {_value(key, other[key])} in {names[1]}"
+                found.setdefault(key, f"{_name(key)} is {values} ({label})")
+    return [found[key] for key in sorted(found)]
+
+
+def _settings(plan: Plan, cell: Cell) -> dict[str, Any]:
+    """Every key of a cell's work and of how it reaches its target, with its value."""
+    found: dict[str, Any] = {}
+    for part in (cell.workload, cell.job, cell.reach):
+        found |= dict(_leaves(msgspec.to_builtins(part))) if part is not None else {}
+    if cell.workload is not None and plan.facts.kind in ("virtual", "block"):
+        area = plan.area_bytes(plan.settings[cell.setting]) if plan.settings else plan.work_bytes
+        if cell.workload.span_bytes == area - area % cell.workload.record_bytes:
+            found["span_bytes"] = "the whole drive"
+    return found
+
+
+def _leaves(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in fields.items():
+        if key in _NESTED and isinstance(value, Mapping):
+            yield from _leaves(value)
+        elif key not in _INCIDENTAL:
+            yield key, value
+
+
+def _name(key: str) -> str:
+    return _WORDS.get(key) or key.removesuffix("_bytes").removesuffix("_ns").replace("_", " ")
+
+
+def _value(key: str, value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if key.endswith("_bytes"):
+            return format_bytes(value)
+        return (
+            f"{value} %"
+            if key.endswith("_percent")
+            else f"{value / 1e9:g} s"
+            if key.endswith("_ns")
+            else str(value)
+        )
+    if isinstance(value, dict) and "mode" in value:
+        return str(value["mode"])
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,0 +1,217 @@
+"""The lamps beside a verdict: what speaks for and against trusting a study, each with its figure.
+
+Where the journal, the audits of `judge` and the report's lamps meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from mileage.analysis.assumptions import assumption_lamps
+from mileage.analysis.courses import level_lamps, measured_stages, state_lamps
+from mileage.analysis.run_facts import Seen
+from mileage.execute import unfinished_lines
+from mileage.execute.environment_guard import changed_by
+from mileage.judge import Comparison
+from mileage.judge.audit import Audit, RunFacts, audit
+from mileage.judge.disturbance import disturbances
+from mileage.judge.steady_state import drift
+from mileage.plan import Plan
+from mileage.plan.quantiles import BEYOND_MIN, quantile_is_supported
+from mileage.report import TrustLamp
+from mileage.report.view import LampState
+from mileage.store import left_out
+from mileage.store.environment import key_of, weighty
+from mileage.store.journal import JournalContent
+
+Environment = dict[str, str]
+
+P99: Final = 0.99
+
+RUN_MIN_S: Final = 60.0
+"""Seconds below which a run may have seen only what a device does at first: a cache that fills, spare space."""
+
+
+def lamps_of(
+    plan: Plan,
+    content: JournalContent,
+    found: Seen,
+    changes: Sequence[tuple[str, str, Environment, Environment]],
+    comparison: Comparison,
+    aa: Audit | None,
+) -> list[TrustLamp]:
+    """Every lamp of a study that compares.
+
+    `found`: what was read of its runs. `changes`: where a key of the environment changed, the line that tells, and the
+    two snapshots. `aa`: the audit of the baseline measured twice.
+    """
+    failed = len(content.of_kind("failed"))
+    needed = len(plan.runs) - left_out(content)
+    missing = needed - found.runs
+    blocks = comparison.units_baseline if comparison.unit == "block" else 0
+    repeated = plan.study.cycles >= 3 or blocks >= 5
+    lamps = [
+        TrustLamp("design", "ok" if repeated else "warn", comparison.design),
+        TrustLamp(
+            "runs",
+            "ok" if not (missing or failed) else "bad" if missing else "warn",
+            f"{found.runs} of {needed} finished" + (f", {failed} failed and repeated" if failed else ""),
+        ),
+    ]
+    lamps += [TrustLamp("DNF", "bad", line.removeprefix("DNF: ")) for line in unfinished_lines(content)]
+    lamps += [_length_lamp(found.lasted_s), *_percentile_lamps(found.counts), *_repetition_lamps(content)]
+    tortured = any(stage.torture for stage in plan.study.stage)
+    if tortured:
+        removed = "subtracted" if comparison.sham_removed else "not part of this comparison"
+        told = f"same time without torture, {removed}" if plan.study.sham else "none"
+        lamps.append(TrustLamp("sham arm", "ok" if plan.study.sham else "warn", told))
+    lamps += _audit_lamps(plan, found.facts)
+    lamps += [TrustLamp(one.name, one.state, one.text) for one in disturbances(found.watched)]
+    if tortured:
+        lamps.append(_steady_lamp(found.written))
+    lamps += level_lamps(found.courses)
+    # Before a torture a drive is meant to be fresh.
+    judged = [comparison.candidate] if tortured and comparison.kind == "stages" else measured_stages(plan)
+    lamps += state_lamps(plan, found.courses, judged)
+    lamps += _until_lamps(plan, content)
+    if aa is not None:
+        lamps.append(TrustLamp(aa.name, aa.state, aa.text))
+    return [*lamps, *assumption_lamps(plan), _environment_lamp(plan, changes)]
+
+
+def _length_lamp(lasted: Sequence[tuple[float, str]]) -> TrustLamp:
+    """Whether measured runs, in seconds and with their cells, average out what a device does only now and then."""
+    if not lasted:
+        return TrustLamp("run length", "unknown", "no run was measured")
+    shortest_s, cell = min(lasted)
+    told = f"{shortest_s:.3g} s at least ({cell})"
+    if shortest_s >= RUN_MIN_S:
+        return TrustLamp("run length", "ok", told)
+    short = sum(time_s < RUN_MIN_S for time_s, _ in lasted)
+    which = f"all {short:,}" if short == len(lasted) else f"{short:,} of {len(lasted):,}"
+    rule = f"{which} runs are shorter than {RUN_MIN_S:g} s"
+    return TrustLamp("run length", "warn", f'{told}; {rule}; stop.at_least = "60 s" makes them last')
+
+
+def _percentile_lamps(counts: Sequence[tuple[int, str]]) -> list[TrustLamp]:
+    """Whether enough operations lie beyond the p99 of each run that is judged by it."""
+    if not counts:
+        return []
+    fewest, cell = min(counts)
+    told = f"{fewest:,} operations at least in a run ({cell})"
+    if quantile_is_supported(fewest, P99):
+        return [TrustLamp("p99", "ok", told)]
+    short = sum(not quantile_is_supported(count, P99) for count, _ in counts)
+    rule = (
+        f"in {short} of {len(counts)} runs fewer than {BEYOND_MIN} lie beyond the p99, and it is hardly known"
+    )
+    return [TrustLamp("p99", "warn", f"{told}; {rule}")]
+
+
+def _repetition_lamps(content: JournalContent) -> list[TrustLamp]:
+    """How precisely tables that repeat until precise are known in the end: of each cycle the last look."""
+    last = {
+        (e["session"], e["cycle"], e["arm"], e["stage"], e["table"]): e
+        for e in content.of_kind("look")
+        if e["rule"] == "precision"
+    }
+    widths = [(look["half_width"], look) for look in last.values() if look.get("half_width") is not None]
+    if not widths:
+        return []
+    width, look = max(widths, key=lambda pair: pair[0])
+    reached = sum(bool(found["enough"]) for found in last.values())
+    told = (
+        f"precise enough in {reached} of {len(last)}; {look['table']} to +-{width:.2%} at worst (asked for "
+        f"+-{look['precision']:.2%}), where a difference of {look['detectable']:.2%} would be found in 80 % of cases"
+    )
+    return [TrustLamp("repetition", "ok" if reached == len(last) else "warn", told)]
+
+
+def _until_lamps(plan: Plan, content: JournalContent) -> list[TrustLamp]:
+    """Whether rounds of writing that were to end steady did so, by table."""
+    last: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {}
+    for look in content.of_kind("look"):
+        if look["rule"] != "precision":
+            key = tuple(look[field] for field in ("session", "cycle", "arm", "stage", "setting"))
+            last.setdefault(look["table"], {})[key] = look
+    lamps = []
+    for table, found in last.items():
+        reached = [look["times"] for look in found.values() if look["enough"]]
+        most = plan.study.torture[table].rounds
+        told = f"{table} steady in {len(reached)} of {len(found)}"
+        told += f", after {min(reached)} to {max(reached)} rounds" if reached else ""
+        told += "" if len(reached) == len(found) else f"; not reached in {most} rounds in the others"
+        state: LampState = "ok" if len(reached) == len(found) else "warn"
+        rule = next(iter(found.values()))["rule"]
+        lamps.append(TrustLamp("SNIA steady" if rule == "pts-steady" else "steady", state, told))
+    return lamps
+
+
+def grave_changes(plan: Plan, changes: Sequence[tuple[str, str, Environment, Environment]]) -> list[str]:
+    """The changes that make runs incomparable, each once. Simulated time depends on no machine, and has none."""
+    if plan.facts.virtual:
+        return []
+    own = changed_by(plan)
+    grave = [
+        line
+        for _, line, before, after in changes
+        if key_of(line) not in own and weighty(key_of(line), before, after)
+    ]
+    return list(dict.fromkeys(grave))
+
+
+def _environment_lamp(plan: Plan, changes: Sequence[tuple[str, str, Environment, Environment]]) -> TrustLamp:
+    """Grave changes make runs incomparable; another boot or a setting that moved is told."""
+    if not changes:
+        return TrustLamp("environment", "ok", "unchanged")
+    grave = grave_changes(plan, changes)
+    noted = grave or list(dict.fromkeys(line for _, line, *_ in changes))
+    more = f" (and {len(noted) - 1} more)" if len(noted) > 1 else ""
+    return TrustLamp("environment", "bad" if grave else "warn", f"{noted[0]}{more}")
+
+
+def _steady_lamp(tortures: Mapping[int, Sequence[int]]) -> TrustLamp:
+    """Whether the torture had arrived where it was going when it ended: the last half of each cycle's last run."""
+    found = []
+    for whole in tortures.values():
+        written = whole[:-1]
+        rounds = written[len(written) // 2 :]
+        if any(rounds):
+            found.append(drift(rounds))
+    judged = [entry for entry in found if entry.state != "too short"]
+    if not judged:
+        return TrustLamp("steady state", "unknown", "the torture was too short to tell")
+    steady = sum(entry.state == "steady" for entry in judged)
+    worst = max((entry.per_20_rounds for entry in judged), key=abs)
+    state: LampState = "ok" if steady == len(judged) else "warn"
+    told = (
+        f"end of torture steady in {steady} of {len(judged)}; drift {_signed(worst)} per 20 intervals at most"
+    )
+    return TrustLamp("steady state", state, told)
+
+
+def _signed(share: float) -> str:
+    """A share in percent with its sign, and without one where it rounds to nothing."""
+    told = f"{share:+.1%}"
+    return told[1:] if float(told[:-1]) == 0 else told
+
+
+def _audit_lamps(plan: Plan, facts: Sequence[RunFacts]) -> list[TrustLamp]:
+    found = {entry.name: TrustLamp(entry.name, entry.state, entry.text) for entry in audits(plan, facts)}
+    if plan.facts.virtual:
+        found["memory"] = TrustLamp("memory", "ok", "simulated drive: nothing is served from memory")
+        found["interference"] = TrustLamp("interference", "ok", "virtual time: the host cannot disturb it")
+    return list(found.values())
+
+
+def audits(plan: Plan, facts: Sequence[RunFacts]) -> tuple[Audit, ...]:
+    """The audits of a study's measured runs."""
+    found = audit(facts, direct=plan.facts.direct_supported)
+    others = [target for target in (plan.facts, *plan.others.values()) if target.memory_file_system]
+    if not others:
+        return found
+    told = f"{others[0].name} is a {others[0].memory_file_system}, which is memory: no device is measured"
+    bypasses = any(run.bypasses for run in facts)
+    memory = Audit("memory", "bad" if bypasses else "warn", told, told if bypasses else None)
+    return tuple(memory if one.name == "memory" else one for one in found)

@@ -1,0 +1,269 @@
+"""From a study folder to the value that the report draws: identity, trust lamps, torture traces, method."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, Final
+
+from mileage.analysis.cautions import cautions, with_cautions
+from mileage.analysis.cell_figures import pictured
+from mileage.analysis.counter_explanations import why
+from mileage.analysis.evidence import evidence_of
+from mileage.analysis.reading import Reading
+from mileage.analysis.validity_checks import Environment, lamps_of
+from mileage.execute import stage_name, start_name
+from mileage.judge import Comparison
+from mileage.judge.audit import Audit
+from mileage.judge.course import levels_within
+from mileage.judge.sentence import listed
+from mileage.judge.standings import CellStandings
+from mileage.plan import Plan
+from mileage.report import StudyView, TortureTrace
+from mileage.report.measured_page import MeasuredPage
+from mileage.report.method import method_text
+from mileage.report.setting import setting_lines
+from mileage.report.view import RunShape
+from mileage.store import StudyFolder, left_out, measured_cells
+from mileage.store.environment import diff
+from mileage.store.journal import Entries, JournalContent
+from mileage.store.write_amplification import write_amplifications
+
+_TARGETS_MAX: Final = 5
+"""Targets that a heading names."""
+
+
+def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -> MeasuredPage:
+    """Collect what the page of a study that compares nothing shows; `vetoes` speak against any conclusion."""
+    content = folder.content(around_damage=True)
+    order = {cell.label: number for number, cell in enumerate(plan.cells)}
+    cells = tuple(sorted(measured_cells(content), key=lambda cell: (cell.stage, order[cell.cell])))
+    head = content.of_kind("study")
+    environments = folder.environments()
+    evidence, factor = pictured(plan, content, cells)
+    weak = [f"Not conclusive because {listed(vetoes)}."] if vetoes else []
+    if cells and max(cell.runs for cell in cells) == 1:
+        weak.append("One run of each cell: how much a repetition would differ is not known.")
+    found = cautions(plan, content, cells)
+    weak += [caution.text + "." for caution in found]
+    weak += lost_lines(folder) + _of_programs(plan, content.runs())
+    return MeasuredPage(
+        name=plan.study.name,
+        question=plan.study.question,
+        target=_named(targets_of(plan)),
+        setting=setting_lines(plan),
+        cells=with_cautions(cells, found),
+        runs_total=len(plan.runs) - left_out(content),
+        runs_failed=len(content.of_kind("failed")),
+        method=method_of(plan, content),
+        command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
+        identity=_identity(plan, head[0] if head else {}, environments, content),
+        unfinished=tuple(weak),
+        evidence=evidence,
+        factor=factor,
+    )
+
+
+def lost_lines(folder: StudyFolder) -> list[str]:
+    """A sentence on the snapshots of the machine that are damaged or edited, and so are not compared; none without."""
+    lost = folder.damaged_environments()
+    if not lost:
+        return []
+    what, verb = ("The snapshot", "is") if len(lost) == 1 else ("The snapshots", "are")
+    return [f"{what} of the machine at {listed(lost)} {verb} damaged or edited, and left out."]
+
+
+def method_of(plan: Plan, content: JournalContent) -> str:
+    """How a study was measured and judged, in paragraphs parted by an empty line."""
+    heads = content.of_kind("study")
+    head = heads[0] if heads else {}
+    return method_text(plan, version=str(head.get("mileage", "")), started=str(head.get("started", "")))
+
+
+def study_view(
+    plan: Plan,
+    folder: StudyFolder,
+    comparison: Comparison,
+    read: Reading,
+    aa: Audit | None = None,
+    standings: tuple[CellStandings, ...] = (),
+) -> StudyView:
+    """Collect what the report shows of a study folder.
+
+    `read`: what was read of its runs. `aa`: the audit of the baseline measured twice.
+    """
+    content = folder.content(around_damage=True)
+    runs = content.runs()
+    failed = content.of_kind("failed")
+    saved = dict(folder.environments())
+    order = dict.fromkeys(stage_name(run) for run in plan.runs)
+    environments = [(name, saved[name]) for name in order if name in saved]
+    changes = environment_changes(plan, content, saved)
+    head = content.of_kind("study")
+    return StudyView(
+        name=plan.study.name,
+        question=plan.study.question,
+        target=_named(targets_of(plan)),
+        identity=_identity(plan, head[0] if head else {}, environments, content),
+        command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
+        comparison=comparison,
+        torture=_traces(_tortures(runs)),
+        environments=environments,
+        environment_changes=list(dict.fromkeys(f"{name}: {line}" for name, line, *_ in changes)),
+        trust=lamps_of(plan, content, read.seen, changes, comparison, aa),
+        shapes=_shapes(_tortures(runs)),
+        notes=[
+            *lost_lines(folder),
+            *_of_programs(plan, runs),
+            *why(comparison, read.arms.found),
+            *read.hidden.notes,
+        ],
+        factor=plan.study.compare.arms if standings else "",
+        standings=standings,
+        evidence=evidence_of(plan, folder, comparison, read.samples),
+        runs_total=len(plan.runs) - left_out(content),
+        runs_failed=len(failed),
+        method=method_of(plan, content),
+        capacity_bytes=plan.facts.capacity_bytes if plan.facts.virtual else None,
+    )
+
+
+def _of_programs(plan: Plan, runs: Sequence[dict[str, Any]]) -> list[str]:
+    """What was noted of runs of programs, once for each cell."""
+    if not any(run.job is not None and run.job.family == "command" for run in plan.runs):
+        return []
+    told = Counter((run["cell"], note) for run in runs for note in run["record"].get("notes", ()))
+    return [f"{cell}: {note} (in {number} of its runs)." for (cell, note), number in told.items()]
+
+
+def environment_changes(
+    plan: Plan, content: JournalContent, saved: dict[str, Environment]
+) -> list[tuple[str, str, Environment, Environment]]:
+    """Every stable key that differs from how its session began: where, in words, and the two snapshots.
+
+    A change that was accepted is one, too, though the snapshots of before are written over as the study goes on.
+    """
+    accepted = content.of_kind("accepted")
+    found = [
+        ("accepted", line, entry.get("was", {}), entry.get("now", {}))
+        for entry in accepted
+        for line in entry["changes"]
+    ]
+    starts = dict(saved)
+    for entry in reversed(accepted):
+        name = start_name(str(entry["session"]))
+        starts[name] = {**starts.get(name, {}), **entry.get("was", {})}
+        for key in entry.get("now", {}).keys() - entry.get("was", {}).keys():
+            starts[name].pop(key, None)
+    told = {line for _, line, *_ in found}
+    others = sorted({setting.instance for setting in plan.settings})
+    for stage, session in dict.fromkeys((stage_name(run), run.session) for run in plan.runs):
+        for which in ("", *(f"-target-{number}" for number in others)):
+            name = stage + which
+            start = starts.get(start_name(session + which)) or saved.get(name)
+            for when in (name, f"{name}.after"):
+                if start is not None and when in saved:
+                    lines = [line for line in diff(start, saved[when]) if line not in told]
+                    found += [(when, line, start, saved[when]) for line in lines]
+    return found
+
+
+def targets_of(plan: Plan) -> list[str]:
+    """What is measured: the study's target, or where targets are compared each of them."""
+    return list(dict.fromkeys(setting.target for setting in plan.settings)) or [str(plan.study.target)]
+
+
+def _named(targets: Sequence[str]) -> str:
+    """Targets in a row, the first three of many."""
+    return listed(targets if len(targets) <= _TARGETS_MAX else [*targets[:3], f"{len(targets) - 3} more"])
+
+
+def _identity(
+    plan: Plan, head: dict[str, Any], environments: list[tuple[str, dict[str, str]]], content: JournalContent
+) -> dict[str, str]:
+    first = environments[0][1] if environments else {}
+    names = targets_of(plan)
+    places = {setting.target: setting.place for setting in plan.settings}
+    sizes = [plan.others.get(places.get(name, name), plan.facts).capacity_bytes for name in names]
+    known = {
+        "target" if len(names) == 1 else "targets": ", ".join(names),
+        "size" if len(names) == 1 else "sizes": ", ".join(f"{size / 1e9:.1f} GB" for size in sizes),
+        "devices": str(len(names)),
+        "kernel": first.get("kernel.release", "unknown"),
+        "mileage": str(head.get("mileage", "unknown")),
+        "plan": plan.hash[:16],
+        "seed": str(plan.study.seed),
+        "date": str(head.get("started", "unknown")),
+        "seal": content.seal_words,
+    }
+    return known
+
+
+def _tortures(runs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """The torture runs alone: a long study has few of them, and the others need not be read for it."""
+    if isinstance(runs, Entries):
+        return runs.where(lambda head: head.role == "torture")
+    return [entry for entry in runs if entry["role"] == "torture"]
+
+
+def _traces(runs: Sequence[dict[str, Any]]) -> list[TortureTrace]:
+    """Rate and write amplification per interval over the bytes written, one trace per cycle and target."""
+    traces: dict[tuple[int, str], TortureTrace] = {}
+    for entry in runs:
+        if entry["role"] != "torture":
+            continue
+        cycle = int(entry["cycle"])
+        levels = ", ".join(f"{name} {level}" for name, level in entry.get("levels", {}).items())
+        trace = traces.setdefault((cycle, levels), TortureTrace(cycle, [], [], []))
+        _extend(trace, entry["record"]["series"])
+    return [
+        trace
+        if trace.write_amplification
+        else TortureTrace(trace.cycle, trace.bytes_written, trace.rate_bytes_per_s)
+        for trace in traces.values()
+    ]
+
+
+def _extend(trace: TortureTrace, series: dict[str, Any]) -> None:
+    amplified = write_amplifications(series["counters"])
+    offset = trace.bytes_written[-1] if trace.bytes_written else 0.0
+    interval_s = series["interval_ns"] / 1e9
+    total = 0
+    # The last interval is cut short by the end of the run; its rate would be wrong.
+    for at in range(len(series["bytes_written"]) - 1):
+        written = series["bytes_written"][at]
+        total += written
+        if written == 0:
+            continue
+        if amplified is not None and trace.write_amplification is not None:
+            value = amplified[at]
+            if value is None:
+                continue
+            trace.write_amplification.append(value)
+        trace.bytes_written.append(offset + total)
+        trace.rate_bytes_per_s.append(written / interval_s)
+
+
+def _shapes(runs: Sequence[dict[str, Any]]) -> list[RunShape]:
+    """What happened inside each torture run, from its rate per interval."""
+    shapes = []
+    for entry in runs:
+        series = entry["record"]["series"]
+        # The last interval is cut short by the end of the run; its rate would be wrong.
+        written = series["bytes_written"][:-1]
+        if entry["role"] != "torture" or not any(written):
+            continue
+        found = levels_within([count / (series["interval_ns"] / 1e9) for count in written])
+        done = list(accumulate(written, initial=0))
+        shapes.append(
+            RunShape(
+                cell=str(entry["cell"]),
+                cycle=int(entry["cycle"]),
+                kind=found.kind,
+                levels_bytes_per_s=[segment.level for segment in found.segments],
+                cut_bytes=[float(done[cut]) for cut in found.cuts],
+                cut_error_bytes=float(max(written)),
+            )
+        )
+    return shapes

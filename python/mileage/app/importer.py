@@ -1,0 +1,428 @@
+"""Other tools' files become a study folder, with the tables of a measured study.
+
+What it models: all files that are named make one study with one stage; runs with equal cells are its repetitions, in
+the order of the files. The plan says where it comes from and has no workload that could be run.
+What it refuses: files of different tools, one file named twice, two files of one run (copies; a text and its
+spreadsheet), and files without any figure. Nothing is written then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from mileage.analysis.imported_study import INCIDENTAL, NO_SETTINGS
+from mileage.errors import Refused
+from mileage.formats import fio_logs
+from mileage.formats.input_file import Source, open_source
+from mileage.formats.io500 import SUMMARY
+from mileage.formats.readers import read_sources
+from mileage.formats.result import Kind, Result, ToolRun
+from mileage.formats.sanitize import TEXT_MAX
+from mileage.plan import Plan, Study, TargetFacts
+from mileage.plan.factors import Setting
+from mileage.plan.imported import Imported, ImportedFile
+from mileage.plan.planned_runs import Cell, PlannedRun
+from mileage.plan.study import Measure, Stage, State
+from mileage.plan.toml_writer import toml_value
+from mileage.plan.workloads import METRICS, Metric
+from mileage.store import FORMAT, Journal, StudyFolder
+
+STAGE: Final = "imported"
+"""The one stage of an imported study, unless it is named."""
+RUNS_MAX: Final = 100_000
+_HEADLINE: Final[dict[Kind, tuple[Metric, ...]]] = {
+    "throughput": ("throughput", "iops", "time"),
+    "iops": ("iops", "throughput", "time"),
+    "time": ("time", "throughput", "iops"),
+}
+"""The figure a kind of run is judged by, and what takes its place where the tool does not say it."""
+_DATES: Final = ("%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %z %Y", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S")
+
+
+def read_files(paths: Sequence[Path], layout: str | None = None) -> list[tuple[Source, Result]]:
+    """Read files of one tool. Raises Refused; nothing is written."""
+    sources: list[Source] = []
+    for path in paths:
+        if fio_logs.is_empty(path):
+            continue
+        source = open_source(path / SUMMARY if (path / SUMMARY).is_file() else path)
+        for other in sources:
+            if other.sha256 == source.sha256:
+                raise Refused(f"{path} and {other.path} have the same content; name one of them")
+        sources.append(source)
+    if not sources:
+        raise Refused(f"{paths[0]}: an empty file; the tool wrote nothing")
+    found = read_sources(sources, layout)
+    for source, result in found:
+        if result.tool != found[0][1].tool:
+            raise Refused(
+                f"{source.path} is of {result.tool}, {found[0][0].path} of {found[0][1].tool}; import them one by one"
+            )
+        if result.layout != fio_logs.LAYOUT and not any(run.measured for run in result.runs):
+            raise Refused(f"{source.path}: not one figure was understood{_first_unread(result)}")
+    if not any(run.measured for _, result in found for run in result.runs):
+        raise Refused(f"{sources[0].path}: not one figure was understood")
+    _check_twins(found)
+    return found
+
+
+def _first_unread(result: Result) -> str:
+    if result.unread:
+        first = result.unread[0]
+        return f"; line {first.line} has {first.text!r}: {first.why}"
+    return f"; {result.lost[0]}" if result.lost else ""
+
+
+def _check_twins(found: list[tuple[Source, Result]]) -> None:
+    """Raises Refused when two files are of one run.
+
+    Two files of one layout are when all that they tell is equal; equal rates alone may be asked for. Two layouts, such
+    as a text and a spreadsheet, do not tell the same things: there the rates decide.
+    """
+    contents: dict[bytes, Source] = {}
+    headlines: dict[frozenset[Any], tuple[str, Source]] = {}
+    for source, result in found:
+        runs = [run for run in result.runs if run.measured]
+        if not runs:
+            continue
+        told = [msgspec.structs.replace(run, line=0, notes=[]) for run in runs]
+        headline = frozenset((run.cell, run.rate_bytes_per_s, run.ops_per_s) for run in runs)
+        layout, twin = headlines.setdefault(headline, (result.layout, source))
+        if layout == result.layout:
+            twin = contents.setdefault(msgspec.json.encode([result.began, told]), source)
+        if twin is not source:
+            raise Refused(f"{source.path} and {twin.path} have the same figures; name one of them")
+
+
+def make_study(
+    found: Sequence[tuple[Source, Result]],
+    out: Path | None = None,
+    *,
+    name: str | None = None,
+    stage: str = STAGE,
+    command: str = "",
+) -> StudyFolder:
+    """Write the study folder of what was read. Raises Refused when the folder or a name cannot be used."""
+    for word, what in ((name, "name"), (stage, "stage")):
+        if word is not None and not word.replace("-", "").replace("_", "").replace(".", "").isalnum():
+            raise Refused(f"--{what} {word!r}: expected letters, digits, '-', '_' and '.'")
+    runs = [(source, result, run) for source, result in found for run in result.runs if run.measured]
+    tell_apart([[run for run in result.runs if run.measured] for _, result in found])
+    if len(runs) > RUNS_MAX:
+        raise Refused(f"{len(runs):,} runs; a study has at most {RUNS_MAX:,}")
+    plan = _plan(found, [run for _, _, run in runs], blocks_of(runs), name or found[0][1].tool, stage)
+    folder = StudyFolder.create(out or _fresh_path(plan.study.name), _toml(plan), plan.to_json().encode())
+    journal = Journal(folder.journal)
+    try:
+        journal.extend([{**_head(plan, found, command), "files": folder.plan_checksums()}])
+        for planned, (source, _, run) in zip(plan.runs, runs, strict=True):
+            journal.extend([_entry(planned, source, run)])
+        for source, result in found:
+            journal.extend([_told(source, result)])
+        journal.extend([{"kind": "end", "finished": datetime.now().isoformat(timespec="seconds")}])
+    finally:
+        journal.close()
+    return folder
+
+
+def tell_apart(files: Sequence[Sequence[ToolRun]]) -> None:
+    """Put into the labels of runs with equal labels the settings in which they differ: they are no repetitions.
+
+    `files`: the runs of each file. Runs of one file that differ in the name of the job, its file or its directory were
+    told apart by who wrote the job; between files these may be incidental, which a note says, unless they are devices.
+    """
+    by_cell: dict[str, list[tuple[int, ToolRun]]] = {}
+    for at, runs in enumerate(files):
+        for run in runs:
+            by_cell.setdefault(run.cell, []).append((at, run))
+    for same in by_cell.values():
+        names = dict.fromkeys(name for _, run in same for name in run.levels if name not in NO_SETTINGS)
+        differing = [name for name in names if len({run.levels.get(name) for _, run in same}) > 1]
+        told: list[str] = []
+        for name in sorted(differing, key=lambda name: (name in INCIDENTAL, name != "job")):
+            if name not in INCIDENTAL or (_is_setting(name, same) and _tells_more(name, told, same)):
+                told.append(name)
+            elif _tells_more(name, told, same):
+                _note_difference(name, [run for _, run in same])
+        for _, run in same:
+            words = [f"{name} {run.levels[name]}" for name in told if name in run.levels]
+            run.cell = ", ".join([run.cell, *words])[:TEXT_MAX]
+
+
+def _is_setting(name: str, same: Sequence[tuple[int, ToolRun]]) -> bool:
+    """Whether a level that may be incidental is none here: it differs within a file, or is another device."""
+    found: dict[int, set[str | None]] = {}
+    for at, run in same:
+        found.setdefault(at, set()).add(run.levels.get(name))
+    values = {value for one in found.values() for value in one}
+    return any(len(one) > 1 for one in found.values()) or all(
+        (value or "").startswith("/dev/") for value in values
+    )
+
+
+def _tells_more(name: str, told: Sequence[str], same: Sequence[tuple[int, ToolRun]]) -> bool:
+    """Whether a level separates runs that the levels already told do not."""
+    counts = [
+        len({tuple(run.levels.get(key) for key in names) for _, run in same})
+        for names in (told, [*told, name])
+    ]
+    return counts[0] < counts[1]
+
+
+def _note_difference(name: str, same: Sequence[ToolRun]) -> None:
+    values = list(dict.fromkeys(run.levels.get(name, "not told") for run in same))
+    more = f" and {len(values) - 3} more" if len(values) > 3 else ""
+    same[0].notes.append(
+        f"the repetitions of {same[0].cell} differ in their {name}: {', '.join(values[:3])}{more}; where these are "
+        "not the same thing measured again, import the files one by one"
+    )
+
+
+def _fresh_path(name: str) -> Path:
+    number = 1
+    while Path(f"mileage-import-{name}-{number}").exists():
+        number += 1
+    return Path(f"mileage-import-{name}-{number}")
+
+
+def words_of(path: Path) -> str:
+    """A path as text, whatever bytes its name has."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def metrics_of(run: ToolRun) -> tuple[Metric, ...]:
+    """What a run is judged by: the headline of its kind, and the 99th percentile where it is told.
+
+    Nothing where only a mean latency is told: how long a log is, is no result.
+    """
+    headline = [word for word in _HEADLINE[run.kind] if getattr(run, METRICS[word]) is not None][:1]
+    if headline == ["time"] and run.kind != "time" and run.quantiles_ns:
+        headline = []
+    return (*headline, "p99") if run.latency_p99_ns is not None else tuple(headline)
+
+
+def blocks_of(runs: Sequence[tuple[Source, Result, ToolRun]]) -> list[int]:
+    """The block of each run, from 1: runs of one call share one; repetitions of a cell in one call have one each."""
+    blocks: dict[tuple[str, int, int], int] = {}
+    repetitions: Counter[tuple[str, int, str]] = Counter()
+    found = []
+    for source, _, run in runs:
+        repetitions[source.sha256, run.call, run.cell] += 1
+        key = source.sha256, run.call, repetitions[source.sha256, run.call, run.cell]
+        found.append(blocks.setdefault(key, len(blocks) + 1))
+    return found
+
+
+def _plan(
+    found: Sequence[tuple[Source, Result]], runs: list[ToolRun], blocks: Sequence[int], name: str, stage: str
+) -> Plan:
+    """The plan of an imported study: its cells and runs by name, and no facts of a target, as the files tell none."""
+    first = found[0][1]
+    files = tuple(
+        ImportedFile(words_of(source.path), source.sha256, source.size, result.layout)
+        for source, result in found
+    )
+    imported = Imported(first.tool, next((r.version for _, r in found if r.version), None), files)
+    cells: dict[str, ToolRun] = {}
+    for run in runs:
+        cells.setdefault(run.cell, run)
+    planned = _planned(runs, blocks, stage)
+    counts = Counter(entry.cell for entry in planned)
+    study = Study(
+        name=name,
+        target=f"imported:{imported.tool}",
+        stage=(Stage(name=stage, measure=(STAGE,)),),
+        question=f"What did {imported.words} report?",
+        measure={STAGE: Measure(workload=imported.tool)},
+    )
+    facts = TargetFacts(
+        "imported",
+        imported.tool,
+        0,
+        0,
+        0,
+        0,
+        virtual=False,
+        direct_supported=False,
+        rated_write_bytes=None,
+        host_layer=True,
+    )
+    digest = hashlib.sha256(
+        msgspec.json.encode([[file.sha256 for file in files], [run.cell for run in runs], stage, name])
+    ).hexdigest()
+    return Plan(
+        study=study,
+        facts=facts,
+        work_bytes=0,
+        cells=tuple(
+            Cell(
+                label,
+                STAGE,
+                run.kind,
+                metrics_of(run),
+                counts[label],
+                None,
+                run.title,
+                unit=label,
+                stem=label,
+            )
+            for label, run in cells.items()
+        ),
+        runs=planned,
+        refusals=("it was imported: there is nothing to run",),
+        hash=digest,
+        settings=(Setting(levels={}, target=study.target, state=State()),),
+        imported=imported,
+    )
+
+
+def _planned(runs: list[ToolRun], blocks: Sequence[int], stage: str) -> tuple[PlannedRun, ...]:
+    """The runs in order."""
+    planned = []
+    for index, (run, block) in enumerate(zip(runs, blocks, strict=True)):
+        planned.append(
+            PlannedRun(
+                index=index,
+                key=f"{stage}/block {block}/{run.cell}",
+                cycle=1,
+                arm="torture",
+                stage=stage,
+                role="measure",
+                block=block,
+                measure=run.kind,
+                cell=run.cell,
+                metrics=metrics_of(run),
+                workload=None,
+                seed=0,
+            )
+        )
+    return tuple(planned)
+
+
+def _toml(plan: Plan) -> str:
+    """The text of plan.toml: what was imported, since nothing was planned."""
+    assert plan.imported is not None
+    lines = [
+        "# Imported: another tool measured this. It cannot be run.",
+        f"name = {toml_value(plan.study.name)}",
+        f"question = {toml_value(plan.study.question)}",
+        "",
+        "[imported]",
+        f"tool = {toml_value(plan.imported.tool)}",
+    ]
+    lines += [f"version = {toml_value(plan.imported.version)}"] if plan.imported.version else []
+    for file in plan.imported.files:
+        lines += [
+            "",
+            "[[imported.file]]",
+            f"path = {toml_value(file.path)}",
+            f"sha256 = {toml_value(file.sha256)}",
+        ]
+        lines += [f"size_bytes = {file.size_bytes}", f"layout = {toml_value(file.layout)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _head(plan: Plan, found: Sequence[tuple[Source, Result]], command: str) -> dict[str, Any]:
+    from mileage import __version__
+
+    began = next((result.began for _, result in found if result.began), None)
+    return {
+        "kind": "study",
+        "format": FORMAT,
+        "mileage": __version__,
+        "plan": plan.hash,
+        "started": _date(began),
+        "began": began,
+        "command": command,
+        "imported_at": datetime.now().isoformat(timespec="seconds"),
+        "imported": plan.imported,
+    }
+
+
+def _date(text: str | None) -> str | None:
+    """A tool's date as the tables have it, in the tool's own zone; None where it is none."""
+    for layout in _DATES if text else ():
+        try:
+            return datetime.strptime(str(text).strip(), layout).replace(tzinfo=None).isoformat()
+        except ValueError:
+            continue
+    return None
+
+
+def _entry(planned: PlannedRun, source: Source, run: ToolRun) -> dict[str, Any]:
+    """The journal's line of a run. What the tool does not say is null."""
+    nothing: dict[str, Any] = {
+        "interval_ns": 0,
+        "bytes_read": [],
+        "bytes_written": [],
+        "ops": [],
+        "latency_sum_ns": [],
+    }
+    return {
+        "kind": "run",
+        "run": planned.index,
+        "key": planned.key,
+        "cycle": 1,
+        "arm": "torture",
+        "stage": planned.stage,
+        "role": "measure",
+        "block": planned.block,
+        "measure": run.kind,
+        "cell": run.cell,
+        "metrics": metrics_of(run),
+        "levels": run.levels,
+        "record": {
+            "reported": {
+                "rate_bytes_per_s": run.rate_bytes_per_s,
+                "ops_per_s": run.ops_per_s,
+                "latency_p99_ns": run.latency_p99_ns,
+                "elapsed_s": run.elapsed_s,
+            },
+            "bytes_read": run.bytes_read,
+            "bytes_written": run.bytes_written,
+            "ops_read": run.ops_read,
+            "ops_written": run.ops_written,
+            "quantiles_ns": run.quantiles_ns,
+            "latency_sum_ns": run.latency_sum_ns,
+            "submission_counted": run.submission_counted,
+            "outstanding": run.outstanding,
+            "device_bytes": run.device_bytes,
+            "latency": run.latency,
+            "series": run.series or nothing,
+            "counters": run.counters,
+            "notes": run.notes,
+            "error": run.error,
+            "invalid": run.invalid,
+            "file": words_of(source.path),
+            "line": run.line,
+            "printed_names": [name for name, _ in run.printed],
+            "printed_figures": [value for _, value in run.printed],
+        },
+    }
+
+
+def _told(source: Source, result: Result) -> dict[str, Any]:
+    """The journal's line of a file: what it says of the whole, and what was not understood."""
+    return {
+        "kind": "file",
+        "path": words_of(source.path),
+        "sha256": source.sha256,
+        "layout": result.layout,
+        "tool": result.tool,
+        "version": result.version,
+        "began": result.began,
+        "command": result.command,
+        "machine": result.machine,
+        "facts": result.facts,
+        "left_out": [run.cell for run in result.runs if not run.measured],
+        "unread": result.unread,
+        "lost": result.lost,
+    }

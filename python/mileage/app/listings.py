@@ -1,0 +1,66 @@
+"""What there is to choose from: built-in studies, workloads, drives and tortures, and studies on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def listing(what: str) -> list[dict[str, Any]]:
+    """Names and titles of the built-in `studies`, `workloads`, `drives` or `tortures`."""
+    return _LISTINGS[what]()
+
+
+def listing_of(places: Sequence[Path]) -> list[dict[str, Any]]:
+    """The study folders among and below some places: name (the folder), title, and the columns of table `studies`.
+
+    Raises:
+        Refused: a place holds none.
+    """
+    from mileage.store.query import study_folders, study_row
+
+    rows = [study_row(folder) for folder in study_folders(places)]
+    return [{"name": row["folder"], "title": _told(row), **row} for row in rows]
+
+
+def _told(row: dict[str, Any]) -> str:
+    if row["imported"]:
+        return f"{row['study']}, imported, {row['runs']} {'run' if row['runs'] == 1 else 'runs'}"
+    state = "finished" if row["finished"] else f"{row['runs']} of {row['runs_planned']} runs"
+    return f"{row['study']} on {row['target']}, {state}, {row['started'] or 'not begun'}"
+
+
+def _studies() -> list[dict[str, Any]]:
+    from mileage.plan import builtin_names, builtin_text, parse_study
+
+    return [
+        {"name": name, "title": parse_study(builtin_text(name), name).question} for name in builtin_names()
+    ]
+
+
+def _workloads() -> list[dict[str, Any]]:
+    from mileage.plan import WORKLOADS
+
+    return [{"name": name, "title": named.title} for name, named in WORKLOADS.items()]
+
+
+def _tortures() -> list[dict[str, Any]]:
+    from mileage.plan.profiles import TITLES
+
+    return [{"name": name, "title": title} for name, title in TITLES.items()]
+
+
+def _drives() -> list[dict[str, Any]]:
+    from mileage import _core
+    from mileage.targets.profiles import drive_names, load_profile
+
+    return [{"name": name, "title": _core.drive_title(load_profile(name))} for name in drive_names()]
+
+
+_LISTINGS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "studies": _studies,
+    "workloads": _workloads,
+    "drives": _drives,
+    "tortures": _tortures,
+}

@@ -1,0 +1,166 @@
+"""One measurement or one scan, without a study file: asked in a few words, done as a study of one stage.
+
+The face of it is `mileage measure`. What is done is a study like any other: its folder is temporary unless it is to be
+kept, and then `mileage report` and `mileage compare` read it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from mileage.analysis.cautions import cautions, with_cautions
+from mileage.analysis.open_loop import load_notes
+from mileage.app.one_offs import one_off_folder
+from mileage.app.report_level import report_level
+from mileage.app.session import check_built, do, facts_of, traces_of
+from mileage.errors import Refused
+from mileage.execute import Progress, Silent
+from mileage.plan import Asked, Plan, Study, resolve
+from mileage.plan.study import State
+from mileage.store import MeasuredCell, StudyFolder, measured_cells
+from mileage.targets import parse_target
+
+
+class Measurement(msgspec.Struct, frozen=True):
+    """What was measured, with the plan that was done."""
+
+    plan: Plan
+    cells: tuple[MeasuredCell, ...]
+    cautions: tuple[str, ...]
+    """What the user must know before the figures; also among the notes of the cells that it is about."""
+    notes: tuple[str, ...]
+    """What the figures say, and how they were made."""
+
+
+def asked_of(target: str, destroy: str | None, cache: str | None) -> Asked:
+    """What is asked when only the target is given: how it is used, and how much room it has.
+
+    Raises:
+        Refused: the target cannot be used.
+    """
+    spec = parse_target(target)
+    path = Path(spec.name)
+    kept = spec.scheme == "block" or (spec.scheme == "file" and path.exists() and not _is_empty(path))
+    facts = facts_of(target, destroy, state=State(start="kept" if kept else "purged"))
+    direct = facts.direct_supported or cache is not None
+    return Asked(target=target, kept=kept, room_bytes=facts.free_bytes, cache="direct" if direct else "warm")
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size == 0
+
+
+def planned(study: Study, destroy: str | None) -> Plan:
+    """The plan of a one-off study. Raises Refused."""
+    facts = facts_of(study.target, destroy, state=study.state)
+    return check_built(resolve(study, facts, traces=traces_of(study)))
+
+
+def measure(
+    resolved: Plan,
+    *,
+    destroy: str | None = None,
+    save: Path | None = None,
+    log: Path | None = None,
+    progress: Progress | None = None,
+    command: Sequence[str] = ("mileage", "measure"),
+) -> Measurement:
+    """Do the plan of a one-off study. With `save`, its folder is kept there with its report.
+
+    With `log`, every operation of its one run is written there; of several runs to `log-1`, `log-2` and so on.
+
+    Raises:
+        Refused: what is asked is not possible, or the folder cannot be made; nothing was written.
+        RunFailed: a run failed; what Mileage put on the target is removed.
+    """
+    tell = progress or Silent()
+    if save is not None:
+        done = _done_in(save, resolved, destroy, tell, command, log)
+        from mileage.app import StudyResult
+
+        if report_level(None, resolved.study.report) != "none":
+            StudyResult(StudyFolder.open(save), resolved).write_report()
+    else:
+        with one_off_folder() as place:
+            done = _done_in(place, resolved, destroy, tell, command, log)
+    return done
+
+
+def _done_in(
+    place: Path,
+    resolved: Plan,
+    destroy: str | None,
+    tell: Progress,
+    command: Sequence[str],
+    log: Path | None,
+) -> Measurement:
+    """Do the plan in a new folder: the cells in the order of the plan."""
+    names = [] if log is None else _log_names(resolved, log)
+    folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode())
+    do(resolved, folder, destroy, tell, command=shlex.join(command), always_clean=True)
+    _copy_logs(folder, names)
+    order = {cell.label: number for number, cell in enumerate(resolved.cells)}
+    content = folder.content()
+    cells = sorted(measured_cells(content), key=lambda cell: order[cell.cell])
+    from mileage.analysis.assumptions import missed_rate_notes
+
+    found = cautions(resolved, content, cells)
+    before = [note for cell in cells for note in cell.notes]
+    before = [
+        *(caution.text for caution in found),
+        *missed_rate_notes(resolved),
+        *_of_cache(resolved),
+        *before,
+    ]
+    notes = [*fidelity_notes(resolved), *load_notes(resolved, content)]
+    return Measurement(resolved, with_cautions(cells, found), tuple(dict.fromkeys(before)), tuple(notes))
+
+
+def _log_names(resolved: Plan, log: Path) -> list[Path]:
+    """Where the log of each run goes. Raises Refused when something is there already."""
+    count = sum(run.reach is not None and run.reach.log for run in resolved.runs)
+    names = [log] if count == 1 else [log.with_stem(f"{log.stem}-{n}") for n in range(1, count + 1)]
+    for name in names:
+        if name.exists():
+            raise Refused(f"--log {log}: {name} exists; name a new file")
+    return names
+
+
+def _copy_logs(folder: StudyFolder, names: Sequence[Path]) -> None:
+    """Copy the logs of the measured runs to where the user wants them. Raises Refused."""
+    found = sorted(folder.logs.iterdir()) if names and folder.logs.is_dir() else []
+    for source, name in zip(found, names, strict=True):
+        try:
+            shutil.copyfile(source, name)
+        except OSError as error:
+            raise Refused(f"--log {name}: cannot be written: {error.strerror}") from error
+
+
+def _of_cache(resolved: Plan) -> list[str]:
+    """What a file system that has to use the page cache does to the figures."""
+    if resolved.facts.direct_supported or resolved.study.state.cache != "warm":
+        return []
+    return ["this file system does not bypass the page cache: the figures are the cache's as well"]
+
+
+def fidelity_notes(resolved: Plan) -> list[str]:
+    """How tests that make another tool's calls differ from what their names say."""
+    notes: list[str] = []
+    for suite in {cell.unit: cell.job.value for cell in resolved.cells if cell.job is not None}.values():
+        if suite.get("mode") == "fidelity":
+            from mileage import _core
+
+            told = _core.iozone_differences(msgspec.json.encode(suite).decode())
+            notes += [line for line in told.splitlines() if line not in notes]
+    return notes
+
+
+def refuse_existing(save: Path) -> None:
+    """Refuse a folder that is there already, before anything is measured."""
+    if save.exists() and (not save.is_dir() or any(save.iterdir())):
+        raise Refused(f"--save {save}: exists and is not an empty folder; name a new one")

@@ -1,0 +1,181 @@
+"""Two studies or more beside one another: compared, ranked, and as the history of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+import msgspec
+
+from mileage.analysis.device_class import short_classes
+from mileage.analysis.setting_differences import setting_differences
+from mileage.app.result import StudyResult, load
+from mileage.errors import Refused
+from mileage.judge import Comparison, compare_arms, compare_stages
+from mileage.judge.grid import Rank, ranking
+from mileage.judge.history import STUDIES_MIN, Change, changes
+
+
+def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
+    """Compare two stages of one study (`FOLDER:STAGE` twice), or one stage of two studies.
+
+    Raises:
+        Refused: a folder or a stage does not exist, or the two have no cell in common.
+    """
+    from mileage.analysis.imported_study import differing_settings
+    from mileage.analysis.planned_comparison import classed, tortured_between
+
+    (first, first_stage), (second, second_stage) = stage_of(a, stage), stage_of(b, stage)
+    relevance = msgspec.structs.asdict(first.plan.study.compare.relevance)
+    if first.folder.path.resolve() == second.folder.path.resolve():
+        if first_stage == second_stage:
+            raise Refused(
+                f"{a} and {b} are the same stage; name two stages, such as {a}:before and {a}:after"
+            )
+        staged = compare_stages(
+            first.samples(),
+            baseline=first_stage,
+            candidate=second_stage,
+            relevance=relevance,
+            tortured=tortured_between(first.plan, first_stage, second_stage),
+            vetoes=first.vetoes(),
+        )
+        return classed(staged, first.plan, first.plan)
+    left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
+    right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]
+    common = {s.cell for s in left} & {s.cell for s in right}
+    if not common:
+        raise Refused(f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common")
+    told = [*_vetoes(first), *_vetoes(second)]
+    labels = _labels((first.folder.path, first_stage), (second.folder.path, second_stage))
+    if first.plan.imported is not None or second.plan.imported is not None:
+        told += differing_settings(first.folder, second.folder)
+    else:
+        told += setting_differences(first.plan, second.plan, common, labels)
+    found = compare_arms(
+        [s for s in left if s.cell in common],
+        [s for s in right if s.cell in common],
+        relevance=relevance,
+        paired=False,
+        labels=labels,
+        vetoes=told,
+    )
+    alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
+    found = msgspec.structs.replace(found, only_baseline=alone[0], only_candidate=alone[1])
+    return classed(found, first.plan, second.plan)
+
+
+def _vetoes(result: StudyResult) -> list[str]:
+    """What speaks against a verdict with this study, each with the folder's name."""
+    from mileage.analysis import imported_study
+
+    if result.plan.imported is not None:
+        return imported_study.vetoes(result.plan, result.folder)
+    return [f"{veto} (in {result.folder.path.name})" for veto in result.vetoes()]
+
+
+def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
+    """`FOLDER:STAGE` for two stages, each with as few of its parent folders as tell the two apart."""
+    left, right = a[0].resolve().parts, b[0].resolve().parts
+    depth = next(n for n in range(1, max(len(left), len(right)) + 1) if left[-n:] != right[-n:])
+    return f"{Path(*left[-depth:])}:{a[1]}", f"{Path(*right[-depth:])}:{b[1]}"
+
+
+def rank(
+    studies: Sequence[str], *, stage: str | None = None, tell: Callable[[str], None] | None = None
+) -> dict[str, tuple[Rank, ...]]:
+    """For each cell that all studies measured, in the headline metric: the studies by rate, with ties.
+
+    `tell` hears of each cell that is left out because a study has not measured it.
+
+    Raises:
+        Refused: a folder or a stage does not exist, or no cell was measured in all of them.
+    """
+    measured = _measured(studies, stage, tell)
+    cells = _in_all(measured, tell)
+    try:
+        return {cell: ranking({name: values[cell] for name, values in measured}) for cell in cells}
+    except ValueError as cause:
+        raise Refused(str(cause)) from cause
+
+
+def history(
+    studies: Sequence[str], *, stage: str | None = None, tell: Callable[[str], None] | None = None
+) -> tuple[Change, ...]:
+    """Where a target's level changed over studies of it, given in the order in which they were made; `tell` as there.
+
+    Raises:
+        Refused: fewer than six studies, or as :func:`rank`.
+    """
+    if len(studies) < 2 * STUDIES_MIN:
+        raise Refused(f"{len(studies)} studies: a history needs {2 * STUDIES_MIN} or more")
+    measured = _measured(studies, stage, tell)
+    cells = _in_all(measured, tell)
+    try:
+        return changes({cell: [median(values[cell]) for _, values in measured] for cell in cells})
+    except ValueError as cause:
+        raise Refused(str(cause)) from cause
+
+
+def _in_all(
+    measured: Sequence[tuple[str, dict[str, list[float]]]], tell: Callable[[str], None] | None
+) -> list[str]:
+    """The cells that all studies have; `tell` hears of each other one, and which study lacks it. Raises Refused."""
+    every = dict.fromkeys(cell for _, values in measured for cell in values)
+    lacking = {cell: [name for name, values in measured if cell not in values] for cell in every}
+    if all(lacking.values()):
+        raise Refused(f"{', '.join(name for name, _ in measured)} have no measured cell in common")
+    for cell, names in lacking.items():
+        if names and tell is not None:
+            tell(f"left out: {cell}, not measured in {', '.join(names)}")
+    return [cell for cell, names in lacking.items() if not names]
+
+
+def _measured(
+    studies: Sequence[str], stage: str | None, tell: Callable[[str], None] | None
+) -> list[tuple[str, dict[str, list[float]]]]:
+    """Of each study the runs of each cell in its rate (bytes or operations per second), torture arm.
+
+    `tell` hears of devices of different classes.
+    """
+    if len(set(studies)) < len(studies):
+        raise Refused("a study is named twice; name each once")
+    found: list[tuple[str, dict[str, list[float]]]] = []
+    classes, plans = {}, []
+    for text in studies:
+        result, name = stage_of(text, stage)
+        if tell is not None:
+            for line in result.outcome().edited:
+                tell(f"{text}: {line}")
+        classes[text] = short_classes(result.plan).get("") or "not known"
+        values: dict[str, list[float]] = {}
+        for sample in result.samples():
+            wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"
+            if (sample.stage, sample.arm, sample.metric) == (name, "torture", wanted):
+                values.setdefault(sample.cell, []).append(sample.value)
+        plans.append(result.plan)
+        found.append((text, values))
+    if tell is not None and all(plan.imported is None for plan in plans):
+        for (text, values), plan in zip(found[1:], plans[1:], strict=True):
+            for line in setting_differences(plans[0], plan, values, (found[0][0], text)):
+                tell(f"not measured in the same way: {line}")
+    if tell is not None and len(set(classes.values())) > 1:
+        tell(
+            f"devices of different classes: {', '.join(f'{name} {words}' for name, words in classes.items())}"
+        )
+    return found
+
+
+def stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:
+    """The study and the measured stage that FOLDER or FOLDER:STAGE names; the last one where none is named."""
+    path, named = text, stage
+    if not Path(text).exists() and ":" in text:
+        path, named = text.rsplit(":", 1)
+    result = load(path)
+    measured = list(dict.fromkeys(run.stage for run in result.plan.runs if run.role == "measure"))
+    if named is None:
+        return result, measured[-1]
+    if named not in measured:
+        raise Refused(f"{path} has no measured stage {named!r}; expected one of {', '.join(measured)}")
+    return result, named

@@ -1,0 +1,61 @@
+"""One-off measurements: their study folders are temporary, and what a killed one leaves is found by them.
+
+What it models: a temporary directory with the study folder of a measurement that nobody asked to keep. Where its
+process was killed, the plan in it says what Mileage put on the targets; that is removed as at the end of a measurement.
+What it refuses: to touch what the guards of a target refuse, such as a work file that another study uses now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from mileage.app.result import load_plan
+from mileage.app.session import targets_of
+from mileage.errors import Refused, RunFailed
+from mileage.scratch import abandoned, remove_abandoned, scratch_directory
+from mileage.store import StudyFolder
+from mileage.targets.ledger import Undoing
+
+_ONE_OFF: Final = "mileage-one-off-"
+_STUDY: Final = "study"
+
+
+@contextmanager
+def one_off_folder() -> Iterator[Path]:
+    """Where the study folder of a one-off measurement is made; it is removed on the way out, whatever the way was."""
+    clean_up_one_offs()
+    with scratch_directory(prefix=_ONE_OFF) as place:
+        yield place / _STUDY
+
+
+def one_offs_left() -> list[Path]:
+    """The folders of killed measurements."""
+    return abandoned(prefix=_ONE_OFF)
+
+
+def clean_up_one_offs() -> list[Undoing]:
+    """Remove what killed measurements left on their targets, and their folders."""
+    done = []
+    for place in one_offs_left():
+        try:
+            _clean_up(place / _STUDY)
+        except RunFailed as failure:
+            # Its folder goes all the same: a target that fails now would otherwise be tried before each measurement.
+            done.append(Undoing(f"what a killed measurement left is not removed: {failure}", failed=True))
+        else:
+            done.append(Undoing(f"removed what a killed measurement left ({place})"))
+    remove_abandoned(prefix=_ONE_OFF)
+    return done
+
+
+def _clean_up(folder: Path) -> None:
+    try:
+        resolved = load_plan(StudyFolder.open(folder))
+    except Refused:
+        # Killed before its plan was written: before anything was.
+        return
+    for target in targets_of(resolved):
+        target.cleanup()

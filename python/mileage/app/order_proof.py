@@ -1,0 +1,127 @@
+"""Whether the order of runs keeps a drifting target from looking like a difference between arms.
+
+What it models: small studies of two arms in which nothing differs: one drive under two names, whose every run is slower
+than the one before by 2 % over ten runs, with noise between runs. The drift is in the target: plan, execution and
+judgement are those of any study and know nothing of it. Each study is judged once in the default order, and once with
+one arm after the other.
+What it refuses: nothing. Studies are done without a folder, so that a thousand take seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from mileage.analysis.planned_comparison import comparison_of
+from mileage.execute.run import perform
+from mileage.judge import Comparison, Sample
+from mileage.plan import Plan, Study, parse_study, resolve
+from mileage.store import sample_rows
+from mileage.store.journal import JournalContent
+from mileage.targets import parse_target
+from mileage.targets.virtual import VirtualTarget
+
+DRIFT_PER_RUN: Final = 0.002
+"""2 % over ten runs."""
+NOISE: Final = 0.01
+"""Standard deviation between runs, on the log scale."""
+DRIVE: Final = "virtual:plain-64gib,blocks_per_plane=8,capacity_bytes=134217728"
+"""A small drive: its speed is that of the large one."""
+
+STUDY: Final = f"""
+name = "order"
+question = "Is a drive different from itself?"
+target = "{DRIVE}"
+[[stage]]
+name = "measured"
+measure = ["writes"]
+[measure.writes]
+workload = "iops.random_write"
+record = "4KiB"
+stop = {{ operations = 64 }}
+repeat = 10
+[factor.drive]
+levels = {{ one = "{DRIVE}", other = "{DRIVE}" }}
+[compare]
+arms = "drive"
+"""
+
+
+class Drift:
+    """How much slower the target has become, and its noise; shared by all drives of a study, as time is."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._runs = 0
+
+    def slower(self) -> float:
+        """The factor on the time of the next run."""
+        self._runs += 1
+        return math.exp(DRIFT_PER_RUN * self._runs + float(self._rng.normal()) * NOISE)
+
+
+class DriftingDrive:
+    """A drive all of whose times are longer than they would be, more so with every run."""
+
+    def __init__(self, drive: Any, drift: Drift) -> None:
+        self._drive = drive
+        self._drift = drift
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._drive, name)
+
+    def run(self, workload: str, poll: Any) -> str:
+        """As the drive's own, with longer times."""
+        record = msgspec.json.decode(self._drive.run(workload, poll))
+        factor = self._drift.slower()
+        for key in ("submit_ns", "durable_ns", "elapsed_ns"):
+            record[key] = round(record[key] * factor)
+        return msgspec.json.encode(record).decode()
+
+
+def judged(study: Study, seed: int, rng: np.random.Generator) -> Comparison:
+    """Plan, do and judge one study on a target that drifts."""
+    plan = _planned(study, seed)
+    drift = Drift(rng)
+    return comparison_of(plan, _measured(plan, drift), ())
+
+
+def _planned(study: Study, seed: int) -> Plan:
+    return resolve(study, VirtualTarget(parse_target(DRIVE)).facts(), seed=seed)
+
+
+def _measured(plan: Plan, drift: Drift) -> list[Sample]:
+    from mileage import _core
+
+    def drifting(profile: str) -> DriftingDrive:
+        return DriftingDrive(_core.Drive(profile), drift)
+
+    targets = {
+        setting.instance: VirtualTarget(parse_target(setting.target), make_drive=drifting)
+        for setting in plan.settings
+    }
+    entries = []
+    for run in plan.runs:
+        target = targets[plan.setting_of(run).instance]
+        record = perform(target, run, idle_ns=0, poll=lambda _bytes, _operations: False)
+        identity = msgspec.structs.asdict(run)
+        entries.append({**identity, "kind": "run", "run": run.index, "record": record})
+    names = {field.name for field in msgspec.structs.fields(Sample)}
+    rows = sample_rows(JournalContent(entries, 0, 0))
+    return [Sample(**{key: value for key, value in row.items() if key in names}) for row in rows]
+
+
+def false_differences(studies: int, seed: int) -> Iterator[tuple[str, int]]:
+    """For each order its name and in how many of so many studies an arm was found to differ from itself."""
+    for order in ("random", "blocked"):
+        study = msgspec.structs.replace(parse_study(STUDY, "order"), order=order)
+        found = 0
+        for index in range(studies):
+            rng = np.random.default_rng([seed, 3, index])
+            (cell,) = judged(study, seed + index, rng).headline
+            found += cell.p_adjusted is not None and cell.p_adjusted <= 0.05
+        yield order, found

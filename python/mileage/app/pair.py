@@ -1,0 +1,152 @@
+"""Two studies, or two stages, as one report: what `mileage compare A B` judges, with the evidence of both.
+
+Models the comparison's own page: the verdict, each lamp as the weaker of the two studies has it, both machines beside
+each other, how each was measured. Refuses what `compare` refuses.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from mileage.app.multi_study import compare, stage_of
+from mileage.app.report_level import rewritten_level
+from mileage.app.result import StudyResult
+from mileage.errors import Refused
+from mileage.judge.sentence import listed, unmatched
+from mileage.report import StudyView, TrustLamp
+from mileage.report.evidence import Evidence
+from mileage.report.view import LampState
+from mileage.store.directory import Directory
+from mileage.store.environment import diff
+
+_WORST: Sequence[LampState] = ("bad", "warn", "unknown", "ok")
+
+
+def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
+    """What the report of a comparison of two studies shows. Raises Refused as `compare`."""
+    comparison = compare(a, b, stage=stage)
+    (first, first_stage), (second, second_stage) = stage_of(a, stage), stage_of(b, stage)
+    sides = ((comparison.baseline, first), (comparison.candidate, second))
+    same = first.folder.path.resolve() == second.folder.path.resolve()
+    targets = list(dict.fromkeys(result.plan.study.target for _, result in sides))
+    snapshots = [
+        (name, _snapshot(result, at))
+        for (name, result), at in zip(sides, (first_stage, second_stage), strict=True)
+    ]
+    environments = [(name, found) for name, found in snapshots if found]
+    changes = diff(environments[0][1], environments[1][1]) if len(environments) == 2 else []
+    results = [first] if same else [first, second]
+    return StudyView(
+        name="comparison",
+        question=f"Is {comparison.candidate} faster than {comparison.baseline}?",
+        target=" and ".join(targets),
+        identity=_identity(sides),
+        command=shlex.join(["mileage", "report", a, b, *(["--stage", stage] if stage else [])]),
+        comparison=comparison,
+        torture=[],
+        environments=environments,
+        environment_changes=[f"between the two: {line}" for line in changes],
+        trust=_lamps([(result.folder.path.name, result) for result in results]),
+        runs_total=sum(len(result.content().of_kind("run")) for result in results),
+        runs_failed=sum(len(result.content().of_kind("failed")) for result in results),
+        method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
+        notes=[*_differences(first, second), *unmatched(comparison)],
+        evidence=Evidence(device_classes=_classes(sides)),
+    )
+
+
+def write_pair(view: StudyView, out: Path, level: str | None = None) -> Path:
+    """Write page, figures and tables of a comparison into a new folder; the page's path. `level` as for a study.
+
+    Raises:
+        Refused: something is there already, or the folder cannot be made.
+    """
+    from mileage.report import render_html, write_figures
+    from mileage.report.tables import write_tables
+
+    drawn = rewritten_level(level) == "full"
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise Refused(f"{out} exists; nothing is written over: name a new folder with --out")
+    try:
+        out.mkdir(exist_ok=True)
+        folder = Directory.open(out)
+    except OSError as cause:
+        raise Refused(f"cannot make the folder {out}: {cause.strerror}; name another with --out") from cause
+    with folder:
+        if drawn:
+            write_figures(view, folder)
+        write_tables(view.comparison, folder)
+        folder.write("report.html", render_html(view, drawn=drawn).encode())
+    return out / "report.html"
+
+
+def fresh_folder() -> Path:
+    """The first name of its kind that is free here."""
+    number = 1
+    while Path(f"mileage-comparison-{number}").exists():
+        number += 1
+    return Path(f"mileage-comparison-{number}")
+
+
+def _classes(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
+    """The class of the device of each side in words; of a study of several classes its cells tell which."""
+    from mileage.analysis.device_class import device_classes
+
+    found = {name: device_classes(result.plan) for name, result in sides if result.plan.imported is None}
+    return {name: classes[""] for name, classes in found.items() if "" in classes}
+
+
+def _snapshot(result: StudyResult, stage: str) -> dict[str, str]:
+    """The machine at a stage, as it was seen there first; empty where nobody looked."""
+    from mileage.execute import stage_name
+
+    saved = dict(result.folder.environments())
+    names = dict.fromkeys(stage_name(run) for run in result.plan.runs if run.stage == stage)
+    return next((saved[name] for name in names if name in saved), {})
+
+
+def _identity(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
+    found = {}
+    for side, (name, result) in zip(("baseline", "candidate"), sides, strict=True):
+        heads = result.content().of_kind("study")
+        head = heads[0] if heads else {}
+        plan = result.plan
+        found[side] = (
+            f"{name}, {plan.study.name} on {plan.study.target}, seed {plan.study.seed}, plan {plan.hash[:16]}, "
+            f"mileage {head.get('mileage', 'unknown')}, {head.get('started', 'not begun')}"
+        )
+    return found
+
+
+def _lamps(results: Sequence[tuple[str, StudyResult]]) -> list[TrustLamp]:
+    """Each lamp as the weaker study has it, with the study's name where there are two."""
+    found: dict[str, list[tuple[str, TrustLamp]]] = {}
+    for name, result in results:
+        if result.compares and result.plan.imported is None:
+            for lamp in result.view().trust:
+                found.setdefault(lamp.name, []).append((name, lamp))
+    merged = []
+    for lamp_name, lamps in found.items():
+        state = next(state for state in _WORST if any(lamp.state == state for _, lamp in lamps))
+        texts = {lamp.text: name for name, lamp in lamps if lamp.state == state}
+        told = "; ".join(f"{name}: {text}" if len(results) > 1 else text for text, name in texts.items())
+        merged.append(TrustLamp(lamp_name, state, told))
+    return merged
+
+
+def _method(result: StudyResult) -> str:
+    from mileage.analysis.view import method_of
+
+    return method_of(result.plan, result.content())
+
+
+def _differences(a: StudyResult, b: StudyResult) -> list[str]:
+    """In which keys the two plans differ, apart from names and the target."""
+    left, right = (msgspec.to_builtins(result.plan.study) for result in (a, b))
+    told = ("name", "question", "target")
+    keys = [key for key in left.keys() | right.keys() if key not in told and left.get(key) != right.get(key)]
+    return [f"The two plans differ in {listed(sorted(keys))}."] if keys else []

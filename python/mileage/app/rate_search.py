@@ -1,0 +1,141 @@
+"""The highest rate of an open loop that keeps a latency on a target: what `mileage measure --latency-target` does.
+
+The rules of the search are the judge's; here its probes are done, one after the other on one prepared target; a virtual
+drive that they write to is made anew for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from mileage.app.session import opened
+from mileage.errors import Refused
+from mileage.execute.run import perform
+from mileage.execute.signals import raise_on_signals
+from mileage.judge.search import Probe, best_of, next_rate, probe_of
+from mileage.plan import Plan, PlannedRun
+from mileage.plan.load import Load, Open, Spacing
+from mileage.plan.pattern import is_own_master
+from mileage.plan.quantiles import operations_needed, quantile_is_supported
+from mileage.plan.sizes import parse_time_ns
+from mileage.plan.study import PURGE_EACH
+from mileage.report.quantity import counted
+from mileage.store.histogram import of_judgement, quantile_ns
+
+QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999, "max": 1.0}
+
+
+class Goal(msgspec.Struct, frozen=True):
+    """A latency that is to be kept, from when operations are due."""
+
+    quantile: str
+    """A name of `QUANTILES`."""
+    limit_ns: int
+
+    @property
+    def text(self) -> str:
+        """As it is written: "p99=1ms"."""
+        return f"{self.quantile}={self.limit_ns} ns"
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a search found."""
+
+    closed_ops_per_s: float
+    """What the target does in a closed loop, before the search."""
+    probes: tuple[Probe, ...]
+    best: Probe | None
+    """The highest rate that kept the goal; None when none did."""
+    operations_fewest: int = 0
+    """Operations behind the latency of the shortest probe."""
+
+    def doubt(self, goal: Goal) -> str:
+        """Why the latencies of the probes are hardly known, in a sentence; "" where they are."""
+        share = QUANTILES[goal.quantile]
+        if share == 1 or not self.probes or quantile_is_supported(self.operations_fewest, share):
+            return ""
+        needed = f"{goal.quantile} needs {operations_needed(share):,}; give more with --operations or --for"
+        return f"a probe had {counted(self.operations_fewest, 'operation')}, too few: {needed}"
+
+
+def read_goal(text: str) -> Goal:
+    """The goal that "p99=1ms" names. Raises Refused."""
+    name, equals, limit = text.partition("=")
+    try:
+        if equals and name.strip() in QUANTILES:
+            return Goal(name.strip(), parse_time_ns(limit))
+    except ValueError:
+        pass
+    raise Refused(
+        f"--latency-target {text}: expected one of {', '.join(QUANTILES)} and a time, such as p99=1ms"
+    )
+
+
+def search(
+    resolved: Plan,
+    goal: Goal,
+    spacing: Spacing,
+    destroy: str | None,
+    *,
+    tell: Callable[[Probe], None],
+    moved: Callable[[PlannedRun, int], None],
+) -> Found:
+    """Search on the target of a one-off plan with one cell in a closed loop.
+
+    `tell` hears of every probe, `moved` of the run under way and the bytes that it has done. Raises Refused when the
+    plan has several cells, and RunFailed when a run fails; what Mileage put on the target is removed.
+    """
+    measured = [run for run in resolved.runs if run.role == "measure"]
+    if len(resolved.cells) != 1 or measured[0].workload is None:
+        raise Refused(
+            "--latency-target searches the rate of one setting of a workload of blocks; leave --vary out"
+        )
+    workload = measured[0].workload
+    if is_own_master(workload.pattern):
+        raise Refused(f"--latency-target needs one size of operations; {measured[0].cell} has its own rhythm")
+    if workload.load.open is not None or workload.load.cap is not None:
+        raise Refused("--latency-target searches the rate itself; leave --rate and --cap out")
+    probes: list[Probe] = []
+    counts: list[int] = []
+    with raise_on_signals(), opened(resolved, destroy) as target:
+
+        def done(run: PlannedRun) -> dict[str, Any]:
+            def poll(byte_count: int, _operations: int) -> bool:
+                moved(run, byte_count)
+                return False
+
+            return perform(target, run, idle_ns=0, poll=poll)
+
+        def prepare() -> None:
+            for run in resolved.runs:
+                if run.role == "prepare":
+                    done(run)
+
+        prepare()
+        closed = _ops_per_s(done(measured[0]))
+        while (rate := next_rate(probes, closed)) is not None:
+            load = Load(open=Open(rate, spacing), warm_up_ns=workload.load.warm_up_ns)
+            probing = msgspec.structs.replace(
+                measured[0], workload=msgspec.structs.replace(workload, load=load)
+            )
+            if resolved.study.state.carryover == PURGE_EACH:
+                target.purge()
+                prepare()
+            record = done(probing)
+            counts.append(of_judgement(record["latency"])["count"])
+            probes.append(probe_of(rate, _ops_per_s(record), _latency_ns(record, goal), goal.limit_ns))
+            tell(probes[-1])
+    return Found(closed, tuple(probes), best_of(probes), min(counts, default=0))
+
+
+def _ops_per_s(record: dict[str, Any]) -> float:
+    ops = record["ops_read"] + record["ops_written"] + record.get("ops_discarded", 0)
+    return float(ops) * 1e9 / max(int(record["elapsed_ns"]), 1)
+
+
+def _latency_ns(record: dict[str, Any], goal: Goal) -> float:
+    found = quantile_ns(of_judgement(record["latency"]), QUANTILES[goal.quantile])
+    return float("inf") if found is None else float(found)

@@ -1,0 +1,306 @@
+"""A study folder and what can be asked of it: samples, comparisons, lamps, texts, page and tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mileage.app.report_level import rewritten_level
+from mileage.errors import JudgedFailure, Refused, RunFailed
+from mileage.execute.concurrency import cycles_at_once
+from mileage.plan import Plan
+from mileage.plan.consistency import inconsistency
+from mileage.store import StudyFolder
+from mileage.store.journal import JournalContent
+from mileage.store.line_check import brief
+from mileage.store.outcome import edits
+from mileage.terminal import wrapped
+
+if TYPE_CHECKING:
+    from mileage.analysis.reading import Reading
+    from mileage.analysis.run_facts import Seen
+    from mileage.judge import Comparison, Sample
+    from mileage.report import StudyView
+    from mileage.store import Outcome
+    from mileage.store.tables import Staging
+
+
+def load_plan(folder: StudyFolder) -> Plan:
+    """The plan that a study folder was made with.
+
+    Raises:
+        Refused: it cannot be read, or was changed after the study began.
+    """
+    found = folder.decoded_plan(Plan)
+    if problem := inconsistency(found):
+        raise Refused(
+            f"{folder.plan_json} is not a plan that Mileage made: {brief(problem)}; {folder.without_plan}"
+        )
+    return found
+
+
+class StudyResult:
+    """A study folder and what can be asked of it."""
+
+    def __init__(self, folder: StudyFolder, resolved: Plan) -> None:
+        """Join a folder with its plan; reads nothing yet."""
+        self.folder = folder
+        self.plan = resolved
+        self._read_bytes = -1
+        self._reading: Reading | None = None
+        self._view: StudyView | None = None
+
+    def _look(self) -> None:
+        """Forget what was read when the journal has grown since."""
+        journal = self.folder.journal
+        size = journal.stat().st_size if journal.exists() else 0
+        if size != self._read_bytes:
+            self._reading = self._view = None
+            self._read_bytes = size
+
+    def content(self) -> JournalContent:
+        """What the journal holds now; lines that cannot be read are left out and told as a veto."""
+        return self.folder.content(around_damage=True)
+
+    def outcome(self) -> Outcome:
+        """How far the study came, and why no further."""
+        from mileage.plan.describe import duration
+        from mileage.plan.estimate import remaining_s
+        from mileage.store.elapsed import closed_s, spent_s
+        from mileage.store.outcome import outcome_of
+
+        content = self.content()
+
+        def left() -> str:
+            spent, closed = spent_s(content), closed_s(content)
+            time_s = remaining_s(self.plan, spent, closed, lanes=cycles_at_once(self.plan))
+            return f"about {duration(time_s)} left"
+
+        return outcome_of(self.folder, content, len(self.plan.runs), self.plan.sessions, left=left)
+
+    def reading(self, staging: Staging | None = None) -> Reading:
+        """What the runs say, read once; read again for a `staging`, which gets them for the tables."""
+        from mileage.analysis.reading import read
+
+        self._look()
+        if self._reading is None or staging is not None:
+            self._reading = read(self.plan, self.content(), staging)
+        return self._reading
+
+    def samples(self) -> list[Sample]:
+        """Every measured value, ordered by run."""
+        return self.reading().samples
+
+    def seen(self) -> Seen:
+        """What the lamps and vetoes need of the runs."""
+        return self.reading().seen
+
+    def comparison(self) -> Comparison:
+        """The comparison that the study's plan asks for."""
+        from mileage.analysis.planned_comparison import comparison_of
+
+        return comparison_of(self.plan, self.samples(), self.vetoes())
+
+    def vetoes(self) -> list[str]:
+        """What speaks against any verdict of this study, each to follow "not conclusive because"."""
+        from mileage.analysis.courses import REMEDY, changing
+        from mileage.analysis.validity_checks import audits, grave_changes
+        from mileage.analysis.view import environment_changes
+        from mileage.execute.did_not_finish import unfinished_lines
+
+        content = self.content()
+        vetoes = self.outcome().vetoes + unfinished_lines(content)
+        vetoes += [found.veto for found in audits(self.plan, self.seen().facts) if found.veto is not None]
+        if not any(stage.torture for stage in self.plan.study.stage):
+            vetoes += [f"{told}; {REMEDY}" for told in changing(self.seen().courses)[:1]]
+        saved = dict(self.folder.environments())
+        grave = grave_changes(self.plan, environment_changes(self.plan, content, saved))
+        return vetoes + ([f"the machine changed during the study: {grave[0]}"] if grave else [])
+
+    def view(self) -> StudyView:
+        """What the report shows."""
+        from mileage.analysis.planned_comparison import aa_audit, standings_of
+        from mileage.analysis.view import study_view
+
+        self._look()
+        if self._view is None:
+            samples = self.samples()
+            aa, places = aa_audit(self.plan, samples), standings_of(self.plan, samples)
+            self._view = study_view(self.plan, self.folder, self.comparison(), self.reading(), aa, places)
+        return self._view
+
+    def table(self, name: str) -> Any:
+        """One of the tables `samples`, `series`, `latency` and `counters`, or `studies`, as a DuckDB relation.
+
+        `.arrow()`, `.fetchnumpy()` and `.df()` of it give it to Arrow, NumPy and pandas. It is up to date with the
+        journal, also while the study runs.
+
+        Raises:
+            Refused: there is no such table.
+        """
+        from mileage.store.query import Query
+
+        # The program that asks may use files anyway.
+        return Query([self.folder.path], allow_files=True).table(name)
+
+    @property
+    def compares(self) -> bool:
+        """Whether at least two stages were measured, so that there is something to compare."""
+        return self.plan.study.baseline is not None
+
+    def figures(self) -> dict[str, object]:
+        """The `comparison`, or the measured `cells` where nothing is compared: what `text` shows, as values."""
+        if self.compares:
+            return {"comparison": self.comparison()}
+        from mileage.store import measured_cells
+
+        return {"cells": measured_cells(self.content())}
+
+    def text(self, width: int = 80) -> str:
+        """The verdict, or what was measured where nothing is compared, in lines of at most `width` columns."""
+        from mileage.analysis.view import measured_page
+        from mileage.report import render_text
+        from mileage.report.measured import measured_text
+        from mileage.report.setting import labels_of, setting_text
+
+        if self.plan.imported is not None:
+            from mileage.analysis.imported_study import imported_page
+            from mileage.report.imported import imported_text
+
+            return imported_text(imported_page(self.plan, self.folder), width)
+        if self.compares:
+            return render_text(self.view(), width)
+        page = measured_page(self.plan, self.folder, self.vetoes())
+        told = "".join("\n".join(wrapped(line, width)) + "\n" for line in page.unfinished)
+        told += "\n" if told else ""
+        seal = "\n".join(wrapped(f"seal: {page.identity['seal']}", width)) + "\n"
+        if not page.cells:
+            return f"{told}No run was measured.\n\n{seal}"
+        labels = labels_of([cell.label for cell in self.plan.cells])
+        figures = measured_text(page.cells, [labels[c.cell] for c in page.cells])
+        return f"{told}{setting_text(self.plan, width)}\n{figures}\n{seal}"
+
+    def expect(self, seal: str) -> None:
+        """Look whether the folder is as it was when its last line had this seal, or its first 16 digits or more.
+
+        Raises:
+            Refused: that is no seal.
+            JudgedFailure: the folder is not as it was.
+        """
+        if not re.fullmatch("[0-9a-f]{16,64}", seal):
+            raise Refused(
+                f"--expect {seal}: expected 16 to 64 hexadecimal digits, as the report prints the seal"
+            )
+        content = self.content()
+        edited = edits(self.folder, content)
+        if not (content.seal or "").startswith(seal):
+            edited.insert(0, f"expected seal {seal}, found {content.seal_words}")
+        if edited:
+            raise JudgedFailure(f"{self.folder.path} is not as it was written: {'; '.join(edited)}")
+
+    def method(self, width: int = 80) -> str:
+        """How it was measured and judged, in lines of at most `width` columns."""
+        from mileage.analysis.view import method_of
+        from mileage.report.text import paragraphs
+
+        return paragraphs(method_of(self.plan, self.content()), width)
+
+    def write_report(self, level: str | None = None) -> None:
+        """Write the tables, the figures and the page into the study folder.
+
+        `level`: "text" leaves the figures out; None: as the environment variable MILEAGE_REPORT says, or "full".
+
+        Raises:
+            Refused: the level is none of these.
+            RunFailed: the disk is full.
+        """
+        pictures = rewritten_level(level) == "full"
+        try:
+            self._write_report(pictures=pictures)
+        except OSError as error:
+            raise RunFailed.from_os_error(f"writing the study folder {self.folder.path}", error) from error
+
+    def _write_report(self, *, pictures: bool) -> None:
+        from mileage.analysis.view import measured_page
+        from mileage.report.measured_page import write_measured
+        from mileage.store.tables import PRINTED, TABLES, write_tables
+
+        if self.plan.imported is not None:
+            from mileage.analysis.imported_study import imported_page
+            from mileage.report.imported import write_imported
+
+            write_tables(self.content(), self.folder.directory, (*TABLES, PRINTED))
+            write_imported(imported_page(self.plan, self.folder), self.folder.directory)
+            return
+        if not self.compares:
+            write_tables(self.content(), self.folder.directory)
+            page = measured_page(self.plan, self.folder, self.vetoes())
+            write_measured(page, self.folder.directory, drawn=pictures)
+        elif pictures:
+            self._write_comparison()
+        else:
+            self._write_comparison_text()
+
+    def _write_comparison_text(self) -> None:
+        """Tables and page of a study that compares, without pictures."""
+        from mileage.analysis.evidence import with_files
+        from mileage.report import render_html
+        from mileage.store.tables import Staging
+
+        with Staging(self.folder.directory, self.content()) as staging:
+            self.reading(staging)
+            staging.write()
+            view = self.view()
+            self._write_csv(view)
+            self._write_page(render_html(with_files(view, self.folder), drawn=False))
+
+    def _write_comparison(self) -> None:
+        """Tables, figures and page of a study that compares.
+
+        The tables are written while it is judged, the figures drawn while the page is made.
+        """
+        from concurrent.futures import ThreadPoolExecutor
+
+        from mileage.analysis.evidence import with_files
+        from mileage.report import render_html, write_figures
+        from mileage.report.gallery import gallery
+        from mileage.report.render_pool import get_ready
+        from mileage.report.view import cleaned
+        from mileage.store.tables import Staging
+
+        get_ready()
+        with Staging(self.folder.directory, self.content()) as staging, ThreadPoolExecutor(1) as beside:
+            self.reading(staging)
+            tables = beside.submit(staging.write)
+            view = self.view()
+            tables.result()
+            # The page lists the tables with their sizes, so they come first.
+            shown = cleaned(with_files(view, self.folder))
+            pictures = gallery(shown, files=True)
+            figures = beside.submit(write_figures, shown, self.folder.directory, pictures)
+            self._write_csv(view)
+            self._write_page(render_html(shown, pictures))
+            figures.result()
+
+    def _write_csv(self, view: StudyView) -> None:
+        from mileage.analysis.run_variation import inside
+        from mileage.report.tables import rows_csv, write_tables
+
+        write_tables(view.comparison, self.folder.directory, view.standings, view.evidence.device_classes)
+        within = inside(self.reading().arms)
+        if within:
+            self.folder.directory.write("tables/within.csv", rows_csv(within).encode())
+
+    def _write_page(self, text: str) -> None:
+        self.folder.directory.write(self.folder.report.name, text.encode())
+
+
+def load(folder: Path | str) -> StudyResult:
+    """Open a study folder, finished or not.
+
+    Raises:
+        Refused: it is none.
+    """
+    found = StudyFolder.open(Path(folder))
+    return StudyResult(found, load_plan(found))

@@ -1,0 +1,249 @@
+"""Doing a plan on its target: look at the target, check with the core, run, clean up.
+
+Where `plan`, `targets`, `store` and `execute` meet, without the judgement: what needs no verdict need not load it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from mileage.errors import Interrupted, Refused
+from mileage.execute.progress import Progress
+from mileage.execute.signals import count_signals, raise_on_signals
+from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, places_of, trace_paths
+from mileage.plan.faults import Faults
+from mileage.plan.initial_state import check_state, file_system, settings_of_device, used
+from mileage.plan.pattern import PatternTable, pattern_word
+from mileage.plan.study import Repeat, State
+from mileage.store.folder import StudyFolder
+from mileage.targets.base import Target
+from mileage.targets.spec import parse_target
+from mileage.targets.target_kinds import open_target
+
+if TYPE_CHECKING:
+    from mileage.execute.stop_rules import Rules
+
+_PROVISIONAL_HASH = "0" * 16
+
+
+def facts_of_all(study: Study, destroy: str | None, resumed: Plan | None = None) -> dict[str, TargetFacts]:
+    """The facts of every target of a study, the first one first. `resumed`: the plan that left its files there."""
+    hashes = {} if resumed is None else {s.place: _hash_at(resumed, s) for s in resumed.settings}
+    return {
+        place: facts_of(
+            setting.target, destroy, state=setting.state, plan_hash=hashes.get(place, _PROVISIONAL_HASH)
+        )
+        for place, setting in places_of(study).items()
+    }
+
+
+def facts_of(
+    target: str, destroy: str | None, *, state: State, plan_hash: str = _PROVISIONAL_HASH
+) -> TargetFacts:
+    """Open a target to look at it; the guards run, and nothing is left behind."""
+    opened = _open(target, plan_hash, destroy, state)
+    try:
+        return opened.facts()
+    finally:
+        opened.close()
+
+
+def _open(target: str, plan_hash: str, destroy: str | None, state: State, seed: int = 1) -> Target:
+    """The target as the state of a study wants it. Raises Refused."""
+    for key, text in check_state(state, target):
+        raise Refused(f"state.{key}: {text}")
+    made = file_system(state)
+    return open_target(
+        target,
+        plan_hash=plan_hash,
+        destroy=destroy,
+        keep=state.start == "kept",
+        made=made,
+        settings=settings_of_device(state),
+        purge=state.purge,
+        used=used(state, seed),
+    )
+
+
+def _hash_at(resolved: Plan, setting: Setting) -> str:
+    """The hash by which a place is found again: the plan's, of its own for each of several on one target."""
+    places = {other.place for other in resolved.settings if other.target == setting.target}
+    if len(places) < 2:
+        return resolved.hash
+    return hashlib.sha256(f"{resolved.hash} {setting.place}".encode()).hexdigest()
+
+
+def targets_of(resolved: Plan) -> Iterator[Target]:
+    """The real targets of a plan that hold files of Mileage's own, opened once more to be cleaned up.
+
+    Those that the guards refuse are left out: they hold nothing of this plan, or another study uses it now.
+    """
+    for setting in {setting.place: setting for setting in resolved.settings}.values():
+        if parse_target(setting.target).scheme not in ("dir", "file", "loop"):
+            continue
+        with suppress(Refused):
+            yield _open(setting.target, _hash_at(resolved, setting), None, setting.state, resolved.study.seed)
+
+
+def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:
+    """Refuse a device that is not the one that the study was planned for, though its path is the same."""
+    planned = resolved.others.get(target, resolved.facts).identity
+    if planned and (found := opened.facts().identity) != planned:
+        opened.close()
+        noun = "file" if opened.facts().kind == "file" else "device"
+        raise Refused(
+            f"{target}: this is another {noun} than the study was planned for: found {found}, "
+            f"expected {planned}; plan the study anew"
+        )
+
+
+def traces_of(study: Study, beside: Path | None = None) -> dict[str, TraceFile]:
+    """What must be known of each trace that a study names; paths are looked for beside the study file.
+
+    Raises Refused for one that cannot be read.
+    """
+    found: dict[str, TraceFile] = {}
+    for name in trace_paths(study):
+        from mileage.formats.trace import read_trace, trace_file
+
+        path = Path(beside or Path(), name)
+        found[name] = trace_file(path.resolve(), read_trace(path))
+    return found
+
+
+def keep_traces(resolved: Plan, folder: StudyFolder) -> None:
+    """Put the traces that a plan replays into its folder, so that it needs nothing else. Raises Refused."""
+    needed = {
+        trace.sha256: trace
+        for run in resolved.runs
+        if run.workload is not None and isinstance(run.workload.pattern, PatternTable)
+        if (trace := run.workload.pattern.trace_file) is not None
+    }
+    for sha256, trace in needed.items():
+        if folder.load_trace(sha256) is not None:
+            continue
+        from mileage.formats.trace import operations_json, read_trace, trace_file
+
+        operations = read_trace(Path(trace.path))
+        if trace_file(Path(trace.path), operations).sha256 != sha256:
+            raise Refused(f"{trace.path}: the trace has changed since the study was planned; plan it anew")
+        folder.save_trace(sha256, operations_json(operations))
+
+
+def check_built(resolved: Plan) -> Plan:
+    """The plan itself. Raises BrokenStudy for workloads that the core cannot do, before anything is touched."""
+    from mileage import _core
+
+    faults = Faults(resolved.study.name)
+    seen: set[str] = set()
+    for run in resolved.runs:
+        text = run.workload.to_json() if run.workload is not None else ""
+        if run.workload is None or run.cell in seen or pattern_word(run.workload.pattern) == "trace_file":
+            continue
+        seen.add(run.cell)
+        options = run.reach.options.to_json() if run.reach is not None else None
+        if problem := _core.check_workload(text, options):
+            faults.add("", f"{run.cell}: {problem}")
+    faults.refuse_any()
+    return resolved
+
+
+def check_commands(resolved: Plan, *, allowed: bool) -> None:
+    """Refuse a plan that runs programs unless the user allowed it: a study file from a stranger is data."""
+    for run in resolved.runs:
+        if run.job is not None and run.job.family == "command" and not allowed:
+            named = [run.job.value[key] for key in ("before", "command", "cleanup")]
+            told = "; ".join(shlex.join(argv) for argv in named if argv)
+            raise Refused(
+                f"{resolved.study.name}: {run.cell} runs programs ({told}); read the study file, and allow it with "
+                "--allow-commands"
+            )
+
+
+def do(
+    resolved: Plan,
+    folder: StudyFolder,
+    destroy: str | None,
+    tell: Progress,
+    *,
+    command: str,
+    session: str = "",
+    always_clean: bool = False,
+    accept_change: bool = False,
+) -> tuple[str, ...]:
+    """Do what is left of a session of a plan; the sessions that are left after it.
+
+    What Mileage put on the targets is removed when all is done.
+
+    With `always_clean` it is removed when something failed, too, so that nothing is left to go on with.
+    `accept_change`: a machine that changed since the study began is accepted. Raises as :func:`run`.
+    """
+    from mileage.execute.study import execute_study
+
+    keep_traces(resolved, folder)
+    shared: dict[str, Target] = {}
+
+    def open_one(setting: Setting) -> Target:
+        if setting.place in shared:
+            return shared[setting.place]
+        opened = _open(
+            setting.target, _hash_at(resolved, setting), destroy, setting.state, resolved.study.seed
+        )
+        _refuse_another(resolved, setting.place, opened)
+        if not opened.is_virtual:
+            shared[setting.place] = opened
+        return opened
+
+    done = False
+    with raise_on_signals():
+        try:
+            left = execute_study(
+                resolved,
+                folder,
+                open_one,
+                tell,
+                command=command,
+                session=session,
+                rules=_rules(resolved.study),
+                accept_change=accept_change,
+            )
+            done = not left
+            return left
+        finally:
+            # A second Ctrl-C leaves no mount behind: it is heard when all is undone.
+            with count_signals(Event()) as received:
+                for opened in shared.values():
+                    if done or always_clean:
+                        opened.cleanup()
+                    opened.close()
+            if received and done:
+                raise Interrupted()
+
+
+def _rules(study: Study) -> Rules | None:
+    """The judgement's rules where the study asks for one; it is not loaded otherwise."""
+    precise = any(isinstance(table.repeat, Repeat) for table in study.measure.values())
+    if not precise and not any(table.until for table in study.torture.values()):
+        return None
+    from mileage.app.stop_decisions import Deciding
+
+    return Deciding()
+
+
+@contextmanager
+def opened(resolved: Plan, destroy: str | None) -> Iterator[Target]:
+    """The target of a plan, prepared and purged, and cleaned up on the way out, whatever the way was.
+
+    Raises Refused and RunFailed as `open_target` and `Target.prepare` do.
+    """
+    with _open(resolved.target, resolved.hash, destroy, resolved.study.state, resolved.study.seed) as target:
+        _refuse_another(resolved, resolved.target, target)
+        target.prepare(resolved.allocated_bytes(0), resolved.files, resolved.file_bytes)
+        target.purge()
+        yield target

@@ -1,0 +1,275 @@
+"""A study from end to end: planned, begun or gone on with, run, and its report written."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from mileage.analysis.machine_levels import session_now
+from mileage.app.report_level import report_level
+from mileage.app.result import StudyResult, load_plan
+from mileage.app.session import check_built, check_commands, do, facts_of_all, traces_of
+from mileage.errors import MileageError, Refused, RunFailed
+from mileage.execute.concurrency import cycles_at_once
+from mileage.execute.progress import Progress, Silent
+from mileage.plan import (
+    Plan,
+    Study,
+    TargetFacts,
+    builtin_names,
+    builtin_text,
+    parse_study,
+    resolve,
+)
+from mileage.plan.factors import kind_of
+from mileage.plan.faults import BrokenStudy, Fault
+from mileage.plan.study_reader import STUDY_TEXT_MAX
+from mileage.regular_file import read_regular
+from mileage.store import StudyFolder, left_out
+
+DEFAULT_STUDY = "degradation"
+
+
+def check_runnable(plan: Plan, folder: StudyFolder) -> None:
+    """Raises Refused for an imported study: there is nothing to run."""
+    if plan.imported is not None:
+        raise Refused(
+            f"{folder.path} was imported from {plan.imported.words}: there is nothing to run; "
+            "`mileage report` and `mileage compare` read it"
+        )
+
+
+def _read_study(name: str, target: str | None = None) -> Study:
+    """A built-in study by name, or a study file or a job file of fio by path; the latter on `target` if given."""
+    if name in builtin_names():
+        return parse_study(builtin_text(name, target), name)
+    from mileage.formats import fio_job
+
+    text = _study_text(name)
+    if fio_job.looks_like_job(Path(name), text):
+        return fio_job.read_job(text, name, Path(name).stem, target)
+    try:
+        return parse_study(text, name)
+    except BrokenStudy as broken:
+        raise broken.located(text, name) from None
+
+
+def _study_text(name: str) -> str:
+    path = Path(name)
+    if not path.is_file():
+        known = ", ".join(builtin_names())
+        raise Refused(
+            f"{name} is neither a built-in study ({known}) nor a study file; see `mileage list studies`"
+        )
+    try:
+        # Characters of up to four bytes: who has too many of them is refused by their number.
+        return read_regular(path, 4 * STUDY_TEXT_MAX).decode()
+    except (OSError, UnicodeDecodeError) as cause:
+        raise Refused(f"{name} cannot be read as a study file: {cause}") from cause
+
+
+def study_of(name: str, target: str | None = None) -> Study:
+    """A built-in study by name or a study file, on another target if one is given. Raises Refused."""
+    wanted = _read_study(name, target)
+    return wanted if target is None else _on_target(wanted, target)
+
+
+def plan(
+    study: str | None = None,
+    *,
+    target: str | None = None,
+    quick: bool = False,
+    seed: int | None = None,
+    destroy: str | None = None,
+) -> Plan:
+    """Resolve a study on its target; nothing is written.
+
+    Raises:
+        Refused: the study, the target or the two together are not possible; one line says why and what to do.
+    """
+    return _planned(study or DEFAULT_STUDY, target, quick, seed, destroy)
+
+
+def _planned(
+    study: str,
+    target: str | None,
+    quick: bool,
+    seed: int | None,
+    destroy: str | None,
+    resumed: Plan | None = None,
+) -> Plan:
+    """As :func:`plan`. `resumed`: the plan of the unfinished study whose files may be on the targets."""
+    wanted = study_of(study, target)
+    named = Path(study) if study not in builtin_names() else None
+    traces = traces_of(wanted, named.parent if named else None)
+    try:
+        facts = _facts(wanted, destroy, resumed)
+        first, *rest = facts
+        others = {name: facts[name] for name in rest}
+        resolved = resolve(wanted, facts[first], quick=quick, seed=seed, traces=traces, others=others)
+        return check_built(resolved)
+    except BrokenStudy as broken:
+        if named is None:
+            raise
+        raise broken.located(_study_text(str(named)), str(named)) from None
+
+
+def _facts(study: Study, destroy: str | None, resumed: Plan | None) -> dict[str, TargetFacts]:
+    """The facts of every target. Raises Refused; BrokenStudy for a target that a factor names."""
+    try:
+        return facts_of_all(study, destroy, resumed)
+    except Refused as refusal:
+        for name, factor in study.factor.items():
+            if kind_of(name, factor) in ("target", "profile"):
+                raise BrokenStudy(study.name, [Fault(f"factor.{name}", str(refusal))]) from None
+        raise
+
+
+def _on_target(study: Study, target: str) -> Study:
+    """The study with another target than its own. Raises Refused when a factor names its targets."""
+    for name, factor in study.factor.items():
+        if kind_of(name, factor) == "target":
+            raise Refused(
+                f"--target {target}: factor.{name} of {study.name} names its targets; leave --target out"
+            )
+    return msgspec.structs.replace(study, target=target)
+
+
+def run(
+    study: str | None = None,
+    *,
+    target: str | None = None,
+    quick: bool = False,
+    out: Path | str | None = None,
+    seed: int | None = None,
+    destroy: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    accept_change: bool = False,
+    allow_commands: bool = False,
+    report: str | None = None,
+) -> StudyResult:
+    """Run a study to its end and write its report; goes on where `out` (or `study`) is an unfinished study folder.
+
+    `labels`: at which level of each label of the study this machine is now; only the runs of those levels are done.
+    `accept_change`: goes on although kernel, firmware, scheduler, mount or memory changed; the journal tells.
+    `allow_commands`: the programs that the study names may be run.
+    `report`: "none", "text" (page and tables without pictures) or "full"; None: as the study or the environment
+    variable MILEAGE_REPORT says, or "full".
+
+    Raises:
+        Refused: as :func:`plan`, or the folder cannot be used.
+        RunFailed: a run failed; calling this again on the folder goes on.
+    """
+    tell = progress or Silent()
+    report_level(report)
+    folder, resolved = _folder_and_plan(
+        study, target, quick, out, seed, destroy, labels or {}, allow_commands=allow_commands
+    )
+    tell.note(f"study folder: {folder.path}")
+    session = session_now(resolved, labels or {})
+    here = shlex.quote(str(folder.path))
+    try:
+        left = do(
+            resolved,
+            folder,
+            destroy,
+            tell,
+            command=_command(study, resolved, quick),
+            session=session,
+            accept_change=accept_change,
+        )
+        result = StudyResult(folder, resolved)
+        level = report_level(report, resolved.study.report)
+        if level != "none":
+            tell.stage("writing the report")
+            result.write_report(level)
+    except (MileageError, OSError) as error:
+        tell.note(f"to go on: mileage run {here}{_label_options(session)}")
+        if isinstance(error, OSError):
+            raise RunFailed.from_os_error(f"writing the study folder {folder.path}", error) from error
+        raise error
+    for other in left:
+        tell.note(f"left at {other}: mileage run {here}{_label_options(other)}")
+    return result
+
+
+def time_left(study: str) -> tuple[float, int, int] | None:
+    """Seconds left of an unfinished study in a folder, runs done and runs needed; None when it is no study folder."""
+    if not os.path.lexists(Path(study, "plan.json")):
+        return None
+    from mileage.plan.estimate import remaining_s
+    from mileage.store.elapsed import closed_s, spent_s
+
+    folder = StudyFolder.open(Path(study))
+    resolved, content = load_plan(folder), folder.content()
+    check_runnable(resolved, folder)
+    needed = len(resolved.runs) - left_out(content)
+    done = len(content.of_kind("run"))
+    lanes = cycles_at_once(resolved)
+    if content.of_kind("end"):
+        return 0.0, done, needed
+    return remaining_s(resolved, spent_s(content), closed_s(content), lanes=lanes), done, needed
+
+
+def _label_options(session: str) -> str:
+    return "".join(f" --label {shlex.quote(part)}" for part in session.split(", ") if part)
+
+
+def _command(study: str | None, resolved: Plan, quick: bool) -> str:
+    """The command that repeats a new study."""
+    parts = ["mileage", "run", study or DEFAULT_STUDY]
+    if not any(kind_of(name, factor) == "target" for name, factor in resolved.study.factor.items()):
+        parts += ["--target", resolved.target]
+    parts += ["--seed", str(resolved.study.seed)]
+    return shlex.join(parts + (["--quick"] if quick else []))
+
+
+def _folder_and_plan(
+    study: str | None,
+    target: str | None,
+    quick: bool,
+    out: Path | str | None,
+    seed: int | None,
+    destroy: str | None,
+    labels: Mapping[str, str],
+    *,
+    allow_commands: bool,
+) -> tuple[StudyFolder, Plan]:
+    """The folder to work in and its plan: an unfinished study's own, or a new one."""
+    given = Path(out) if out is not None else None
+    unfinished = study if study and os.path.lexists(Path(study, "plan.json")) else None
+    if unfinished is None and given is not None and os.path.lexists(given / "plan.json"):
+        unfinished = str(given)
+    if unfinished is None:
+        resolved = plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
+        session_now(resolved, labels)
+        check_commands(resolved, allowed=allow_commands)
+        path = given or _fresh_path(resolved.study.name)
+        return StudyFolder.create(path, resolved.to_toml(), resolved.to_json().encode()), resolved
+    folder = StudyFolder.open(Path(unfinished))
+    resolved = load_plan(folder)
+    check_runnable(resolved, folder)
+    check_commands(resolved, allowed=allow_commands)
+    asked = {"target": target, "seed": seed, "quick": quick or None}
+    if any(value is not None for value in asked.values()) or (
+        study and study != unfinished and given is not None
+    ):
+        again = _planned(study or resolved.study.name, target, quick, seed, destroy, resumed=resolved)
+        if again.hash != resolved.hash:
+            raise Refused(
+                f"{folder.path} holds another study (plan {resolved.hash[:16]}, asked for {again.hash[:16]}); "
+                "resume it without further options, or name a new --out"
+            )
+    return folder, resolved
+
+
+def _fresh_path(name: str) -> Path:
+    number = 1
+    while Path(f"mileage-{name}-{number}").exists():
+        number += 1
+    return Path(f"mileage-{name}-{number}")

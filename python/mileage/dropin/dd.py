@@ -1,0 +1,265 @@
+"""`mileage dd`: a sequential write or read of a target in the words of dd.
+
+What it models: one run, from dd's operands; zeros or random data to a target, or a target to nowhere.
+What it refuses: a copy from one file to another, conversions, a device or file in use, content that nobody gave up.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from pathlib import Path
+from typing import Final
+
+from mileage.dropin.dropin_study import Done, do_study, give_up, plan_of
+from mileage.dropin.flags import Given
+from mileage.errors import Refused
+from mileage.formats.raw_print import summary
+from mileage.plan import Study
+from mileage.plan.sizes import exact_bytes, format_bytes, size_bytes
+from mileage.plan.study import Measure, Stage, State, StopRule, Torture
+from mileage.targets import parse_target
+from mileage.targets.guard import block_device_refusal
+
+_SOURCES: Final = {"/dev/zero": "zeros", "/dev/urandom": "incompressible", "/dev/random": "incompressible"}
+_UNITS: Final = {"": 1, "c": 1, "w": 2, "b": 512} | {
+    unit + end: (1000 if end == "B" else 1024) ** power
+    for power, unit in enumerate("KMGTPE", 1)
+    for end in ("", "B", "iB")
+}
+_CONV: Final = ("fdatasync", "fsync", "notrunc", "noerror")
+_IFLAG: Final = ("direct", "fullblock")
+_OFLAG: Final = ("direct", "dsync", "nonblock")
+
+
+def run(given: Given) -> None:
+    """Do what the operands ask. Raises Refused and RunFailed."""
+    source, sink = given.last("if"), given.last("of")
+    if source is None or sink is None:
+        missing = "if=FILE" if source is None else "of=FILE"
+        raise Refused(f"dd: {missing} is missing; standard input and output are no targets")
+    writes = source in _SOURCES
+    if writes == (sink == "/dev/null"):
+        raise Refused(
+            f"dd: from {source} to {sink}: one side must be a target, the other /dev/zero, /dev/urandom or /dev/null; "
+            "for a copy use dd itself"
+        )
+    block = size_of("bs", given.last("bs") or "512")
+    path = sink if writes else source
+    destroy = _destroyed(given, path)
+    study = study_of(given, path, block, writes=writes)
+    if writes and study.target.startswith("file:"):
+        done = _do_on_file(given, study, Path(path))
+    else:
+        done = do_study(given, study, destroy=destroy)
+    _, record = done.runs()[-1]
+    moved = record["bytes_written"] if writes else record["bytes_read"]
+    text = summary(moved, block, record["elapsed_ns"] / 1e9)
+    status = given.last("status")
+    if status != "none":
+        sys.stderr.write(text if status != "noxfer" else "".join(text.splitlines(keepends=True)[:2]))
+
+
+def _do_on_file(given: Given, study: Study, path: Path) -> Done:
+    """Write a file as dd does: it is made, or cut off where the writing begins, and stays.
+
+    When the study is refused or fails, a file that was made is removed, and one that was there keeps its length.
+    Raises Refused and RunFailed.
+    """
+    table = study.measure["dd"]
+    start = size_bytes(table.span_start)
+    end = start + size_bytes(table.span or 0)
+    give_up(given, [path])
+    destroy = str(path.absolute())
+    old = path.stat().st_size if path.exists() else None
+    try:
+        if old is None:
+            path.touch(mode=0o666, exist_ok=False)
+        _set_length(path, max(old or 0, end))
+        if old and "notrunc" not in _words(given, "conv", _CONV):
+            plan_of(given, study, destroy)
+            _set_length(path, start)
+            _set_length(path, end)
+        return do_study(given, study, destroy=destroy)
+    except BaseException as error:
+        if old is None:
+            path.unlink(missing_ok=True)
+        else:
+            _set_length(path, old)
+        if isinstance(error, OSError):
+            raise Refused(f"dd: {path}: {error.strerror}") from error
+        raise
+
+
+def _set_length(path: Path, length: int) -> None:
+    """Cut a file off or lengthen it with a hole; one of that length is left alone, with its times."""
+    if path.stat().st_size != length:
+        os.truncate(path, length)
+
+
+def _destroyed(given: Given, path: str) -> str | None:
+    named = given.last("--destroy")
+    if named is None:
+        return None
+    if Path(named).absolute() != Path(path).absolute():
+        raise Refused(f"dd: --destroy {named} does not name what is written; expected --destroy {path}")
+    return str(Path(path).absolute())
+
+
+def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
+    """The study that does it. Raises Refused."""
+    target, kept, size = _target(given, path, writes)
+    virtual = target.startswith("virtual:")
+    flags = _words(given, "oflag" if writes else "iflag", _OFLAG if writes else _IFLAG)
+    for other in ("iflag",) if writes else ("oflag",):
+        if given.has(other):
+            raise Refused(f"dd: {other}= has no effect: that side is no target; leave it out")
+    start = block * _number(given, "seek" if writes else "skip", 0)
+    if given.has("skip" if writes else "seek"):
+        raise Refused(f"dd: {'skip' if writes else 'seek'}= has no effect on that side; leave it out")
+    count = _number(given, "count", 0) if given.has("count") else None
+    if count == 0:
+        raise Refused("dd: count=0 moves nothing; expected 1 or more")
+    if count is None and size is None:
+        raise Refused(
+            "dd: count= is missing; without it a file would be written until the file system is full"
+        )
+    most = None if size is None else (size - start) // block * block
+    amount = most if count is None else block * count
+    if most is not None and most <= 0:
+        raise Refused(f"dd: {path} has no record of {block} bytes at {start} bytes")
+    amount = min(amount or 0, most) if most is not None else amount or 0
+    if writes and target.startswith("file:"):
+        _refuse_without_room(path, start + amount)
+    table = _table(given, block, start, amount, writes=writes, virtual=virtual, flags=flags)
+    # A simulated drive is read where something was written.
+    fill = virtual and not writes
+    filling = Torture(
+        workload="throughput.write",
+        record=exact_bytes(block),
+        amount=exact_bytes(amount),
+        span=exact_bytes(amount),
+        span_start=start,
+    )
+    stages = (Stage(name="fill", prepare=("fill",)),) if fill else ()
+    state = State(start="kept") if kept else State(file=exact_bytes(start + amount), cache="direct")
+    return Study(
+        name="dd",
+        question=f"How fast is it {'written' if writes else 'read'} from end to end?",
+        target=target,
+        state=state,
+        stage=(*stages, Stage(name="dd", measure=("dd",))),
+        measure={"dd": table},
+        torture={"fill": filling} if fill else {},
+    )
+
+
+def _refuse_without_room(path: str, end: int) -> None:
+    """Refuse a file of `end` bytes where the file system has no room for it."""
+    found = Path(path)
+    try:
+        room = os.statvfs(found.parent)
+        held = found.stat().st_blocks * 512 if found.exists() else 0
+    except OSError as error:
+        raise Refused(f"dd: {path}: {error.strerror}") from error
+    free = room.f_bavail * room.f_frsize + held
+    if end > free:
+        raise Refused(
+            f"dd: {path}: a file of {format_bytes(end)} is to be written and {format_bytes(free)} are free; "
+            "free some space or give a smaller count="
+        )
+
+
+def _table(
+    given: Given, block: int, start: int, amount: int, *, writes: bool, virtual: bool, flags: set[str]
+) -> Measure:
+    conv = _words(given, "conv", _CONV)
+    syncs = [word for word in ("fsync", "fdatasync") if word in conv]
+    if syncs and not writes:
+        raise Refused(f"dd: conv={syncs[0]} has no effect on a read; leave it out")
+    content = _SOURCES[str(given.last("if"))] if writes else None
+    return Measure(
+        workload=f"throughput.{'write' if writes else 'read'}",
+        record=exact_bytes(block),
+        stop=StopRule(bytes=exact_bytes(amount)),
+        span=exact_bytes(amount),
+        span_start=start,
+        repeat=1,
+        cache=None if virtual else "direct" if "direct" in flags else "warm",
+        content=content,
+        sync=(syncs[0] if syncs else "none") if writes else None,
+        dsync=True if "dsync" in flags else None,
+    )
+
+
+def _target(given: Given, path: str, writes: bool) -> tuple[str, bool, int | None]:
+    """The target, whether it is used in place, and its size in bytes where it has one."""
+    if path.startswith("virtual:"):
+        from mileage.app.session import facts_of
+
+        return path, False, facts_of(path, None, state=State()).capacity_bytes
+    found = Path(path)
+    try:
+        status = found.stat()
+    except FileNotFoundError:
+        if writes and not path.startswith("/dev/"):
+            return f"file:{found.absolute()}", True, None
+        raise Refused(f"dd: {path}: no such file or device") from None
+    except OSError as error:
+        raise Refused(f"dd: {path}: {error.strerror}") from error
+    if stat.S_ISBLK(status.st_mode):
+        spec = parse_target(f"block:{found.absolute()}")
+        if writes and (refusal := block_device_refusal(str(spec), found)):
+            raise refusal
+        try:
+            with open(found, "rb") as device:
+                return str(spec), True, device.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise Refused(f"dd: {path}: {error.strerror}") from error
+    if stat.S_ISREG(status.st_mode):
+        empty = status.st_size == 0
+        if writes:
+            return f"file:{found.absolute()}", True, None
+        if empty:
+            raise Refused(f"dd: {path} is empty; there is nothing to read")
+        return f"file:{found.absolute()}", True, status.st_size
+    raise Refused(f"dd: {path} is neither a block device nor a file")
+
+
+def size_of(name: str, text: str) -> int:
+    """A number as dd reads it: with a unit, or several multiplied by x. Raises Refused."""
+    whole = 1
+    for part in text.split("x"):
+        found = re.fullmatch(r"([0-9]{1,18})([A-Za-z]*)", part)
+        unit = (
+            None
+            if found is None
+            else _UNITS.get(found[2] if found[2] in "cwb" else found[2][0].upper() + found[2][1:])
+        )
+        if found is None or unit is None:
+            raise Refused(f"dd: {name}={text}: expected a number such as 512, 64K, 1M or 2x512")
+        whole *= int(found[1]) * unit
+    if not 0 < whole < 1 << 63 and name == "bs":
+        raise Refused(f"dd: {name}={text}: expected more than 0")
+    return whole
+
+
+def _number(given: Given, name: str, alone: int) -> int:
+    text = given.last(name)
+    if text is None:
+        return alone
+    if text == "0":
+        return 0
+    return size_of(name, text)
+
+
+def _words(given: Given, name: str, known: tuple[str, ...]) -> set[str]:
+    words = {word for text in given.every(name) for word in text.split(",") if word}
+    for word in sorted(words):
+        if word not in known:
+            raise Refused(
+                f"dd: {name}={word} is not built; expected of {', '.join(known)}. For a copy use dd itself"
+            )
+    return words

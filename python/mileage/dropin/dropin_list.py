@@ -1,0 +1,31 @@
+"""The faces there are: where the tool of each stands, loaded when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+from mileage.dropin.flags import Tool
+
+TOOLS: Final = {
+    "iozone": "mileage.dropin.iozone_flags",
+    "ior": "mileage.dropin.task_flags",
+    "mdtest": "mileage.dropin.task_flags",
+    "metarates": "mileage.dropin.task_flags",
+    "mpirun": "mileage.dropin.task_flags",
+    "iometer": "mileage.dropin.iometer_flags",
+    "hdparm": "mileage.dropin.hdparm_flags",
+    "dd": "mileage.dropin.dd_flags",
+}
+"""Each face and the module that holds its tool, under the same name in capitals."""
+
+
+def tool_named(name: str) -> Tool:
+    """The tool of a face."""
+    tool: Tool = getattr(import_module(TOOLS[name]), name.upper())
+    return tool
+
+
+def tools() -> tuple[Tool, ...]:
+    """All of them."""
+    return tuple(tool_named(name) for name in TOOLS)

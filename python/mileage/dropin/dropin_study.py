@@ -1,0 +1,183 @@
+"""A face's study: made, done and kept in a folder, with its figures read back from there.
+
+What it models: the study folder of a face (`--save DIR`, else `mileage-TOOL-DATE-TIME` in the working directory), and
+the guard of files that a command line names for writing.
+What it refuses: a folder that is there; a file with content unless `--destroy` names it; what no study can do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mileage.app.measurement import Measurement, measure, planned, refuse_existing
+from mileage.dropin.flags import Given
+from mileage.errors import Refused, RunFailed
+from mileage.execute import Silent
+from mileage.plan import Plan, PlannedRun, Study
+from mileage.store import StudyFolder
+from mileage.targets import parse_target
+from mileage.targets.file import guard_file
+
+if TYPE_CHECKING:
+    from mileage.execute.progress_line import Watch
+
+Finished = Callable[[PlannedRun, dict[str, Any]], str]
+"""What is printed of a run that is done."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a face has done, with every run's record."""
+
+    plan: Plan
+    folder: StudyFolder
+    measurement: Measurement
+
+    def runs(self, role: str = "measure") -> list[tuple[PlannedRun, dict[str, Any]]]:
+        """The runs of that role with their records, in the order of the plan."""
+        by_index = {run.index: run for run in self.plan.runs}
+        entries = self.folder.content().runs()
+        return [(by_index[entry["run"]], entry["record"]) for entry in entries if entry["role"] == role]
+
+
+def folder_of(given: Given) -> Path:
+    """Where the study folder goes. Raises Refused when something is there."""
+    named = given.last("--save")
+    if named is not None:
+        refuse_existing(Path(named))
+        return Path(named)
+    stem = time.strftime(f"mileage-{given.tool.name}-%Y%m%d-%H%M%S")
+    found = Path(stem)
+    number = 1
+    while found.exists():
+        number += 1
+        found = Path(f"{stem}-{number}")
+    return found
+
+
+def give_up(given: Given, paths: Iterable[Path]) -> list[Path]:
+    """Those of the files that hold something, which `--destroy` names. Raises Refused for any other with content."""
+    named = given.every("--destroy")
+    lost = []
+    for path in paths:
+        if not os.path.lexists(path):
+            continue
+        spelled = next((name for name in named if Path(name).absolute() == path.absolute()), None)
+        spec = parse_target(f"file:{path}")
+        status = guard_file(spec, destroy=spec.name if spelled is not None else None, plan_hash=None)
+        if status is not None and status.st_size > 0:
+            lost.append(path)
+    return lost
+
+
+def do_study(
+    given: Given,
+    study: Study,
+    *,
+    destroy: str | None = None,
+    lost: Sequence[Path] = (),
+    head: str = "",
+    finished: Finished | None = None,
+    failed: Callable[[PlannedRun], str] | None = None,
+) -> Done:
+    """Do the study and keep its folder. `lost`: files that are emptied first, when all else is known to be right.
+
+    `head` is printed when the study begins. `finished` takes every measured run with its record when it is done, before
+    the next begins, and returns what is printed of it; `failed` does so with the run that failed. Raises Refused and
+    RunFailed.
+    """
+    save = folder_of(given)
+    plan = plan_of(given, study, destroy)
+    for path in lost:
+        os.truncate(path, 0)
+    names = [run.cell for run in plan.runs]
+    command = ("mileage", given.tool.name, *given.words)
+    with _watch(plan, names) as watch:
+        printing = _Printing(watch, head, finished)
+        progress = printing if head or finished else watch
+        try:
+            measured = measure(plan, destroy=destroy, save=save, progress=progress, command=command)
+        except RunFailed:
+            if failed is not None and printing.begun is not None:
+                printing.print(failed(printing.begun))
+            raise
+    tell([*(f"[!] {caution}" for caution in measured.cautions), f"study folder: {save}"])
+    return Done(plan, StudyFolder.open(save), measured)
+
+
+def plan_of(given: Given, study: Study, destroy: str | None) -> Plan:
+    """What would be done; nothing is written. Raises Refused."""
+    plan = planned(study, destroy)
+    if plan.refusals:
+        name = given.tool.name
+        raise Refused(f"{name}: {plan.refusals[0].removeprefix(plan.study.name + ': ')}")
+    return plan
+
+
+def _watch(plan: Plan, names: list[str]) -> Any:
+    if not sys.stderr.isatty():
+        return nullcontext(None)
+    from mileage.execute.progress_line import Watch
+
+    return Watch(plan.runs, names, simulated=plan.facts.virtual)
+
+
+class _Printing(Silent):
+    """Prints to standard output a head, then what is said of each measured run as soon as it is done."""
+
+    def __init__(self, watch: Watch | None, head: str, finished: Finished | None) -> None:
+        self._watch = watch
+        self._head = head
+        self._finished = finished
+        self.begun: PlannedRun | None = None
+        """The run that was begun last."""
+
+    def start(self, plan: Plan, spent_s: Mapping[int, float], lanes: int) -> None:
+        """Print the head."""
+        self.print(self._head)
+
+    def run(self, run: PlannedRun) -> None:
+        """Show the run on a terminal."""
+        self.begun = run
+        if self._watch is not None:
+            self._watch.run(run)
+
+    def advance(self, byte_count: int) -> None:
+        """Show how far it is on a terminal."""
+        if self._watch is not None:
+            self._watch.advance(byte_count)
+
+    def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
+        """Print what is said of the run."""
+        if run.role == "measure" and self._finished is not None:
+            self.print(self._finished(run, record))
+
+    def print(self, text: str) -> None:
+        """Print text to standard output, above the progress line."""
+        if not text:
+            return
+        if self._watch is not None:
+            self._watch.print(text.removesuffix("\n"))
+        else:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+    def note(self, text: str) -> None:
+        """Print a note to standard error."""
+        if self._watch is not None:
+            self._watch.note(text)
+        else:
+            tell([text])
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Say something beside the tool's own text, which goes to standard output."""
+    for line in lines:
+        sys.stderr.write(f"mileage: {line}\n")

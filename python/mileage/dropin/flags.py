@@ -1,0 +1,256 @@
+"""What a flag of another tool is, and the reading of a command line by such objects.
+
+What it models: `getopt` as the tools use it: `-R -b x`, `-Rb x`, `-i0`, two-letter options after `-+`, long options
+with a value after a blank or `=`, and dd's `name=value`. Each flag says what it does here.
+What it refuses: a flag that the tool does not know; one that is not built, with what it does in the original and what
+to use instead; a missing or unexpected value; and the long dashes that texts make of "-".
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from mileage.errors import Refused, RunFailed
+
+Style = Literal["getopt", "operands"]
+
+LONG_DASHES: Final = {
+    "–": "an en dash",
+    "—": "an em dash",
+    "−": "a minus sign",
+    "\u2012": "a figure dash",
+    "\u2010": "a hyphen",
+}
+
+DASHES: Final = ("-", *LONG_DASHES)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One flag of a tool; from it come the parser, the help, completion, the pages and their tests."""
+
+    spelling: str
+    """As it is typed: `-s`, `-+w`, `--direct`, `bs`."""
+    summary: str
+    """What it does, in one line."""
+    value: str = ""
+    """Name of its value; empty when it takes none."""
+    also: tuple[str, ...] = ()
+    """Other spellings."""
+    trap: str = ""
+    """What it really does, where its name or its use in the world says something else; told when it is used."""
+    instead: str = ""
+    """Of one that is refused: what to use here. `summary` then says what the original does."""
+    example: str = ""
+    """A value that can be had, for tests and pages."""
+    choices: tuple[str, ...] = ()
+    """Every value there is, for completion; empty when they are many."""
+    optional: bool = False
+    """Of a long option: whether its value, after `=`, may be left out."""
+    several: bool = False
+    """Whether every word up to the next flag is a value of it, as with `-F f1 f2`."""
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        return (self.spelling, *self.also)
+
+
+SAVE: Final = Flag("--save", "Where the study folder is kept (of Mileage).", "DIR")
+DESTROY: Final = Flag("--destroy", "The file or device whose content may be lost (of Mileage).", "PATH")
+HELP: Final = Flag("--help", "Show the flags (of Mileage).")
+MANUAL: Final = Flag("--manual", "Print the manual page, for `man -l -` (of Mileage).")
+OWN: Final = (SAVE, DESTROY, HELP, MANUAL)
+"""What every face knows beside the flags of its tool."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool: its name as a command of Mileage, and its flags."""
+
+    name: str
+    title: str
+    """What it is, in one line."""
+    flags: tuple[Flag, ...]
+    usage: str
+    """The command line in short, after the name."""
+    operands: str = ""
+    """What the words that are no flags mean; empty when there are none."""
+    style: Style = "getopt"
+    notes: tuple[str, ...] = ()
+    """What a user must know beside the flags, a paragraph each."""
+    examples: tuple[str, ...] = ()
+    starts: bool = False
+    """Whether the first word that is no flag is a program, whose own words follow."""
+    failure_status: int = RunFailed.exit_status
+    """Its exit status when what it was asked to do fails; a refusal by Mileage is 2 for every tool."""
+
+    @property
+    def all_flags(self) -> tuple[Flag, ...]:
+        return (*self.flags, *OWN)
+
+    def find(self, spelling: str) -> Flag | None:
+        """The flag of that spelling."""
+        return next((flag for flag in self.all_flags if spelling in flag.spellings), None)
+
+
+@dataclass
+class Given:
+    """A command line that was read: every flag with its value, in order, and the operands."""
+
+    tool: Tool
+    flags: list[tuple[Flag, str]] = field(default_factory=list)
+    operands: list[str] = field(default_factory=list)
+    words: tuple[str, ...] = ()
+    """The command line as it was typed."""
+
+    def has(self, spelling: str) -> bool:
+        """Whether the flag was given."""
+        return any(spelling in flag.spellings for flag, _ in self.flags)
+
+    def count(self, spelling: str) -> int:
+        """How often the flag was given."""
+        return sum(spelling in flag.spellings for flag, _ in self.flags)
+
+    def last(self, spelling: str) -> str | None:
+        """The value that was given last; None when the flag was not given."""
+        return next((value for flag, value in reversed(self.flags) if spelling in flag.spellings), None)
+
+    def every(self, spelling: str) -> list[str]:
+        """All values, in order."""
+        return [value for flag, value in self.flags if spelling in flag.spellings]
+
+    @property
+    def traps(self) -> list[str]:
+        """What the traps among the flags really do, each once."""
+        told = (f"{flag.spelling}: {flag.trap}" for flag, _ in self.flags if flag.trap)
+        return list(dict.fromkeys(told))
+
+
+def read(tool: Tool, words: Sequence[str]) -> Given:
+    """A command line by the flags of its tool. Raises Refused with the word that cannot be."""
+    given = Given(tool, words=tuple(words))
+    own = len(words)
+    if tool.starts:
+        from mileage.dropin.task_tools import begins_program
+
+        own = begins_program(words)
+        given.operands = list(words[own:])
+    reader = _Words(tool, list(words[:own]), given)
+    while reader.left:
+        reader.step()
+    return given
+
+
+class _Words:
+    """The words of one command line, taken one after the other."""
+
+    def __init__(self, tool: Tool, left: list[str], given: Given) -> None:
+        self._tool = tool
+        self.left = left
+        self._given = given
+
+    def step(self) -> None:
+        word = self.left.pop(0)
+        if word[:1] in LONG_DASHES:
+            name = LONG_DASHES[word[0]]
+            raise Refused(
+                f'{self._tool.name}: {word} begins with {name} (U+{ord(word[0]):04X}), not with "-"; texts print it '
+                f"so, the original takes it for no flag: type -{word[1:]}"
+            )
+        if word == "--":
+            self._given.operands += self.left
+            self.left.clear()
+        elif word.startswith("--") or (len(word) > 2 and self._tool.find(word) is not None):
+            self._long(word)
+        elif self._tool.style == "operands" and "=" in word:
+            self._operand(word)
+        elif word.startswith("-+"):
+            self._plus(word)
+        elif len(word) > 1 and word[0] == "-":
+            self._short(word)
+        elif self._tool.operands:
+            self._given.operands.append(word)
+        else:
+            raise Refused(f"{self._tool.name}: {word} is no flag, and it takes no other words")
+
+    def _long(self, word: str) -> None:
+        name, equals, value = word.partition("=")
+        flag = self._known(name)
+        if not flag.value:
+            if equals:
+                raise Refused(f"{self._tool.name}: {name} takes no value; found {word}")
+            self._add(flag, "")
+        elif flag.optional:
+            self._add(flag, value)
+        else:
+            self._add(flag, value if equals else self._next(flag, name))
+
+    def _operand(self, word: str) -> None:
+        name, _, value = word.partition("=")
+        flag = self._known(name)
+        self._add(flag, value)
+
+    def _plus(self, word: str) -> None:
+        flag = self._known(word[:3], word)
+        if flag.value and len(word) > 3:
+            raise Refused(
+                f"{self._tool.name}: {word}: the value of {word[:3]} stands in a word of its own: "
+                f"{word[:3]} {word[3:]}"
+            )
+        if not flag.value and len(word) > 3:
+            raise Refused(f"{self._tool.name}: {word}: {word[:3]} takes no value and ends its word")
+        self._add(flag, self._next(flag, word) if flag.value else "")
+
+    def _short(self, word: str) -> None:
+        for place in range(1, len(word)):
+            flag = self._known(f"-{word[place]}", word)
+            if flag.value:
+                rest = word[place + 1 :]
+                self._add(flag, rest or self._next(flag, f"-{word[place]}"))
+                while flag.several and self.left and self.left[0][:1] not in DASHES:
+                    self._add(flag, self.left.pop(0))
+                return
+            self._add(flag, "")
+
+    def _next(self, flag: Flag, name: str) -> str:
+        if not self.left:
+            raise Refused(f"{self._tool.name}: {name} needs a value: {name} {flag.value}")
+        return self.left.pop(0)
+
+    def _known(self, spelling: str, word: str = "") -> Flag:
+        flag = self._tool.find(spelling)
+        if flag is not None:
+            return flag
+        known = [one for flag in self._tool.all_flags for one in flag.spellings]
+        near = difflib.get_close_matches(spelling, known, 1, 0.75) if len(spelling) > 3 else []
+        hint = f"did you mean {near[0]}?" if near else f"see mileage {self._tool.name} --help"
+        found = f"{spelling} (in {word})" if word and word != spelling else spelling
+        raise Refused(f"{self._tool.name}: there is no flag {found}; {hint}")
+
+    def _add(self, flag: Flag, value: str) -> None:
+        if flag.instead:
+            raise Refused(
+                f"{self._tool.name}: {flag.spelling} is not built. In the original: {flag.summary} Here: {flag.instead}"
+            )
+        if flag.choices and value not in flag.choices and not (flag.optional and not value):
+            raise Refused(
+                f"{self._tool.name}: {flag.spelling} {value}: expected one of {', '.join(flag.choices)}"
+            )
+        self._given.flags.append((flag, value))
+
+
+def complete(tool: Tool, begun: str) -> list[tuple[str, str]]:
+    """The flags that begin so and are done, each with what it does: what a shell completes a word to."""
+    end = "=" if tool.style == "operands" else ""
+    found = []
+    for flag in tool.all_flags:
+        if flag.instead:
+            continue
+        for spelling in flag.spellings:
+            word = spelling if spelling.startswith("-") else spelling + end
+            values = [f"{word}{choice}" for choice in flag.choices if word.endswith("=")] or [word]
+            found += [(value, flag.summary) for value in values if value.startswith(begun)]
+    return found

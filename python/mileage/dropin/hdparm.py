@@ -1,0 +1,167 @@
+"""`mileage hdparm -tT [--direct] DEVICE`: two timings of a drive, as hdparm does and prints them.
+
+What it models: reads of 2 MiB, again and again from the start (-T) or on and on (-t), each a run of a study.
+What it refuses: anything but a block device or a virtual drive; -T of a virtual drive, which has no page cache; flags
+that change a drive.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from mileage.app.session import facts_of
+from mileage.dropin.dropin_study import do_study, tell
+from mileage.dropin.flags import Given
+from mileage.errors import Refused
+from mileage.formats.raw_print import timing_line
+from mileage.plan import PlannedRun, Study
+from mileage.plan.sizes import exact_bytes, format_bytes
+from mileage.plan.study import Measure, Stage, State, StopRule, Torture
+
+_QUESTION: Final = "How fast is this drive read?"
+_RECORD: Final = "2MiB"
+_READ_BYTES: Final = 2 << 20
+_SECONDS: Final = "3 s"
+"""How long -t reads a virtual drive; of a device, the workload knows it."""
+_GIB: Final = 1 << 30
+_SPAN_BYTES: Final = _GIB
+"""The part of a virtual drive that -t reads, again from its start when all of it was read."""
+_SECTOR_BYTES: Final = 512
+"""Of the sizes in /sys, whatever the device's own sectors are."""
+
+
+def run(given: Given) -> None:
+    """Time every device that is named. Raises Refused and RunFailed."""
+    wanted = [what for what, flag in (("cached", "-T"), ("buffered", "-t")) if given.has(flag)]
+    if not wanted:
+        raise Refused("hdparm: give -t, -T or -tT; nothing else of hdparm is done here")
+    if not given.operands:
+        raise Refused("hdparm: no device is named, such as /dev/sdb or virtual:intel-x25e-64gb")
+    if given.has("--offset") and not given.has("-t"):
+        raise Refused("hdparm: --offset has no effect without -t")
+    if given.has("--save") and len(given.operands) > 1:
+        raise Refused("hdparm: --save names one study folder; name one device, or leave --save out")
+    for device in given.operands:
+        if device.startswith("virtual:") and given.has("-T"):
+            raise Refused(
+                f"hdparm: -T {device}: reads from the page cache are timed by -T, and a virtual drive has no host with "
+                "one, so there is no such rate; give -t alone, which times reads of the drive"
+            )
+    studies = [(device, study_of(given, device, wanted)) for device in given.operands]
+    tell(_notes(given))
+    for device, study in studies:
+        do_study(given, study, head=f"\n{device}:\n", finished=partial(_line, given))
+
+
+def _line(given: Given, run: PlannedRun, record: dict[str, Any]) -> str:
+    """What is printed of one timing."""
+    what = "cached" if run.cell.startswith("hdparm.cached") else "buffered"
+    return timing_line(what, given.has("--direct"), record["bytes_read"], _seconds(record))
+
+
+def _notes(given: Given) -> list[str]:
+    """What must be known to read the figures."""
+    if given.has("--direct"):
+        return []
+    return [
+        f"{device}: a virtual drive has no host: the figure is that of --direct, without page cache and read-ahead"
+        for device in given.operands
+        if device.startswith("virtual:")
+    ]
+
+
+def _seconds(record: dict[str, Any]) -> float:
+    """The time of the reads alone, in seconds; of a virtual drive, all of it is."""
+    alone = record["latency"]["read"]["sum_ns"]
+    return float(min(alone, record["elapsed_ns"]) or record["elapsed_ns"]) / 1e9
+
+
+def study_of(given: Given, device: str, wanted: list[str]) -> Study:
+    """The study of one device. Raises Refused."""
+    if device.startswith("virtual:"):
+        return _virtual_study(given, device)
+    tables = {what: _table(given, what, device) for what in wanted}
+    return Study(
+        name="hdparm",
+        question=_QUESTION,
+        target=f"block:{_block_device(device)}",
+        order="listed",
+        state=State(start="kept"),
+        stage=(Stage(name="hdparm", measure=tuple(tables)),),
+        measure=tables,
+    )
+
+
+def _virtual_study(given: Given, device: str) -> Study:
+    """The study of a virtual drive, where -t reads what was written before: no drive reads what it never got."""
+    start = _offset(given)
+    capacity = facts_of(device, None, state=State()).capacity_bytes
+    span = min(capacity - start, _SPAN_BYTES) // _READ_BYTES * _READ_BYTES
+    if span <= 0:
+        raise Refused(_too_small(device, capacity, start))
+    size = exact_bytes(span)
+    filling = Torture(workload="throughput.write", record=_RECORD, amount=size, span=size, span_start=start)
+    reading = Measure(
+        workload="throughput.read",
+        record=_RECORD,
+        stop=StopRule(time=_SECONDS),
+        span=size,
+        span_start=start,
+        repeat=1,
+    )
+    return Study(
+        name="hdparm",
+        question=_QUESTION,
+        target=device,
+        stage=(Stage(name="fill", prepare=("fill",)), Stage(name="hdparm", measure=("buffered",))),
+        measure={"buffered": reading},
+        torture={"fill": filling},
+    )
+
+
+def _table(given: Given, what: str, device: str) -> Measure:
+    start = _offset(given) if what == "buffered" else 0
+    _fits(device, start)
+    name = f"hdparm.{what}{'_direct' if given.has('--direct') else ''}"
+    return Measure(workload=name, span_start=start, repeat=1)
+
+
+def _offset(given: Given) -> int:
+    text = given.last("--offset") or "0"
+    if not (text.isascii() and text.isdecimal() and len(text) < 7):
+        raise Refused(f"hdparm: --offset {text}: expected whole GiB from 0")
+    return int(text) * _GIB
+
+
+def _block_device(device: str) -> Path:
+    path = Path(device)
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise Refused(f"hdparm: {device}: {error.strerror}; name a block device, or virtual:NAME") from error
+    if not stat.S_ISBLK(mode):
+        raise Refused(
+            f"hdparm: {device} is no block device; of a file use `mileage measure -t file:{device} -w hdparm.buffered`"
+        )
+    return path.absolute()
+
+
+def _fits(device: str, start: int) -> None:
+    """Refuse a device without room for one read from `start` on. The kernel tells the size to every user."""
+    number = _block_device(device).stat().st_rdev
+    size = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/size")
+    try:
+        holds = int(size.read_text(encoding="ascii")) * _SECTOR_BYTES
+    except (OSError, ValueError):
+        return
+    if holds < start + _READ_BYTES:
+        raise Refused(_too_small(device, holds, start))
+
+
+def _too_small(device: str, holds: int, start: int) -> str:
+    after = f" after {format_bytes(start)}" if start else ""
+    return f"hdparm: {device} holds {format_bytes(holds)}; a read takes {format_bytes(_READ_BYTES)}{after}"

@@ -1,0 +1,181 @@
+"""`mileage iometer FILE.icf`: the access specifications of an IOMeter configuration as a study.
+
+What it models: a cell for each specification that is assigned, with the workers as threads.
+What it refuses: a configuration whose workers differ, specifications that reply to a network, and no target.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from mileage.dropin.dropin_study import Done, do_study
+from mileage.dropin.flags import Given
+from mileage.errors import Refused
+from mileage.formats.icf import Configuration, Line, read_icf
+from mileage.formats.iometer_print import Row, result_text
+from mileage.plan import Study
+from mileage.plan.sizes import exact_bytes
+from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Torture
+
+_SECTOR: Final = 512
+_FILE_BYTES: Final = 1 << 30
+_UNIT: Final = 1 << 20
+
+
+def run(given: Given) -> None:
+    """Do every specification of the configuration. Raises Refused and RunFailed."""
+    named = [*given.every("-c"), *given.operands]
+    if len(named) != 1:
+        raise Refused(f"iometer: found {len(named)} configurations; expected one, such as test.icf")
+    target = given.last("-t")
+    if target is None:
+        raise Refused("iometer: -t is missing: what is measured here, such as -t dir:/mnt/scratch")
+    configuration = read_icf(Path(named[0]))
+    study = study_of(given, configuration, target)
+    began = time.strftime("%Y-%m-%d %H:%M:%S")
+    destroy = given.last("--destroy")
+    done = do_study(given, study, destroy=destroy)
+    text = result_text(configuration.description, began, target, _rows(configuration, study, done))
+    out = given.last("-r")
+    if out is None:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(out).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"iometer: -r {out}: cannot be written: {error.strerror}") from error
+
+
+def study_of(given: Given, found: Configuration, target: str) -> Study:
+    """The study that does what the configuration says. Raises Refused."""
+    seconds = _seconds(given, found)
+    names = _assigned(found)
+    first = found.workers[0] if found.workers else None
+    for worker in found.workers[1:]:
+        same = first is not None and (worker.outstanding, worker.size_sectors, worker.start_sector) == (
+            first.outstanding,
+            first.size_sectors,
+            first.start_sector,
+        )
+        if not same:
+            raise Refused(
+                f"iometer: {worker.name} has other settings than {first.name if first else ''}; one run has one"
+            )
+    threads = max(len(found.workers), 1)
+    size = first.size_sectors * _SECTOR if first is not None else 0
+    start = first.start_sector * _SECTOR if first is not None else 0
+    own: dict[str, OwnWorkload] = {}
+    tables: dict[str, Measure] = {}
+    for number, name in enumerate(names):
+        key = f"spec-{number + 1}-{re.sub('[^A-Za-z0-9]+', '-', name).strip('-').lower() or 'unnamed'}"
+        own[key] = OwnWorkload(
+            access=tuple(_row(name, line) for line in found.specifications[name]), title=name
+        )
+        tables[key] = Measure(
+            workload=key,
+            record=exact_bytes(max(line.size for line in found.specifications[name])),
+            threads=threads,
+            depth=first.outstanding if first is not None else 1,
+            stop=StopRule(time=f"{seconds} s"),
+            span=exact_bytes(size) if size else "file",
+            span_start=start,
+            warm_up=f"{found.ramp_s} s" if found.ramp_s else None,
+            repeat=1,
+        )
+    return _whole(found, target, own, tables, start + (size or _FILE_BYTES))
+
+
+def _whole(
+    found: Configuration, target: str, own: dict[str, OwnWorkload], tables: dict[str, Measure], reach: int
+) -> Study:
+    kept = target.startswith("block:")
+    filled = not kept and not target.startswith("null:")
+    area = -(-reach // _UNIT) * _UNIT
+    state = State(start="kept") if kept else State(file=exact_bytes(area))
+    fill = Torture(
+        workload="throughput.write", record="1MiB", amount=exact_bytes(area), span=exact_bytes(area)
+    )
+    stages = (Stage(name="fill", prepare=("fill",)),) if filled else ()
+    return Study(
+        name="iometer",
+        question=found.description or "What does IOMeter measure here?",
+        target=target,
+        state=state,
+        stage=(*stages, Stage(name="iometer", measure=tuple(tables))),
+        workload=own,
+        measure=tables,
+        torture={"fill": fill} if filled else {},
+    )
+
+
+def _seconds(given: Given, found: Configuration) -> int:
+    text = given.last("--seconds")
+    if text is not None and not (text.isascii() and text.isdecimal() and 0 < len(text) < 8 and int(text) > 0):
+        raise Refused(f"iometer: --seconds {text}: expected a whole number, 1 or more")
+    seconds = int(text) if text is not None else found.run_s
+    if seconds <= 0:
+        raise Refused("iometer: the file has no run time; give --seconds N")
+    return seconds
+
+
+def _assigned(found: Configuration) -> list[str]:
+    """Names of the specifications that are done, in order. Raises Refused."""
+    names = list(dict.fromkeys(name for worker in found.workers for name in worker.specifications))
+    names = names or found.defaults or list(found.specifications)
+    for name in names:
+        if not found.specifications.get(name):
+            raise Refused(f"iometer: the specification {name!r} is assigned and has no lines")
+    return names
+
+
+def _row(name: str, line: Line) -> AccessRow:
+    if line.reply:
+        raise Refused(
+            f"iometer: {name}: a reply of {line.reply} bytes is of a network target, which is not built"
+        )
+    return AccessRow(
+        size=line.size,
+        share=line.share,
+        reads=line.reads,
+        random=line.random,
+        delay=f"{line.delay_ms} ms" if line.delay_ms else None,
+        burst=line.burst,
+        align=line.align,
+    )
+
+
+def _rows(found: Configuration, study: Study, done: Done) -> list[Row]:
+    tables = {cell.label: cell.table for cell in done.plan.cells}
+    records = {tables[run.cell]: record for run, record in done.runs()}
+    rows = []
+    for key, table in study.measure.items():
+        record = records[key]
+        threads = table.threads if isinstance(table.threads, int) else 1
+        depth = table.depth if isinstance(table.depth, int) else 1
+        rows.append(_figures(study.workload[key].title, threads, depth, record))
+    return rows
+
+
+def _figures(name: str, threads: int, depth: int, record: dict[str, Any]) -> Row:
+    read, write = record["latency"]["read"], record["latency"]["write"]
+
+    def mean(*kinds: dict[str, Any]) -> float:
+        count = sum(kind["count"] for kind in kinds)
+        return float(sum(kind["sum_ns"] for kind in kinds) / count) if count else 0.0
+
+    return Row(
+        specification=name,
+        workers=threads,
+        depth=depth,
+        seconds=record["elapsed_ns"] / 1e9,
+        reads=record["ops_read"],
+        writes=record["ops_written"],
+        bytes_read=record["bytes_read"],
+        bytes_written=record["bytes_written"],
+        mean_ns=(mean(read, write), mean(read), mean(write)),
+        max_ns=(max(read["max_ns"], write["max_ns"]), read["max_ns"], write["max_ns"]),
+    )

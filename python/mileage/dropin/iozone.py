@@ -1,0 +1,473 @@
+"""`mileage iozone`: IOzone's command line as a study, and IOzone's own text of what was measured.
+
+What it models: which tests are done on which files by how many children, from the flags; then the tables.
+What it refuses: combinations that IOzone refuses, tests that have nothing to read, and `-w` for several files.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from mileage.dropin.dropin_study import Done, do_study, give_up, tell
+from mileage.dropin.flags import Given
+from mileage.errors import Refused, RunFailed
+from mileage.formats.sheet import refuse_unwritable
+from mileage.plan import PlannedRun, Study
+from mileage.plan.job import IOZONE as TESTS
+from mileage.plan.job import RETESTS
+from mileage.plan.sizes import exact_bytes
+from mileage.plan.study import Measure, Stage, State
+from mileage.plan.switches import PAUSE, IozoneSwitches
+
+_GROUPS: Final = ("write", "read", "random", "backward", "record_rewrite", "stride", "fwrite", "fread", "mix")
+"""Tests by the numbers of -i."""
+_KB: Final = 1024
+_CHILDREN_MAX: Final = 1024
+_CROSSOVER_KB: Final = 16 << 10
+"""With -a: files above this have no records under `_LARGE_KB`."""
+_LARGE_KB: Final = 64
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command line of IOzone asks; sizes in bytes."""
+
+    tests: tuple[str, ...]
+    """Names such as "random_read"."""
+    sizes: tuple[tuple[int, int], ...]
+    """File and record of each row."""
+    records_kb: tuple[int, ...]
+    """The columns of the reports."""
+    children: tuple[int, ...]
+    """Numbers of children; none for a single stream."""
+    place: Path
+    name: str
+    files: tuple[str, ...]
+
+
+def run(given: Given) -> None:
+    """Do what the command line asks and print it as IOzone does. Raises Refused and RunFailed."""
+    from mileage.dropin.iozone_data import Diagnosis
+    from mileage.dropin.iozone_text import head_text, print_end, text_of_run, version_text
+
+    if not given.words:
+        raise Refused(
+            "iozone: no flag was given, with which IOzone itself does nothing; give tests and sizes, such as "
+            "-i 0 -i 1 -r 1m -s 64m, or see mileage iozone --help"
+        )
+    if given.has("-v"):
+        sys.stdout.write(version_text())
+        return
+    asked = asked_of(given)
+    for sheet in given.every("-b"):
+        refuse_unwritable(Path(sheet))
+    study = study_of(given, asked)
+    makes = asked.tests[0] in ("write", "fwrite")
+    given_up = give_up(given, _files_of(asked)) if any(_writes(test) for test in asked.tests) else []
+    for path in [] if makes else _files_of(asked):
+        if not path.is_file():
+            raise Refused(
+                f"iozone: {path} is not there, and the first test reads it; begin with -i 0, or leave it there "
+                "with -i 0 -w"
+            )
+    tell([*given.traps, *_differences(given, asked)])
+    made = _files_of(asked) if makes else []
+    diagnosis = Diagnosis(_files_of(asked), made, stays=given.has("-w")) if given.has("-+d") else None
+
+    def finished(run: PlannedRun, record: dict[str, Any]) -> str:
+        wrong = diagnosis.compare(run) if diagnosis is not None else ""
+        return wrong or text_of_run(given, asked, run, record)
+
+    lost = given_up if makes else []
+    try:
+        failed = diagnosis.compare if diagnosis is not None else None
+        done = do_study(
+            given, study, lost=lost, head=head_text(given, asked), finished=finished, failed=failed
+        )
+    except RunFailed:
+        if diagnosis is not None:
+            # Says which file differs, and where.
+            diagnosis.check()
+        raise
+    finally:
+        if diagnosis is not None:
+            diagnosis.clean_up()
+    if diagnosis is not None:
+        diagnosis.check()
+    print_end(given, asked, done)
+    tell(_told_of_data(done))
+
+
+def _writes(test: str) -> bool:
+    return test == "mix" or TESTS[test][0].endswith("write") or test == "random_write"
+
+
+def _files_of(asked: Asked) -> list[Path]:
+    names = asked.files or ((asked.name,) if not asked.children else ())
+    numbered = [
+        f"{asked.name}.{number}" for number in range(max(asked.children, default=0)) if not asked.files
+    ]
+    return [asked.place / name for name in (*names, *numbered)]
+
+
+def _differences(given: Given, asked: Asked) -> list[str]:
+    """Where the figures are not IOzone's own: which, in which direction, and why."""
+    flags = [flag for flag in (*_SHARES.values(), "-+d") if given.has(flag)]
+    tests = [test for test in asked.tests if test == "mix" or "read" in test]
+    if not flags or not tests:
+        return []
+    head = f"{' '.join(flags)}: {', '.join(tests)}: rates of reads are higher than IOzone's own"
+    if "-+d" in flags:
+        why = (
+            "where the page cache answers: both make the expected data anew and compare it inside the time of "
+            "each read, IOzone byte by byte"
+        )
+    else:
+        why = (
+            "two to three times where the page cache answers and less where the device is slow: IOzone makes the "
+            "expected data anew and compares it inside the time of each read; here none is compared"
+        )
+    return [f"{head}, {why}; compare them only with figures of mileage iozone"]
+
+
+def _told_of_data(done: Done) -> list[str]:
+    """What compressors really save on what was written, beside any nominal figure."""
+    for cell in done.measurement.cells:
+        if cell.bytes_written and cell.saved_percent:
+            saved = ", ".join(f"{name} {percent:.0f} %" for name, percent in cell.saved_percent.items())
+            equal = (
+                ""
+                if cell.duplicate_percent is None
+                else f"; {cell.duplicate_percent:.0f} % of 4 KiB blocks equal another"
+            )
+            return [f"data written: compressors save {saved} of it{equal}"]
+    return []
+
+
+def asked_of(given: Given) -> Asked:
+    """What the flags ask. Raises Refused."""
+    _refuse_combinations(given)
+    children = _children(given)
+    tests = _tests(given, bool(children))
+    sizes, records_kb = _sizes(given, children)
+    named = given.last("-f")
+    path = Path(named) if named is not None else Path("iozone.DUMMY" if children else "iozone.tmp")
+    files = _files(given, children)
+    places = {file.parent for file in files} or {path.parent}
+    if len(places) > 1:
+        raise Refused("iozone: -F: the files are in several directories; one run measures one of them")
+    if given.has("-w") and len(sizes) * max(len(children), 1) > 1:
+        raise Refused(
+            "iozone: -w: with several sizes or numbers of children the same files are made again and again"
+        )
+    place = next(iter(places))
+    return Asked(
+        tests,
+        sizes,
+        records_kb,
+        children,
+        place if str(place) else Path(),
+        path.name,
+        tuple(file.name for file in files),
+    )
+
+
+def study_of(given: Given, asked: Asked) -> Study:
+    """The study that does what is asked: a table for each size of file or number of children."""
+    tables: dict[str, Measure] = {}
+    if asked.children:
+        file, record = asked.sizes[0]
+        for count in asked.children:
+            own = file // count // record * record if given.has("-+k") else file
+            tables[f"children-{count}"] = _table(given, asked, own, (record,), count)
+    else:
+        for file in dict.fromkeys(file for file, _ in asked.sizes):
+            records = tuple(record for size, record in asked.sizes if size == file)
+            tables[f"file-{file // _KB}kB"] = _table(given, asked, file, records, 1)
+    return Study(
+        name="iozone",
+        question=f"How fast: {', '.join(asked.tests)}?",
+        target=f"dir:{asked.place.absolute()}",
+        order="listed",
+        state=State(cache="warm", file=exact_bytes(max(file for file, _ in asked.sizes))),
+        stage=(Stage(name="iozone", measure=tuple(tables)),),
+        measure=tables,
+    )
+
+
+def _table(given: Given, asked: Asked, file: int, records: tuple[int, ...], count: int) -> Measure:
+    return Measure(
+        workload=tuple(f"iozone.{test}" for test in asked.tests),
+        record=tuple(exact_bytes(record) for record in records),
+        threads=count,
+        repeat=1,
+        fidelity=True,
+        cache="direct" if given.has("-I") else "warm",
+        content=_content(given),
+        dsync=True if given.has("-+D") else None,
+        iozone=IozoneSwitches(
+            file=exact_bytes(file),
+            name=asked.name if not asked.files else None,
+            files=asked.files[:count],
+            together=bool(asked.children),
+            exactly=True,
+            stride=_number(given, "-j", 17, 1, 1 << 31),
+            retests=not given.has("-+n"),
+            flush=given.has("-e"),
+            close=given.has("-c"),
+            osync=given.has("-o"),
+            stonewall=not given.has("-x"),
+            mix_reads=_number(given, "-+p", 50, 0, 100) if given.has("-+p") else None,
+            mix_sequential=given.has("-+B"),
+            pause=_pause(given) if asked.children else None,
+            keep=given.has("-w") or given.has("-+d"),
+            compare=given.has("-+d") and any(test == "mix" or "read" in test for test in asked.tests),
+        ),
+    )
+
+
+def _pause(given: Given) -> str:
+    return f"{int(PAUSE.split()[0]) + _number(given, '-+q', 0, 0, 86400)} s"
+
+
+def _content(given: Given) -> str:
+    """The data of -+w, -+y and -+C, of -+d, or IOzone's default."""
+    shares = {word: _number(given, flag, 0, 0, 100) for word, flag in _SHARES.items()}
+    if given.has("-+d"):
+        return "iozone_diagnostic"
+    if shares["within"]:
+        return ",".join(f"{word}={share}" for word, share in shares.items())
+    return "iozone_default"
+
+
+_SHARES: Final = {"within": "-+w", "across": "-+y", "compress": "-+C"}
+
+
+def _refuse_combinations(given: Given) -> None:
+    """What IOzone itself refuses, and what has no effect."""
+    together = given.has("-t") or given.has("-l") or given.has("-u")
+    duplicates = [flag for flag in _SHARES.values() if given.has(flag)]
+    pairs = (
+        (
+            given.has("-+d") and bool(duplicates),
+            f"can not do both -+d and {' '.join(duplicates)}; give one of them",
+        ),
+        (
+            together and _is_automatic(given),
+            "-a and several -s or -r are for a single stream; with -t give one -s and one -r",
+        ),
+        (
+            given.has("-r") and (given.has("-y") or given.has("-q")),
+            "-r and -y or -q: give the records by -r, or from the smallest to the largest by -y and -q",
+        ),
+        (
+            given.count("-s") > 1 and (given.has("-n") or given.has("-g")),
+            "several -s and -n or -g: give the files by -s, or from the smallest to the largest by -n and -g",
+        ),
+        (together and given.has("-f"), "with -t the files are named by -F"),
+        (given.has("-f") and given.has("-F"), "-f and -F: give one of them"),
+        (together and given.has("-N"), "-N: microseconds per operation are of a single stream"),
+        (given.has("-O") and given.has("-N"), "-O and -N: give one of them"),
+        (given.has("-o") and given.has("-+D"), "-o makes durable all that -+D does; give one of them"),
+        (
+            "-+w" not in duplicates and bool(duplicates),
+            f"{' '.join(duplicates)} has no effect without -+w, in the original too",
+        ),
+    )
+    for wrong, text in pairs:
+        if wrong:
+            raise Refused(f"iozone: {text}")
+    only = (
+        ("-F", "-x", "-C", "-+p", "-+B", "-+k", "-+q", "-T")
+        if not together
+        else ("-n", "-g", "-y", "-q", "-z", "-+x")
+    )
+    for flag in only if not (together is False and given.has("-t")) else ():
+        if given.has(flag):
+            raise Refused(
+                f"iozone: {flag} has no effect {'without -t' if not together else 'with -t'}; leave it out"
+            )
+    if not together and not _is_automatic(given):
+        for flag in ("-n", "-g", "-y", "-q", "-z", "-+x"):
+            if given.has(flag):
+                raise Refused(f"iozone: {flag} has no effect without -a or several -s or -r; leave it out")
+
+
+def _children(given: Given) -> tuple[int, ...]:
+    counts = [_count(given, "-t", text) for text in given.every("-t")]
+    if given.has("-l") or given.has("-u"):
+        low = _number(given, "-l", 1, 1, _CHILDREN_MAX)
+        high = _number(given, "-u", max(low, 1), 1, _CHILDREN_MAX)
+        if low > high:
+            raise Refused(f"iozone: -l {low} is more than -u {high}")
+        counts += range(low, high + 1)
+    return tuple(dict.fromkeys(counts))
+
+
+def _tests(given: Given, together: bool) -> tuple[str, ...]:
+    numbers = [_count(given, "-i", text, 0, 99) for text in given.every("-i")]
+    for number in numbers:
+        if number >= len(_GROUPS):
+            raise Refused(
+                f"iozone: -i {number}: the tests of pwrite and pread are not built; expected 0 to 8. "
+                "`mileage measure -w sequential_write` uses pwrite"
+            )
+    wanted = {_GROUPS[number] for number in numbers} or set(_GROUPS) - (set() if together else {"mix"})
+    left_out = {"record_rewrite"} if together else {"mix"}
+    if numbers and (never := wanted & left_out):
+        word = "with -t" if together else "without -t"
+        if wanted <= left_out:
+            raise Refused(
+                f"iozone: -i {numbers[0]}: IOzone leaves {', '.join(never)} out {word} and says nothing of it"
+            )
+        tell(
+            [
+                f"{', '.join(sorted(never))}: IOzone leaves this test out {word}, and so nothing is printed of it"
+            ]
+        )
+    wanted -= left_out
+    none = RETESTS if given.has("-+n") else (("frewrite", "freread") if together else ())
+    order = _TOGETHER if together else tuple(TESTS)
+    return tuple(test for test in order if TESTS[test][0] in wanted and test not in none)
+
+
+_TOGETHER: Final = (
+    *("write", "rewrite", "read", "reread", "backward_read", "stride_read", "random_read", "mix"),
+    *("random_write", "fwrite", "fread"),
+)
+"""The order of children."""
+
+
+def _files(given: Given, children: tuple[int, ...]) -> tuple[Path, ...]:
+    names = tuple(Path(name) for name in given.every("-F"))
+    if names and len(names) != max(children):
+        raise Refused(f"iozone: -F: found {len(names)} files for {max(children)} children; name one for each")
+    return names
+
+
+def _is_automatic(given: Given) -> bool:
+    """Whether there are rows of several sizes: -a, or several -s or -r, which IOzone takes for -a as well."""
+    return given.has("-a") or given.count("-s") > 1 or given.count("-r") > 1
+
+
+def _sizes(given: Given, children: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+    """File and record of each row in bytes, and the columns of the reports in kB. Raises Refused."""
+    return _all_sizes(given) if _is_automatic(given) else _one_size(given, children)
+
+
+def _one_size(given: Given, children: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+    record = size_of("-r", given.last("-r") or "4")
+    file = size_of("-s", given.last("-s") or "512")
+    if given.has("-+k") and children:
+        file = max(file, record * max(children))
+    if record > file:
+        raise Refused(f"iozone: the record of {record // _KB} kB is larger than the file of {file // _KB} kB")
+    if file % record:
+        tell(
+            [
+                f"-s: {file // _KB} kB is no multiple of the record; {file // record * record // _KB} kB are used"
+            ]
+        )
+    columns = (record // _KB,) if given.has("-r") else tuple(4 << power for power in range(13))
+    return ((file // record * record, record),), columns
+
+
+def _all_sizes(given: Given) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+    """Every file with every record that is not larger.
+
+    The sizes are those of several -s and -r, else all from the least to the most, each twice the one before unless
+    -+x says otherwise.
+    """
+    factor = _number(given, "-+x", 2, 2, 1 << 20)
+    files, records = _listed(given, "-s"), _listed(given, "-r")
+    if len(files) < 2:
+        least, most = (
+            size_of(flag, given.last(flag) or given.last("-s") or alone)
+            for flag, alone in (("-n", "64"), ("-g", "512m"))
+        )
+        if least > most:
+            raise Refused(
+                f"iozone: the smallest file of {least // _KB} kB is larger than the largest, {most // _KB} kB"
+            )
+        files = _steps(least, most, factor)
+    if not records:
+        small, large = (
+            size_of(flag, given.last(flag) or alone) for flag, alone in (("-y", "4"), ("-q", "16m"))
+        )
+        if small > large:
+            raise Refused(
+                f"iozone: the smallest record of {small // _KB} kB is larger than the largest, {large // _KB} kB"
+            )
+        records = _steps(small, large, factor)
+    if records[0] > files[0]:
+        raise Refused(
+            f"iozone: the record of {records[0] // _KB} kB is larger than the file of {files[0] // _KB} kB"
+        )
+    whole = not given.has("-a") or any(given.has(flag) for flag in ("-r", "-s", "-y", "-q", "-z"))
+    rows = [
+        (file, record)
+        for file in files
+        for record in records
+        if record <= file
+        if whole or file <= _CROSSOVER_KB * _KB or record >= _LARGE_KB * _KB
+    ]
+    for file, record in rows:
+        if file % record:
+            raise Refused(
+                f"iozone: the file of {file // _KB} kB is no multiple of the record of {record // _KB} kB; "
+                "give files that hold whole records"
+            )
+    return tuple(rows), tuple(record // _KB for record in records)
+
+
+def _listed(given: Given, flag: str) -> list[int]:
+    """The sizes of a flag in bytes, each once. Raises Refused where IOzone would leave one out."""
+    sizes = [size_of(flag, text) for text in given.every(flag)]
+    for before, after in pairwise(sizes):
+        if after < before:
+            raise Refused(
+                f"iozone: {flag} {after // _KB}k after {flag} {before // _KB}k: IOzone leaves out a size that is "
+                "smaller than the one before; give the sizes from small to large"
+            )
+    return list(dict.fromkeys(sizes))
+
+
+def _steps(first: int, last: int, factor: int) -> list[int]:
+    found = []
+    while first <= last:
+        found.append(first)
+        first *= factor
+    return found
+
+
+def size_of(flag: str, text: str) -> int:
+    """A size as IOzone reads it, in bytes: kB, or with k, m, g, binary. Raises Refused."""
+    factors = {"k": _KB, "m": _KB**2, "g": _KB**3}
+    digits, factor = (text[:-1], factors[text[-1].lower()]) if text[-1:].lower() in factors else (text, _KB)
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 16 and int(digits) > 0):
+        raise Refused(
+            f"iozone: {flag} {text}: expected kB as a whole number, or one with k, m or g, such as 64k"
+        )
+    return int(digits) * factor
+
+
+def _number(given: Given, flag: str, alone: int, least: int, most: int) -> int:
+    text = given.last(flag)
+    return alone if text is None else _count(given, flag, text, least, most)
+
+
+def _count(given: Given, flag: str, text: str, least: int = 1, most: int = _CHILDREN_MAX) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
+        raise Refused(f"{given.tool.name}: {flag} {text}: expected a whole number, {least} to {most}")
+    return int(text)
+
+
+def uname() -> str:
+    """The machine in one line, as `uname -a` begins."""
+    found: Any = os.uname()
+    return f"{found.sysname} {found.nodename} {found.release} {found.version} {found.machine}"

@@ -1,0 +1,241 @@
+"""IOzone's flags, as version 3.471 has them, each with what it does here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mileage.dropin.flags import Flag, Tool
+
+_LOG: Final = "`mileage measure -w iozone.read --log FILE` writes every operation to a CSV file."
+_ENGINE: Final = "`mileage measure` has the same workload with --api"
+
+_SIZES: Final = (
+    Flag(
+        "-s",
+        "Size of each file: kB, or with k, m or g (binary); repeated: rows for each size with each record.",
+        "SIZE",
+        example="1m",
+    ),
+    Flag(
+        "-r",
+        "Size of a record: kB, or with k, m or g (binary); repeated: a row for each.",
+        "SIZE",
+        example="64k",
+    ),
+    Flag("-a", "All sizes: files of 64 kB to 512 MB, records of 4 kB to 16 MB."),
+    Flag("-n", "With -a or several sizes: the smallest file.", "SIZE", example="64k"),
+    Flag("-g", "With -a or several sizes: the largest file.", "SIZE", example="128k"),
+    Flag("-y", "With -a or several sizes: the smallest record.", "SIZE", example="32k"),
+    Flag("-q", "With -a or several sizes: the largest record.", "SIZE", example="64k"),
+    Flag("-z", "With -a: records under 64 kB for files of more than 16 MB as well."),
+    Flag(
+        "-+x", "With -a or several sizes: factor from one size to the next; 2 unless given.", "N", example="4"
+    ),
+)
+_TESTS: Final = (
+    Flag(
+        "-i",
+        "Test to do, more than one by repeating it: 0 write and rewrite, 1 read and reread, 2 random read and write, "
+        "3 backward read, 4 record rewrite, 5 stride read, 6 fwrite, 7 fread, 8 mix (with -t). All unless given.",
+        "TEST",
+        example="0",
+    ),
+    Flag("-+n", "No rewrite, reread, frewrite and freread; they are printed as 0."),
+    Flag("-j", "Distance of the stride read in records; 17 unless given.", "N", example="5"),
+    Flag("-f", "The file that is used; iozone.tmp unless given.", "FILE", example="one.tmp"),
+    Flag("-w", "The file stays."),
+    Flag("-I", "Past the page cache (O_DIRECT); not in the four tests of C streams, as in the original."),
+    Flag("-o", "Every write is durable when it returns (O_SYNC)."),
+    Flag("-+D", "Every write is durable when it returns (O_DSYNC)."),
+    Flag("-e", "The flush counts in the time, of reading tests too."),
+    Flag("-c", "Closing counts in the time."),
+)
+_CHILDREN: Final = (
+    Flag(
+        "-t",
+        "So many children at once, each with a file of its own; repeated: one row of figures for each number.",
+        "N",
+        trap="children are threads, not processes",
+        example="2",
+    ),
+    Flag("-l", "Fewest children; with -u, every number between.", "N", example="1"),
+    Flag("-u", "Most children; with -l, every number between.", "N", example="2"),
+    Flag(
+        "-F",
+        "With -t: the children's files, a word for each, up to the next flag.",
+        "FILES",
+        several=True,
+        example="a.tmp",
+    ),
+    Flag("-T", "With -t: children are threads. They are here in any case."),
+    Flag("-x", "With -t: a child's rate is of its whole file, not of what it had when the first was done."),
+    Flag("-C", "With -t: print what each child moved."),
+    Flag("-+p", "With -t: percent of the mix's children that read.", "PERCENT", example="50"),
+    Flag("-+B", "With -t: the mix goes through its files in order."),
+    Flag("-+k", "With -t: -s is the size of all files together."),
+    Flag("-+q", "With -t: seconds of rest after each test, beside IOzone's own 2.", "SECONDS", example="0"),
+)
+_OUTPUT: Final = (
+    Flag("-R", "Print the reports for a spreadsheet as well."),
+    Flag(
+        "-b", "Write a worksheet: BIFF2 as the original, or .xlsx when so named.", "FILE", example="out.wks"
+    ),
+    Flag("-O", "Print operations per second."),
+    Flag("-N", "Print microseconds per operation (not with -t)."),
+    Flag(
+        "-+u",
+        "Print the use of the processors: with -t wall time, processor time and percent, with -R a report.",
+    ),
+    Flag("-M", "Print the machine, as uname does."),
+    Flag("-v", "Print the version that is followed, and end."),
+    Flag("-h", "Show the flags.", also=("-?",)),
+    Flag(
+        "-S",
+        "Size of the processor's cache in kB, printed in the head; it changes nothing else.",
+        "kB",
+        example="1024",
+    ),
+    Flag(
+        "-L",
+        "Length of a cache line in bytes, printed in the head; it changes nothing else.",
+        "BYTES",
+        example="32",
+    ),
+    Flag(
+        "-p",
+        "Purge the processor's cache before each test.",
+        instead="leave it out: it was of use before caches of many MB.",
+    ),
+)
+_PERCENT: Final = (
+    "the original takes the three as nested: with -+w 98 -+y 98 -+C 98, 96 % of the data is compressible, "
+)
+_CONTENT: Final = (
+    Flag(
+        "-+w",
+        "Percent of each record that equals that of other files.",
+        "PERCENT",
+        trap="alone, nothing that is written can be compressed; it is duplicate across files only",
+        example="98",
+    ),
+    Flag(
+        "-+y",
+        "Of what -+w says, percent that is one word again and again.",
+        "PERCENT",
+        trap=_PERCENT + "with 75 56 %, with 50 25 %, with 25 6 %, with 2 none",
+        example="98",
+    ),
+    Flag(
+        "-+C",
+        "Of what -+y says, percent that differs between files.",
+        "PERCENT",
+        trap="changes duplicates, not compressibility",
+        example="98",
+    ),
+    Flag(
+        "-+d",
+        "Diagnostic mode: every byte that is read is compared with what was written, inside the time of the read, and "
+        "every byte of the files when the tests of a row are done.",
+        trap="this is no random data: each word follows from the one before, and compressors save 17 to 67 % of it "
+        "(--content incompressible of `mileage measure` cannot be compressed)",
+    ),
+)
+_REFUSED: Final = (
+    Flag("-A", "Like -a with all records.", instead="-az -i 0 -i 1, as the original itself advises."),
+    Flag("-B", "Uses the file through mmap.", instead=f"{_ENGINE} mmap."),
+    Flag("-D", "With -B: msync without waiting.", instead=f"{_ENGINE} mmap."),
+    Flag("-G", "With -B: msync that waits.", instead=f"{_ENGINE} mmap --sync fsync."),
+    Flag("-E", "Tests pwrite and pread as well.", instead="`mileage measure -w sequential_read` uses pread."),
+    Flag("-H", "POSIX asynchronous I/O.", "DEPTH", instead=f"{_ENGINE} uring --depth N."),
+    Flag("-k", "POSIX asynchronous I/O without a copy.", "DEPTH", instead=f"{_ENGINE} uring --depth N."),
+    Flag("-J", "A pause before each operation.", "MS", instead="`mileage measure --think 10ms`."),
+    Flag("-K", "Disturbs the order of reads.", instead="`mileage measure -w partly_sequential_read`."),
+    Flag(
+        "-m",
+        "Uses several buffers.",
+        instead="leave it out: writes take their data from several buffers here.",
+    ),
+    Flag("-P", "Binds children to processors.", "CPU", instead="`mileage measure --pin 0,1`."),
+    Flag("-Q", "Writes files of offsets and latencies.", instead=_LOG),
+    Flag(
+        "-U",
+        "Unmounts and mounts between tests.",
+        "MOUNT",
+        instead='a study on loop: or block: with carryover = "remount".',
+    ),
+    Flag("-V", "Verifies a pattern in every byte.", "PATTERN", instead="`mileage measure --verify all`."),
+    Flag("-W", "Locks the file while it is used.", instead="leave it out; no workload here locks."),
+    Flag("-X", "Takes offsets to write from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),
+    Flag("-Y", "Takes offsets to read from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),
+    Flag("-Z", "Mixes mmap with file I/O.", instead=f"{_ENGINE} mmap."),
+    Flag(
+        "-d", "Delays each child's start.", "US", instead="leave it out: all children begin at one instant."
+    ),
+    Flag(
+        "-+m",
+        "Uses children on other machines.",
+        "FILE",
+        instead="one `mileage` on each machine and `mileage merge`.",
+    ),
+    Flag("-+t", "Measures the network of -+m.", instead="a network benchmark."),
+    Flag("-+r", "Opens with O_RSYNC and O_SYNC.", instead="-o; Linux takes O_RSYNC for O_SYNC."),
+    Flag("-+A", "Gives madvise to mappings.", "N", instead=f"{_ENGINE} mmap."),
+    Flag("-+N", "Keeps an existing file's length.", instead="leave it out: the file is made anew."),
+    Flag(
+        "-+S",
+        "Sets the seed of the duplicate data.",
+        "SEED",
+        instead="leave it out: the seed is IOzone's own.",
+    ),
+    Flag("-+W", "Shifts the numbers of the children in duplicate data.", "N", instead="leave it out."),
+    Flag(
+        "-+V", "All children share one file.", instead="`mileage measure --threads N`, which shares one file."
+    ),
+    Flag("-+l", "Locks records.", instead="leave it out; no workload here locks."),
+    Flag("-+L", "Locks records of a shared file.", instead="`mileage measure --threads N`, without locks."),
+    Flag("-+X", "Short circuit: no I/O is done.", instead="`mileage measure -t null:`."),
+    Flag("-+Z", "Data of old versions.", instead="leave it out; that data is nearly constant."),
+    Flag("-+b", "Pauses between bursts.", "KB,MS", instead="`mileage measure --burst N --think TIME`."),
+    Flag("-+E", "Reads a file that IOzone did not make.", instead="-i 1 -f FILE reads any file."),
+    Flag("-+F", "Truncates files before the mix.", instead="leave it out."),
+    Flag("-+J", "Counts the pause in the time.", instead="`mileage measure --think 10ms`."),
+    Flag("-+K", "Steers the mix by hand.", "N", instead="-+p PERCENT."),
+    Flag("-+O", "Limits the rate.", "OPS", instead="`mileage measure --rate N` or --cap."),
+    Flag("-+T", "Prints time stamps.", instead="the study folder has the time of every run."),
+    Flag("-+z", "Writes histograms of latency.", instead="the study folder has them: `mileage report DIR`."),
+    Flag(
+        "-+c",
+        "Names the controlling machine.",
+        "HOST",
+        instead="one `mileage` on each machine and `mileage merge`.",
+    ),
+    Flag("-+h", "Names this machine.", "HOST", instead="leave it out."),
+    Flag("-+i", "Sets the port of the controlling machine.", "PORT", instead="leave it out."),
+    Flag("-+s", "Clients are silent.", instead="leave it out."),
+    Flag("-+H", "Names a time server.", "HOST", instead="leave it out: one machine has one clock."),
+    Flag(
+        "-+P", "Names the port of a time server.", "PORT", instead="leave it out: one machine has one clock."
+    ),
+    Flag("-+U", "Uses a call of Windows.", instead="-I."),
+)
+
+IOZONE: Final = Tool(
+    name="iozone",
+    title="IOzone's command line: its thirteen tests, its calls, its tables.",
+    flags=(*_SIZES, *_TESTS, *_CHILDREN, *_OUTPUT, *_CONTENT, *_REFUSED),
+    usage="[-a] [-s SIZE] [-r SIZE] [-i TEST]... [-t N] [-R] [-b FILE] ...",
+    notes=(
+        "The calls, the offsets and the bytes are those of IOzone 3.471, as `mileage measure --fidelity` has them; a "
+        "kB is 1024 bytes. Children are threads. Rows of several sizes are measured in IOzone's order, and each is "
+        "printed when it is done.",
+        "With -+w, -+y and -+C IOzone makes the expected data anew inside the time of each read; here reads are timed "
+        "without that, and are two to three times as fast where the page cache answers, which is printed with them. "
+        "With -+d every read is compared inside its time, as IOzone does.",
+        "A file that -f names and that holds something is written only with --destroy FILE.",
+    ),
+    examples=(
+        "-Rb sheet.wks -s 16M -r 1M",
+        "-O -i 0 -i 1 -i 2 -e -+n -r 4K -s 16M",
+        "-e -+u -t 4 -r 64k -s 16m -i0 -i1",
+    ),
+)

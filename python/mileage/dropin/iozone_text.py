@@ -1,0 +1,280 @@
+"""What `mileage iozone` prints: the head, the table or the blocks, the reports, the worksheet.
+
+What it models: from the records of a study to the figures that IOzone prints of such runs.
+What it refuses: a worksheet that cannot be written.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mileage.dropin.dropin_study import Done, tell
+from mileage.dropin.flags import Given
+from mileage.formats import iozone_print as layout
+from mileage.formats.sheet import write_sheet
+
+if TYPE_CHECKING:
+    from mileage.dropin.iozone import Asked
+    from mileage.plan import PlannedRun
+
+_KB: Final = 1024
+_S: Final = 1e9
+_VERSION: Final = "\t        Version $Revision: 3.471 $\n"
+
+_SPLASH: Final = {
+    "-a": "Auto Mode",
+    "-c": "Include close in write timing",
+    "-e": "Include fsync in write timing",
+    "-I": "O_DIRECT feature enabled",
+    "-R": "Excel chart generation enabled",
+    "-O": "OPS Mode. Output is in operations per second.",
+    "-N": "Microseconds/op Mode. Output is in microseconds per operation.",
+    "-o": "SYNC Mode. ",
+    "-w": "Setting no_unlink",
+    "-x": "Stonewall disabled",
+    "-z": "Cross over of record size disabled.",
+    "-+n": "No retest option selected",
+    "-+D": ">>> O_DSYNC mode enabled. <<<",
+    "-+B": ">>> Sequential Mixed workload. <<<",
+    "-+u": "CPU utilization Resolution = 0.000 seconds.\n\tCPU utilization Excel chart enabled",
+    "-+d": ">>> I/O Diagnostic mode enabled. <<<\n\tPerformance measurements are invalid in this mode.",
+}
+"""Lines of the head for flags without a value; parsers look for them."""
+_SPLASH_SIZES: Final = {
+    "-s": "File size set to {} kB",
+    "-r": "Record Size {} kB",
+    "-n": "Using minimum file size of {} kilobytes.",
+    "-g": "Using maximum file size of {} kilobytes.",
+    "-y": "Using Minimum Record Size {} kB",
+    "-q": "Using Maximum Record Size {} kB",
+}
+_SPLASH_VALUES: Final = {
+    "-+w": "Dedup activated {} percent.",
+    "-+y": "Dedup within & across {} percent.",
+    "-+C": "Dedup within {} percent.",
+    "-+p": "Percent read in mix test is {}",
+    "-+q": "Delay {} seconds between tests enabled.",
+}
+
+
+def version_text() -> str:
+    """What -v prints."""
+    from mileage import __version__
+
+    return f"\tIozone: Performance Test of File I/O\n{_VERSION}\t\tBuild: Mileage {__version__}\n"
+
+
+def head_text(given: Given, asked: Asked) -> str:
+    """Everything above the first figures."""
+    from mileage.dropin.iozone import size_of, uname
+
+    lines = [version_text(), f"\tRun began: {time.ctime()}", ""]
+    for flag, value in given.flags:
+        if flag.spelling in _SPLASH:
+            lines.append(f"\t{_SPLASH[flag.spelling]}")
+        elif flag.spelling in _SPLASH_SIZES:
+            lines.append(f"\t{_SPLASH_SIZES[flag.spelling].format(size_of(flag.spelling, value) // _KB)}")
+        elif flag.spelling in _SPLASH_VALUES:
+            lines.append(f"\t{_SPLASH_VALUES[flag.spelling].format(value)}")
+        elif flag.spelling == "-M":
+            lines.append(f"\n\tMachine = {uname()}\n")
+    lines.append(f"\tCommand line used: {_command(given)}")
+    if not given.has("-O") and not given.has("-N"):
+        lines.append("\tOutput is in kBytes/sec")
+    lines += [
+        "\tTime Resolution = 0.000001 seconds.",
+        f"\tProcessor cache size set to {given.last('-S') or 1024} kBytes.",
+        f"\tProcessor cache line size set to {given.last('-L') or 32} bytes.",
+        f"\tFile stride size set to {given.last('-j') or 17} * record size.",
+    ]
+    head = "" if asked.children else layout.table_head()
+    return "\n".join(lines + _head_of_children(given, asked)) + "\n" + head
+
+
+def _head_of_children(given: Given, asked: Asked) -> list[str]:
+    if not asked.children:
+        return []
+    lines = []
+    if given.has("-l") or given.has("-u"):
+        lines += [f"\tMin process = {min(asked.children)} ", f"\tMax process = {max(asked.children)} "]
+    count = asked.children[0]
+    return [*lines, f"\tThroughput test with {count} {_ports(given) if count > 1 else _port(given)}"]
+
+
+def _command(given: Given) -> str:
+    return shlex.join(["iozone", *given.words])
+
+
+def _port(given: Given) -> str:
+    return "thread" if given.has("-T") else "process"
+
+
+def _ports(given: Given) -> str:
+    return "threads" if given.has("-T") else "processes"
+
+
+def text_of_run(given: Given, asked: Asked, run: PlannedRun, record: dict[str, Any]) -> str:
+    """What is printed of one run: a row of the table, or the blocks of a number of children."""
+    if run.job is None:
+        return ""
+    if not asked.children:
+        return layout.table_row(_row(given, run.job.value, record))
+    return _children_text(given, run.job.value, _blocks(given, run.job.value, record))
+
+
+def print_end(given: Given, asked: Asked, done: Done) -> None:
+    """Print what follows the figures, and write the worksheet where one is wanted. Raises Refused."""
+    if asked.children:
+        _end_children(given, asked, done)
+    else:
+        _end_single(given, asked, done)
+
+
+def _end_single(given: Given, asked: Asked, done: Done) -> None:
+    rows = [_row(given, run.job.value, record) for run, record in done.runs() if run.job is not None]
+    out = ["\niozone test complete.\n"]
+    cpu = given.has("-+u")
+    reports = _with_skipped(rows, asked)
+    if given.has("-R") or given.has("-b"):
+        out.append(layout.table_reports(reports, asked.records_kb, cpu))
+    sys.stdout.write("".join(out))
+    if sheet := given.last("-b"):
+        write_sheet(Path(sheet), layout.sheet_of_table(_command(given) + " ", reports, asked.records_kb, cpu))
+    if cpu:
+        tell(_cpu_lines(done))
+
+
+def _with_skipped(rows: list[layout.Row], asked: Asked) -> list[layout.Row]:
+    """The rows, with zeros in the reports for small records of large files that -a leaves out."""
+    found = {(row.file_kb, row.record_kb) for row in rows}
+    tests = rows[0].values
+    zeros = [
+        layout.Row(file, record, dict.fromkeys(tests, 0))
+        for file in dict.fromkeys(file for file, _ in found)
+        for record in asked.records_kb
+        if len(found) > 1 and record <= file and (file, record) not in found
+    ]
+    return sorted([*rows, *zeros], key=lambda row: (row.file_kb, row.record_kb))
+
+
+def _row(given: Given, suite: dict[str, Any], record: dict[str, Any]) -> layout.Row:
+    values: dict[str, int] = {}
+    cpu: dict[str, float] = {}
+    for result in record["results"]:
+        test = result["name"].partition(".")[2]
+        values[test] = int(_figure(given, result["record"]))
+        wall_ns = result["record"]["elapsed_ns"]
+        cpu[test] = 100.0 * cpu_ns(result["record"]) / wall_ns if wall_ns else 0.0
+    if given.has("-+n"):
+        pairs = (("write", "rewrite"), ("read", "reread"), ("fwrite", "frewrite"), ("fread", "freread"))
+        values |= {again: 0 for first, again in pairs if first in values}
+    return layout.Row(suite["file_bytes"] // _KB, suite["record_bytes"] // _KB, values, cpu)
+
+
+def _figure(given: Given, record: dict[str, Any]) -> float:
+    """Kilobytes per second, operations per second, or microseconds per operation; 0 when no time passed."""
+    seconds = record["elapsed_ns"] / _S
+    ops = record["ops_read"] + record["ops_written"]
+    if not seconds or not ops:
+        return 0.0
+    if given.has("-N"):
+        return float(seconds * 1e6 / ops)
+    if given.has("-O"):
+        return float(ops / seconds)
+    return float((record["bytes_read"] + record["bytes_written"]) / _KB / seconds)
+
+
+def cpu_ns(record: dict[str, Any]) -> int:
+    """Processor time of a run, in nanoseconds."""
+    usage = record.get("usage") or {}
+    return int(sum(usage.get(key, 0) for key in ("user_ns", "system_ns", "kernel_workers_ns")))
+
+
+def _cpu_lines(done: Done) -> list[str]:
+    """Wall time, processor time and percent of each test, which IOzone keeps out of its table."""
+    lines = []
+    for _, record in done.runs():
+        for result in record["results"]:
+            wall, used = result["record"]["elapsed_ns"] / _S, cpu_ns(result["record"]) / _S
+            percent = 100.0 * used / wall if wall else 0.0
+            lines.append(
+                f"{result['name']}: wall time {wall:.3f} s, CPU time {used:.3f} s, CPU utilization {percent:.2f} %"
+            )
+    return lines
+
+
+def _blocks(given: Given, suite: dict[str, Any], record: dict[str, Any]) -> list[layout.Block]:
+    """The tests of one number of children, in IOzone's order."""
+    blocks = [_block(given, suite, result) for result in record["results"]]
+    return sorted(blocks, key=lambda block: list(layout.CHILDREN).index(block.test))
+
+
+def _children_text(given: Given, suite: dict[str, Any], blocks: list[layout.Block]) -> str:
+    unit = "ops" if given.has("-O") else "kB"
+    sizes = suite["file_bytes"] // _KB, suite["record_bytes"] // _KB
+    out = [f"\tEach {_port(given)} writes a {sizes[0]} kByte file in {sizes[1]} kByte records\n"]
+    for block in blocks:
+        text = layout.children_block(block, unit, _port(given), each=given.has("-C"), cpu=given.has("-+u"))
+        out.append("\n" + text)
+    return "".join([*out, "\n\n"])
+
+
+def _end_children(given: Given, asked: Asked, done: Done) -> None:
+    columns = {
+        run.job.value["workers"]: _blocks(given, run.job.value, record)
+        for run, record in done.runs()
+        if run.job is not None
+    }
+    parts = _parts(given, columns, given.has("-+u"))
+    record_kb = asked.sizes[0][1] // _KB
+    out = []
+    if given.has("-R") or given.has("-b"):
+        for what, label, rows in parts:
+            out.append(layout.children_report(rows, record_kb, label, _ports(given), what))
+    sys.stdout.write("".join([*out, "\niozone test complete.\n"]))
+    if sheet := given.last("-b"):
+        cells = layout.sheet_of_children(_command(given) + " ", parts, record_kb, _ports(given))
+        write_sheet(Path(sheet), cells)
+
+
+Part = tuple[str, str, list[tuple[str, list[float]]]]
+
+
+def _parts(given: Given, columns: dict[int, list[layout.Block]], cpu: bool) -> list[Part]:
+    """The report of rates, and of the processors where wanted: rows by test, a figure for each number of children."""
+    tests = [block.test for block in next(iter(columns.values()))]
+    if given.has("-+n"):
+        pairs = {"write": "rewrite", "read": "reread"}
+        tests = [one for test in tests for one in (test, *([pairs[test]] if test in pairs else []))]
+
+    def rows(of_cpu: bool) -> list[tuple[str, list[float]]]:
+        found = []
+        for test in tests:
+            blocks = [next((one for one in column if one.test == test), None) for column in columns.values()]
+            values = [0.0 if one is None else one.cpu_percent if of_cpu else one.total for one in blocks]
+            found.append((layout.CHILDREN[test][2], values))
+        return found
+
+    label = "ops/sec" if given.has("-O") else "kBytes/sec"
+    parts: list[Part] = [("Throughput", label, rows(False))]
+    if cpu:
+        parts.append(("CPU utilization", "CPU%", rows(True)))
+    return parts
+
+
+def _block(given: Given, suite: dict[str, Any], result: dict[str, Any]) -> layout.Block:
+    size = suite["record_bytes"] if given.has("-O") else _KB
+    workers, record = result["workers"], result["record"]
+
+    def rate(moved: dict[str, int]) -> float:
+        return moved["bytes"] / size * _S / moved["ns"] if moved["ns"] else 0.0
+
+    children = tuple(layout.Child(child["bytes"] / size, rate(child)) for child in workers["children"])
+    test = result["name"].partition(".")[2]
+    return layout.Block(
+        test, children, rate(workers["parent"]), record["elapsed_ns"] / _S, cpu_ns(record) / _S
+    )

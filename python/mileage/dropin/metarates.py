@@ -1,0 +1,89 @@
+"""`mileage metarates`: metarates' command line as a study of the workloads `metarates.*`, and its own lines.
+
+What it models: create, stat and utime of the files of several tasks, in this order.
+What it refuses: a number of files that the tasks do not divide.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from mileage.dropin.dropin_study import do_study, tell
+from mileage.dropin.flags import Given
+from mileage.dropin.task_tools import number, study_of, tasks_of
+from mileage.errors import Refused
+from mileage.formats.metadata_print import Rates, metarates_head, metarates_lines
+from mileage.plan.study import Measure, StopRule
+
+_TESTS: Final = {"create": "-C", "stat": "-S", "utime": "-U"}
+
+
+def run(given: Given) -> None:
+    """Do what the command line asks and print it as metarates does. Raises Refused and RunFailed."""
+    tasks = tasks_of(given)
+    tests = [test for test, flag in _TESTS.items() if given.has(flag)]
+    if not tests:
+        raise Refused("metarates: nothing is measured; give -C, -S or -U")
+    if given.last("-d") is None or given.last("-n") is None:
+        raise Refused("metarates: give -d DIR, where files are made, and -n, how many of all tasks together")
+    if given.has("-s") and "create" not in tests:
+        raise Refused("metarates: -s has no effect without -C; leave it out")
+    files = number(given, "-n", 1, 1, 1 << 40)
+    if files % tasks:
+        raise Refused(
+            f"metarates: -n {files}: expected a multiple of the {tasks} tasks, who share them equally"
+        )
+    directory = Path(str(given.last("-d")))
+    made = not directory.exists()
+    if made:
+        _make(directory)
+    own = given.has("-u")
+    head = metarates_head(str(directory), files, tasks, tests, own=own, fsync=given.has("-s"))
+    head += "Creating Unique Subdirs...\n" if own else ""
+    tell([*given.traps, *_notes(directory, tests)])
+    try:
+        done = do_study(given, study_of(given, directory, _table(given, tasks, files, tests)), head=head)
+    finally:
+        if made and not any(directory.iterdir()):
+            directory.rmdir()
+    ((_, record),) = done.runs()
+    found = [_rates(result, files // tasks) for result in record["results"]]
+    sys.stdout.write(metarates_lines(found))
+
+
+def _notes(directory: Path, tests: list[str]) -> list[str]:
+    """What must be known to compare the rates with those of metarates itself."""
+    found = " and ".join(test for test in ("stat", "utime") if test in tests)
+    if not found or len(directory.parts) < 2:
+        return []
+    return [
+        f"{found}: rates are higher than metarates' own: names are looked up from {directory}, where metarates looks "
+        f"up its {len(directory.parts)} parts for each; to have both alike, work in the directory above and give -d "
+        "one part"
+    ]
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir()
+    except OSError as error:
+        raise Refused(f"metarates: -d {directory}: cannot be made: {error.strerror}") from error
+
+
+def _table(given: Given, tasks: int, files: int, tests: list[str]) -> Measure:
+    return Measure(
+        workload=tuple(f"metarates.{test}" for test in tests),
+        threads=tasks,
+        repeat=1,
+        stop=StopRule(operations=files),
+        files="per_thread" if given.has("-u") else "shared",
+        sync="fsync" if given.has("-s") else "none",
+    )
+
+
+def _rates(result: dict[str, Any], files: int) -> Rates:
+    spans = [task["operate_ns"] for task in result["record"]["tasks"]]
+    seconds = tuple(max(end - start, 1) / 1e9 for start, end in spans)
+    return Rates(result["name"].partition(".")[2], files, seconds)

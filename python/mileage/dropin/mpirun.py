@@ -1,0 +1,7 @@
+"""`mileage mpirun`: see `task_tools`, which the faces of several tasks share."""
+
+from __future__ import annotations
+
+from mileage.dropin.task_tools import run_mpirun as run
+
+__all__ = ["run"]

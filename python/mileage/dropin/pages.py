@@ -1,0 +1,145 @@
+"""Help, a section of the page on tools, and a manual page: each made of the flags of a tool."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from mileage.dropin.flags import OWN, Flag, Tool
+
+_WIDTH = 80
+
+
+def help_text(tool: Tool) -> str:
+    """What `--help` prints, ending in a newline."""
+    lines = [f"Usage: mileage {tool.name} {tool.usage}", "", tool.title, ""]
+    done = [flag for flag in tool.flags if not flag.instead]
+    for flag in (*done, *OWN):
+        lines += _item(_spelled(tool, flag), flag.summary + (f" Note: {flag.trap}." if flag.trap else ""))
+    refused = [flag for flag in tool.flags if flag.instead]
+    if refused:
+        lines += ["", "Not built, and refused by name:"]
+        for flag in refused:
+            lines += _item(_spelled(tool, flag), f"{flag.summary} Use {_lower(flag.instead)}")
+    for note in tool.notes:
+        lines += ["", *textwrap.wrap(note, _WIDTH)]
+    lines += ["", *(f"  mileage {tool.name} {example}" for example in tool.examples)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _lower(text: str) -> str:
+    return text
+
+
+def _spelled(tool: Tool, flag: Flag) -> str:
+    spelled = ", ".join(flag.spellings)
+    if not flag.value:
+        return spelled
+    if tool.style == "operands" and not flag.spelling.startswith("-"):
+        return f"{spelled}={flag.value}"
+    return f"{spelled} {flag.value}"
+
+
+def _item(name: str, text: str) -> list[str]:
+    lines = textwrap.wrap(text, _WIDTH - 18)
+    first = f"  {name:<15} {lines[0]}" if len(name) <= 15 else f"  {name}"
+    rest = lines[1:] if len(name) <= 15 else lines
+    return [first, *(" " * 18 + line for line in rest)]
+
+
+def page_section(tool: Tool) -> str:
+    """The part of docs/tools.md on one tool, in Markdown."""
+    lines = [f"## mileage {tool.name}", "", tool.title, ""]
+    for note in tool.notes:
+        lines += [*textwrap.wrap(note, 118), ""]
+    if tool.examples:
+        lines += ["```console", *(f"mileage {tool.name} {example}" for example in tool.examples), "```", ""]
+    lines += ["| flag | what it does |", "|---|---|"]
+    for flag in tool.flags:
+        if not flag.instead:
+            trap = f" **Note:** {flag.trap}." if flag.trap else ""
+            lines.append(f"| `{_spelled(tool, flag)}` | {_cell(flag.summary + trap)} |")
+    refused = [flag for flag in tool.flags if flag.instead]
+    if refused:
+        lines += ["", "Refused by name:", "", "| flag | in the original | here |", "|---|---|---|"]
+        lines += [f"| `{_spelled(tool, f)}` | {_cell(f.summary)} | {_cell(f.instead)} |" for f in refused]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+PAGE_HEAD = """# The command lines of other tools
+
+`mileage TOOL FLAGS` takes the flags of a tool as they are, does what the tool does, prints its table to standard output
+and keeps a study folder, which `mileage report` and `mileage compare` read. What Mileage itself has to say goes to
+standard error. A program in any directory is taken by its name: `mileage ./IOzone -a` is `mileage iozone -a`.
+
+```console
+mileage iozone --manual | man -l -
+eval "$(_MILEAGE_COMPLETE=bash_source mileage)"
+mileage plan STUDY --as fio
+```
+
+The first shows a manual page, the second completes flags in bash (`zsh_source` and `fish_source` likewise). The third
+is the way back: a study in the words of fio, iozone, ior or elbencho, to be run without Mileage; what a tool cannot do
+is named in comments. Every face also knows these:
+
+| flag | what it does |
+|---|---|
+"""
+
+
+def page(tools: Sequence[Tool]) -> str:
+    """The whole of docs/tools.md."""
+    own = "".join(
+        f"| `{flag.spelling}{' ' + flag.value if flag.value else ''}` | {flag.summary} |\n" for flag in OWN
+    )
+    foot = (
+        "\nA flag that is not listed is refused, never ignored. The tables are made from the flags themselves: "
+        "`python -m mileage.dropin.pages` prints this page.\n\n"
+    )
+    return PAGE_HEAD + own + foot + "\n".join(page_section(tool) for tool in tools)
+
+
+def manual(tool: Tool, version: str) -> str:
+    """A manual page in troff, for `man`."""
+    name = f"mileage-{tool.name}"
+    lines = [
+        f'.TH {name.upper()} 1 "" "Mileage {version}" "User commands"',
+        ".SH NAME",
+        f"{name} \\- {_troff(tool.title)}",
+        ".SH SYNOPSIS",
+        f".B mileage {tool.name}",
+        _troff(tool.usage),
+        ".SH OPTIONS",
+    ]
+    for flag in tool.all_flags:
+        text = flag.summary + (f" Note: {flag.trap}." if flag.trap else "")
+        if flag.instead:
+            text = f"Not built. In the original: {flag.summary} Here: {flag.instead}"
+        lines += [".TP", f".B {_troff(_spelled(tool, flag))}", _troff(text)]
+    for note in tool.notes:
+        lines += [".PP" if note is not tool.notes[0] else ".SH NOTES", _troff(note)]
+    if tool.examples:
+        lines += [
+            ".SH EXAMPLES",
+            ".nf",
+            *(_troff(f"mileage {tool.name} {one}") for one in tool.examples),
+            ".fi",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _troff(text: str) -> str:
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + escaped if escaped[:1] in (".", "'") else escaped
+
+
+if __name__ == "__main__":
+    import sys
+
+    from mileage.dropin.dropin_list import tools
+
+    sys.stdout.write(page(tools()))

@@ -1,0 +1,123 @@
+"""What the faces of IOR, mdtest and metarates share: tasks, sizes, the directory, and `mpirun` in front of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from mileage.dropin.flags import DASHES, Given, read
+from mileage.errors import Refused
+from mileage.plan import Study
+from mileage.plan.study import Measure, Stage, State
+from mileage.regular_file import read_regular
+
+TASKS_MAX: Final = 1024
+_HOSTS_MAX: Final = 1 << 20
+"""Bytes of a list of hosts at most."""
+_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_FACES: Final = ("ior", "mdtest", "metarates")
+
+
+def tasks_of(given: Given) -> int:
+    """How many tasks there are. Raises Refused, also for a task of somebody else's mpirun."""
+    world = os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or "1"
+    if world not in ("", "1"):
+        raise Refused(
+            f"{given.tool.name}: started {world} times by mpirun; the tasks are processes of one machine that Mileage "
+            f"starts itself: mileage mpirun -np {world} {given.tool.name} ..."
+        )
+    return number(given, "--tasks", 1, 1, TASKS_MAX)
+
+
+def number(given: Given, flag: str, alone: int, least: int, most: int) -> int:
+    """A whole number of a flag. Raises Refused."""
+    text = given.last(flag)
+    if text is None:
+        return alone
+    if not (text.isascii() and text.isdecimal() and len(text) < 16 and least <= int(text) <= most):
+        raise Refused(f"{given.tool.name}: {flag} {text}: expected a whole number, {least} to {most}")
+    return int(text)
+
+
+def size_of(given: Given, flag: str, alone: int) -> int:
+    """Bytes of a flag: a number, or one with k, m, g or t, binary. Raises Refused."""
+    text = given.last(flag)
+    if text is None:
+        return alone
+    found = re.fullmatch(r"([0-9]{1,16})([kmgt]?)(?:i?b)?", text.lower())
+    if found is None:
+        raise Refused(
+            f"{given.tool.name}: {flag} {text}: expected bytes, or a number with k, m, g or t, such as 64k"
+        )
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def study_of(given: Given, directory: Path, table: Measure) -> Study:
+    """The study of one table in a directory. Raises Refused when that is not there."""
+    if not directory.is_dir():
+        raise Refused(f"{given.tool.name}: {directory} is no directory; make it first")
+    name = given.tool.name
+    return Study(
+        name=name,
+        question=f"What does {name} measure here?",
+        target=f"dir:{directory.absolute()}",
+        state=State(cache="warm", file=1 << 16),
+        stage=(Stage(name=name, measure=(name,)),),
+        measure={name: table},
+    )
+
+
+def run_mpirun(given: Given) -> None:
+    """`mileage mpirun`: the tool that is named, with so many tasks. Raises Refused and RunFailed."""
+    from mileage.dropin.dropin_list import tool_named
+
+    if not given.operands:
+        raise Refused("mpirun: no program is named; expected ior, mdtest or metarates")
+    program = Path(given.operands[0]).name.lower()
+    if program not in _FACES:
+        raise Refused(f"mpirun: {given.operands[0]} is none of ior, mdtest and metarates")
+    count = number(given, "-np", 1, 1, TASKS_MAX)
+    if hosts := given.last("-machinefile"):
+        _check_hosts(Path(hosts), count)
+    inner = read(tool_named(program), given.operands[1:])
+    if inner.has("--tasks"):
+        raise Refused("mpirun: -np says how many tasks there are; leave --tasks out")
+    inner.flags.append((tool_named(program).find("--tasks") or inner.tool.flags[0], str(count)))
+    inner.flags += [(flag, value) for flag, value in given.flags if flag.spelling in ("--save", "--destroy")]
+    import_module(f"mileage.dropin.{program}").run(inner)
+
+
+def _check_hosts(path: Path, count: int) -> None:
+    try:
+        lines = read_regular(path, _HOSTS_MAX).decode(errors="replace").splitlines()
+    except OSError as error:
+        raise Refused(f"mpirun: -machinefile {path}: {error.strerror}") from error
+    hosts = [words[0] for line in lines if (words := line.partition("#")[0].replace(":", " ").split())]
+    own = {socket.gethostname(), socket.gethostname().partition(".")[0], "localhost", "127.0.0.1"}
+    for host in hosts:
+        if host not in own:
+            raise Refused(
+                f"mpirun: -machinefile {path}: {host} is another machine than this one, {socket.gethostname()}; "
+                "tasks of one run share a machine here"
+            )
+    if not hosts:
+        raise Refused(f"mpirun: -machinefile {path}: names no host; expected a host a line")
+
+
+def begins_program(words: Sequence[str]) -> int:
+    """Where the program stands among the words of mpirun: what follows is its own."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word[:1] not in DASHES:
+            return at
+        at += 1 if "=" in word or word.lstrip("-") in _ALONE else 2
+    return at
+
+
+_ALONE: Final = ("oversubscribe", "allow-run-as-root", "help")

@@ -1,0 +1,83 @@
+"""A block device as /sys tells of it: what it is, how its queue is set, and what it is made of.
+
+What it models: flat keys of one disk: identity (serial numbers as hashes), sizes and alignment, every setting of its
+queue that changes speed, the PCI Express link and power state of an NVMe drive, and the stack below it (dm, md, loop).
+What it refuses: asking the drive itself; `health` does that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from mileage.targets.kernel_text import fields_of, read_text, read_word
+
+QUEUE_KEYS: Final = (
+    *("scheduler", "nr_requests", "read_ahead_kb", "rotational", "write_cache", "fua", "discard_granularity"),
+    *("discard_max_bytes", "max_sectors_kb", "logical_block_size", "physical_block_size", "optimal_io_size"),
+    *("minimum_io_size", "wbt_lat_usec", "nomerges", "rq_affinity", "iostats", "io_poll", "zoned"),
+)
+"""Files of a disk's request queue that are recorded, as named in /sys/block/*/queue."""
+_NVME: Final = ("numa_node", "queue_count", "transport", "cntlid")
+_LINK: Final = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
+_MD: Final = ("level", "raid_disks", "chunk_size", "stripe_cache_size", "layout")
+_SELECTED: Final = re.compile(r"\[([^\]]+)\]")
+
+Fact = tuple[str, str | None]
+
+
+def selected(text: str | None) -> str | None:
+    """The choice in brackets of a text such as "always [madvise] never"; the text itself without any."""
+    match = _SELECTED.search(text or "")
+    return match[1] if match else text
+
+
+def device_facts(device: str, disk: str, root: Path) -> Iterator[Fact]:
+    """Facts of the disk `disk` and its part `device`, by their kernel names. A fact that is not told is None."""
+    place = root / "sys/block" / disk
+    yield "target.model", read_word(place / "device/model")
+    yield "target.firmware", read_word(place / "device/firmware_rev") or read_word(place / "device/rev")
+    yield "target.serial_hash", _hash(read_word(place / "device/serial") or read_word(place / "serial"))
+    yield "target.wwn_hash", _hash(read_word(place / "wwid") or read_word(place / "device/wwid"))
+    sectors = read_word(place / "size")
+    yield "target.disk_bytes", str(int(sectors) * 512) if sectors and sectors.isdigit() else None
+    part = place / device if device != disk else place
+    yield "target.partition_start_sector", read_word(part / "start") if device != disk else "0"
+    yield "target.alignment_offset", read_word(part / "alignment_offset")
+    for key in QUEUE_KEYS:
+        yield f"target.{key}", selected(read_word(place / "queue" / key))
+    for key in _NVME:
+        yield f"target.nvme_{key}", read_word(place / "device" / key)
+    for key in _LINK:
+        yield f"target.{key}", read_word(place / "device/device" / key)
+    yield "now.target_power_state", read_word(place / "device/device/power_state")
+    for key in _MD:
+        yield f"target.md_{key}", read_word(place / "md" / key)
+    yield "target.stack", " <- ".join(_stack(disk, root / "sys/block", 8)) or None
+    yield "target.backing_file", "a file" if read_word(place / "loop/backing_file") else "none"
+
+
+def disk_counters(disk: str, root: Path) -> dict[str, int] | None:
+    """Sectors and operations that a disk has done since boot, by name; None when it does not tell."""
+    words = fields_of(read_text(root / "sys/block" / disk / "stat"))
+    names = ("reads", "reads_merged", "read_sectors", "read_ms", "writes", "writes_merged", "written_sectors")
+    if len(words) < len(names):
+        return None
+    return {name: int(word) for name, word in zip(names, words, strict=False)}
+
+
+def _stack(disk: str, blocks: Path, depth: int) -> Iterator[str]:
+    """The disk and what it is made of, outermost first."""
+    yield disk
+    below = blocks / disk / "slaves"
+    if depth and below.is_dir():
+        for found in sorted(path.name for path in below.iterdir()):
+            yield from _stack(found, blocks, depth - 1)
+
+
+def _hash(text: str | None) -> str | None:
+    """The first 16 hexadecimal digits of SHA-256: tells drives apart, names none."""
+    return hashlib.sha256(text.strip().encode(errors="replace")).hexdigest()[:16] if text else None

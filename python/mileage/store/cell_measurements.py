@@ -1,0 +1,271 @@
+"""What a study measured in each cell, over all its runs, as values with their units.
+
+What it models: rates run by run; latencies of all runs of a cell together, since their histograms merge exactly; what
+the runs cost the machine and what limited them.
+What it refuses: judging. A cell without a finished run is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from mileage.store.histogram import KINDS, merge, quantile_ns
+from mileage.store.journal import Entries, JournalContent
+from mileage.store.tables import each_test
+
+_QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
+
+
+class Latency(msgspec.Struct, frozen=True):
+    """Latencies of one kind of operation, in nanoseconds; quantiles by nearest rank, within the histogram's error."""
+
+    count: int
+    mean_ns: float
+    min_ns: int
+    p50_ns: int
+    p90_ns: int
+    p99_ns: int
+    p99_9_ns: int
+    max_ns: int
+
+
+class MeasuredCell(msgspec.Struct, frozen=True):
+    """What was measured in one cell of one stage."""
+
+    stage: str
+    cell: str
+    runs: int
+    elapsed_s: tuple[float, ...]
+    """Time of each run, in the order in which they were done."""
+    rate_bytes_per_s: tuple[float, ...]
+    """Bytes read and written over elapsed time, of each run."""
+    ops_per_s: tuple[float, ...]
+    """Operations of every kind over elapsed time, of each run."""
+    bytes_read: int
+    bytes_written: int
+    bytes_discarded: int
+    ops_read: int
+    ops_written: int
+    ops_discarded: int
+    ops_metadata: int
+    latency: dict[str, Latency]
+    """By kind of operation: `read`, `write`, `sync`, `discard`, `metadata`; `all` of these but syncs together; and
+    `response` of these from when they were due. A kind that did not occur is missing."""
+    per_second_bytes: tuple[float, float] | None
+    """The slowest and the fastest second of all runs, in bytes per second; None when no run lasted three."""
+    cpu_ns_per_op: float | None
+    """Processor time of the workers and of the kernel's helpers per operation; None in virtual time."""
+    cpu_cores: float | None
+    """Processors that were busy on average; None in virtual time."""
+    overhead_ns_per_op: float | None
+    """The engine's own cost of an operation on a target that does nothing; None when not known."""
+    fill_ns_per_write: float | None
+    """Time of generating what was written, per write; None when nothing was generated.
+
+    It lies outside latencies, but for one buffer of a ring past the page cache: one that was being filled when an
+    operation completed.
+    """
+    verify_ns_per_compared: float | None
+    """Time of comparing a read with what was written; outside latencies. None when nothing was compared."""
+    ops_compared: int
+    """Reads that were compared with what was written, and equal."""
+    saved_percent: dict[str, float]
+    """What compressors save on 4 KiB pieces of what was really written, by compressor; empty when not known."""
+    duplicate_percent: float | None
+    """4 KiB blocks of what was written that another one equals; None when not known."""
+    limited_by: tuple[str, ...]
+    """What limited the runs, each word once."""
+    device: dict[str, int]
+    """What the device itself counted meanwhile (`reads`, `read_bytes`, `busy_ms` ...), whoever asked for it,
+    summed over the runs; empty where it has no counters of its own."""
+    memory_percent: tuple[float, ...]
+    """Of what each run read, the share that no device was asked for: served from memory. Somebody else's reads of the
+    device make it too small, readahead that was in vain too; empty where the device has no counters, or nothing was
+    read."""
+    notes: tuple[str, ...]
+    """What a reader must know beside the figures, each sentence once."""
+    clock: str
+    """Clock that timed the runs; empty in virtual time."""
+    counters: dict[str, int]
+    """What explains the result, summed over the runs."""
+    first_done_bytes_per_s: tuple[float, ...]
+    """With several threads: the rate until the first was done, of each run."""
+
+
+def measured_cells(content: JournalContent) -> list[MeasuredCell]:
+    """Every measured cell of every stage of the torture arm, in the order in which they were first done."""
+    return [
+        _cell(stage, cell, records)
+        for (stage, _), runs in _by_unit(content)
+        for cell, records in _by_test(runs).items()
+    ]
+
+
+def _by_unit(content: JournalContent) -> list[tuple[tuple[str, str], Sequence[dict[str, Any]]]]:
+    """The measured runs of each stage and unit (a cell, or a set of tests), in order."""
+    runs = content.runs()
+    if isinstance(runs, Entries):
+        wanted = runs.where(lambda head: head.role == "measure" and head.arm == "torture")
+        return list(wanted.grouped(lambda head: (head.stage, head.cell)).items())
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for entry in runs:
+        if entry["role"] == "measure" and entry["arm"] == "torture":
+            found.setdefault((str(entry["stage"]), str(entry["cell"])), []).append(entry)
+    return list(found.items())
+
+
+def _by_test(runs: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The records of each test of a set of tests; of a cell, its own."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for entry in runs:
+        for one in each_test(entry):
+            found.setdefault(str(one["cell"]), []).append(one["record"])
+    return found
+
+
+def _cell(stage: str, cell: str, records: list[dict[str, Any]]) -> MeasuredCell:
+    timed = [record for record in records if record["elapsed_ns"] > 0]
+    ops = sum(_ops(record) for record in records)
+    usages = [usage for record in records if (usage := record.get("usage")) and usage.get("clock")]
+    cpu_ns = sum(u["user_ns"] + u["system_ns"] + u.get("kernel_workers_ns", 0) for u in usages)
+    elapsed_ns = sum(record["elapsed_ns"] for record in records)
+    overheads = [usage["overhead_ps"] / 1000 for usage in usages if usage.get("overhead_ps")]
+    return MeasuredCell(
+        stage=stage,
+        cell=cell,
+        runs=len(records),
+        elapsed_s=tuple(record["elapsed_ns"] / 1e9 for record in records),
+        rate_bytes_per_s=tuple(
+            (record["bytes_read"] + record["bytes_written"]) * 1e9 / record["elapsed_ns"] for record in timed
+        ),
+        ops_per_s=tuple(_ops(record) * 1e9 / record["elapsed_ns"] for record in timed),
+        **_totals(records),
+        latency=_latencies(records),
+        per_second_bytes=_per_second(records),
+        cpu_ns_per_op=cpu_ns / ops if cpu_ns and ops else None,
+        cpu_cores=cpu_ns / elapsed_ns if cpu_ns and elapsed_ns else None,
+        overhead_ns_per_op=sum(overheads) / len(overheads) if overheads else None,
+        **_data(records),
+        limited_by=tuple(dict.fromkeys(usage["limited_by"] for usage in usages if usage.get("limited_by"))),
+        clock=next((str(usage["clock"]) for usage in usages), ""),
+        device=_summed(usage.get("device", {}) for usage in usages),
+        memory_percent=_from_memory(records),
+        notes=tuple(dict.fromkeys(note for record in records for note in record.get("notes", ()))),
+        counters=_summed(record["counters"] for record in records),
+        first_done_bytes_per_s=tuple(
+            found["first_done_bytes"] * 1e9 / found["first_done_ns"]
+            for record in records
+            if (found := record.get("concurrency")) and found["first_done_ns"]
+        ),
+    )
+
+
+def _from_memory(records: list[dict[str, Any]]) -> tuple[float, ...]:
+    """The share of the bytes read by each run that the device did not read meanwhile, 0 to 100 percent."""
+    counted = [(record, (record.get("usage") or {}).get("device") or {}) for record in records]
+    return tuple(
+        100 * max(0.0, 1 - device["read_bytes"] / record["bytes_read"])
+        for record, device in counted
+        if "read_bytes" in device and record["bytes_read"]
+    )
+
+
+def _summed(counters: Iterable[dict[str, int]]) -> dict[str, int]:
+    """Counters of several runs, by name."""
+    total: dict[str, int] = {}
+    for found in counters:
+        for name, value in found.items():
+            total[name] = total.get(name, 0) + int(value)
+    return total
+
+
+def _totals(records: list[dict[str, Any]]) -> dict[str, Any]:
+    return {name: sum(int(record.get(name, 0)) for record in records) for name in _TOTALS}
+
+
+_TOTALS = (
+    *("bytes_read", "bytes_written", "bytes_discarded"),
+    *("ops_read", "ops_written", "ops_discarded", "ops_metadata"),
+)
+
+
+def _data(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is known of the data: its cost, and what it was."""
+    fill_ns = sum(int(record.get("usage", {}).get("fill_ns", 0)) for record in records)
+    verify_ns = sum(int(record.get("usage", {}).get("verify_ns", 0)) for record in records)
+    writes = sum(int(record["ops_written"]) for record in records)
+    compared = sum(int(record.get("ops_compared", 0)) for record in records)
+    samples = [found for record in records if (found := record.get("content"))]
+    packed = [found["packed"][0] for found in samples if found["packed"]]
+    sampled = sum(found["sample_bytes"] for found in samples if found["packed"])
+    blocks = sum(found["blocks"] for found in samples)
+    return {
+        "fill_ns_per_write": fill_ns / writes if fill_ns and writes else None,
+        "verify_ns_per_compared": verify_ns / compared if verify_ns and compared else None,
+        "ops_compared": compared,
+        "saved_percent": {
+            name: 100 * (1 - sum(found[f"{name}_bytes"] for found in packed) / sampled)
+            for name in ("zlib", "zstd", "lz4")
+            if sampled
+        },
+        "duplicate_percent": 100 * (1 - sum(found["blocks_distinct"] for found in samples) / blocks)
+        if blocks
+        else None,
+    }
+
+
+def _ops(record: dict[str, Any]) -> int:
+    return sum(
+        int(record.get(kind, 0)) for kind in ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
+    )
+
+
+def _latencies(records: list[dict[str, Any]]) -> dict[str, Latency]:
+    found: dict[str, Latency] = {}
+    for name, kinds in _LATENCIES.items():
+        merged = merge(
+            record["latency"][kind] for record in records for kind in kinds if kind in record["latency"]
+        )
+        if merged["count"]:
+            found[name] = _latency(merged)
+    return found
+
+
+_LATENCIES = {
+    "all": KINDS,
+    "metadata": ("metadata",),
+    "read": ("read",),
+    "write": ("write",),
+    "discard": ("discard",),
+    "sync": ("sync",),
+    "response": ("response",),
+}
+
+
+def _latency(histogram: dict[str, Any]) -> Latency:
+    quantiles = {name: quantile_ns(histogram, q) or 0 for name, q in _QUANTILES.items()}
+    return Latency(
+        count=histogram["count"],
+        mean_ns=histogram["sum_ns"] / histogram["count"],
+        min_ns=histogram["min_ns"],
+        max_ns=histogram["max_ns"],
+        **quantiles,
+    )
+
+
+def _per_second(records: list[dict[str, Any]]) -> tuple[float, float] | None:
+    """The slowest and fastest whole second, the last of each run left out because it may be cut short."""
+    rates: list[float] = []
+    for record in records:
+        series = record["series"]
+        interval_ns = int(series["interval_ns"])
+        bytes_moved = [sum(pair) for pair in zip(series["bytes_read"], series["bytes_written"], strict=True)]
+        whole = max(1, round(1e9 / interval_ns))
+        if interval_ns > 1_500_000_000 or len(bytes_moved) < 3 * whole:
+            continue
+        seconds = range(0, len(bytes_moved) - whole, whole)
+        rates += [sum(bytes_moved[at : at + whole]) * 1e9 / (whole * interval_ns) for at in seconds]
+    return (min(rates), max(rates)) if rates else None

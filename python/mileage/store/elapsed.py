@@ -1,0 +1,50 @@
+"""How long finished runs and stages took, by the wall clock and what belongs to them, such as the journal.
+
+What it models: from the end of the run before, in the same stage, to a run's own end. What happens at the end of a
+stage, such as keeping the state of a drive, belongs to the stage. Where much time went by between two runs, the study
+was interrupted, and only the run's own time counts.
+What it refuses: nothing; a study without finished runs has spent none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from mileage.store.journal import JournalContent
+
+BETWEEN_MAX_S: Final = 1.0
+"""Seconds between two runs at most; where more went by, nobody was at work."""
+
+
+def spent_s(content: JournalContent) -> dict[int, float]:
+    """Seconds that each finished run took, by its number in the plan."""
+    found: dict[int, float] = {}
+    before: dict[tuple[str, ...], datetime] = {}
+    for entry in content.of_kind("run"):
+        lane = tuple(str(entry.get(key, "")) for key in ("session", "cycle", "arm", "stage"))
+        started = datetime.fromisoformat(entry["started"])
+        finished = datetime.fromisoformat(entry["finished"])
+        gap = (started - before[lane]).total_seconds() if lane in before else 0.0
+        own = (finished - started).total_seconds()
+        found[int(entry["run"])] = own + (gap if 0 <= gap <= BETWEEN_MAX_S else 0.0)
+        before[lane] = finished
+    return found
+
+
+def closed_s(content: JournalContent) -> dict[tuple[str, int, str, str], float]:
+    """Seconds from the last run of each finished stage to its end, by session, cycle, arm and stage."""
+    last: dict[tuple[str, int, str, str], datetime] = {}
+    for entry in content.of_kind("run"):
+        last[_stage_of(entry)] = datetime.fromisoformat(entry["finished"])
+    found = {}
+    for entry in content.of_kind("stage"):
+        stage = _stage_of(entry)
+        if stage in last:
+            found[stage] = max((datetime.fromisoformat(entry["at"]) - last[stage]).total_seconds(), 0.0)
+    return found
+
+
+def _stage_of(entry: Mapping[str, Any]) -> tuple[str, int, str, str]:
+    return str(entry.get("session", "")), int(entry["cycle"]), str(entry["arm"]), str(entry["stage"])

@@ -1,0 +1,370 @@
+"""The machine a measurement was made on, as text that can be compared.
+
+What it models: one flat mapping of dotted keys to text, taken at every stage: kernel, CPU, memory, clock,
+virtualisation, and what the target stands on. A key that starts with `now.` is volatile: it describes the
+moment (load, free memory, free space, the date) and is expected to change. Every other key is stable: when it
+changes within a study, the runs before and after were not made on the same machine, and that is an invalidity
+flag.
+What it refuses: leaving a key out. What the kernel does not tell is "unknown", so that two snapshots can
+always be compared. The host's name is stored only as a hash.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+
+from mileage.store.block_device import device_facts, selected
+from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes
+from mileage.targets.guard import ROOT
+from mileage.targets.kernel_text import decoded, fields_of, lines_of, printable, read_text, read_word
+from mileage.targets.mounts import read_swaps
+
+VOLATILE_PREFIX = "now."
+"""Keys that begin with this describe the moment; all others describe the machine."""
+
+_VM_KEYS = (
+    "dirty_ratio",
+    "dirty_bytes",
+    "dirty_background_ratio",
+    "dirty_background_bytes",
+    "dirty_expire_centisecs",
+    "dirty_writeback_centisecs",
+    "swappiness",
+    "overcommit_memory",
+    "nr_hugepages",
+    "vfs_cache_pressure",
+    "min_free_kbytes",
+)
+_MODULES = ("nvme", "nvme_core", "ahci", "virtio_blk", "md_mod", "dm_mod", "loop", "zram")
+_RAW = (
+    *("proc/cpuinfo", "proc/meminfo", "proc/cmdline", "proc/version", "proc/swaps", "proc/self/mountinfo"),
+    *("proc/modules", "proc/diskstats", "proc/interrupts", "proc/loadavg", "etc/os-release"),
+)
+_LOG_LINES = 200
+_CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+_PRESSURE = re.compile(r"(some|full) avg10=([0-9.]+)")
+
+
+def snapshot(path: Path | None = None, *, root: Path = ROOT) -> dict[str, str]:
+    """The environment now, with sorted keys. Sizes are in bytes, shares in percent.
+
+    `path` is an existing directory or file of the target, None for a virtual drive. `root` is where /proc and
+    /sys are looked for. Never raises for something that cannot be read; that is "unknown".
+    """
+    found: dict[str, str | None] = {}
+    for part in (_kernel(root), _cpu(root), _memory(root), _load(root), _versions()):
+        found.update(part)
+    if path is not None:
+        found.update(_target(path, root))
+    return {key: printable(found[key] or UNKNOWN) for key in sorted(found)}
+
+
+def raw_snapshot(disk: str | None = None, *, root: Path = ROOT) -> dict[str, str]:
+    """The texts that a snapshot is read from, by their path, and what the kernel logged about a disk.
+
+    What does not exist is left out.
+    """
+    texts = {f"/{name}": text for name in _RAW if (text := read_word(root / name)) is not None}
+    if disk:
+        for file in sorted((root / "sys/block" / disk / "queue").glob("*")):
+            if file.is_file() and (text := read_word(file)) is not None:
+                texts[f"/sys/block/{disk}/queue/{file.name}"] = text
+        log = [line for line in _kernel_log(root) if disk in line]
+        texts["kernel log"] = "\n".join(log[-_LOG_LINES:])
+    return {name: printable(text) for name, text in texts.items()}
+
+
+def _kernel_log(root: Path) -> list[str]:
+    """The kernel's messages; none where they may not be read."""
+    try:
+        log = os.open(root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return []
+    lines = []
+    try:
+        while True:
+            try:
+                record = os.read(log, 1 << 16)
+            except BrokenPipeError:
+                # Older messages were overwritten while we read.
+                continue
+            if not record:
+                break
+            lines.append(decoded(record).partition(";")[2].partition("\n")[0])
+    except OSError:
+        pass
+    finally:
+        os.close(log)
+    return lines
+
+
+def disk_of(path: Path | None, *, root: Path = ROOT) -> str | None:
+    """Kernel name of the whole disk below a path; None when there is none or it is not known."""
+    try:
+        disk = look_at(path, root=root).disk if path is not None else UNKNOWN
+    except OSError:
+        return None
+    return None if disk == UNKNOWN else disk
+
+
+def is_volatile(key: str) -> bool:
+    """True when a change of this key is expected from one moment to the next."""
+    return key.startswith(VOLATILE_PREFIX)
+
+
+def diff(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """The changes in stable keys, one line each, sorted by key; any line is an invalidity flag."""
+    return [line for key, line in _changes(before, after) if not is_volatile(key)]
+
+
+WEIGHTY = (
+    *("kernel.release", "kernel.version", "kernel.cmdline"),
+    *("target.drive_firmware", "target.drive_model", "target.drive_serial_hash"),
+    *(
+        "target.serial_hash",
+        "target.firmware",
+        "target.model",
+        "target.scheduler",
+        "target.disk_bytes",
+        "target.source",
+    ),
+    *("target.fs_type", "target.mount_point", "target.mount_options"),
+    *("memory.total_bytes", "memory.limit_bytes"),
+)
+"""Keys on which figures depend so much that a change makes runs before and after incomparable."""
+MEMORY_TOLERANCE = 0.01
+"""Share by which the memory that the kernel tells may differ from boot to boot."""
+
+
+def key_of(change: str) -> str:
+    """The key that a line of `diff` is about."""
+    return change.partition(" ")[0]
+
+
+def weighty(key: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    """Whether a change of this key makes runs before and after incomparable."""
+    if key not in WEIGHTY or UNKNOWN in (before.get(key, UNKNOWN), after.get(key, UNKNOWN)):
+        # What was not told at first, and is now, may have been so all the time.
+        return False
+    if key == "target.source":
+        # The kernel numbers devices anew at every boot; which drive it is, its serial number, model and size say.
+        return not all(found.get(key, "").startswith("/dev/") for found in (before, after))
+    if key.startswith("memory."):
+        old, new = before.get(key, ""), after.get(key, "")
+        if old.isdigit() and new.isdigit() and int(old) > 0:
+            return abs(int(new) / int(old) - 1) > MEMORY_TOLERANCE
+    return True
+
+
+def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key), after.get(key)
+        if old == new:
+            continue
+        if old is None:
+            yield key, f"{key} appeared: {new}"
+        elif new is None:
+            yield key, f"{key} disappeared: it was {old}"
+        else:
+            yield key, f"{key} changed from {old} to {new}"
+
+
+def _kernel(root: Path) -> Iterator[tuple[str, str | None]]:
+    kernel = root / "proc/sys/kernel"
+    yield "kernel.release", read_word(kernel / "osrelease")
+    yield "kernel.version", read_word(kernel / "version")
+    yield "kernel.cmdline", read_word(root / "proc/cmdline")
+    yield "kernel.tainted", read_word(kernel / "tainted")
+    yield "kernel.boot_id", read_word(kernel / "random/boot_id")
+    yield (
+        "kernel.clocksource",
+        read_word(root / _CLOCK),
+    )
+    yield "kernel.config_hash", _config_hash(root)
+    for module in _MODULES:
+        yield f"kernel.module_{module}", read_word(root / "sys/module" / module / "version")
+    yield "host.hash", _host_hash(root)
+    yield "host.distribution", _distribution(root)
+
+
+def _config_hash(root: Path) -> str | None:
+    """A hash of the kernel's configuration, where it is kept."""
+    release = read_word(root / "proc/sys/kernel/osrelease")
+    for name in ("proc/config.gz", f"boot/config-{release}"):
+        try:
+            return hashlib.sha256((root / name).read_bytes()).hexdigest()[:16]
+        except OSError:
+            continue
+    return None
+
+
+def _distribution(root: Path) -> str | None:
+    text = read_word(root / "etc/os-release") or ""
+    match = re.search(r'^PRETTY_NAME="?([^"\n]*)', text, re.M)
+    return match[1] if match else None
+
+
+def _host_hash(root: Path) -> str | None:
+    """The first 16 hex digits of SHA-256 over machine id and host name: tells hosts apart, names none."""
+    name = read_word(root / "proc/sys/kernel/hostname")
+    machine = read_word(root / "etc/machine-id")
+    if name is None and machine is None:
+        return None
+    return hashlib.sha256(f"{machine}\n{name}".encode(errors="replace")).hexdigest()[:16]
+
+
+def _cpu(root: Path) -> Iterator[tuple[str, str | None]]:
+    text = read_word(root / "proc/cpuinfo") or ""
+    policy = root / "sys/devices/system/cpu/cpu0/cpufreq"
+    yield "cpu.model", _first_field(text, "model name") or _first_field(text, "Processor")
+    yield "cpu.microcode", _first_field(text, "microcode")
+    yield "cpu.online", read_word(root / "sys/devices/system/cpu/online")
+    yield "cpu.smt", read_word(root / "sys/devices/system/cpu/smt/control")
+    yield "cpu.governor", _governors(root)
+    yield "cpu.max_khz", read_word(policy / "scaling_max_freq")
+    yield "cpu.boost", _boost(root)
+    yield "cpu.hypervisor", _hypervisor(text, root)
+    cpu = root / "sys/devices/system/cpu"
+    yield "cpu.min_khz", read_word(policy / "scaling_min_freq")
+    yield "now.cpu_khz", read_word(policy / "scaling_cur_freq")
+    sockets = set(re.findall(r"^physical id\s*: (\d+)", text, re.M))
+    yield "cpu.sockets", str(len(sockets)) if sockets else None
+    cores = re.search(r"^cpu cores\s*: (\d+)", text, re.M)
+    yield "cpu.cores_per_socket", cores[1] if cores else None
+    yield "cpu.isolated", read_word(cpu / "isolated") or ("none" if (cpu / "isolated").exists() else None)
+    yield "cpu.nohz_full", read_word(cpu / "nohz_full") or ("none" if (cpu / "nohz_full").exists() else None)
+    yield "cpu.idle_driver", read_word(cpu / "cpuidle/current_driver")
+    yield "cpu.idle_states", " ".join(_idle_states(cpu)) or None
+    yield "cpu.mitigations", "; ".join(_mitigations(cpu)) or None
+    yield "cpu.numa_nodes", read_word(root / "sys/devices/system/node/online")
+
+
+def _idle_states(cpu: Path) -> Iterator[str]:
+    """Names of the idle states that are not switched off."""
+    for state in sorted((cpu / "cpu0/cpuidle").glob("state[0-9]*")):
+        name = read_word(state / "name")
+        if name and read_word(state / "disable") != "1":
+            yield name
+
+
+def _mitigations(cpu: Path) -> Iterator[str]:
+    for file in sorted((cpu / "vulnerabilities").glob("*")):
+        yield f"{file.name}: {read_word(file)}"
+
+
+def _governors(root: Path) -> str | None:
+    """The governors of all CPUs; one word when they agree."""
+    files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
+    words = {word for file in files if (word := read_word(file))}
+    return ", ".join(sorted(words))
+
+
+def _boost(root: Path) -> str | None:
+    cpu = root / "sys/devices/system/cpu"
+    no_turbo = read_word(cpu / "intel_pstate/no_turbo")
+    if no_turbo is not None:
+        return "off" if no_turbo == "1" else "on"
+    boost = read_word(cpu / "cpufreq/boost")
+    return {"0": "off", "1": "on"}.get(boost or "")
+
+
+def _hypervisor(cpuinfo: str, root: Path) -> str | None:
+    """The hypervisor's name where one is found, "unnamed" in other virtual machines, "none" on bare metal."""
+    named = read_word(root / "sys/hypervisor/type")
+    if named is not None:
+        return named
+    flags = _first_field(cpuinfo, "flags")
+    if flags is None:
+        return None
+    if "hypervisor" not in fields_of(flags):
+        return "none"
+    return read_word(root / "sys/class/dmi/id/sys_vendor") or "unnamed"
+
+
+def _memory(root: Path) -> Iterator[tuple[str, str | None]]:
+    text = read_word(root / "proc/meminfo") or ""
+    yield "memory.total_bytes", _meminfo_bytes(text, "MemTotal")
+    yield "memory.limit_bytes", str(memory_bytes(root)) if text else None
+    yield "memory.swap_total_bytes", _meminfo_bytes(text, "SwapTotal")
+    yield "memory.swap_areas", ", ".join(read_swaps(root)) or ("none" if text else None)
+    yield (
+        "memory.transparent_hugepage",
+        selected(read_word(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+    )
+    yield "now.memory_available_bytes", _meminfo_bytes(text, "MemAvailable")
+    yield "now.swap_free_bytes", _meminfo_bytes(text, "SwapFree")
+    yield "now.dirty_bytes", _meminfo_bytes(text, "Dirty")
+    for key in _VM_KEYS:
+        yield f"vm.{key}", read_word(root / "proc/sys/vm" / key)
+
+
+def _load(root: Path) -> Iterator[tuple[str, str | None]]:
+    yield "now.date_utc", datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    yield "now.loadavg", " ".join(fields_of(read_text(root / "proc/loadavg"))[:3])
+    yield "now.steal_percent", _steal_percent(read_word(root / "proc/stat") or "")
+    for resource in ("cpu", "io", "memory"):
+        pressure = dict(_PRESSURE.findall(read_word(root / "proc/pressure" / resource) or ""))
+        yield f"now.pressure_{resource}_some_percent", pressure.get("some")
+        yield f"now.pressure_{resource}_full_percent", pressure.get("full")
+
+
+def _steal_percent(text: str) -> str | None:
+    """Share of CPU time since boot that the hypervisor gave to others; fields as in proc_stat(5)."""
+    line = next((line for line in lines_of(text) if line.startswith("cpu ")), "")
+    ticks = [int(word) for word in fields_of(line)[1:9]]
+    if len(ticks) < 8 or sum(ticks) == 0:
+        return None
+    return f"{100 * ticks[7] / sum(ticks):.2f}"
+
+
+def _versions() -> Iterator[tuple[str, str | None]]:
+    yield "version.python", platform.python_version()
+    try:
+        yield "version.mileage", metadata.version("mileage")
+    except metadata.PackageNotFoundError:
+        yield "version.mileage", None
+
+
+def _target(path: Path, root: Path) -> Iterator[tuple[str, str | None]]:
+    try:
+        ground: Ground | None = look_at(path, root=root)
+    except OSError:
+        ground = None
+    yield "target.fs_type", ground.fs_type if ground else None
+    yield "target.mount_point", ground.mount_point if ground else None
+    yield "target.mount_options", ",".join(ground.mount_options) if ground else None
+    yield "target.source", ground.source if ground else None
+    yield "target.device", ground.device if ground else None
+    yield "target.capacity_bytes", str(ground.capacity_bytes) if ground else None
+    yield "now.target_free_bytes", str(ground.free_bytes) if ground else None
+    yield "target.read_only", str(ground.read_only).lower() if ground else None
+    yield "now.target_inodes_free", _inodes_free(path)
+    yield from device_facts(*((ground.device, ground.disk) if ground else (UNKNOWN, UNKNOWN)), root)
+
+
+def _inodes_free(path: Path) -> str | None:
+    try:
+        return str(os.statvfs(path).f_favail)
+    except OSError:
+        return None
+
+
+def _first_field(text: str, name: str) -> str | None:
+    """The value of the first "name : value" line."""
+    for line in lines_of(text):
+        key, separator, value = line.partition(":")
+        if separator and key.strip() == name:
+            return value.strip()
+    return None
+
+
+def _meminfo_bytes(text: str, name: str) -> str | None:
+    value = _first_field(text, name)
+    return str(int(fields_of(value)[0]) * 1024) if value else None

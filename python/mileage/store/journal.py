@@ -1,0 +1,366 @@
+"""The journal: one JSON object per line, sealed (`seal`) and forced to the disk before `append` returns.
+
+A crash can tear only the last line. Reading drops such a line; opening for append cuts it off, so that the next line
+starts clean. Other damaged, edited or misplaced lines are not ours to repair: who only reads leaves them out and lists
+them, who would append is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Final, overload
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.store.directory import open_to_append, open_to_read
+from mileage.store.line_check import LineCheck, PlannedRuns, brief
+from mileage.store.line_types import Files, Study
+from mileage.store.seal import SEALED_MEMBERS, Seal, checksum, first_after, seal_of_line, sealed_line
+
+FORMAT: Final = 2
+"""Version of the journal's layout."""
+UNSEALED: Final = 1
+"""The layout of version 0.1.0, whose lines have no seals. It is read, and continued as it is."""
+
+
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """What an entry says of itself without its record: enough to choose entries by. `run` is -1 where there is none."""
+
+    kind: str
+    run: int = -1
+    role: str = ""
+    session: str = ""
+    cycle: int = 0
+    arm: str = ""
+    stage: str = ""
+    cell: str = ""
+
+
+_HEAD: Final = msgspec.json.Decoder(Head)
+_TAIL_BYTES: Final = 4096
+_LISTED: Final = 3
+"""Problems of a journal that are listed one by one."""
+
+
+class Entries(Sequence[dict[str, Any]]):
+    """Entries of a journal on the disk, decoded one at a time, so that a long study needs little memory.
+
+    `heads` and `places` (offset and length in bytes) have one member for each entry.
+    """
+
+    def __init__(self, path: Path, heads: list[Head], places: list[tuple[int, int]]) -> None:
+        """Reads nothing yet."""
+        self._path = path
+        self.heads = heads
+        self._places = places
+
+    def where(self, wanted: Callable[[Head], bool]) -> Entries:
+        """Those whose head is wanted, in the same order."""
+        return self._at([at for at, head in enumerate(self.heads) if wanted(head)])
+
+    def by_run(self) -> Entries:
+        """The same entries ordered by their number in the plan."""
+        return self._at(sorted(range(len(self.heads)), key=lambda at: self.heads[at].run))
+
+    def grouped(self, key: Callable[[Head], Any]) -> dict[Any, Entries]:
+        """The entries of each key, in the order in which the keys come first."""
+        found: dict[Any, list[int]] = {}
+        for at, head in enumerate(self.heads):
+            found.setdefault(key(head), []).append(at)
+        return {name: self._at(picked) for name, picked in found.items()}
+
+    def _at(self, picked: list[int]) -> Entries:
+        heads = [self.heads[at] for at in picked]
+        return Entries(self._path, heads, [self._places[at] for at in picked])
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        if not self.heads:
+            return
+        with open_to_read(self._path) as file:
+            for offset, length in self._places:
+                if file.tell() != offset:
+                    file.seek(offset)
+                entry = msgspec.json.decode(file.read(length))
+                for name in SEALED_MEMBERS:
+                    entry.pop(name, None)
+                yield entry
+
+    @overload
+    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, at: slice) -> Entries: ...
+    def __getitem__(self, at: int | slice) -> dict[str, Any] | Entries:
+        if isinstance(at, slice):
+            return self._at(list(range(len(self))[at]))
+        return next(iter(self._at([range(len(self))[at]])))
+
+
+@dataclass(frozen=True)
+class JournalContent:
+    """What a journal holds: its whole entries, where they end (bytes) and how much of a torn line follows (bytes)."""
+
+    entries: Sequence[dict[str, Any]]
+    whole_bytes: int
+    torn_bytes: int
+    dropped: tuple[tuple[int, str], ...] = ()
+    """The lines that were left out, by number from 1, and why, in words that follow "line 7"."""
+    breaks: tuple[int, ...] = ()
+    """The lines that were not written after the line that is before them."""
+    seal: str | None = None
+    """The seal of the last line; None where no line has one."""
+    files: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The checksums that each sealed file of the folder may have, by its path in it."""
+    version: str = ""
+    """What tells this state of the journal from another: see `version_of`."""
+
+    @property
+    def seal_words(self) -> str:
+        """The seal of the last line, or that there is none."""
+        if self.seal is not None or not self.entries:
+            return self.seal or "none, no line was written"
+        return "none: the folder is unsealed (an early version of Mileage wrote it), and an edit of it is not noticed"
+
+    @property
+    def problems(self) -> list[str]:
+        """What was dropped and why, and where lines are missing, each to follow "not conclusive because"."""
+        told = []
+        if self.dropped:
+            lines = [f"line {number} of the journal {why}" for number, why in self.dropped[:_LISTED]]
+            more = len(self.dropped) - _LISTED
+            lines += [f"{more:,} more lines cannot be believed"] if more > 0 else []
+            told = [f"{'; '.join(lines)} (left out)"]
+        if self.breaks:
+            numbers = ", ".join(map(str, self.breaks[:_LISTED]))
+            more = len(self.breaks) - _LISTED
+            before = (
+                f"line{'s' if self.breaks[1:] else ''} {numbers}{f' and {more:,} more' if more > 0 else ''}"
+            )
+            told.append(f"lines of the journal were removed, added or moved before {before}")
+        return told
+
+    def of_kind(self, kind: str) -> Sequence[dict[str, Any]]:
+        """The entries of one kind: `study`, `run`, `failed`, `dnf`, `look`, `stage`, `accepted`, `end` and others."""
+        if isinstance(self.entries, Entries):
+            return self.entries.where(lambda head: head.kind == kind)
+        return [entry for entry in self.entries if entry["kind"] == kind]
+
+    @property
+    def heads(self) -> list[Head]:
+        """What each entry says of itself, in the journal's order."""
+        if isinstance(self.entries, Entries):
+            return self.entries.heads
+        return [msgspec.convert(entry, Head) for entry in self.entries]
+
+    def runs(self) -> Sequence[dict[str, Any]]:
+        """The finished runs, ordered by their number in the plan."""
+        if isinstance(self.entries, Entries):
+            return self.entries.where(lambda head: head.kind == "run").by_run()
+        return sorted(self.of_kind("run"), key=lambda entry: int(entry["run"]))
+
+
+def left_out(content: JournalContent) -> int:
+    """Runs of the plan that will not be done: enough was known without them, or the device did not finish."""
+    ends = [*content.of_kind("stage"), *content.of_kind("dnf")]
+    return sum(int(entry.get("left_out", 0)) for entry in ends)
+
+
+def read_journal(
+    path: Path, plan: PlannedRuns | None = None, *, around_damage: bool = False
+) -> JournalContent:
+    """Look through a journal; its entries stay on the disk until they are asked for.
+
+    `plan`: what its lines are compared with. `around_damage`: lines that cannot be believed are left out and listed,
+    for who only reads.
+
+    Raises:
+        Refused: a line before the last one is damaged, edited or misplaced, the format is not known, or there is no
+            permission to read it.
+    """
+    if not os.path.lexists(path):
+        return JournalContent(Entries(path, [], []), 0, 0)
+    try:
+        opened = open_to_read(path)
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}") from error
+    with opened as file:
+        reading = _Reading(plan, os.fstat(file.fileno()).st_size)
+        for line in file:
+            if not reading.take(line):
+                break
+        content = reading.content(path, version_of(file))
+    if content.problems and not around_damage:
+        raise Refused(f"{path}: {content.problems[0].removesuffix(' (left out)')}; restore the file")
+    return content
+
+
+class _Reading:
+    """The lines of a journal, taken one after the other."""
+
+    def __init__(self, plan: PlannedRuns | None, size: int) -> None:
+        self._check = LineCheck(plan)
+        self._size = size
+        self._kept: list[tuple[int, Head, tuple[int, int], bool]] = []
+        """Of each line its number, its head, where it is, and whether it has a seal."""
+        self._dropped: list[tuple[int, str]] = []
+        self._breaks: list[int] = []
+        self._files: dict[str, set[str]] = {}
+        self._format: int | None = None
+        self._start = 0
+        self._number = 0
+        self._seal: str | None = None
+        """Of the last line; None while there is none, and empty where it cannot be read."""
+        self._after: str | None = first_after(plan.hash) if plan is not None else None
+        """What the next line comes after, where that is known."""
+
+    def take(self, line: bytes) -> bool:
+        """Take a line; false when it is torn, and the journal ends before it."""
+        if not line.endswith(b"\n"):
+            return False
+        self._number += 1
+        seal = seal_of_line(line[:-1])
+        try:
+            # Texts that nobody asks for are not looked at by the decoder.
+            line.decode("utf-8")
+            head = _HEAD.decode(line)
+            why = None
+        except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+            if self._start + len(line) >= self._size:
+                return False
+            why = f"is damaged ({brief(cause)})"
+        if seal is not None and not seal.is_right:
+            why = "was changed after it was written"
+        if why is None:
+            entry, why = self._check.problem(line, head.kind, self._number)
+            if why is None and entry is not None and head.kind in ("study", "files"):
+                self._note(entry)
+        self._follow(seal)
+        if why is None:
+            self._kept.append((self._number, head, (self._start, len(line)), seal is not None))
+        else:
+            self._dropped.append((self._number, why))
+        self._start += len(line)
+        return True
+
+    def _note(self, entry: Study | Files) -> None:
+        if isinstance(entry, Study):
+            self._format = entry.format
+            if self._after is None:
+                self._after = first_after(entry.plan)
+        for name, found in entry.files.items():
+            self._files.setdefault(name, set()).add(found)
+
+    def _follow(self, seal: Seal | None) -> None:
+        """Compare what a line says that it comes after with the line before it."""
+        if seal is not None and seal.is_right and self._after is not None and seal.after != self._after:
+            self._breaks.append(self._number)
+        self._after = seal.own if seal is not None else None
+        self._seal = seal.own if seal is not None else self._seal
+
+    def content(self, path: Path, version: str) -> JournalContent:
+        if self._format not in (None, UNSEALED, FORMAT):
+            raise Refused(
+                f"{path}: format {self._format!r}, expected {FORMAT}; use the version of Mileage that wrote it"
+            )
+        sealed = self._format == FORMAT or (self._format is None and self._seal is not None)
+        # A line without a seal among others was put there, or lost it; so was one with a seal among those without.
+        why = "has no checksum" if sealed else "has a checksum, in a journal without"
+        dropped = sorted([*self._dropped, *((row[0], why) for row in self._kept if row[3] != sealed)])
+        kept = [row for row in self._kept if row[3] == sealed]
+        files = {name: frozenset(found) for name, found in self._files.items()}
+        return JournalContent(
+            Entries(path, [row[1] for row in kept], [row[2] for row in kept]),
+            self._start,
+            self._size - self._start,
+            tuple(dropped),
+            tuple(self._breaks) if sealed else (),
+            self._seal if sealed else None,
+            files,
+            version,
+        )
+
+
+def version_of(file: BinaryIO) -> str:
+    """What tells one state of a growing journal from another: its size and the checksum of its end."""
+    size = os.fstat(file.fileno()).st_size
+    file.seek(max(size - _TAIL_BYTES, 0))
+    return f"{size} {checksum(file.read(_TAIL_BYTES))}"
+
+
+def _sync_folder(path: Path) -> None:
+    """Force the names in a folder to the disk: lines that are safe in a file without a name are lost all the same."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class Journal:
+    """Appends entries, each sealed after the one before; safe to use from several threads."""
+
+    def __init__(self, path: Path, plan: PlannedRuns | None = None) -> None:
+        """Open for append; a torn last line is cut off first. `plan` and errors as of :func:`read_journal`."""
+        content = read_journal(path, plan)
+        self.torn_bytes = content.torn_bytes
+        self._lock = threading.Lock()
+        is_new = not path.exists()
+        self._descriptor = open_to_append(path)
+        if is_new:
+            _sync_folder(path.parent)
+        os.ftruncate(self._descriptor, content.whole_bytes)
+        os.lseek(self._descriptor, content.whole_bytes, os.SEEK_SET)
+        self._whole_bytes = content.whole_bytes
+        self._after = content.seal
+        self.files = set(content.files)
+        """The sealed files of the folder, by their paths in it."""
+        self.is_sealed = content.seal is not None or not content.entries
+        """False for a journal of version 0.1.0, which is continued as it was begun."""
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Write one entry and wait until it is on the disk.
+
+        Raises:
+            OSError: the line could not be written whole; the journal is cut back to its last whole line.
+        """
+        with self._lock:
+            line, seal = self._line(entry)
+            try:
+                written = 0
+                while written < len(line):
+                    written += os.write(self._descriptor, line[written:])
+                os.fsync(self._descriptor)
+            except OSError:
+                os.ftruncate(self._descriptor, self._whole_bytes)
+                os.lseek(self._descriptor, self._whole_bytes, os.SEEK_SET)
+                raise
+            self._whole_bytes += len(line)
+            self._after = seal
+
+    def extend(self, entries: Iterable[dict[str, Any]]) -> None:
+        """Write many entries that are on the disk elsewhere, and wait once. Raises OSError."""
+        with self._lock, open(self._descriptor, "wb", closefd=False) as file:
+            for entry in entries:
+                line, self._after = self._line(entry)
+                self._whole_bytes += file.write(line)
+            file.flush()
+            os.fsync(self._descriptor)
+
+    def _line(self, entry: dict[str, Any]) -> tuple[bytes, str | None]:
+        if self._after is None and entry.get("format") == UNSEALED:
+            # The first line of folders of version 0.1.0 that are merged.
+            self.is_sealed = False
+        if not self.is_sealed:
+            return msgspec.json.encode(entry) + b"\n", None
+        return sealed_line(entry, self._after or first_after(str(entry["plan"])))
+
+    def close(self) -> None:
+        """Close the file; the journal is complete up to the last `append`."""
+        os.close(self._descriptor)

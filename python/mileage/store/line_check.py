@@ -1,0 +1,222 @@
+"""Whether a line of a journal can be believed: its checksum, its types, its place in the plan, figures that add up.
+
+What it models: the reason why a line is left out, in words that follow "line 7". A folder may come from a stranger, or
+from a damaged disk; what passes here ends no command in a traceback.
+What it refuses: lines whose checksum is wrong; runs that the plan does not have, or has otherwise; a run that was
+recorded before; histograms that do not add up; series of unequal length.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from mileage.store.line_types import (
+    LINE_TYPES,
+    Histogram,
+    ImportedRun,
+    ImportedSeries,
+    Record,
+    Series,
+    Study,
+)
+
+_BRIEF: Final = 160
+_INDEX_MAX: Final = 7423
+"""The bucket of the longest latency."""
+_STAGE_KINDS: Final = ("stage", "point", "rewrite", "dnf", "look")
+_RUN_FIELDS: Final = ("session", "cycle", "arm", "stage", "role", "block", "measure", "cell", "metrics")
+
+
+class _PlannedRun(msgspec.Struct):
+    index: int
+    cycle: int
+    arm: str
+    stage: str
+    role: str
+    block: int
+    measure: str
+    cell: str
+    metrics: list[str] = []
+    session: str = ""
+    setting: int = 0
+
+
+class _Setting(msgspec.Struct):
+    levels: dict[str, str]
+
+
+class _Tables(msgspec.Struct):
+    measure: dict[str, msgspec.Raw] = {}
+    torture: dict[str, msgspec.Raw] = {}
+
+
+class _Cell(msgspec.Struct):
+    label: str
+
+
+class PlannedRuns(msgspec.Struct):
+    """What a plan says of its runs: as much as lines are compared with."""
+
+    study: _Tables
+    hash: str
+    runs: list[_PlannedRun]
+    cells: list[_Cell] = []
+    settings: list[_Setting] = []
+    imported: dict[str, Any] | None = None
+
+
+class LineCheck:
+    """Looks at the lines of one journal, in order. Without a plan, only at what the lines say of themselves."""
+
+    def __init__(self, plan: PlannedRuns | None) -> None:
+        """Of no line yet."""
+        self._plan = plan
+        self.imported = plan is not None and plan.imported is not None
+        self._decoders = {kind: msgspec.json.Decoder(type_) for kind, type_ in LINE_TYPES.items()}
+        self._lines: dict[int, int] = {}
+        self._runs = {run.index: run for run in plan.runs} if plan is not None else {}
+        self._stages = {(run.session, run.cycle, run.arm, run.stage) for run in self._runs.values()}
+        self._cells = {run.cell for run in self._runs.values()}
+        self._labels = {cell.label for cell in plan.cells} if plan is not None else set()
+
+    def problem(self, line: bytes, kind: str, number: int) -> tuple[Any, str | None]:
+        """The line decoded as its kind's type, and why it is left out; None when it is sound, or of no known kind."""
+        decoder: msgspec.json.Decoder[Any] | None = self._decoders.get(kind)
+        if decoder is None:
+            return None, None
+        if kind == "run" and self.imported:
+            decoder = _IMPORTED
+        try:
+            entry = decoder.decode(line)
+        except (msgspec.DecodeError, OverflowError, RecursionError) as cause:
+            return None, f"is damaged ({brief(cause)})"
+        if isinstance(entry, Study):
+            self.imported = self.imported or (self._plan is None and entry.imported_at is not None)
+            if self._plan is not None and entry.plan != self._plan.hash:
+                return entry, f"is of another plan ({entry.plan[:16]} instead of {self._plan.hash[:16]})"
+        why = self._problem_of(entry, kind, number)
+        return entry, None if why is None else brief(why)
+
+    def _problem_of(self, entry: Any, kind: str, number: int) -> str | None:
+        if kind in ("run", "dnf"):
+            found = None if self._plan is None else self._misplaced(entry)
+            found = found or record_problem(entry.record)
+            if found is None and kind == "run":
+                found = self._repeated(entry, number)
+            return found
+        if self._plan is None:
+            return None
+        if kind in _STAGE_KINDS and (entry.session, entry.cycle, entry.arm, entry.stage) not in self._stages:
+            return f"is of cycle {entry.cycle}, {entry.arm} arm, stage {entry.stage!r}, which the plan does not have"
+        if kind == "look":
+            tables = self._plan.study.measure if entry.rule == "precision" else self._plan.study.torture
+            if entry.table not in tables:
+                return f"is of the table {entry.table!r}, which the plan does not have"
+        if kind == "calibrated" and (entry.run not in self._runs or entry.cell not in self._cells):
+            return f"is of run {entry.run} ({entry.cell}), which the plan does not have"
+        return None
+
+    def _misplaced(self, entry: Any) -> str | None:
+        planned = self._runs.get(entry.run)
+        if planned is None:
+            return f"has run {entry.run}, which the plan does not have"
+        for name in _RUN_FIELDS:
+            found, expected = getattr(entry, name), getattr(planned, name)
+            if found != expected:
+                return f"has {name} {found!r} for run {entry.run}, where the plan has {expected!r}"
+        if self._plan is not None and not self.imported and self._plan.settings:
+            if not 0 <= planned.setting < len(self._plan.settings):
+                return f"has run {entry.run}, whose setting the plan does not have"
+            levels = self._plan.settings[planned.setting].levels
+            if entry.levels != levels:
+                return f"has levels {entry.levels} for run {entry.run}, where the plan has {levels}"
+        if entry.role == "measure" and not self.imported and entry.record.elapsed_ns <= 0:
+            return f"has an elapsed time of {entry.record.elapsed_ns} ns for run {entry.run}"
+        for result in getattr(entry.record, "results", None) or ():
+            if (label := label_of_test(result.name, entry.cell)) not in self._labels:
+                return f"has the test {label!r} in run {entry.run}, which the plan does not have"
+        return None
+
+    def _repeated(self, entry: Any, number: int) -> str | None:
+        before = self._lines.setdefault(entry.run, number)
+        return None if before == number else f"has run {entry.run} again, which is in line {before}"
+
+
+_IMPORTED: Final = msgspec.json.Decoder(ImportedRun)
+
+
+def brief(cause: Exception | str) -> str:
+    """A reason cut to a line's length: it may quote any value of a stranger's file."""
+    text = str(cause)
+    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
+
+
+def label_of_test(name: str, unit: str) -> str:
+    """The label of one test of a set: "iozone.read" of "iozone 1 MiB" is "iozone.read 1 MiB"."""
+    return name + unit.removeprefix(name.partition(".")[0])
+
+
+def record_problem(record: Any) -> str | None:
+    """What does not add up in a record; None when it is sound."""
+    own = isinstance(record, Record)
+    for kind, histogram in record.latency.items():
+        if found := _histogram_problem(histogram, exact=own):
+            return f"has a histogram of {kind} latencies {found}"
+    if found := _series_problem(record.series):
+        return found
+    if not own:
+        pairs = (len(record.printed_names), len(record.printed_figures))
+        return None if pairs[0] == pairs[1] else f"has {pairs[0]} printed names and {pairs[1]} figures"
+    for result in record.results or ():
+        if found := record_problem(result.record):
+            return found
+    return None
+
+
+def _histogram_problem(histogram: Histogram, *, exact: bool) -> str | None:
+    """`exact`: the extremes lie in the outermost buckets, as in every histogram that Mileage counted itself."""
+    buckets = histogram.buckets
+    if not buckets:
+        return None if histogram.count == 0 else f"without buckets for {histogram.count} operations"
+    before = -1
+    total = 0
+    for index, count in buckets:
+        if not before < index <= _INDEX_MAX or count < 1:
+            return f"with a bucket {index} of {count} out of order"
+        before = index
+        total += count
+    if total != histogram.count:
+        return f"of {histogram.count} operations, where the buckets have {total}"
+    ends = (bucket_of(histogram.min_ns), bucket_of(histogram.max_ns))
+    if exact and ends != (buckets[0][0], buckets[-1][0]):
+        return f"whose extremes {histogram.min_ns} and {histogram.max_ns} ns are not in its outermost buckets"
+    if histogram.sum_ns >= 1 << 127:
+        return "whose sum cannot be"
+    return None
+
+
+def bucket_of(value_ns: int) -> int:
+    """The bucket of a latency: single up to 255, then 128 to each doubling."""
+    if value_ns < 256:
+        return value_ns
+    shift = value_ns.bit_length() - 8
+    return ((shift + 1) << 7) + ((value_ns >> shift) & 127)
+
+
+def _series_problem(series: Series | ImportedSeries) -> str | None:
+    length = len(series.ops)
+    if length and series.interval_ns < 1:
+        return f"has a series with intervals of {series.interval_ns} ns"
+    columns = {name: getattr(series, name) for name in ("bytes_read", "bytes_written", "latency_sum_ns")}
+    columns |= {
+        name: found
+        for name in ("latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+        if (found := getattr(series, name))
+    }
+    columns |= series.counters
+    for name, values in columns.items():
+        if len(values) != length:
+            return f"has a series of {length} intervals with {len(values)} of {name}"
+    return None

@@ -1,0 +1,152 @@
+"""One study from several folders: the sessions of a study that were done on other boots or other machines.
+
+What it models: a folder with the plan that all share and every finished run, each once, in the plan's order; where the
+runs came from stands in its journal. What is still missing can be run on it.
+What it refuses: folders of different plans, and a run that two folders have done differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.store.folder import StudyFolder
+from mileage.store.journal import Journal, JournalContent
+from mileage.store.seal import checksum
+
+_ONCE = ("look", "calibrated", "session", "dnf", "environment", "accepted", "failed", "stage")
+
+
+class _Design(msgspec.Struct):
+    """What two plans must have in common to be one study; capacity and free space of a target may differ."""
+
+    study: msgspec.Raw
+    work_bytes: int
+    runs: list[msgspec.Raw]
+    areas: dict[int, int] = {}
+
+
+def _told(sizes: Sequence[int]) -> str:
+    return " and ".join(str(size) for size in dict.fromkeys(sizes))
+
+
+def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
+    """Join study folders into a new one at `out`. Raises Refused, with nothing written, when they do not fit."""
+    if len({path.resolve() for path in folders}) < 2:
+        raise Refused("merge: name two study folders or more, each once")
+    sources = [StudyFolder.open(path) for path in folders]
+    first, *others = [source.decoded_plan(_Design) for source in sources]
+    for source, other in zip(sources[1:], others, strict=True):
+        if bytes(other.study) != bytes(first.study) or other.runs != first.runs:
+            raise Refused(
+                f"merge: {source.path} holds another plan than {sources[0].path}; copy an unfinished folder to the "
+                "other machine and run it there, so that both have one plan"
+            )
+        mine, its = ([found.work_bytes, *found.areas.values()] for found in (first, other))
+        if mine != its:
+            raise Refused(
+                f"merge: the work area has {_told(mine)} bytes in {sources[0].path} and {_told(its)} in {source.path}; "
+                "what was measured is not the same"
+            )
+    contents = [_content(source) for source in sources]
+    owner = _owners(sources, contents)
+    merged = StudyFolder.create(
+        out, sources[0].plan_toml.read_text(encoding="utf-8"), sources[0].plan_json.read_bytes()
+    )
+    files: dict[str, str] = {}
+    for number, source in enumerate(sources):
+        files |= _copy(source, merged, "environment", f"-{number + 1}")
+        for part in ("traces", "logs"):
+            _copy(source, merged, part, f"-{number + 1}")
+    _write_journal(merged, sources, contents, owner, len(first.runs), files)
+    return merged
+
+
+def _content(source: StudyFolder) -> JournalContent:
+    """What a folder holds. Raises Refused where it is not as it was written: a merged folder has seals of its own."""
+    content = source.content()
+    for name, why in source.changed_files(content).items():
+        raise Refused(f"merge: {source.path / name} {why}; restore it")
+    return content
+
+
+def _owners(sources: list[StudyFolder], contents: list[JournalContent]) -> dict[int, tuple[int, int]]:
+    """For each run the number of the folder that has it, and its place among the folder's entries."""
+    owner: dict[int, tuple[int, int]] = {}
+    for number, content in enumerate(contents):
+        if not content.entries:
+            raise Refused(f"merge: {sources[number].path} has no run yet; leave it out")
+        for at, head in enumerate(content.heads):
+            if head.kind != "run":
+                continue
+            if head.run in owner:
+                before, place = owner[head.run]
+                if contents[before].entries[place]["record"] != content.entries[at]["record"]:
+                    raise Refused(
+                        f"merge: run {head.run} ({head.cell}) was done both in {sources[before].path} and in "
+                        f"{sources[number].path}, with different results; keep one of them"
+                    )
+                continue
+            owner[head.run] = number, at
+    return owner
+
+
+def _write_journal(
+    merged: StudyFolder,
+    sources: list[StudyFolder],
+    contents: list[JournalContent],
+    owner: dict[int, tuple[int, int]],
+    planned: int,
+    files: dict[str, str],
+) -> None:
+    journal = Journal(merged.journal)
+    try:
+        unsealed = [content for content in contents if content.seal is None]
+        journal.extend([(unsealed or contents)[0].entries[0]])
+        journal.extend(
+            {"kind": "merged", "folder": str(source.path), "head": content.entries[0]}
+            for source, content in zip(sources, contents, strict=True)
+        )
+        journal.extend(contents[number].entries[at] for _, (number, at) in sorted(owner.items()))
+        told: list[dict[str, Any]] = []
+        for content in contents:
+            for kind in _ONCE:
+                told += [entry for entry in content.of_kind(kind) if entry not in told]
+        journal.extend(told)
+        if journal.is_sealed:
+            journal.extend([{"kind": "files", "files": files}])
+        skipped = sum(int(entry.get("left_out", 0)) for entry in told)
+        if len(owner) + skipped >= planned:
+            ends = [
+                entry
+                for content in contents
+                for kind in ("end", "session")
+                for entry in content.of_kind(kind)
+            ]
+            last = max((str(entry["finished"]) for entry in ends), default="")
+            journal.extend([{"kind": "end", "finished": last}])
+    finally:
+        journal.close()
+
+
+def _copy(source: StudyFolder, merged: StudyFolder, part: str, suffix: str) -> dict[str, str]:
+    """Copy the files of a part of a folder; the checksums of the copies, by their paths.
+
+    One whose name is taken by another content gets the suffix.
+    """
+    found = {}
+    for path in sorted((source.path / part).rglob("*")):
+        if path.is_dir():
+            continue
+        name = str(path.relative_to(source.path))
+        data = source.directory.read(name)
+        to = merged.path / name
+        if to.exists() and to.read_bytes() != data:
+            name = str(Path(name).with_name(f"{to.stem}{suffix}{to.suffix}"))
+        merged.directory.write(name, data)
+        found[name] = checksum(data)
+    return found

@@ -1,0 +1,107 @@
+"""How far a study came, and why no further: running, interrupted, failed, waiting for another session, finished.
+
+What it models: what the journal and the folder's lock say at this moment, worded to follow "not conclusive because";
+and what is not as it was written: lines of the journal, the plan, the environment.
+What it refuses: nothing; of a journal with damaged or edited lines the other lines are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from mileage.store.folder import StudyFolder
+from mileage.store.journal import JournalContent, left_out
+
+State = Literal["finished", "running", "failed", "waiting", "interrupted"]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """The state of a study. `missing` of `needed` runs are not there."""
+
+    state: State
+    needed: int
+    missing: int
+    edited: tuple[str, ...] = ()
+    """What is not as it was written, each to follow "not conclusive because"."""
+    reason: str = ""
+    """Of a failed study the failure; of one that waits the sessions left; of a running one how long it needs."""
+
+    @property
+    def vetoes(self) -> list[str]:
+        """What speaks against a verdict, each to follow "not conclusive because"; empty of a whole study."""
+        told = []
+        if self.state != "finished":
+            told.append(_STATES[self.state].format(reason=self.reason) if self.missing else _NO_END)
+        if self.missing:
+            verb = "is" if self.missing == 1 else "are"
+            told.append(f"{self.missing:,} of {self.needed:,} runs {verb} missing")
+        return [*told, *self.edited]
+
+
+_LISTED = 3
+_NO_END = "the journal has no line for the end of the study: it was cut off after its last run, or the line was removed"
+_STATES: dict[State, str] = {
+    "running": "the study is still running ({reason})",
+    "failed": "the study stopped at a failure ({reason})",
+    "waiting": "the runs at {reason} are still to be done",
+    "interrupted": "the study was interrupted",
+}
+
+
+def outcome_of(
+    folder: StudyFolder,
+    content: JournalContent,
+    runs_planned: int,
+    sessions: Sequence[str] = (),
+    *,
+    left: Callable[[], str] = lambda: "now",
+) -> Outcome:
+    """The outcome of a study folder as its journal stands; `sessions` are all of its plan.
+
+    `left` says how long a running study will take, in words; it is asked of a running one only.
+    """
+    needed = runs_planned - left_out(content)
+    done = len({head.run for head in content.heads if head.kind == "run"})
+    state: State = "finished"
+    reason = ""
+    if not content.of_kind("end"):
+        state = "interrupted"
+        finished = {str(entry["session"]) for entry in content.of_kind("session")}
+        waiting = [name for name in sessions if name and name not in finished]
+        last = _last_word(content)
+        if folder.is_locked():
+            state, reason = "running", left()
+        elif last is not None:
+            state, reason = "failed", last
+        elif finished and waiting:
+            state, reason = "waiting", " and ".join(waiting)
+    edited = edits(folder, content, running=state == "running")
+    return Outcome(state, needed, max(needed - done, 0), tuple(edited), reason)
+
+
+def edits(folder: StudyFolder, content: JournalContent, *, running: bool = False) -> list[str]:
+    """What is not as it was written, each to follow "not conclusive because". While it runs, files are not compared."""
+    found = content.problems
+    if content.torn_bytes and content.of_kind("end"):
+        # Of a study that was cut off, half a line is what is to be expected.
+        found.append(f"the journal has {content.torn_bytes:,} bytes after its last line")
+    files = [] if running else [f"{name} {why}" for name, why in folder.changed_files(content).items()]
+    more = len(files) - _LISTED
+    return [
+        *found,
+        *files[:_LISTED],
+        *([f"{more:,} more files are not as they were written"] if more > 0 else []),
+    ]
+
+
+def _last_word(content: JournalContent) -> str | None:
+    """Why the last process stopped, where it said so and nothing was done since."""
+    heads = content.heads
+    at = next((at for at in range(len(heads) - 1, -1, -1) if heads[at].kind != "look"), None)
+    if at is None or heads[at].kind not in ("failed", "environment"):
+        return None
+    entry = content.entries[at]
+    return str(entry["message"]) if heads[at].kind == "failed" else "; ".join(map(str, entry["changes"]))

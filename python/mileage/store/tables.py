@@ -1,0 +1,351 @@
+"""Tables derived from the journal, written as Parquet by DuckDB.
+
+Rows are ordered by run, whatever the order in which runs finished, and hold nothing of the wall clock: two studies
+on a virtual drive with one seed give the same bytes. Wall-clock times stay in the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
+
+import msgspec
+
+from mileage.scratch import scratch_directory
+from mileage.store.directory import Directory, open_to_read
+from mileage.store.histogram import of_judgement, quantile_ns
+from mileage.store.journal import JournalContent, version_of
+from mileage.store.line_check import label_of_test
+from mileage.store.seal import checksum
+from mileage.store.sql import sql_text
+
+Row = dict[str, Any]
+Measured = tuple[str, float | None, bool]
+_IDENTITY = {
+    "run": "INTEGER",
+    "cycle": "INTEGER",
+    "arm": "VARCHAR",
+    "stage": "VARCHAR",
+    "role": "VARCHAR",
+    "block": "INTEGER",
+    "measure": "VARCHAR",
+    "cell": "VARCHAR",
+    "levels": "MAP(VARCHAR, VARCHAR)",
+}
+_COUNTED = ("bytes_read", "bytes_written", "ops", "latency_sum_ns")
+_COUNTED_LATER = ("latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+"""Columns of a series that every record has, and those that records of earlier versions lack."""
+
+
+class _Table(NamedTuple):
+    """How a table is made: each line that is staged has the run's identity and `columns`, and `select` opens them.
+
+    `inner`, where given, opens lists of lists first.
+    """
+
+    columns: dict[str, str]
+    select: str
+    inner: str = ""
+
+
+_TABLES = {
+    "samples": _Table(
+        {"metrics": "VARCHAR[]", "figures": "DOUBLE[]", "better": "BOOLEAN[]"},
+        "unnest(metrics) AS metric, unnest(figures) AS value, unnest(better) AS higher_is_better",
+    ),
+    "series": _Table(
+        {"interval_ns": "BIGINT", **dict.fromkeys((*_COUNTED, *_COUNTED_LATER), "BIGINT[]")},
+        "CAST(generate_subscripts(ops, 1) - 1 AS INTEGER) AS interval, interval_ns, "
+        + ", ".join(f"unnest({name}) AS {name}" for name in (*_COUNTED, *_COUNTED_LATER)),
+    ),
+    "latency": _Table(
+        {"directions": "VARCHAR[]", "histograms": "BIGINT[][][]"},
+        "direction, CAST(unnest(buckets)[1] AS INTEGER) AS bucket, unnest(buckets)[2] AS count",
+        "unnest(directions) AS direction, unnest(histograms) AS buckets",
+    ),
+    "counters": _Table(
+        {"names": "VARCHAR[]", "figures": "BIGINT[]"}, "unnest(names) AS counter, unnest(figures) AS value"
+    ),
+    "printed": _Table(
+        {"names": "VARCHAR[]", "figures": "DOUBLE[]"}, "unnest(names) AS name, unnest(figures) AS value"
+    ),
+}
+_LINE_BYTES: Final = 16 << 20
+"""What a reader of lines makes room for at least."""
+TABLES = ("samples", "series", "latency", "counters")
+"""The tables of a study folder, each a Parquet file of that name."""
+PRINTED: Final = "printed"
+"""The table of an imported study that has every number of the tool, under the tool's own name."""
+
+
+def runs_of(content: JournalContent) -> Iterator[Row]:
+    """The finished runs, ordered by their number in the plan; of a set of tests, each wanted test as a run."""
+    for entry in content.runs():
+        yield from each_test(entry)
+
+
+def each_test(entry: Row) -> list[Row]:
+    """The entry itself, or one for each test of a set, whose cell has the test's name: "iozone.read 1 MiB"."""
+    results = entry["record"].get("results")
+    if results is None:
+        return [entry]
+    cell = str(entry["cell"])
+    return [
+        {
+            **entry,
+            "cell": label_of_test(found["name"], cell),
+            "record": found["record"],
+        }
+        for found in results
+    ]
+
+
+def _identity(entry: Row) -> Row:
+    return {name: entry.get(name, {}) if name == "levels" else entry[name] for name in _IDENTITY}
+
+
+def sample_rows(content: JournalContent) -> Iterator[Row]:
+    """One row per measured run and metric.
+
+    `rate_bytes_per_s`: bytes over elapsed time. `ops_per_s`: operations over elapsed time. `latency_p99_ns`: the
+    99th percentile in nanoseconds of all operations of the run but its syncs; in the open loop from when they were due.
+    """
+    for entry in runs_of(content):
+        for metric, value, higher_is_better in measured_of(entry):
+            yield {**_identity(entry), "metric": metric, "value": value, "higher_is_better": higher_is_better}
+
+
+def measured_of(entry: Row) -> list[tuple[str, float, bool]]:
+    """Of a run (of a set, one of its tests) each metric that has a value, the value, and whether more is better."""
+    record = entry["record"]
+    if "reported" in record:
+        return _reported(entry["metrics"], record["reported"])
+    elapsed_s = record["elapsed_ns"] / 1e9
+    found = []
+    for word in entry["metrics"] if elapsed_s > 0 else ():
+        metric, value, higher_is_better = _METRICS[word](record, elapsed_s)
+        if value is not None:
+            found.append((metric, value, higher_is_better))
+    return found
+
+
+def _reported(metrics: Sequence[str], figures: Row) -> list[tuple[str, float, bool]]:
+    """The figures of a run that another tool reported; what it does not say is left out."""
+    named = [_REPORTED[word] for word in metrics]
+    return [(metric, figures[metric], better) for metric, better in named if figures.get(metric) is not None]
+
+
+_REPORTED: Final = {
+    "throughput": ("rate_bytes_per_s", True),
+    "iops": ("ops_per_s", True),
+    "p99": ("latency_p99_ns", False),
+    "time": ("elapsed_s", False),
+}
+
+
+def _throughput(record: Row, elapsed_s: float) -> Measured:
+    return "rate_bytes_per_s", (record["bytes_read"] + record["bytes_written"]) / elapsed_s, True
+
+
+def _iops(record: Row, elapsed_s: float) -> Measured:
+    kinds = ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
+    return "ops_per_s", sum(record.get(kind, 0) for kind in kinds) / elapsed_s, True
+
+
+def _p99(record: Row, _elapsed_s: float) -> Measured:
+    p99_ns = quantile_ns(of_judgement(record["latency"]), 0.99)
+    return "latency_p99_ns", None if p99_ns is None else float(p99_ns), False
+
+
+#: The plan's words for metrics, and what they are in a run's record: name with its unit, value, higher is better.
+_METRICS: dict[str, Callable[[Row, float], Measured]] = {
+    "throughput": _throughput,
+    "iops": _iops,
+    "p99": _p99,
+    "time": lambda _record, elapsed_s: ("elapsed_s", elapsed_s, False),
+}
+
+
+def _samples_line(entry: Row) -> Row | None:
+    measured = measured_of(entry)
+    if not measured:
+        return None
+    metrics, figures, better = zip(*measured, strict=True)
+    return {"metrics": metrics, "figures": figures, "better": better}
+
+
+def _series_line(entry: Row) -> Row | None:
+    """A latency is NULL where no operation completed, or where it was not kept."""
+    series = entry["record"]["series"]
+    done = series["ops"]
+    if not done:
+        return None
+    values: Row = {name: series[name] for name in _COUNTED}
+    busy = all(done)
+    for name in _COUNTED_LATER:
+        kept = series.get(name) or [None] * len(done)
+        if len(kept) != len(done):
+            raise ValueError(f"run {entry['run']}: {len(kept)} of {name} for {len(done)} intervals")
+        values[name] = (
+            kept if busy else [value if ops else None for value, ops in zip(kept, done, strict=True)]
+        )
+    return {"interval_ns": series["interval_ns"], **values}
+
+
+def _latency_line(entry: Row) -> Row | None:
+    found = entry["record"]["latency"]
+    directions = [direction for direction in sorted(found) if found[direction]["buckets"]]
+    if not directions:
+        return None
+    return {"directions": directions, "histograms": [found[name]["buckets"] for name in directions]}
+
+
+def _counters_line(entry: Row) -> Row | None:
+    found = counter_values(entry)
+    return {"names": list(found), "figures": list(found.values())} if found else None
+
+
+def _printed_line(entry: Row) -> Row | None:
+    names = entry["record"].get("printed_names")
+    return {"names": names, "figures": entry["record"]["printed_figures"]} if names else None
+
+
+def counter_values(entry: Row) -> dict[str, int]:
+    """What was counted beside a run, by name: the target's own counters, and with `host_` before it the machine's."""
+    watched = {f"host_{name}": value for name, value in entry.get("watch", {}).items()}
+    return dict(sorted({**entry["record"]["counters"], **watched}.items()))
+
+
+_LINES: dict[str, Callable[[Row], Row | None]] = {
+    "samples": _samples_line,
+    "series": _series_line,
+    "latency": _latency_line,
+    "counters": _counters_line,
+    PRINTED: _printed_line,
+}
+
+
+class _Made(msgspec.Struct):
+    """Of which journal a table was made, and its checksum."""
+
+    journal: str
+    table: str
+
+
+_MADE: Final = ".tables.json"
+"""The file of a study folder that has a `_Made` for each table."""
+
+
+def table_file(name: str) -> str:
+    """The file of a table in a study folder."""
+    return f"{name}.parquet"
+
+
+def is_up_to_date(folder: Directory, name: str) -> bool:
+    """Whether a table is there, undamaged, and was made of the journal as it is now."""
+    found = _made(folder).get(name)
+    try:
+        table = checksum(folder.read(table_file(name)))
+        with open_to_read(folder.path / "journal.jsonl") as journal:
+            return found == _Made(version_of(journal), table)
+    except OSError:
+        return False
+
+
+def _made(folder: Directory) -> dict[str, _Made]:
+    try:
+        return msgspec.json.decode(folder.read(_MADE), type=dict[str, _Made])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+
+
+def _whole(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def write_tables(content: JournalContent, folder: Directory, names: Sequence[str] = TABLES) -> None:
+    """Write `samples`, `series`, `latency` and `counters` as Parquet into the study folder.
+
+    Each file appears whole or not at all. Runs go through memory one at a time.
+    """
+    with Staging(folder, content, names) as staging:
+        for entry in runs_of(content):
+            staging.add(entry)
+        staging.write()
+
+
+def _path_of(descriptor: int) -> str:
+    return f"/proc/self/fd/{descriptor}"
+
+
+class Staging:
+    """Tables in the making: first every run is added, in the order of the plan, then all are written.
+
+    Leaves nothing behind but whole tables, whether or not it comes to that.
+    """
+
+    def __init__(self, folder: Directory, content: JournalContent, names: Sequence[str] = TABLES) -> None:
+        """For these tables of a study folder, whose journal has this content."""
+        self._folder = folder
+        self._journal = content.version
+        self._names = tuple(names)
+        self._staged: dict[str, Path] = {}
+        self._lines: dict[str, BinaryIO] = {}
+        self._longest = dict.fromkeys(names, _LINE_BYTES)
+
+    def __enter__(self) -> Staging:
+        with ExitStack() as stack:
+            # Two who bring the tables up to date at the same time do not meet; nothing is left of one who is killed.
+            self._place = stack.enter_context(scratch_directory(self._folder.path))
+            self._staged = {name: self._place / f"{name}.jsonl" for name in self._names}
+            self._lines = {name: stack.enter_context(open(path, "wb")) for name, path in self._staged.items()}
+            self._opened = stack.pop_all()
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        # Writes what is still held back, for which a disk may have no room, then removes all.
+        self._opened.close()
+
+    def add(self, entry: Row) -> None:
+        """Take a run; of a set of tests, one of its tests (`each_test`)."""
+        identity = msgspec.json.encode(_identity(entry))[:-1] + b","
+        for name, lines in self._lines.items():
+            row = _LINES[name](entry)
+            if row is not None:
+                line = identity + msgspec.json.encode(row)[1:] + b"\n"
+                self._longest[name] = max(self._longest[name], lines.write(line))
+
+    def write(self) -> None:
+        """Write each table."""
+        import duckdb
+
+        sums = {}
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "threads": 1,
+            "memory_limit": "1GiB",
+            "temp_directory": str(self._place / "duckdb"),
+        }
+        with duckdb.connect(config=settings) as connection:
+            for name, lines in self._lines.items():
+                lines.flush()
+                # The descriptor, and not the name, which may have come to name something else.
+                with self._folder.part(table_file(name)) as made:
+                    connection.execute(
+                        f"COPY ({self._query(name)}) TO {sql_text(_path_of(made.fileno()))} "
+                        "(FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
+                    )
+                    sums[name] = _Made(journal=self._journal, table=checksum(_whole(made)))
+        self._folder.write(_MADE, msgspec.json.encode(_made(self._folder) | sums))
+
+    def _query(self, name: str) -> str:
+        table, own = _TABLES[name], ", ".join(_IDENTITY)
+        columns = ", ".join(f"{key}: '{kind}'" for key, kind in (_IDENTITY | table.columns).items())
+        lines = (
+            f"read_json({sql_text(_path_of(self._lines[name].fileno()))}, format='newline_delimited', "
+            f"columns={{{columns}}}, maximum_object_size={self._longest[name]})"
+        )
+        opened = f"(SELECT {own}, {table.inner} FROM {lines})" if table.inner else lines
+        return f"SELECT {own}, {table.select} FROM {opened}"

@@ -1,0 +1,128 @@
+"""What every kind of target can do.
+
+What it models: the life of a target: opened (the guards have passed, nothing is written), prepared (it holds
+a work area of known size), purged as often as the study asks, cleaned up.
+What it refuses: doing the load. Execute turns a workload on `path`, or on the drive of a virtual target.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mileage.errors import Refused
+from mileage.plan.facts import TargetFacts
+from mileage.targets.file_identity import FileIdentity
+from mileage.targets.spec import TargetSpec
+
+
+class Target(ABC):
+    """An open target. As a context manager it cleans up on the way out, whatever the way was."""
+
+    is_marked: bool = True
+    """Whether `resumes` can tell what this plan wrote from what something else wrote there since."""
+
+    stands: bool = False
+    """Whether `place` is before `prepare` what it is afterwards: nothing is attached, mounted or set for a study."""
+
+    def __init__(self, spec: TargetSpec) -> None:
+        self.spec = spec
+
+    @property
+    def is_virtual(self) -> bool:
+        """True when time is simulated and there is no path."""
+        return self.path is None
+
+    @property
+    @abstractmethod
+    def path(self) -> Path | None:
+        """The file that the engine reads and writes; None for a virtual drive. It exists once prepared."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Every file that runs may use: `path`, and those of single threads; empty for a virtual drive."""
+        return () if self.path is None else (self.path,)
+
+    @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        """What each of `paths` must be, in their order; empty before `prepare`, and for a virtual drive."""
+        return ()
+
+    @property
+    def place_identity(self) -> FileIdentity | None:
+        """What `place` must be, where it is a directory in which runs make files."""
+        return None
+
+    @property
+    @abstractmethod
+    def place(self) -> Path | None:
+        """The existing directory whose environment belongs to the target; None for a virtual drive."""
+
+    @abstractmethod
+    def facts(self) -> TargetFacts:
+        """What a plan must know. Raises RunFailed when the target is no longer there."""
+
+    def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
+        """Whether `prepare` with the same sizes keeps everything that this plan wrote earlier.
+
+        What holds it is attached and mounted for that. False when any of it is gone: what is made then is empty.
+        """
+        return self.path is not None and self.path.exists()
+
+    @abstractmethod
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
+        """Make the work area hold at least `work_bytes` (> 0) and say in words what was done.
+
+        With `files`, that many further files of `file_bytes` each (0 for the size of the work file) are made beside the
+        work file, for threads that have one each: `PATH.0`, `PATH.1` and so on.
+
+        Its content is undefined afterwards. Raises Refused when it does not fit, and RunFailed (cause: the
+        errno name, or "vanished") when the system fails.
+        """
+
+    def make_files(self, count: int, file_bytes: int) -> None:
+        """Make so many files of `file_bytes` each for the threads of one run: `PATH.0`, `PATH.1` and so on.
+
+        What an earlier run had there is removed before. Raises Refused where the target is no directory, and RunFailed:
+        ENOSPC where they do not fit, EEXIST where something else is in the way.
+        """
+        raise Refused(f"{self.spec}: is no directory, so threads have no files of their own; expected dir:")
+
+    def remove_files(self) -> None:
+        """Remove what `make_files` made. May be repeated; raises RunFailed."""
+        return
+
+    @abstractmethod
+    def purge(self) -> str:
+        """Bring the prepared target back to its start state; says in words how, and how far that goes.
+
+        Raises RunFailed as `prepare` does.
+        """
+
+    def trim(self) -> str:
+        """Tell the device which blocks hold nothing; says in words how. Raises Refused where the target cannot."""
+        raise Refused(f'{self.spec}: knows no trim; expected carryover = "none" or "purge"')
+
+    def remount(self) -> str:
+        """Unmount and mount again what is measured, which empties caches. Raises Refused where the target cannot."""
+        raise Refused(
+            f'{self.spec}: is not mounted by Mileage, so it is not remounted; expected carryover = "none" or "purge"'
+        )
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the target and leave the work area to a study that goes on later. May be repeated."""
+
+    @abstractmethod
+    def cleanup(self) -> None:
+        """Remove everything Mileage put there and let go. May be called twice, and before `prepare`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.cleanup()

@@ -1,0 +1,56 @@
+"""`block:PATH` from a purged state: a whole block device whose content the user gave up.
+
+What it models: purging by discarding the whole device. A study whose state starts "kept" uses a device in place
+instead, see `kept`.
+What it refuses: a device that was not named by `--destroy`, that anything uses, or that takes no discards, since
+nothing else brings it back to a known state.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mileage.errors import Refused
+from mileage.targets.filesystem import queue_word
+from mileage.targets.guard import ROOT
+from mileage.targets.in_place_target import KeptTarget, guard_in_place
+from mileage.targets.purge import purge_device
+from mileage.targets.raw import discard
+from mileage.targets.settings import NO_SETTINGS, Settings
+from mileage.targets.spec import TargetSpec
+
+
+class BlockTarget(KeptTarget):
+    """A block device that is discarded whole before each cycle."""
+
+    def __init__(
+        self,
+        spec: TargetSpec,
+        *,
+        destroy: str | None = None,
+        settings: Settings = NO_SETTINGS,
+        purge: str = "discard",
+        root: Path = ROOT,
+    ) -> None:
+        guard_in_place(spec, destroy=destroy, root=root)
+        if destroy is None:
+            raise Refused(
+                f"{spec}: a study that starts from a purged device destroys what is on it; to give it up say "
+                f'--destroy {spec.name}, or only read with state.start = "kept"'
+            )
+        super().__init__(spec, destroy=destroy, settings=settings, root=root)
+        self._purge = purge
+        most = queue_word(self.path, "discard_max_bytes", root=root)
+        if purge == "discard" and most in (None, "0"):
+            raise Refused(
+                f"{spec}: the device takes no discards, so it cannot be purged; use it as it is with "
+                'state.start = "kept"'
+            )
+
+    def trim(self) -> str:
+        return discard(str(self.spec), self.path, self._identity)
+
+    def purge(self) -> str:
+        return purge_device(
+            str(self.spec), self.path, self._purge, self._ledger, own=self._identity, root=self._root
+        )

@@ -1,0 +1,221 @@
+"""`dir:PATH`: a work file of Mileage's own in a directory of the user's.
+
+What it models: a file target whose file Mileage makes, names and removes. Other files in the directory are
+neither read nor touched, so the directory need not be empty.
+What it refuses: a directory that is missing, not a directory, or read-only by mount or by mode (for root
+too); a name that is taken by something that is not its own; `--destroy`, since nothing is destroyed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from mileage.errors import Refused, RunFailed
+from mileage.plan.facts import TargetFacts
+from mileage.targets.base import Target
+from mileage.targets.file_identity import FileIdentity
+from mileage.targets.filesystem import look_at, memory_bytes, probe_direct
+from mileage.targets.guard import ROOT, device_number, kind_of, refuse_file_in_use
+from mileage.targets.identity import may_take_steps
+from mileage.targets.mounts import mount_of, read_mounts
+from mileage.targets.remains import remove_remains_of_runs
+from mileage.targets.spec import TargetSpec
+from mileage.targets.workfile import NoRoom, WorkFile
+
+PURGED_FILE = "fresh file only: a file target cannot purge the device below it"
+
+
+def work_file_name(plan_hash: str) -> str:
+    """The name of the work file of a plan: `.mileage-<8 hex digits of the plan's hash>.dat`."""
+    return f".mileage-{plan_hash[:8]}.dat"
+
+
+class DirectoryTarget(Target):
+    """A work file in a directory. `plan_hash` is hexadecimal; its first eight digits name the file."""
+
+    stands = True
+
+    def __init__(self, spec: TargetSpec, plan_hash: str, *, root: Path = ROOT) -> None:
+        super().__init__(spec)
+        self._root = root
+        directory = Path(spec.name)
+        refuse_unwritable_directory(str(spec), directory)
+        self._directory = directory.resolve()
+        self._plan_hash = plan_hash
+        path = self._directory / work_file_name(plan_hash)
+        self._file = self._work_file(path)
+        self._more = [self._work_file(found) for found in _numbered(path)]
+        self._of_run: list[WorkFile] = []
+        """Files that a run made for its threads."""
+        self._direct_supported = probe_direct(self._directory)
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return tuple(file.path for file in self._files())
+
+    @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        return tuple(file.identity for file in self._files())
+
+    @property
+    def place(self) -> Path:
+        return self._directory
+
+    @property
+    def place_identity(self) -> FileIdentity:
+        return self._file.parent_identity
+
+    def facts(self) -> TargetFacts:
+        return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
+
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
+        told = self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
+        there = {file.path: file for file in (*self._more, *self._of_run)}
+        self._more = [there.get(path) or self._work_file(path) for path in self._names(files)]
+        # What is there beyond that, a run made: it is left to the run that reads it.
+        self._of_run = [file for file in there.values() if file not in self._more]
+        for file in self._more:
+            file.prepare(file_bytes or work_bytes, _free_bytes(file, self.spec, self._root))
+        return told + (f", and {files} beside it, one for each thread" if files else "")
+
+    def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
+        there = {file.path: file for file in self._more}
+        beside = [there.get(path) for path in self._names(files)]
+        whole = (file is not None and file.is_whole(file_bytes or work_bytes) for file in beside)
+        return self._file.is_whole(work_bytes) and all(whole)
+
+    def make_files(self, count: int, file_bytes: int) -> None:
+        self.remove_files()
+        for path in self._names(count):
+            try:
+                file = self._work_file(path)
+                self._of_run.append(file)
+                file.prepare(file_bytes, _free_bytes(file, self.spec, self._root))
+            except NoRoom as full:
+                raise RunFailed(str(full), cause="ENOSPC") from full
+            except Refused as taken:
+                raise RunFailed(str(taken), cause="EEXIST") from taken
+
+    def remove_files(self) -> None:
+        while self._of_run:
+            self._of_run.pop().discard()
+
+    def purge(self) -> str:
+        self.remove_files()
+        for file in (self._file, *self._more):
+            file.renew()
+        return f"removed and made {self.path} again; {PURGED_FILE}"
+
+    def close(self) -> None:
+        for file in self._files():
+            file.close()
+
+    def cleanup(self) -> None:
+        # Where the directory was unmounted or replaced, what is there now is not this plan's.
+        if self._file.is_claimed:
+            remove_remains_of_runs(self._directory, self.path.name)
+        for file in self._files():
+            file.discard()
+
+    def check_place(self) -> None:
+        """Raise RunFailed when the directory or its work file is another one than was opened."""
+        self._file.check_place()
+
+    def _files(self) -> tuple[WorkFile, ...]:
+        return self._file, *self._more, *self._of_run
+
+    def _names(self, count: int) -> list[Path]:
+        """The files of so many threads."""
+        return [self.path.with_name(f"{self.path.name}.{number}") for number in range(count)]
+
+    def _work_file(self, path: Path) -> WorkFile:
+        """A work file of this plan; one that is already there is claimed."""
+        file = WorkFile(str(self.spec), path, plan_hash=self._plan_hash)
+        if os.path.lexists(path):
+            refuse_file_in_use(str(self.spec), path, root=self._root)
+            file.claim()
+        return file
+
+
+def _numbered(path: Path) -> list[Path]:
+    """The files of threads that lie beside a work file, in their order; a copy of the user's has another name."""
+    numbers = (found.name.removeprefix(f"{path.name}.") for found in path.parent.glob(f"{path.name}.*"))
+    own = (int(number) for number in numbers if re.fullmatch("0|[1-9][0-9]*", number))
+    return [path.with_name(f"{path.name}.{number}") for number in sorted(own)]
+
+
+def refuse_unwritable_directory(text: str, directory: Path) -> None:
+    """Refuse a path that is not a directory in which a file can be made. Touches nothing."""
+    try:
+        status = directory.stat()
+    except FileNotFoundError:
+        hint = "; a ~ is not expanded here, write the path in full" if str(directory).startswith("~") else ""
+        raise Refused(f"{text}: the directory {directory} does not exist{hint}; make it first") from None
+    except OSError as error:
+        raise Refused(f"{text}: {directory} cannot be looked at: {error.strerror}") from error
+    if not stat.S_ISDIR(status.st_mode):
+        raise Refused(
+            f"{text}: {directory} is {kind_of(status.st_mode)}, not a directory; use file: for a file"
+        )
+    if _is_of_device_nodes(directory, status):
+        raise Refused(
+            f"{text}: {directory} holds device nodes, and a new file there would be in memory, not on a device; a "
+            "device is block:PATH, check its name"
+        )
+    if os.statvfs(directory).f_flag & os.ST_RDONLY:
+        raise Refused(f"{text}: {directory} is on a file system mounted read-only; mount it writable")
+    if not status.st_mode & 0o222:
+        raise Refused(
+            f"{text}: {directory} is read-only (mode {stat.S_IMODE(status.st_mode):04o}); chmod u+w it"
+        )
+    if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
+        raise Refused(
+            f"{text}: no permission to write in {directory}; choose another or change its owner or mode"
+        )
+
+
+def _is_of_device_nodes(directory: Path, status: os.stat_result) -> bool:
+    """Whether a directory is in the file system of device nodes: /dev, what of it is mounted elsewhere, or a devtmpfs.
+
+    /dev/shm, a file system of its own, is not.
+    """
+    real = directory.resolve()
+    mount = mount_of(real, read_mounts(), device_number(status.st_dev))
+    is_below = real.is_relative_to("/dev") and status.st_dev == os.stat("/dev").st_dev
+    return is_below or (mount is not None and mount.fs_type == "devtmpfs")
+
+
+def file_facts(spec: TargetSpec, file: WorkFile, *, direct_supported: bool, root: Path) -> TargetFacts:
+    """The facts of a target that is one work file. Space that the file itself occupies counts as free."""
+    try:
+        ground = look_at(file.path.parent, root=root)
+    except OSError as error:
+        failure = RunFailed.from_os_error(f"{spec}: {file.path.parent} cannot be looked at", error)
+        failure.cause = "vanished"
+        raise failure from error
+    return TargetFacts(
+        kind=spec.scheme,
+        name=spec.name,
+        capacity_bytes=ground.capacity_bytes,
+        free_bytes=ground.free_bytes + file.allocated_bytes,
+        memory_bytes=memory_bytes(root),
+        block_bytes=ground.block_bytes,
+        virtual=False,
+        direct_supported=direct_supported,
+        rated_write_bytes=None,
+        host_layer=True,
+        privileged=may_take_steps(),
+        memory_file_system=ground.memory_file_system,
+    )
+
+
+def _free_bytes(file: WorkFile, spec: TargetSpec, root: Path) -> int:
+    file.check_place()
+    return look_at(file.path.parent, root=root).free_bytes

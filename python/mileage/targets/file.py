@@ -1,0 +1,165 @@
+"""`file:PATH`: one file that the user names.
+
+What it models: a file target where the user chose. A missing file is made and removed at the end;
+a file that is there is taken over in place (keeping owner, mode, attributes) and left empty at the end.
+What it refuses: a file with content, unless `--destroy PATH` names it exactly or the same plan left it there;
+symbolic links, devices, pipes and directories by name; files that are swap, back a loop device or are mounted
+over; places where no file can be made.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from mileage.errors import Refused
+from mileage.plan.facts import TargetFacts
+from mileage.targets.base import Target
+from mileage.targets.directory import PURGED_FILE, file_facts, refuse_unwritable_directory
+from mileage.targets.file_identity import FileIdentity
+from mileage.targets.filesystem import look_at, probe_direct
+from mileage.targets.guard import ADVICE, ROOT, block_device_refusal, kind_of, refuse_file_in_use
+from mileage.targets.mounts import mount_of, read_mounts
+from mileage.targets.spec import TargetSpec
+from mileage.targets.users import users_of
+from mileage.targets.workfile import Origin, WorkFile, is_work_file, read_mark
+from mileage.targets.writers import LOCAL, is_open_for_writing
+
+
+class FileTarget(Target):
+    """One named file. `destroy` is the path whose content the user gave up, exactly as in the target."""
+
+    stands = True
+
+    def __init__(
+        self, spec: TargetSpec, plan_hash: str, *, destroy: str | None = None, root: Path = ROOT
+    ) -> None:
+        super().__init__(spec)
+        self._root = root
+        named = Path(spec.name)
+        status = guard_file(spec, destroy=destroy, plan_hash=plan_hash, root=root)
+        path = named.parent.resolve() / named.name
+        origin: Origin = "made"
+        if status is not None:
+            origin = read_mark(path, plan_hash) or "taken"
+        self._file = WorkFile(str(spec), path, plan_hash=plan_hash, origin=origin)
+        if status is not None:
+            self._file.claim(FileIdentity.of_status(status))
+        self._direct_supported = probe_direct(path.parent)
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        return (self._file.identity,)
+
+    @property
+    def place(self) -> Path:
+        return self._file.path.parent
+
+    @property
+    def place_identity(self) -> FileIdentity:
+        return self._file.parent_identity
+
+    def facts(self) -> TargetFacts:
+        return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
+
+    def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
+        return self._file.is_whole(work_bytes)
+
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
+        if files:
+            raise Refused(
+                f'{self.spec}: files = "per_thread" needs a directory, in which {files} files can be made; use dir:'
+            )
+        self._file.check_place()
+        return self._file.prepare(work_bytes, look_at(self.place, root=self._root).free_bytes)
+
+    def purge(self) -> str:
+        self._file.renew()
+        return f"gave {self.path} fresh blocks; {PURGED_FILE}"
+
+    def close(self) -> None:
+        self._file.close()
+
+    def cleanup(self) -> None:
+        self._file.discard()
+
+
+def guard_file(
+    spec: TargetSpec, *, destroy: str | None, plan_hash: str | None, root: Path = ROOT
+) -> os.stat_result | None:
+    """Refuse a path that must not be written. Returns the status of the file, None when there is none."""
+    path = Path(spec.name)
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        refuse_unwritable_directory(str(spec), path.parent)
+        return None
+    except OSError as error:
+        raise Refused(f"{spec}: cannot be looked at: {error.strerror}") from error
+    try:
+        status = os.fstat(descriptor)
+        _refuse_kind(spec, path, status, root)
+        # All that follows is asked of what was opened, whatever the path means meanwhile.
+        here = Path(f"/proc/self/fd/{descriptor}")
+        refuse_file_in_use(str(spec), here, root=root)
+        _refuse_written(spec, here, root)
+        _refuse_unwritable(spec, here, status)
+        _refuse_content(spec, path, status, destroy=destroy, plan_hash=plan_hash)
+        return status
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_kind(spec: TargetSpec, path: Path, status: os.stat_result, root: Path) -> None:
+    """Refuse what is no regular file, with a hint."""
+    if path.is_block_device():
+        free = Refused(f"{spec}: this is a block device; use block:{spec.name}")
+        raise block_device_refusal(str(spec), path, root=root) or free
+    if stat.S_ISLNK(status.st_mode):
+        raise Refused(f"{spec}: a symbolic link to {os.path.realpath(path)}; name that file itself")
+    if not stat.S_ISREG(status.st_mode):
+        hint = "; use dir: for it" if stat.S_ISDIR(status.st_mode) else ""
+        raise Refused(f"{spec}: {kind_of(status.st_mode)}, not a regular file{hint}")
+
+
+def _refuse_written(spec: TargetSpec, path: Path, root: Path) -> None:
+    """Refuse a file that something else has open for writing. A work file is locked instead."""
+    real = os.path.realpath(path)
+    mount = mount_of(Path(real), read_mounts(root))
+    if mount is None or mount.fs_type not in LOCAL or is_work_file(Path(real)):
+        return
+    if is_open_for_writing(path):
+        users = users_of(real, root=root) or "the kernel, or a program in another container"
+        raise Refused(f"{spec}: in use: open for writing in {users}. {ADVICE}")
+
+
+def _refuse_unwritable(spec: TargetSpec, path: Path, status: os.stat_result) -> None:
+    """Refuse a file that is read-only by its mount or mode, for root too."""
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        raise Refused(f"{spec}: on a file system mounted read-only; mount it writable")
+    if not status.st_mode & 0o222 or not os.access(path, os.W_OK, effective_ids=True):
+        raise Refused(
+            f"{spec}: the file is read-only (mode {stat.S_IMODE(status.st_mode):04o}); chmod u+w it"
+        )
+
+
+def _refuse_content(
+    spec: TargetSpec, path: Path, status: os.stat_result, *, destroy: str | None, plan_hash: str | None
+) -> None:
+    """Refuse content that was not given up, or that other names have too."""
+    if status.st_size > 0 and status.st_nlink > 1:
+        raise Refused(
+            f"{spec}: the file has {status.st_nlink - 1} other name{'s' if status.st_nlink > 2 else ''} (hard links), "
+            "under which its content would be lost too; name a file of its own"
+        )
+    left_by_this_plan = plan_hash is not None and read_mark(path, plan_hash) is not None
+    if status.st_size > 0 and destroy != spec.name and not left_by_this_plan:
+        raise Refused(
+            f"{spec}: the file holds {status.st_size} bytes, which would be lost; to give them up say "
+            f"--destroy {spec.name}"
+        )

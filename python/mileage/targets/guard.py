@@ -1,0 +1,222 @@
+"""What keeps Mileage from writing where it must not.
+
+What it models: the ways the kernel can be using a block device or a file: mounted, swap, backing a device
+mapper, md, LVM or loop device, member of a btrfs, or opened exclusively by anything else. A whole disk is in
+use when one of its partitions is, and a partition when its whole disk is; a neighbouring partition is no
+obstacle.
+What it refuses: every block device and every file that something uses. The reasons are given in this order: missing,
+not a block device, in use and how. All are raised before anything is written; the only call that touches the device is
+an exclusive open for reading.
+
+Invariant: no function here opens anything for writing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from mileage.errors import Refused
+from mileage.targets.backing import backing_at
+from mileage.targets.kernel_text import read_line, read_text, read_word
+from mileage.targets.mounts import parse_mountinfo, read_mounts, read_swaps
+from mileage.targets.overlay import identities_of
+
+ROOT = Path("/")
+ADVICE = "Mileage never writes to a device or file in use; choose another target"
+_HOLDER_CHAIN_MAX = 16
+
+ExclusiveProbe = Callable[[Path], bool]
+"""Answers whether the kernel refuses an exclusive open of a block device."""
+
+
+def block_device_refusal(
+    text: str, path: Path, *, root: Path = ROOT, probe: ExclusiveProbe | None = None
+) -> Refused | None:
+    """Why a path that was named as a block device must not be written: the most useful reason, to be raised.
+
+    None when it is a block device that nothing uses.
+
+    `text` is the target as the user wrote it, `root` is where /proc, /sys and /dev are looked for.
+    """
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return Refused(f"{text}: no such device")
+    except OSError as error:
+        return Refused(f"{text}: cannot be looked at: {error.strerror}")
+    if not stat.S_ISBLK(status.st_mode):
+        kind = kind_of(status.st_mode)
+        return Refused(f"{text}: this is {kind}, not a block device; use dir: or file: for it")
+    number = device_number(status.st_rdev)
+    uses = uses_of_device(number, root=root) or uses_elsewhere(number, root=root)
+    if not uses and (probe or is_held_exclusively)(path):
+        uses = ("opened exclusively by something that does not show in /proc or /sys",)
+    if uses:
+        return Refused(f"{text}: in use: {'; '.join(uses)}. {ADVICE}")
+    if read_word(root / "sys/dev/block" / number / "ro") == "1":
+        return Refused(f"{text}: the device is read-only; make it writable first: blockdev --setrw {path}")
+    return None
+
+
+def uses_elsewhere(device: str, *, root: Path = ROOT) -> tuple[str, ...]:
+    """Mounts of the block device "MAJOR:MINOR" that only other processes see, in mount namespaces of their own."""
+    seen: dict[tuple[str, str], str] = {}
+    for table in sorted((root / "proc").glob("[0-9]*/mountinfo")):
+        # A process sees what is mounted below its root.
+        namespace = (_link(table.parent / "ns/mnt"), _link(table.parent / "root"))
+        if namespace in seen:
+            continue
+        text = read_text(table)
+        if not text:
+            # It has ended, or may not be read; the next process of this namespace may.
+            continue
+        number = table.parent.name
+        try:
+            found = [mount.mount_point for mount in parse_mountinfo(text) if mount.device == device]
+        except ValueError as error:
+            seen[namespace] = f"what process {number} has mounted cannot be read ({error})"
+            continue
+        where = f"mounted at {found[0]} in the mount namespace of process {number}" if found else ""
+        seen[namespace] = where
+    return tuple(dict.fromkeys(text for text in seen.values() if text))
+
+
+def _link(path: Path) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return str(path)
+
+
+def refuse_file_in_use(text: str, path: Path, *, root: Path = ROOT) -> None:
+    """Refuse a regular file which is a swap area, backs a loop device, or is mounted over."""
+    uses = uses_of_file(path, root=root)
+    if uses:
+        raise Refused(f"{text}: in use: {'; '.join(uses)}. {ADVICE}")
+
+
+def uses_of_file(path: Path, *, root: Path = ROOT) -> tuple[str, ...]:
+    """How the system uses this file, by whatever name it does, one reason each; empty when it does not."""
+    mounts = read_mounts(root)
+    own, known = os.path.realpath(path), identities_of(path, mounts)
+
+    def is_own(other: str) -> bool:
+        return os.path.realpath(other) == own or not known.isdisjoint(identities_of(other, mounts))
+
+    uses = [f"swap area {area}" for area in read_swaps(root) if is_own(area)]
+    uses += [
+        f"backs {name}"
+        for name, backing in loop_devices(root)
+        if is_own(backing) or backing_at(root / "dev" / name) in known
+    ]
+    over = [mount.mount_point for mount in mounts if mount.mount_point == own]
+    uses += [f"mounted over at {mount_point}" for mount_point in over]
+    return tuple(uses)
+
+
+def uses_of_device(device: str, *, root: Path = ROOT) -> tuple[str, ...]:
+    """How the system uses the block device "MAJOR:MINOR", its partitions and its whole disk.
+
+    One reason each, most direct first; empty when nothing is known to use it. Reads only /proc and /sys.
+    """
+    place = root / "sys/dev/block" / device
+    if not place.exists():
+        return tuple(_uses_of_one(device, device, root))
+    place = place.resolve()
+    relatives = [place]
+    if (place / "partition").exists():
+        relatives.append(place.parent)
+    else:
+        relatives += sorted(entry for entry in place.iterdir() if (entry / "partition").exists())
+    uses: list[str] = []
+    for relative in relatives:
+        number = read_word(relative / "dev") or device
+        prefix = "" if relative == place else f"{relative.name}: "
+        uses += [prefix + use for use in _uses_of_one(number, relative.name, root)]
+        uses += [prefix + use for use in _uses_by_holders(relative, root, _HOLDER_CHAIN_MAX)]
+    return tuple(dict.fromkeys(uses))
+
+
+def _uses_of_one(device: str, name: str, root: Path) -> list[str]:
+    """Mounts, swap areas, loop devices and btrfs memberships of exactly this device."""
+
+    def names_it(path: str) -> bool:
+        return path == f"/dev/{name}" or _block_number(root / path.lstrip("/")) == device
+
+    mounts = [mount for mount in read_mounts(root) if mount.device == device or names_it(mount.source)]
+    uses = [f"mounted at {mount.mount_point} ({mount.fs_type})" for mount in mounts]
+    uses += [f"swap area {area}" for area in read_swaps(root) if names_it(area)]
+    uses += [f"backs {loop}" for loop, backing in loop_devices(root) if names_it(backing)]
+    uses += [f"member of the btrfs {uuid}" for uuid in _btrfs_with(name, root)]
+    return uses
+
+
+def _uses_by_holders(place: Path, root: Path, depth: int) -> Iterable[str]:
+    """What sits on this device (md, dm, LVM, bcache), and what that is used for, up the chain."""
+    holders = place / "holders"
+    if depth == 0 or not holders.is_dir():
+        return
+    for holder in sorted(holders.iterdir()):
+        label = read_word(holder / "dm/name")
+        yield f"held by {holder.name}" + (f" ({label})" if label else "")
+        number = read_word(holder / "dev")
+        if number is None:
+            continue
+        yield from (f"{holder.name} {use}" for use in _uses_of_one(number, holder.name, root))
+        yield from _uses_by_holders(holder.resolve(), root, depth - 1)
+
+
+def _btrfs_with(name: str, root: Path) -> list[str]:
+    members = sorted((root / "sys/fs/btrfs").glob(f"*/devices/{name}"))
+    return [member.parent.parent.name for member in members]
+
+
+def loop_devices(root: Path = ROOT) -> tuple[tuple[str, str], ...]:
+    """The loop devices in use and the path that backs each, as (device name, path)."""
+    files = sorted((root / "sys/block").glob("loop*/loop/backing_file"))
+    pairs = ((file.parent.parent.name, read_line(file)) for file in files)
+    return tuple((name, backing) for name, backing in pairs if backing)
+
+
+def is_held_exclusively(path: Path) -> bool:
+    """True when the kernel refuses an exclusive open (O_EXCL, reading only) because something holds it.
+
+    It catches holders that no table shows: ZFS, a mount in another namespace. No permission means False.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        return error.errno == errno.EBUSY
+    os.close(descriptor)
+    return False
+
+
+def kind_of(mode: int) -> str:
+    """What a path is, in words, from its st_mode."""
+    kinds = (
+        (stat.S_ISREG, "a regular file"),
+        (stat.S_ISDIR, "a directory"),
+        (stat.S_ISLNK, "a symbolic link"),
+        (stat.S_ISBLK, "a block device"),
+        (stat.S_ISCHR, "a character device"),
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    )
+    return next((words for test, words in kinds if test(mode)), "something unknown")
+
+
+def device_number(number: int) -> str:
+    """A device number as "MAJOR:MINOR"."""
+    return f"{os.major(number)}:{os.minor(number)}"
+
+
+def _block_number(path: Path) -> str | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return device_number(status.st_rdev) if stat.S_ISBLK(status.st_mode) else None

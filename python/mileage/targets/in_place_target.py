@@ -1,0 +1,189 @@
+"""A file or a block device that is used as it is, in place: never created, truncated, emptied or removed.
+
+What it models: the target of a study whose state starts "kept". Reading needs no permission of the guards, and the
+device may be mounted; writing in place happens only where `--destroy` named the path exactly and the guards passed.
+What it refuses: a path that is missing or is neither a regular file nor a block device; sizes beyond its end.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from mileage.errors import Refused, RunFailed
+from mileage.plan.facts import TargetFacts
+from mileage.targets.base import Target
+from mileage.targets.file import guard_file
+from mileage.targets.file_identity import REPLACED, FileIdentity, check_identity
+from mileage.targets.filesystem import hole_bytes, look_at, memory_bytes
+from mileage.targets.guard import ROOT, block_device_refusal, kind_of
+from mileage.targets.identity import alignment_of, identity_of, may_take_steps
+from mileage.targets.ledger import Ledger
+from mileage.targets.settings import NO_SETTINGS, Settings, apply_settings
+from mileage.targets.spec import TargetSpec
+
+
+class KeptTarget(Target):
+    """`file:PATH` or `block:PATH`, used in place. `destroy` is the path that may be overwritten, as in the target."""
+
+    is_marked = False
+
+    def __init__(
+        self,
+        spec: TargetSpec,
+        *,
+        destroy: str | None = None,
+        settings: Settings = NO_SETTINGS,
+        root: Path = ROOT,
+    ) -> None:
+        super().__init__(spec)
+        self._settings = settings
+        self._ledger = Ledger()
+        self._root = root
+        # Links are resolved once: from here on it is this node or file, and no other one.
+        self._path = Path(os.path.realpath(spec.name))
+        self._writable = destroy is not None
+        if self._writable:
+            guard_in_place(spec, destroy=destroy, root=root)
+        self._mode = _readable(spec)
+        self._identity = FileIdentity.at(self._path)
+        if self._writable:
+            # What was guarded is what was looked at.
+            guard_in_place(spec, destroy=destroy, root=root)
+            self._check()
+        self._direct_supported = _opens(self._path, os.O_RDONLY | os.O_DIRECT) is None
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def identities(self) -> tuple[FileIdentity, ...]:
+        return (self._identity,)
+
+    @property
+    def place(self) -> Path:
+        return self._path
+
+    def _check(self) -> None:
+        """Raise RunFailed when the path means something else than when the guards passed."""
+        check_identity(str(self.spec), self._path, self._identity)
+
+    def facts(self) -> TargetFacts:
+        try:
+            ground = look_at(self._path, root=self._root)
+            size = size_bytes(self._path)
+        except OSError as error:
+            failure = RunFailed.from_os_error(f"{self.spec}: {self._path} cannot be looked at", error)
+            failure.cause = "vanished"
+            raise failure from error
+        return TargetFacts(
+            kind=self.spec.scheme,
+            name=self.spec.name,
+            capacity_bytes=size,
+            free_bytes=size,
+            memory_bytes=memory_bytes(self._root),
+            block_bytes=ground.block_bytes,
+            virtual=False,
+            direct_supported=self._direct_supported,
+            rated_write_bytes=None,
+            host_layer=stat.S_ISREG(self._mode),
+            writable=self._writable,
+            privileged=may_take_steps(),
+            memory_file_system=ground.memory_file_system,
+            hole_bytes=hole_bytes(self._path) if stat.S_ISREG(self._mode) else 0,
+            identity=self._lasting_identity(),
+            alignment=alignment_of(self._path, root=self._root) if self.spec.scheme == "block" else "",
+        )
+
+    def _lasting_identity(self) -> str:
+        """What a study that is resumed, maybe after a restart, knows the target by."""
+        if self.spec.scheme == "block":
+            return identity_of(self._path, root=self._root)
+        return f"inode {self._identity.inode}"
+
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
+        refuse_more_files(self.spec, files)
+        self._check()
+        size = size_bytes(self._path)
+        if size < work_bytes:
+            raise Refused(f"{self.spec}: the study needs {work_bytes} bytes and {self._path} has {size}")
+        if not self._ledger.steps:
+            apply_settings(str(self.spec), self._path, self._settings, self._ledger)
+        return f"use {self._path} as it is"
+
+    def purge(self) -> str:
+        self._check()
+        return f"left {self._path} as it is"
+
+    def close(self) -> None:
+        """Settings go back; nothing else is held between runs: the engine claims a device for itself."""
+        self._ledger.undo_all()
+
+    def cleanup(self) -> None:
+        """Settings go back; nothing was made. Raises RunFailed when something else is there by now."""
+        self._ledger.undo_all()
+        try:
+            self._check()
+        except RunFailed as failure:
+            if failure.cause == REPLACED:
+                raise
+
+
+def refuse_more_files(spec: TargetSpec, files: int) -> None:
+    """Refuse a file for each thread where there is but one."""
+    if files:
+        raise Refused(
+            f'{spec}: files = "per_thread" needs a directory, in which {files} files can be made; use dir:'
+        )
+
+
+def guard_in_place(spec: TargetSpec, *, destroy: str | None, root: Path = ROOT) -> None:
+    """Refuse a file or device that must not be overwritten."""
+    path = Path(spec.name)
+    if spec.scheme == "file":
+        if guard_file(spec, destroy=destroy, plan_hash=None, root=root) is None:
+            raise Refused(f"{spec}: there is no such file to keep; give the path of one that exists")
+    elif refusal := block_device_refusal(str(spec), path, root=root):
+        raise refusal
+
+
+def size_bytes(path: Path) -> int:
+    """Size of a regular file or a block device. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        return os.lseek(descriptor, 0, os.SEEK_END)
+    finally:
+        os.close(descriptor)
+
+
+def _readable(spec: TargetSpec) -> int:
+    """The mode of a file or device that can be read. Raises Refused."""
+    path = Path(spec.name)
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        what = "device" if spec.scheme == "block" else "file"
+        raise Refused(f"{spec}: no such {what}") from None
+    except OSError as error:
+        raise Refused(f"{spec}: cannot be looked at: {error.strerror}") from error
+    if spec.scheme == "block" and not stat.S_ISBLK(mode):
+        raise Refused(f"{spec}: this is {kind_of(mode)}, not a block device; use dir: or file: for it")
+    if spec.scheme == "file" and stat.S_ISBLK(mode):
+        raise Refused(f"{spec}: this is a block device; use block: for it")
+    if spec.scheme == "file" and not stat.S_ISREG(mode):
+        hint = "; use dir: for it" if stat.S_ISDIR(mode) else ""
+        raise Refused(f"{spec}: {kind_of(mode)}, not a regular file{hint}")
+    if cause := _opens(path, os.O_RDONLY):
+        raise Refused(f"{spec}: cannot be opened for reading: {cause.strerror}")
+    return mode
+
+
+def _opens(path: Path, flags: int) -> OSError | None:
+    """Why a path cannot be opened; None when it can."""
+    try:
+        os.close(os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK))
+    except OSError as error:
+        return error
+    return None

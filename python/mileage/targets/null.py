@@ -1,0 +1,59 @@
+"""`null:`: nothing at all.
+
+What it models: a target whose operations complete at once, so that what is measured is the engine itself: offsets,
+clock, histograms.
+What it refuses: nothing; the engine refuses what has no meaning without a file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from mileage.plan.facts import TargetFacts
+from mileage.targets.base import Target
+from mileage.targets.spec import TargetSpec
+
+CAPACITY_BYTES: Final = 1 << 40
+
+
+class NullTarget(Target):
+    """The engine's null API: no call is made and no byte is moved."""
+
+    def __init__(self, spec: TargetSpec) -> None:
+        super().__init__(spec)
+
+    @property
+    def path(self) -> Path:
+        """A path that exists; the null API never opens it."""
+        return Path("/dev/null")
+
+    @property
+    def place(self) -> None:
+        return None
+
+    def facts(self) -> TargetFacts:
+        return TargetFacts(
+            kind=self.spec.scheme,
+            name=self.spec.name,
+            capacity_bytes=CAPACITY_BYTES,
+            free_bytes=CAPACITY_BYTES,
+            memory_bytes=0,
+            block_bytes=512,
+            virtual=False,
+            direct_supported=True,
+            rated_write_bytes=None,
+            host_layer=False,
+        )
+
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
+        return f"nothing to prepare for {work_bytes} bytes"
+
+    def purge(self) -> str:
+        return "nothing to purge"
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def cleanup(self) -> None:
+        """Nothing to remove."""

@@ -1,0 +1,180 @@
+"""Where the profiles of virtual drives are found, and their text.
+
+What it models: one TOML file per drive, named as the drive, shipped in the package as `mileage/drives`; a
+checkout that is not installed is read from its `drives` folder.
+What it refuses: judging a profile. The drive itself parses it and names what is wrong; here only the rated
+endurance is looked up, because a plan must know it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import tomllib
+from collections.abc import Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from mileage.errors import Refused
+from mileage.regular_file import read_regular
+
+PROFILE_SUFFIX = ".toml"
+CHANGE = ","
+"""Parts the name of a drive from the changes of its figures, and these from each other."""
+RATES = "rate"
+"""The published rates of a profile; they say what a drive was held to, and change nothing that it does."""
+PROFILE_BYTES_MAX = 1 << 20
+
+
+def profile_folder() -> Traversable | None:
+    """The folder that holds the shipped profiles; None when neither package nor checkout has one."""
+    packaged = resources.files("mileage").joinpath("profiles").joinpath("drives")
+    if packaged.is_dir():
+        return packaged
+    checkout = Path(__file__).resolve().parents[3] / "profiles" / "drives"
+    return checkout if checkout.is_dir() else None
+
+
+def drive_names(folder: Traversable | None = None) -> tuple[str, ...]:
+    """The names of the shipped virtual drives, sorted."""
+    place = folder or profile_folder()
+    if place is None:
+        return ()
+    names = (entry.name for entry in place.iterdir())
+    return tuple(sorted(name.removesuffix(PROFILE_SUFFIX) for name in names if name.endswith(PROFILE_SUFFIX)))
+
+
+def is_profile_path(name: str) -> bool:
+    """True when `name` is the path of a user's own profile rather than the name of a shipped drive."""
+    return profile_name(name).endswith(PROFILE_SUFFIX)
+
+
+def profile_name(name: str) -> str:
+    """The drive or path in a name that changes figures of it: "plain-64gib" in "plain-64gib,read_us=50"."""
+    return name.partition(CHANGE)[0]
+
+
+def load_profile(name: str, folder: Traversable | None = None) -> str:
+    """The TOML text of a shipped drive, or of the user's own profile when `name` ends in .toml.
+
+    Behind the name may stand changes of its figures: "plain-64gib,read_us=50".
+    Raises Refused when there is no such drive, or when the file is missing, unreadable or over 1 MiB.
+    """
+    base, comma, changes = name.partition(CHANGE)
+    if comma:
+        return changed(load_profile(base, folder), changes.split(CHANGE), f"virtual:{name}")
+    if is_profile_path(name):
+        return _load_own(Path(name))
+    place = folder or profile_folder()
+    known = drive_names(place)
+    if place is None or name not in known:
+        raise Refused(unknown_drive(name, known))
+    return place.joinpath(name + PROFILE_SUFFIX).read_text(encoding="utf-8")
+
+
+def rated_write_bytes(profile: str) -> int | None:
+    """Bytes that the maker rates the drive to accept in its life; None where the profile does not say.
+
+    `profile` is a text that the drive has accepted. A figure is a number, or a table with a `value`.
+    """
+    figure = tomllib.loads(profile).get("rated_endurance_bytes")
+    value = figure.get("value") if isinstance(figure, dict) else figure
+    return value if isinstance(value, int) else None
+
+
+def profile_identity(profile: str) -> str:
+    """What tells a drive from one with other figures, as text.
+
+    Comments, the order of the figures and the published rates do not count.
+    """
+    stated = {key: figure for key, figure in tomllib.loads(profile).items() if key != RATES}
+    figures = json.dumps(stated, sort_keys=True, default=str)
+    return f"profile {hashlib.sha256(figures.encode()).hexdigest()[:16]}"
+
+
+def changed(profile: str, changes: Sequence[str], where: str) -> str:
+    """The text of a profile with figures changed or added, each written KEY=VALUE, or removed: KEY=.
+
+    A figure that the profile does not state is added, as a drive has every policy, by default if not by its profile.
+    Comments, and the published rates that the drive was held to, are not kept. `where` is the target in messages.
+    Raises Refused for a key that no profile has, and for a value of another kind than the one before; whether the drive
+    can have the value is for the drive to judge.
+    """
+    figures = tomllib.loads(profile)
+    for change in changes:
+        key, equals, text = (part.strip() for part in change.partition("="))
+        if key not in figures and key not in _known_figures():
+            raise Refused(f"{where}: {_unknown_figure(key)}")
+        if not equals:
+            raise Refused(f"{where}: found {key!r}, expected {key}=VALUE, or {key}= to remove the figure")
+        figure = figures.get(key)
+        if not text:
+            figures.pop(key, None)
+        elif figure is None:
+            figures[key] = _chosen(_value(text), "not stated by the profile")
+        elif isinstance(figure, dict) and "value" in figure:
+            value = _like(figure["value"], text, f"{where}: {key}")
+            figures[key] = _chosen(value, f"changed from {figure['value']}")
+        else:
+            figures[key] = _like(figure, text, f"{where}: {key}")
+    figures.pop(RATES, None)
+    from mileage.plan.toml_writer import toml_value
+
+    return "".join(f"{name} = {toml_value(value)}\n" for name, value in figures.items())
+
+
+def _known_figures() -> Sequence[str]:
+    """The keys that a profile may have; the core is imported late, so that commands that need no drive start fast."""
+    from mileage._core import drive_figure_names
+
+    return drive_figure_names()
+
+
+def _unknown_figure(key: str) -> str:
+    close = difflib.get_close_matches(key, _known_figures(), n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "docs/drives.md lists them all"
+    return f"no drive has a figure {key!r} to change (KEY=VALUE); {hint}"
+
+
+def _chosen(value: Any, source: str) -> dict[str, Any]:
+    return {"value": value, "source": f"chosen in the name of the target; {source}", "confidence": "defined"}
+
+
+def _value(text: str) -> Any:
+    """A value as TOML has it, or the text as it is."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _like(before: Any, text: str, where: str) -> Any:
+    """A value of the same kind as the one before."""
+    value = _value(text)
+    numbers = (int, float)
+    same = isinstance(value, numbers) if isinstance(before, numbers) else type(value) is type(before)
+    if not same or isinstance(before, bool) != isinstance(value, bool):
+        raise Refused(f"{where}: found {text!r}, expected a value like {before!r}")
+    return value
+
+
+def _load_own(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise Refused(f"virtual:{path}: no such profile file; expected the path of a TOML drive profile")
+        return read_regular(path, PROFILE_BYTES_MAX, f"virtual:{path}").decode()
+    except OSError as error:
+        raise Refused(f"virtual:{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise Refused(f"virtual:{path}: not UTF-8 text; expected a TOML drive profile") from None
+
+
+def unknown_drive(name: str, known: Sequence[str]) -> str:
+    """The line that refuses an unknown drive: what is known, and what was probably meant."""
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean virtual:{close[0]}?" if close else "."
+    listing = ", ".join(known) if known else "none are installed"
+    return f"virtual:{name}: no virtual drive has this name{hint} Known drives: {listing}"

@@ -1,0 +1,114 @@
+"""The text that names a target, as a value.
+
+What it models: SCHEME:NAME with the schemes dir, file, block, loop, virtual and null, which has no name. Printing a
+TargetSpec gives back the text it was parsed from.
+What it refuses: text without a scheme (a bare path could mean a directory, a file or a device, and the
+difference is destructive), empty names, unknown virtual drives, and modelled hosts (NAME@HOST), which this
+version does not have. It opens nothing; a path is not looked at.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import msgspec
+
+from mileage.errors import Refused
+from mileage.plan.sizes import parse_bytes
+from mileage.targets.profiles import drive_names, is_profile_path, profile_name, unknown_drive
+
+Scheme = Literal["dir", "file", "block", "loop", "virtual", "null"]
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+
+LOOP_FOLDER = "/var/tmp"
+LOOP_MIN_BYTES = 1 << 20
+_FORMS = "dir:PATH, file:PATH, block:PATH, loop:SIZE[@FOLDER], virtual:NAME or null:"
+
+
+class TargetSpec(msgspec.Struct, frozen=True):
+    """What the user called the target. `str()` gives the text back."""
+
+    scheme: Scheme
+    """Kind of target."""
+    name: str
+    """The path as written, or the name of the virtual drive, or the path of a drive profile (*.toml), or the size of a
+    loop device and the folder of its file."""
+
+    def __str__(self) -> str:
+        return f"{self.scheme}:{self.name}"
+
+
+class LoopName(msgspec.Struct, frozen=True):
+    """What a loop: target says: SIZE, or SIZE@FOLDER."""
+
+    size_bytes: int
+    folder: str
+
+    @classmethod
+    def parse(cls, spec: TargetSpec) -> LoopName:
+        """The size, and the folder where the file is made; that for large temporary files when none is given."""
+        text, _, folder = spec.name.partition("@")
+        try:
+            size = parse_bytes(text)
+        except ValueError as error:
+            raise Refused(f"{spec}: {error}; a loop device is loop:SIZE or loop:SIZE@FOLDER") from None
+        if size < LOOP_MIN_BYTES or size % LOOP_MIN_BYTES:
+            raise Refused(f"{spec}: expected a multiple of 1 MiB, 1 MiB or more")
+        return cls(size, folder or LOOP_FOLDER)
+
+
+def parse_target(text: str, known_drives: Sequence[str] | None = None) -> TargetSpec:
+    """Parse "dir:PATH", "file:PATH", "block:PATH", "virtual:NAME" or "null:".
+
+    `known_drives` are the names that `virtual:` accepts; None means the shipped profiles.
+    Raises Refused for everything else; the message says what was found and what is expected.
+    """
+    head, separator, name = text.partition(":")
+    scheme = next((known for known in SCHEMES if known == head), None)
+    if scheme is None or not separator:
+        raise Refused(_no_scheme(text, head if separator else ""))
+    if scheme == "null":
+        if name:
+            raise Refused(f"target {text!r}: null: has no name; expected {_FORMS}")
+        return TargetSpec(scheme=scheme, name="")
+    if not name.strip():
+        raise Refused(
+            f"target {text!r} has no {'name' if scheme == 'virtual' else 'path'}; expected {_FORMS}"
+        )
+    if any(not character.isprintable() for character in name):
+        raise Refused(f"target {text!r} has a character that cannot be printed; expected {_FORMS}")
+    if scheme == "virtual":
+        _check_virtual(name, known_drives)
+    spec = TargetSpec(scheme=scheme, name=name)
+    if scheme == "loop":
+        LoopName.parse(spec)
+    return spec
+
+
+def _no_scheme(text: str, head: str) -> str:
+    close = difflib.get_close_matches(head.lower(), SCHEMES, n=1)
+    if close:
+        return f"target {text!r} has the unknown scheme {head!r}; did you mean {close[0]}:? Expected {_FORMS}"
+    if head and "/" not in head:
+        return f"target {text!r} has the unknown scheme {head!r}; expected {_FORMS}"
+    forms = f"a directory is dir:{text}, a file file:{text}, a device block:{text}"
+    return (
+        f"target {text!r} does not say what it is: {forms}; a simulated drive is virtual:NAME, "
+        "a loop device of a size loop:4GiB, nothing null:"
+    )
+
+
+def _check_virtual(name: str, known_drives: Sequence[str] | None) -> None:
+    if is_profile_path(name):
+        return
+    drive, at, host = profile_name(name).partition("@")
+    if at:
+        raise Refused(
+            f"virtual:{name}: modelled hosts are not built yet, so @{host} cannot be honoured; "
+            f"use the bare drive virtual:{drive}"
+        )
+    known = drive_names() if known_drives is None else known_drives
+    if drive not in known:
+        raise Refused(unknown_drive(drive, known))

@@ -1,0 +1,115 @@
+"""`virtual:NAME`: a drive that ships with Mileage, or one from the user's own profile (`virtual:PATH.toml`).
+
+What it models: a factory-fresh drive in virtual time. Purging replaces it by a new one, so its wear is gone
+too.
+What it refuses: work areas larger than the drive, and whatever the drive itself refuses in its profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from mileage.errors import Refused
+from mileage.plan.facts import TargetFacts
+from mileage.targets.base import Target
+from mileage.targets.profiles import load_profile, profile_identity, rated_write_bytes
+from mileage.targets.spec import TargetSpec
+
+BLOCK_BYTES = 512
+"""Logical block size of every virtual drive."""
+
+
+class VirtualTarget(Target):
+    """A virtual drive. It has no randomness of its own: equal operations give equal times.
+
+    `make_drive` builds a drive from the profile's text; None means the built-in `mileage._core.Drive`.
+    """
+
+    def __init__(self, spec: TargetSpec, *, make_drive: Callable[[str], Any] | None = None) -> None:
+        super().__init__(spec)
+        self.profile = load_profile(spec.name)
+        self._make_drive = make_drive or _core_drive()
+        self._drive: Any = self._fresh()
+
+    @property
+    def drive(self) -> Any:
+        """The drive itself: `run`, `idle`, `counters`, `save`."""
+        return self._drive
+
+    @property
+    def path(self) -> None:
+        return None
+
+    @property
+    def place(self) -> None:
+        return None
+
+    def facts(self) -> TargetFacts:
+        capacity_bytes = int(self._drive.capacity_bytes)
+        return TargetFacts(
+            kind=self.spec.scheme,
+            name=self.spec.name,
+            capacity_bytes=capacity_bytes,
+            free_bytes=capacity_bytes,
+            memory_bytes=0,
+            block_bytes=BLOCK_BYTES,
+            virtual=True,
+            direct_supported=True,
+            rated_write_bytes=rated_write_bytes(self.profile),
+            host_layer=False,
+            identity=profile_identity(self.profile),
+        )
+
+    def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
+        if files:
+            raise Refused(f'{self.spec}: files = "per_thread" needs files; a drive without a host has none')
+        if work_bytes <= 0:
+            raise Refused(
+                f"{self.spec}: a work area of {work_bytes} bytes makes no sense; expected more than 0"
+            )
+        capacity_bytes = int(self._drive.capacity_bytes)
+        if work_bytes > capacity_bytes:
+            raise Refused(
+                f"{self.spec}: the study needs {work_bytes} bytes and the drive has {capacity_bytes}; "
+                "make the study smaller or choose a larger drive"
+            )
+        return f"took {work_bytes} of the {capacity_bytes} bytes of {self._drive.name}"
+
+    def purge(self) -> str:
+        self._drive = self._fresh()
+        return f"replaced {self._drive.name} by a factory-fresh one"
+
+    def trim(self) -> str:
+        """Discard all of the drive; its wear stays."""
+        self._drive.discard_all()
+        return f"discarded all {self._drive.capacity_bytes} bytes of {self._drive.name}"
+
+    def save(self) -> bytes:
+        """The drive's whole state, to be given to `restore`."""
+        return bytes(self._drive.save())
+
+    def restore(self, state: bytes) -> None:
+        """Put the drive back into a state that `save` returned. Raises Refused when it does not fit."""
+        try:
+            self._drive = _core_drive().restore(self.profile, state)
+        except ValueError as error:
+            raise Refused(f"{self.spec}: the saved state does not fit this drive: {error}") from error
+
+    def close(self) -> None:
+        """Nothing to let go of: a virtual drive lives in this process."""
+
+    def cleanup(self) -> None:
+        """Nothing to remove."""
+
+    def _fresh(self) -> Any:
+        try:
+            return self._make_drive(self.profile)
+        except ValueError as error:
+            raise Refused(f"{self.spec}: the drive refuses its profile: {error}") from error
+
+
+def _core_drive() -> Any:
+    """The drive class; imported late, so that commands that need no drive start fast."""
+    return import_module("mileage._core").Drive

@@ -1,7 +1,0 @@
-"""`mileage mpirun`: see `task_tools`, which the faces of several tasks share."""
-
-from __future__ import annotations
-
-from mileage.tools.task_tools import run_mpirun as run
-
-__all__ = ["run"]

@@ -1,0 +1,132 @@
+"""What was measured in a cell: rates run by run, latencies of all runs together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mileage.store.cell_measurements import measured_cells, merge
+from mileage.store.journal import JournalContent
+
+EMPTY: dict[str, Any] = {"count": 0, "sum_ns": 0, "min_ns": 0, "max_ns": 0, "buckets": []}
+
+
+def histogram(values: list[int]) -> dict[str, Any]:
+    """Values below 256 are their own bucket."""
+    if not values:
+        return EMPTY
+    buckets = [[value, values.count(value)] for value in sorted(set(values))]
+    return {
+        "count": len(values),
+        "sum_ns": sum(values),
+        "min_ns": min(values),
+        "max_ns": max(values),
+        "buckets": buckets,
+    }
+
+
+def entry(run: int, cell: str, seconds: int, latencies: list[int], **more: Any) -> dict[str, Any]:
+    record = {
+        "bytes_read": 4096 * len(latencies),
+        "bytes_written": 0,
+        "ops_read": len(latencies),
+        "ops_written": 0,
+        "elapsed_ns": seconds * 10**9,
+        "latency": {"read": histogram(latencies), "write": EMPTY},
+        "series": {"interval_ns": 10**9, "bytes_read": [], "bytes_written": [], "ops": []},
+        "counters": {"pages": 2},
+        **more,
+    }
+    return {
+        "kind": "run",
+        "run": run,
+        "role": "measure",
+        "arm": "torture",
+        "stage": "s",
+        "cell": cell,
+        "record": record,
+    }
+
+
+def content(*entries: dict[str, Any]) -> JournalContent:
+    return JournalContent([*entries], 0, 0)
+
+
+def test_the_runs_of_a_cell_come_together() -> None:
+    found = measured_cells(
+        content(entry(2, "b", 1, [7]), entry(3, "a", 2, [10, 30]), entry(1, "a", 1, [20, 20]))
+    )
+    assert [cell.cell for cell in found] == ["a", "b"]
+    first = found[0]
+    assert first.runs == 2
+    assert first.ops_per_s == (2.0, 1.0)
+    assert first.rate_bytes_per_s == (8192.0, 4096.0)
+    assert first.latency["read"].count == 4
+    assert first.latency["read"].mean_ns == 20
+    assert (first.latency["all"].min_ns, first.latency["all"].p50_ns, first.latency["all"].max_ns) == (
+        10,
+        20,
+        30,
+    )
+    assert "write" not in first.latency
+    assert first.counters == {"pages": 4}
+    assert first.cpu_ns_per_op is None
+
+
+def test_what_a_run_cost_the_machine() -> None:
+    usage = {
+        "user_ns": 10**8,
+        "system_ns": 10**8,
+        "clock": "tsc",
+        "overhead_ps": 4000,
+        "limited_by": "device",
+    }
+    (cell,) = measured_cells(content(entry(0, "a", 1, [1] * 100, usage=usage)))
+    assert cell.cpu_ns_per_op == 2 * 10**6
+    assert cell.cpu_cores == pytest.approx(0.2)
+    assert cell.overhead_ns_per_op == 4.0
+    assert cell.limited_by == ("device",)
+
+
+def test_what_the_device_did_not_read_came_from_memory() -> None:
+    device = {"read_bytes": 1024}
+    (cell,) = measured_cells(
+        content(
+            entry(0, "a", 1, [1], usage={"device": device}),
+            entry(1, "a", 1, [1] * 2, usage={"device": device}),
+        )
+    )
+    assert cell.memory_percent == (75.0, 87.5)
+
+
+def test_a_device_that_read_more_leaves_nothing_to_memory() -> None:
+    (cell,) = measured_cells(content(entry(0, "a", 1, [1], usage={"device": {"read_bytes": 9999}})))
+    assert cell.memory_percent == (0.0,)
+
+
+def test_seconds_are_whole_and_the_last_is_left_out() -> None:
+    series = {
+        "interval_ns": 5 * 10**8,
+        "bytes_read": [10, 20, 30, 40, 50, 60, 1],
+        "bytes_written": [0] * 7,
+        "ops": [],
+    }
+    (cell,) = measured_cells(content(entry(0, "a", 3, [1], series=series)))
+    assert cell.per_second_bytes == (30.0, 110.0)
+
+
+@given(st.lists(st.lists(st.integers(0, 255), max_size=20), min_size=1, max_size=5))
+def test_merging_is_the_histogram_of_all_values(parts: list[list[int]]) -> None:
+    assert merge(histogram(part) for part in parts) == histogram([value for part in parts for value in part])
+
+
+def test_what_the_device_counted_is_summed_and_every_note_stands_once() -> None:
+    usage = {"clock": "tsc", "user_ns": 1, "system_ns": 1, "device": {"reads": 3, "read_bytes": 8192}}
+    told = {"usage": usage, "notes": ["one thread was left behind", "the log lacks 2 of 9 operations"]}
+    found = measured_cells(content(entry(1, "a", 1, [7], **told), entry(2, "a", 1, [7], **told)))
+    assert found[0].device == {"reads": 6, "read_bytes": 16384}
+    assert found[0].notes == ("one thread was left behind", "the log lacks 2 of 9 operations")
+    assert measured_cells(content(entry(1, "a", 1, [7])))[0].device == {}
