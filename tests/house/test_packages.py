@@ -12,7 +12,13 @@ ROOMS = ("plan", "targets", "store", "execute", "judge", "report", "analysis")
 #: what one process of a run does, the helper by which a package loads its public names lazily, and the log.
 SHARED = {
     *("mileage.errors", "mileage._core", "mileage.__version__", "mileage.terminal", "mileage.worker"),
-    *("mileage.lazy_names", "mileage.log", "mileage.regular_file", "mileage.scratch", "mileage.formats.histogram"),
+    *(
+        "mileage.lazy_names",
+        "mileage.log",
+        "mileage.regular_file",
+        "mileage.scratch",
+        "mileage.formats.histogram",
+    ),
 }
 PURE_ROOMS = ("plan", "judge")
 #: Functions of the compiled core that pure rooms may call: values in, values out.
