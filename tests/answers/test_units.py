@@ -73,7 +73,7 @@ def test_text_json_and_csv_have_one_rate(tmp_path: Path) -> None:
     )
     text = ask(*words, cwd=tmp_path)
     cell = ask_json(*words, "--save", "out", cwd=tmp_path)[0]
-    ask("save-as", "csv", "out", "--out", "tables", cwd=tmp_path)
+    ask("export", "csv", "out", "--out", "tables", cwd=tmp_path)
     with (tmp_path / "tables" / "measured.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     found = re.search(r"rate\s+([\d.,]+) MiB/s\s+([\d.,]+) MB/s", text)

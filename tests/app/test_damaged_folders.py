@@ -30,7 +30,7 @@ import msgspec
 import pytest
 
 from mileage import app
-from mileage.app.export_tables import saved_tables
+from mileage.app.export_tables import exported_tables
 from mileage.app.importer import make_study, read_files
 from mileage.app.study import run
 from mileage.errors import MileageError
@@ -336,7 +336,7 @@ def look(folder: Path, chance: float) -> str:
     if chance < 0.2:
         actions.append(lambda: app.load(folder).write_report("text"))
     if chance < 0.05:
-        actions.append(lambda: [list(table.rows()) for table in saved_tables(folder)[1]])
+        actions.append(lambda: [list(table.rows()) for table in exported_tables(folder)[1]])
         actions.append(lambda: Query([folder]).sql("SELECT count(*), max(value) FROM samples"))
         actions.append(lambda: Query([folder]).sql("SELECT * FROM studies"))
         actions.append(lambda: app.load(folder).method())

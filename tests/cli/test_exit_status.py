@@ -105,7 +105,7 @@ def test_a_process_without_streams_opens_no_target_in_their_place(tmp_path: Path
 
 LONG = "x" * 300
 NAMED = (
-    *("run {}", "report {}", "plan {}", "compare {0} {0}", "import {}", "save-as csv {}", "sweep {}"),
+    *("run {}", "report {}", "plan {}", "compare {0} {0}", "import {}", "export csv {}", "sweep {}"),
     *(
         "run -o {}",
         "merge {0} {0}2 --out m",

@@ -39,7 +39,7 @@ ROWS: list[tuple[str, int, str]] = [
     ("merge --help", 0, "Join study folders"),
     ("sweep --help", 0, "Do STUDY once"),
     ("query --help", 0, "SQL"),
-    ("save-as csv done", 0, "runs.csv"),
+    ("export csv done", 0, "runs.csv"),
     ("measure -t null: --operations 1000", 0, "operations"),
     ("measure -t dir:. --size 4MiB --for 100ms", 0, "rate"),
     ("measure -t dir:. --size 4MiB --for 100ms --cold", 0, "rate"),

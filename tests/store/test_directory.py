@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mileage import app
-from mileage.app.export_tables import saved_tables
+from mileage.app.export_tables import exported_tables
 from mileage.app.study import run
 from mileage.errors import MileageError, Refused
 from mileage.store import StudyFolder
@@ -56,7 +56,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "report": lambda folder: app.load(folder).write_report("text"),
     "run": lambda folder: run(str(folder)),
     "query": lambda folder: Query([folder]).sql("SELECT count(*) FROM samples"),
-    "save-as": saved_tables,
+    "export": exported_tables,
     "merge": lambda folder: merge_folders([folder, folder.parent / "other"], folder.parent / "both"),
 }
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from mileage import app
-from mileage.app.export_tables import saved_tables
+from mileage.app.export_tables import exported_tables
 from mileage.app.importer import make_study, read_files
 from mileage.app.study import run
 from mileage.cli.report import command as report
@@ -61,7 +61,7 @@ def told(folder: Path) -> str:
     result = app.load(folder)
     result.write_report("text")
     text = " ".join(result.text().split())
-    assert [list(table.rows()) for table in saved_tables(folder)[1]]
+    assert [list(table.rows()) for table in exported_tables(folder)[1]]
     assert Query([folder]).sql("SELECT count(*) FROM samples")
     vetoes = result.vetoes()
     page = result.folder.report.read_text(encoding="utf-8")
@@ -192,10 +192,10 @@ def test_an_edited_plan_or_environment_is_noticed(folder: Path, tmp_path: Path) 
     plan = folder / "plan.json"
     plan.write_bytes(plan.read_bytes().replace(b'"question":"', b'"question":"Really? '))
     with pytest.raises(
-        Refused, match=r"plan.json was changed after the study was planned; restore it; .*save-as"
+        Refused, match=r"plan.json was changed after the study was planned; restore it; .*export"
     ):
         app.load(folder)
-    assert saved_tables(folder)[2], "what was judged is missing, and that is noted"
+    assert exported_tables(folder)[2], "what was judged is missing, and that is noted"
 
 
 def test_an_edited_plan_of_an_unsealed_folder_is_noticed_by_its_hash(folder: Path) -> None:

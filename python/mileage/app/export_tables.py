@@ -1,4 +1,4 @@
-"""What `mileage save-as` saves: the tables of the journal, and of a plan that can be read also what was judged."""
+"""The tables of `mileage export`: those of the journal and, if the plan can be read, those of the judgement."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MEANINGS = {
 }
 
 
-def saved_tables(folder: Path) -> tuple[str, list[Table], list[str]]:
+def exported_tables(folder: Path) -> tuple[str, list[Table], list[str]]:
     """A title, the tables of a study folder, and a sentence on each thing that is missing from them.
 
     Raises:

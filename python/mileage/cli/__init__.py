@@ -20,7 +20,7 @@ _COMMANDS = {
     "plan": ("mileage.cli.plan", "Show what a study would do, before anything is touched."),
     "list": ("mileage.cli.listing", "List studies, workloads or drives."),
     "report": ("mileage.cli.report", "Write the report of a study folder again."),
-    "save-as": ("mileage.cli.save_as", "All tables of a study as CSV, Parquet, JSON or Markdown."),
+    "export": ("mileage.cli.export", "Write all tables of a study as CSV, Parquet, JSON or Markdown."),
     "compare": ("mileage.cli.compare", "Compare two stages, or two studies."),
     "merge": ("mileage.cli.merge", "One study from several folders: other boots, other machines."),
     "import": ("mileage.cli.import_results", "Other tools' results become a study."),
@@ -41,6 +41,9 @@ _COMMANDS = {
     "dd": ("mileage.cli.dd", "dd's command line: a sequential write or read."),
 }
 
+#: Earlier spelling of a command, its name today: accepted for one version, with one line on standard error.
+_RENAMED = {"save-as": "export"}
+
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -59,6 +62,9 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and (name := _RENAMED.get(args[0])) is not None:
+            click.echo(f"{args[0]} is now called {name}", err=True)
+            args = [name, *args[1:]]
         if args and args[0] not in _COMMANDS and (face := _face_of(args[0])) is not None:
             args = [face, *args[1:]]
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:

@@ -38,7 +38,7 @@ def refuse_existing(out: Path) -> None:
         raise Refused(f"{out.absolute().parent} is no folder; make it first, or name another with --out")
 
 
-def save_as(
+def write_tables(
     word: str, tables: Sequence[Table], out: Path, *, title: str, missing: Sequence[str] = ()
 ) -> list[Path]:
     """Write tables in a format into a new folder, with a README that says what they are; the files' final paths.

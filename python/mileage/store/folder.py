@@ -150,7 +150,7 @@ class StudyFolder:
     @property
     def without_plan(self) -> str:
         """What to do about a plan that cannot be used."""
-        return f"restore it; `mileage save-as csv {self.path}` still gives what was measured, without what was judged"
+        return f"restore it; `mileage export csv {self.path}` still gives what was measured, without what was judged"
 
     def decoded_plan(self, kind: type[T]) -> T:
         """The plan, or a part of it. Raises Refused where it cannot be read, or was changed after it was made."""

@@ -13,9 +13,9 @@ import pytest
 
 from mileage import _core
 from mileage.app import load
-from mileage.app.export_tables import saved_tables
+from mileage.app.export_tables import exported_tables
 from mileage.errors import Refused, RunFailed
-from mileage.store.export_folder import save_as
+from mileage.store.export_folder import write_tables
 from mileage.store.export_tables import bucket_ns
 from mileage.store.export_writers import FORMATS
 from tests.command import mileage
@@ -28,8 +28,8 @@ def study(tmp_path_factory: pytest.TempPathFactory, finished: Finished) -> Path:
 
 
 def saved(study: Path, word: str, out: Path) -> Path:
-    title, tables, missing = saved_tables(study)
-    save_as(word, tables, out, title=title, missing=missing)
+    title, tables, missing = exported_tables(study)
+    write_tables(word, tables, out, title=title, missing=missing)
     return out
 
 
@@ -106,24 +106,24 @@ def test_nothing_is_written_over(study: Path, tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_nothing(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    title, tables, missing = saved_tables(study)
+    title, tables, missing = exported_tables(study)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setitem(FORMATS, "csv", ("csv", full))
     with pytest.raises(RunFailed, match="No space left"):
-        save_as("csv", tables, tmp_path / "out", title=title, missing=missing)
+        write_tables("csv", tables, tmp_path / "out", title=title, missing=missing)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_killed_saving_leaves_no_folder_of_that_name(study: Path, tmp_path: Path) -> None:
+def test_a_killed_export_leaves_no_folder_of_that_name(study: Path, tmp_path: Path) -> None:
     for wait_s in (0.3, 0.6, 0.9, 1.2):
         command = [
             sys.executable,
             "-m",
             "mileage",
-            "save-as",
+            "export",
             "markdown",
             str(study),
             "--out",
@@ -140,19 +140,30 @@ def test_a_killed_saving_leaves_no_folder_of_that_name(study: Path, tmp_path: Pa
 
 
 def test_the_command_says_what_it_wrote_and_what_is_missing(study: Path, tmp_path: Path) -> None:
-    done = mileage("save-as", "csv", str(study), "--out", str(tmp_path / "a"))
+    done = mileage("export", "csv", str(study), "--out", str(tmp_path / "a"))
     assert done.returncode == 0, done.stderr
     assert f"{tmp_path}/a/runs.csv" in done.stdout
-    again = mileage("save-as", "csv", str(study), "--out", str(tmp_path / "a"))
+    again = mileage("export", "csv", str(study), "--out", str(tmp_path / "a"))
     assert again.returncode == 2
     assert "nothing is written over" in again.stderr
     broken = tmp_path / "broken"
     broken.mkdir()
     lines = (study / "journal.jsonl").read_text().splitlines(keepends=True)
     (broken / "journal.jsonl").write_text("".join(lines[:9]) + "damaged\n" + "".join(lines[10:12]))
-    part = mileage("save-as", "csv", str(broken), "--out", str(tmp_path / "b"))
+    part = mileage("export", "csv", str(broken), "--out", str(tmp_path / "b"))
     assert part.returncode == 0, part.stderr
     assert "What was judged is missing" in part.stderr
     assert (tmp_path / "b" / "runs.csv").read_text().count("\n") > 3
-    none = mileage("save-as", "csv", str(tmp_path), "--out", str(tmp_path / "c"))
+    none = mileage("export", "csv", str(tmp_path), "--out", str(tmp_path / "c"))
     assert none.returncode == 2
+
+
+def test_the_earlier_name_of_the_command_works_with_one_line(study: Path, tmp_path: Path) -> None:
+    old = mileage("save-as", "csv", str(study), "--out", str(tmp_path / "old"))
+    new = mileage("export", "csv", str(study), "--out", str(tmp_path / "new"))
+    assert (old.returncode, new.returncode) == (0, 0), old.stderr + new.stderr
+    assert old.stderr == "save-as is now called export\n"
+    assert new.stderr == ""
+    assert {path.name: path.read_bytes() for path in (tmp_path / "old").iterdir()} == {
+        path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()
+    }

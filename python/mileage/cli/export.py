@@ -1,4 +1,4 @@
-"""`mileage save-as`: all tables of a study for other programs."""
+"""`mileage export`: all tables of a study for other programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command("save-as")
+@click.command("export")
 @click.argument("form", metavar="FORMAT", type=click.Choice(["csv", "parquet", "json", "markdown"]))
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @click.option(
@@ -18,20 +18,20 @@ import click
     help="The new folder; default: DIR-FORMAT here.",
 )
 def command(form: str, folder: Path, out: Path | None) -> None:
-    """Save every table of a study folder DIR as csv, parquet, json or
-    markdown: one file per table in a new folder, with a README that says
-    what each column is. Also of an unfinished or damaged study.
+    """Write every table of a study folder DIR as csv, parquet, json or
+    markdown: one file per table in a new folder, with a README that explains
+    each column. Unfinished and damaged studies can be exported too.
 
     \b
-    mileage save-as csv mileage-degradation-1
-    mileage save-as parquet study-1 --out tables
+    mileage export csv mileage-degradation-1
+    mileage export parquet study-1 --out tables
     """
-    from mileage.app.export_tables import saved_tables
-    from mileage.store.export_folder import save_as
+    from mileage.app.export_tables import exported_tables
+    from mileage.store.export_folder import write_tables
 
-    title, tables, missing = saved_tables(folder)
+    title, tables, missing = exported_tables(folder)
     place = out or Path(f"{folder.absolute().name}-{form}")
-    files = save_as(form, tables, place, title=title, missing=missing)
+    files = write_tables(form, tables, place, title=title, missing=missing)
     for sentence in missing:
         click.echo(sentence, err=True)
     for file in files:
