@@ -24,6 +24,7 @@ from mileage.plan import Asked, Plan, Study, resolve
 from mileage.plan.study import State
 from mileage.store import MeasuredCell, StudyFolder, measured_cells
 from mileage.targets import parse_target
+from mileage.targets.bare_path import with_scheme
 
 
 class Measurement(msgspec.Struct, frozen=True):
@@ -43,6 +44,7 @@ def asked_of(target: str, destroy: str | None, cache: str | None) -> Asked:
     Raises:
         Refused: the target cannot be used.
     """
+    target = with_scheme(target)
     spec = parse_target(target)
     path = Path(spec.name)
     kept = spec.scheme == "block" or (spec.scheme == "file" and path.exists() and not _is_empty(path))

@@ -30,6 +30,7 @@ from mileage.plan.faults import BrokenStudy, Fault
 from mileage.plan.study_reader import STUDY_TEXT_MAX
 from mileage.regular_file import read_regular
 from mileage.store import StudyFolder, left_out
+from mileage.targets.bare_path import with_scheme
 
 DEFAULT_STUDY = "degradation"
 
@@ -53,7 +54,7 @@ def _read_study(name: str, target: str | None = None) -> Study:
     if fio_job.looks_like_job(Path(name), text):
         return fio_job.read_job(text, name, Path(name).stem, target)
     try:
-        return parse_study(text, name)
+        return parse_study(text, name, with_scheme)
     except BrokenStudy as broken:
         raise broken.located(text, name) from None
 
@@ -74,6 +75,7 @@ def _study_text(name: str) -> str:
 
 def study_of(name: str, target: str | None = None) -> Study:
     """A built-in study by name or a study file, on another target if one is given. Raises Refused."""
+    target = None if target is None else with_scheme(target)
     wanted = _read_study(name, target)
     return wanted if target is None else _on_target(wanted, target)
 

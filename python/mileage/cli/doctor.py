@@ -22,6 +22,7 @@ from mileage.app.one_offs import clean_up_one_offs, one_offs_left
 from mileage.errors import Refused
 from mileage.scratch import abandoned, remove_abandoned
 from mileage.store.environment import snapshot
+from mileage.targets.bare_path import with_scheme
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import Undoing, left_behind, repair
@@ -67,7 +68,7 @@ class Finding(msgspec.Struct, frozen=True):
 def doctor(context: click.Context, target: str | None, as_json: bool, repairs: bool) -> None:
     """Say what on this machine would spoil a measurement, and what to do.
 
-    TARGET is dir:PATH, file:PATH, block:PATH, loop:SIZE or virtual:NAME; without it only the machine is examined.
+    TARGET is a path, loop:SIZE, virtual:NAME or null:; without it only the machine is examined.
 
     With --repair, mounts, loop devices, control groups and settings that a killed Mileage left behind are undone;
     the ledger says which. Its temporary files are removed, and in the directory of a TARGET what single runs left;
@@ -90,8 +91,9 @@ def examine(target: str | None, *, root: Path = ROOT) -> list[Finding]:
     guard: list[Finding] = []
     if target is not None:
         try:
-            place = guard_target(parse_target(target), root=root)
-            guard = [Finding("target", "ok", f"{target} passes every guard")]
+            spec = parse_target(with_scheme(target))
+            place = guard_target(spec, root=root)
+            guard = [Finding("target", "ok", f"{spec} passes every guard")]
         except Refused as refusal:
             guard = [Finding("target", "refused", refusal.message)]
     guard += check_ledger(left_behind())
@@ -111,7 +113,7 @@ def undo_all(target: str | None) -> list[Undoing]:
     """Undo and remove what killed processes left on this machine and, if given, in the directory of a target."""
     done = repair() + clean_up_one_offs()
     done += [Undoing(f"removed {path}") for path in remove_abandoned()]
-    spec = parse_target(target) if target is not None else None
+    spec = parse_target(with_scheme(target)) if target is not None else None
     if spec is not None and spec.scheme == "dir":
         done += [Undoing(f"removed {path}") for path in remove_remains_of_runs(Path(spec.name))]
     return done

@@ -13,6 +13,7 @@ import msgspec
 
 from mileage.app.measurement import Measurement, asked_of, measure, planned, refuse_existing
 from mileage.cli.foreign_options import refuse_elsewhere
+from mileage.cli.target_choice import chosen_target
 from mileage.errors import Refused
 from mileage.execute.progress_line import Watch
 from mileage.plan import Asked, Plan, Study, TraceFile, one_off, to_toml
@@ -33,7 +34,8 @@ WRITING = "writing what is read"
 def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     """Measure what the options ask for. Raises Refused and RunFailed."""
     if given["target"] is None:
-        raise Refused("--target is missing: what is measured, such as -t dir:/mnt/scratch or -t null:")
+        raise Refused("--target is missing: what is measured, such as -t /mnt/scratch or -t null:")
+    given = {**given, "target": chosen_target(given["target"])}
     refuse_elsewhere(given["vary"])
     asked = _asked(given)
     destroy, save = given["destroy"], given["save"]

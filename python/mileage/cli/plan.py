@@ -10,7 +10,7 @@ from mileage.cli.json_output import faults_as_json, print_json
 @click.command("plan")
 @click.argument("study", required=False)
 @click.option(
-    "--target", "-t", metavar="T", help="dir:PATH, file:PATH or virtual:NAME; default: the study's own."
+    "--target", "-t", metavar="T", help="A path, virtual:NAME, loop:SIZE or null:; default: the study's own."
 )
 @click.option("--quick", is_flag=True, help="One cycle, small and short.")
 @click.option("--seed", type=int, metavar="N", help="Another seed than the study's.")
@@ -46,6 +46,7 @@ def command(
         print_json(study_schema())
         return
     from mileage import app
+    from mileage.cli.target_choice import optional_target
     from mileage.execute import cycles_at_once
     from mileage.plan import describe, estimate
 
@@ -58,7 +59,7 @@ def command(
         )
         return
     with faults_as_json(as_json):
-        resolved = app.plan(study, target=target, quick=quick, seed=seed, destroy=destroy)
+        resolved = app.plan(study, target=optional_target(target), quick=quick, seed=seed, destroy=destroy)
     if other is not None:
         from mileage.dropin.equivalents import in_words_of
 

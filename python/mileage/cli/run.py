@@ -13,7 +13,7 @@ from mileage.cli.json_output import faults_as_json, print_json
 @click.command("run")
 @click.argument("study", required=False)
 @click.option(
-    "--target", "-t", metavar="T", help="dir:PATH, file:PATH or virtual:NAME; default: the study's own."
+    "--target", "-t", metavar="T", help="A path, virtual:NAME, loop:SIZE or null:; default: the study's own."
 )
 @click.option("--quick", is_flag=True, help="One cycle, small and short; the verdict is descriptive.")
 @click.option(
@@ -65,13 +65,14 @@ def command(
     """
     from mileage import app
     from mileage.app.report_level import report_level
+    from mileage.cli.target_choice import optional_target
     from mileage.execute.live_view import Terminal
     from mileage.terminal import say
 
     with faults_as_json(as_json), Terminal() as progress:
         result = app.run(
             study,
-            target=target,
+            target=optional_target(target),
             quick=quick,
             out=out,
             seed=seed,

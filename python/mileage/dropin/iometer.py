@@ -20,6 +20,7 @@ from mileage.formats.iometer_print import Row, result_text
 from mileage.plan import Study
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Torture
+from mileage.targets.bare_path import with_scheme
 
 _SECTOR: Final = 512
 _FILE_BYTES: Final = 1 << 30
@@ -35,7 +36,7 @@ def run(given: Given) -> None:
     if target is None:
         raise Refused("iometer: -t is missing: what is measured here, such as -t dir:/mnt/scratch")
     configuration = read_icf(Path(named[0]))
-    study = study_of(given, configuration, target)
+    study = study_of(given, configuration, with_scheme(target))
     began = time.strftime("%Y-%m-%d %H:%M:%S")
     destroy = given.last("--destroy")
     done = do_study(given, study, destroy=destroy)

@@ -42,7 +42,7 @@ class Option(NamedTuple):
 
 
 OPTIONS: Final = (
-    Option("target", "dir:PATH, file:PATH, block:PATH, virtual:NAME or null:", "T", sets="", short="t"),
+    Option("target", "A path, dir:, file:, block:PATH, virtual:NAME or null:", "T", sets="", short="t"),
     Option("workload", "See below; default random_read.", "W", sets="asked", short="w"),
     Option(
         *("record", "Size of an operation; default 4KiB, or 1MiB if sequential.", "SIZE"),

@@ -11,12 +11,13 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from mileage._core import toml_faults
+from mileage.errors import Refused
 from mileage.plan.factors import TARGET_NAMES
 from mileage.plan.faults import FAULTS_MAX, BrokenStudy, Fault, Faults, join, one_line, steps_of
 from mileage.plan.io_options import HOW_KEYS
@@ -72,15 +73,19 @@ _STAND_INS: Final[dict[str, Any]] = {
 """For keys that must be given and were not, or cannot be read: what the other keys are checked with."""
 
 
-def parse_study(text: str, source: str) -> Study:
+def parse_study(text: str, source: str, target_of: Callable[[str], str] | None = None) -> Study:
     """The study that a TOML text describes. `source` names the text in messages: a path or a study's name.
+
+    `target_of` gives a target that is a bare path its scheme, and raises Refused for one that is none.
 
     Raises BrokenStudy with everything that is wrong.
     """
     raw = _parse_toml(text, source)
+    faults = Faults(source)
+    if target_of is not None:
+        _give_schemes(raw, target_of, faults)
     if "target" not in raw and (first := _first_target(raw)) is not None:
         raw["target"] = first
-    faults = Faults(source)
     for path, table, struct in _tables(raw):
         _check_keys(faults, path, table, struct)
     factors = _converted(faults, raw, "factor", Factor)
@@ -109,10 +114,35 @@ def _converted(faults: Faults, raw: dict[str, Any], group: str, struct: type[S])
     return {name: table for name, table in found.items() if table is not None}
 
 
+def _give_schemes(raw: dict[str, Any], target_of: Callable[[str], str], faults: Faults) -> None:
+    """Give the targets of a study file their schemes; report those that are none, and read them as null:."""
+    holders: list[tuple[str, Any, str | int]] = [("target", raw, "target")] if "target" in raw else []
+    for name, table in _named(raw, "factor"):
+        if _names_targets(name, table):
+            levels = table.get("levels")
+            keys: Iterable[str | int] = levels if isinstance(levels, dict) else ()
+            keys = range(len(levels)) if isinstance(levels, list) else keys
+            holders += [(f"factor.{name}", levels, key) for key in keys]
+    for path, holder, key in holders:
+        text = holder[key]
+        if not isinstance(text, str):
+            continue
+        try:
+            holder[key] = target_of(text)
+        except Refused as refusal:
+            faults.add(path, refusal.message)
+            faults.mark(path)
+
+
+def _names_targets(name: str, table: Any) -> bool:
+    default = "target" if name in TARGET_NAMES else None
+    return isinstance(table, dict) and table.get("kind", default) == "target"
+
+
 def _first_target(raw: dict[str, Any]) -> str | None:
     """The first level of a factor whose levels are targets; None when no factor says so."""
     for name, table in _named(raw, "factor"):
-        if not isinstance(table, dict) or not (table.get("kind") == "target" or name in TARGET_NAMES):
+        if not _names_targets(name, table):
             continue
         levels = table.get("levels")
         values = list(levels.values()) if isinstance(levels, dict) else levels

@@ -1,0 +1,53 @@
+"""A path without a scheme as the target that it is: a directory is `dir:`, a block device `block:`, a file `file:`.
+
+What it models: what a user means by `/mnt/ssd` or `/dev/sdb`, from what the path is now. Links are followed to find
+that out; the path stays as it was written, so that `--destroy` names it in the same words.
+What it refuses: a path that does not exist, since it may be a directory or a file that is still to be made, and what
+holds no data (pipes, sockets, character devices). Nothing is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Final
+
+from mileage.errors import Refused
+from mileage.targets.guard import kind_of
+from mileage.targets.profiles import drive_names
+from mileage.targets.spec import SCHEMES, parse_target
+
+_SCHEMES: Final = ((stat.S_ISDIR, "dir"), (stat.S_ISBLK, "block"), (stat.S_ISREG, "file"))
+
+
+def with_scheme(text: str) -> str:
+    """A target with its scheme; the text itself where it has one. Raises Refused for a path that is no target."""
+    head, colon, _ = text.partition(":")
+    if (colon and head in SCHEMES) or not text.strip() or not text.isprintable():
+        return text
+    try:
+        mode = os.stat(text).st_mode
+    except OSError:
+        raise _nothing_there(text) from None
+    scheme = next((scheme for is_one, scheme in _SCHEMES if is_one(mode)), None)
+    if scheme is None:
+        raise Refused(f"target {text!r} is {kind_of(mode)}; expected a directory, a file or a block device")
+    return f"{scheme}:{text}"
+
+
+def _nothing_there(text: str) -> Refused:
+    """The refusal of a path that is not there, with what it may stand for."""
+    head, colon, _ = text.partition(":")
+    if colon and "/" not in head:
+        try:
+            parse_target(text)
+        except Refused as refusal:
+            return refusal
+    if text in drive_names():
+        return Refused(f"target {text!r} does not exist here; did you mean the virtual drive virtual:{text}?")
+    if text.startswith("/dev/"):
+        return Refused(f"target {text!r} does not exist; `lsblk` lists the block devices of this machine")
+    return Refused(
+        f"target {text!r} does not exist; a directory must be made first (mkdir -p {text}, then dir:{text}), "
+        f"a new file of Mileage's own is file:{text}"
+    )
