@@ -182,7 +182,9 @@ def test_left_over_work_files_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quiet")
-@pytest.mark.parametrize("target", ["dir:/none/such", "block:/dev/null", "/none/such", "virtual:no-such-drive"])
+@pytest.mark.parametrize(
+    "target", ["dir:/none/such", "block:/dev/null", "/none/such", "virtual:no-such-drive"]
+)
 def test_a_target_that_would_be_refused_ends_with_2(target: str) -> None:
     result = CliRunner().invoke(doctor, [target])
     assert result.exit_code == 2

@@ -64,7 +64,8 @@ def _study_text(name: str) -> str:
     if not path.is_file():
         known = ", ".join(builtin_names())
         raise Refused(
-            f"{name} is neither a built-in study ({known}) nor a study file; see `mileage list studies`"
+            f"{name} is neither a built-in study ({known}) nor a study file; `mileage list studies` lists the former, "
+            "`mileage new my-study.toml` writes one of the latter"
         )
     try:
         # Characters of up to four bytes: who has too many of them is refused by their number.

@@ -18,6 +18,7 @@ _COMMANDS = {
     "run": ("mileage.cli.run", "Run a study, or go on with an unfinished one."),
     "sweep": ("mileage.cli.sweep", "A study for each combination of its factors, on virtual drives."),
     "plan": ("mileage.cli.plan", "Show what a study would do, before anything is touched."),
+    "new": ("mileage.cli.new", "A commented study file to begin with."),
     "list": ("mileage.cli.listing", "List studies, workloads or drives."),
     "report": ("mileage.cli.report", "Write the report of a study folder again."),
     "export": ("mileage.cli.export", "Write all tables of a study as CSV, Parquet, JSON or Markdown."),

@@ -10,15 +10,26 @@ import click
 @click.command("list")
 @click.argument("what", type=click.Choice(["studies", "workloads", "drives", "tortures"]))
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--show", metavar="NAME", help="Of studies: print the study file of a built-in one.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(what: str, folders: tuple[Path, ...], as_json: bool) -> None:
+def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: bool) -> None:
     """List the built-in studies, workloads, drives or tortures; with FOLDERs the studies
     that were made in them.
 
     \b
     mileage list studies
     mileage list studies .                    what was measured below here
+    mileage list studies --show degradation   the study file of a built-in study
     """
+    if show is not None:
+        if what != "studies" or folders or as_json:
+            raise click.UsageError(
+                "--show prints the file of a built-in study: mileage list studies --show NAME"
+            )
+        from mileage.plan.builtin import builtin_text
+
+        click.echo(builtin_text(show), nl=False)
+        return
     from mileage import app
 
     if folders and what != "studies":

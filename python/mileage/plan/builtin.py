@@ -26,6 +26,11 @@ def builtin_names() -> tuple[str, ...]:
     )
 
 
+def template_text() -> str:
+    """The TOML text of the study file that `mileage new` begins with."""
+    return resources.files("mileage.plan").joinpath("new_study.toml").read_text(encoding="utf-8")
+
+
 def builtin_text(name: str, target: str | None = None) -> str:
     """The TOML text of a built-in study, for a directory where that is the target and the study has one of its own.
 

@@ -1,0 +1,54 @@
+"""A study file to begin with: the template that ships with Mileage, or a built-in study, under a name of the user's.
+
+What it models: a file that `mileage run` takes as it is written.
+What it refuses: to write over anything, a name that no study may have, and a target that is none.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mileage.errors import Refused, RunFailed
+from mileage.plan.builtin import builtin_text, template_text
+from mileage.plan.study_reader import parse_study
+from mileage.targets.bare_path import with_scheme
+from mileage.targets.spec import parse_target
+
+_TARGET = "virtual:intel-x25e-64gb"
+
+
+def write_new_study(path: Path, *, like: str | None = None, target: str | None = None) -> str:
+    """Write a study file to `path`, with the stem of its name as the name of the study; the text that was written.
+
+    `like`: a built-in study in place of the template. `target`: what it measures; default: a virtual drive.
+
+    Raises:
+        Refused: the file exists, or the study would not be valid.
+        RunFailed: it cannot be written.
+    """
+    name = path.name.removesuffix(".toml")
+    if re.fullmatch("[A-Za-z0-9._-]+", name) is None:
+        raise Refused(
+            f"{path}: a study's name has letters, digits, '.', '-' and '_' only, such as my-disk.toml"
+        )
+    if target is not None:
+        target = str(parse_target(with_scheme(target)))
+    text = _with_key(template_text() if like is None else builtin_text(like, target), "name", name)
+    if target is not None or like is None:
+        text = _with_key(text, "target", target or _TARGET)
+    parse_study(text, str(path))
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise Refused(f"{path} exists and is not written over; name a new file") from None
+    except OSError as error:
+        raise RunFailed.from_os_error(f"writing {path}", error) from error
+    return text
+
+
+def _with_key(text: str, key: str, value: str) -> str:
+    """A study's text with another value of a key of its first table."""
+    quoted = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return re.sub(rf'(?m)^{key} = "[^"]*"', lambda _: f"{key} = {quoted}", text, count=1)

@@ -1,0 +1,54 @@
+"""`mileage new` and `list studies --show`: files that can be run as they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mileage.plan import builtin_names, parse_study
+from mileage.plan.builtin import builtin_text
+from tests.command import mileage
+
+
+@pytest.mark.parametrize("like", [None, *builtin_names()])
+def test_a_new_study_is_valid_as_written(like: str | None, tmp_path: Path) -> None:
+    options = () if like is None else ("--like", like)
+    done = mileage("new", "my-disk.toml", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "mileage plan my-disk.toml" in done.stdout
+    study = parse_study((tmp_path / "my-disk.toml").read_text(), "my-disk.toml")
+    assert study.name == "my-disk"
+    planned = mileage("plan", "my-disk.toml", cwd=tmp_path)
+    assert planned.returncode == 0, planned.stderr
+
+
+def test_the_target_is_the_one_that_is_given(tmp_path: Path) -> None:
+    done = mileage("new", "s.toml", "-t", str(tmp_path), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f'target = "dir:{tmp_path}"' in (tmp_path / "s.toml").read_text()
+    assert mileage("plan", "s.toml", "--quick", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("old.toml",), "exists and is not written over"),
+        (("a b.toml",), "letters, digits"),
+        (("new.toml", "--like", "degradatoin"), "did you mean 'degradation'?"),
+        (("new.toml", "-t", "/no/where"), "does not exist"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(words: tuple[str, ...], expected: str, tmp_path: Path) -> None:
+    (tmp_path / "old.toml").write_text("mine")
+    done = mileage("new", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old.toml"]
+    assert (tmp_path / "old.toml").read_text() == "mine"
+
+
+def test_a_built_in_study_is_printed_as_it_ships() -> None:
+    assert mileage("list", "studies", "--show", "drives").stdout == builtin_text("drives")
+    assert mileage("list", "drives", "--show", "drives").returncode == 2
+    assert "did you mean 'drives'" in mileage("list", "studies", "--show", "drive").stderr
