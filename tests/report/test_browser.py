@@ -86,3 +86,37 @@ def test_the_command_is_copied(page: str, browser: Chromium, tmp_path: Path) -> 
     browser.open(stored(page, tmp_path))
     browser.ask('document.getElementById("copy").click()')
     assert browser.ask('document.getElementById("copy").textContent') in ("Copied", "Selected: press Ctrl+C")
+
+
+HEIGHT_MAX = 2500
+"""Pixels at a width of 1280, everything below the contents folded."""
+HIDDEN = """Array.from(document.querySelectorAll("details.folded > div, details ul, details table"))
+  .filter(part => !part.checkVisibility()).map(part => part.id || part.className || part.tagName)"""
+
+
+def test_the_folded_page_is_short(page: str, browser: Chromium, tmp_path: Path) -> None:
+    browser.open(stored(page, tmp_path))
+    assert browser.ask("document.documentElement.scrollHeight") <= HEIGHT_MAX
+    assert browser.ask("document.querySelectorAll('details[open]').length") == 0
+
+
+def test_each_entry_of_the_contents_opens_its_section(page: str, browser: Chromium, tmp_path: Path) -> None:
+    stored_page = stored(page, tmp_path)
+    browser.open(stored_page)
+    count = browser.ask("document.querySelectorAll('nav a').length")
+    assert count >= 6
+    for at in range(count):
+        browser.open(stored_page)
+        browser.ask(f"document.querySelectorAll('nav a')[{at}].click()")
+        shown = f"document.querySelector(document.querySelectorAll('nav a')[{at}].hash).checkVisibility()"
+        assert browser.ask(shown), at
+
+
+def test_print_is_the_whole_report(page: str, browser: Chromium, tmp_path: Path) -> None:
+    browser.open(stored(page, tmp_path))
+    assert "method" in browser.ask(HIDDEN)
+    browser.do("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert browser.ask(HIDDEN) == []
+    finally:
+        browser.do("Emulation.setEmulatedMedia", media="")

@@ -64,8 +64,12 @@ def test_every_chart_satisfies_the_schema_of_its_language(
 
 
 def hostile_view(hostile: str) -> StudyView:
-    """A view with every picture, in which all names are this one."""
-    cells = [msgspec.structs.replace(s, cell=f"{hostile} {s.cell}") for s in samples(blocks=2)]
+    """A view with every picture, in which all names are this one, and with more cells than a forest plot shows."""
+    cells = [
+        msgspec.structs.replace(s, run=part * 100_000 + s.run, cell=f"{hostile} {s.cell}, part {part}")
+        for part in range(2)
+        for s in samples(blocks=2)
+    ]
     judged = compare_stages(cells, baseline="before", candidate="after", relevance={})
     names = [cell.cell for cell in judged.cells]
     trace = RunTrace(

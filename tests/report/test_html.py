@@ -241,6 +241,32 @@ def test_both_units_of_a_rate_are_in_the_table(page: str) -> None:
     assert "IOPS" in text
 
 
+def test_the_page_answers_in_the_order_of_the_questions(page: str) -> None:
+    text = Page(page).text
+    order = (
+        "29 % slower",
+        "Write amplification:",
+        "limits ! look:",
+        "5 checks passed",
+        "Copy the",
+        "Contents:",
+    )
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+    folded = page[page.index("checks passed</summary>") : page.index("</details>")]
+    assert folded.count("<li") == sum(lamp.state == "ok" for lamp in example().trust)
+
+
+def test_figures_of_few_cells_are_not_repeated(page: str) -> None:
+    assert "Largest changes of each test" not in page
+    assert "Changes by size and setting" not in page
+
+
+def test_volatile_facts_are_no_part_of_the_environment() -> None:
+    moments = [(stage, {"kernel": "6.1", "now.loadavg": f"{at}.5"}) for at, stage in enumerate(("a", "b"))]
+    assert "loadavg" not in render_html(example(environments=moments), drawn=False)
+
+
 def test_changed_facts_are_marked_and_lead_the_environment(page: str) -> None:
     facts = page[page.index('<table class="facts">') :]
     assert facts.index("file system") < facts.index("kernel")

@@ -14,7 +14,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from mileage.report import vega
-from mileage.report.charts import before_after_svg, forest_svg, narrow_forest_svg, torture_svg, torture_words
+from mileage.report.charts import (
+    MOST_PANELS,
+    before_after_svg,
+    forest_svg,
+    narrow_forest_svg,
+    torture_svg,
+    torture_words,
+)
 from mileage.report.drawn_tests import drawn_tests
 from mileage.report.grid import fields_of, heat_chart, level_fields, most_changed, multiples_chart
 from mileage.report.layout import layout_chart, layout_words
@@ -134,13 +141,15 @@ def _latency(view: StudyView) -> _Asked | None:
 
 def _before_after(view: StudyView) -> _Asked | None:
     svg = before_after_svg(view, name="before-after")
-    return _Asked(svg, _bar_words(view)) if svg else None
+    some = f" The {MOST_PANELS} cells that changed most." if len(view.headline) > MOST_PANELS else ""
+    return _Asked(svg, _bar_words(view) + some) if svg else None
 
 
 def _bar_words(view: StudyView) -> str:
+    arm = " of the torture arm" if view.comparison.sham_removed else ""
     return (
-        f"Bar: geometric mean of the runs (n = {runs_counted(view)}); dot: one run; whisker: one standard deviation "
-        "of the runs' logarithms, which is a spread and no interval."
+        f"Bar: geometric mean of the runs{arm} (n = {runs_counted(view)}); dot: one run, in their order; whisker: one "
+        f"standard deviation of the runs' logarithms, which is a spread and no interval. Every panel starts at zero."
     )
 
 
@@ -251,6 +260,9 @@ def _levels(view: StudyView) -> _Asked | None:
 
 
 def _grid(view: StudyView, draw: Callable[..., Any], name: str, title: str) -> _Asked | None:
+    """The changes over two properties of the cells; of few cells the forest plot shows each already."""
+    if len(view.headline) <= FIRST_SCREEN_ROWS and not view.standings:
+        return None
     low, high = view.comparison.baseline, view.comparison.candidate
     found = view.evidence
     fields, row, column = fields_of(view.headline, found.places)

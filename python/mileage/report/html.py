@@ -1,7 +1,7 @@
 """The page: one HTML file that opens without a network and says the verdict before anything else.
 
-Models the order in which a stranger asks: what came out, can it be trusted, how much in each cell; then the
-runs behind it, the torture, the table, the environment, the method and how to repeat it. Names come from
+Models the order in which a stranger asks: what came out, how much in each cell, the one chart that explains it, the
+checks that warn, and how to repeat it. Everything else is folded below a list of contents. Names come from
 strangers: every text is escaped by the template, a content policy in the page forbids all loading, and the
 only script is the one whose hash the policy names. Two renderings of one view are identical.
 """
@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mileage.judge import CellVerdict, verdict_sentence
 from mileage.report import standings, wording
-from mileage.report.charts import MOST_PANELS, torture_words
 from mileage.report.dark_mode import night_style
 from mileage.report.details import downloads, favours, highlight_rows, value_rows, wear_rows
 from mileage.report.drawn_tests import undrawn_tests
-from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery, runs_counted, units_counted
+from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery, units_counted
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_rows
 from mileage.report.view import StudyView, cleaned
+from mileage.store.environment import is_volatile
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,18 +52,18 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
     shown = min(FIRST_SCREEN_ROWS, len(view.headline))
     lead = wording.most_telling(view.headline, shown)
     script = _script()
+    below = _below(view)
+    explaining = _explaining(view, pictures)
     template = templates().get_template("report.html.j2")
     return template.render(
         view=view,
         comparison=view.comparison,
         sentence=_sentence(verdict_sentence(view.comparison, _EMPHASIS)),
         shown=shown,
-        panels=min(MOST_PANELS, len(view.headline)),
         corrections=_CORRECTIONS if view.comparison.headline else _CORRECTIONS[::-1],
         corrected=any(wording.decided_by_correction(c) for c in lead),
         bands=_bands(view.headline),
         units_counted=units_counted(view),
-        runs_counted=runs_counted(view),
         overall=wording.overall(view.comparison),
         rows=[_table_row(view, c) for c in wording.by_effect(view.headline)],
         other_rows=[_table_row(view, c) for c in wording.by_effect(view.beyond_headline)],
@@ -71,8 +71,10 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
         standings=standing_rows(view.standings, view.factor),
         standings_rule=standings.RULE,
         paragraphs=[p for p in re.split(r"\n\s*\n", view.method) if p.strip()],
-        **_below(view),
+        **below,
         **_pictures(pictures),
+        explaining=explaining,
+        sections=_sections(view, below, pictures, explaining),
         drawn=drawn,
         lamps=[[lamp for lamp in view.trust if (lamp.state in _ATTENTION) == loud] for loud in (True, False)],
         lamp_glyphs=wording.LAMP_GLYPHS,
@@ -84,17 +86,17 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
 
 
 def _below(view: StudyView) -> dict[str, Any]:
-    """What stands below the pictures."""
+    """What stands below the pictures. Highlights of few cells would repeat what the forest plot shows."""
+    many = len(view.headline) > FIRST_SCREEN_ROWS
     environment = _environment(view.environments)
     classes = view.evidence.device_classes
     return {
         "undrawn_tests": undrawn_tests(view),
         "environment": [row for row in environment if row[2]],
         "unchanging": [row for row in environment if not row[2]],
-        "torture_words": wording.plain(torture_words(view)),
         "shapes": shape_lines(view.shapes),
-        "highlights": highlight_rows(view),
-        "favours": favours(view),
+        "highlights": highlight_rows(view) if many else [],
+        "favours": favours(view) if many else [],
         "values": value_rows(view),
         "wear": wear_rows(view),
         "downloads": downloads(view),
@@ -102,6 +104,39 @@ def _below(view: StudyView) -> dict[str, Any]:
         "device_classes": classes,
         "classed": bool(classes) and "" not in classes,
     }
+
+
+_EXPLAINING: Final = ("levels", "headline_runs", "before_after")
+
+
+def _explaining(view: StudyView, pictures: Mapping[str, Picture]) -> str:
+    """The one picture that stands next to the verdict, by its name; empty where there is none.
+
+    Between two stages it is what happened there; of several levels all of them; else the course of the runs.
+    """
+    names = ("torture", *_EXPLAINING) if view.comparison.kind == "stages" else _EXPLAINING
+    return next((name for name in names if name in pictures), "")
+
+
+def _sections(
+    view: StudyView, below: Mapping[str, Any], pictures: Mapping[str, Picture], explaining: str
+) -> dict[str, str]:
+    """The folded sections that have content, as headings by their anchors."""
+    several = {"levels", "changes_map", "changes"} & (pictures.keys() - {explaining})
+    torture = view.comparison.kind == "stages" or {"torture", "over_time"} & pictures.keys()
+    titles = {
+        "cells": ("All cells", True),
+        "runs": ("All runs", True),
+        "changes": (f"All levels of {view.factor}" if view.factor else "Changes by size and setting",
+                    several or view.standings),
+        "torture": ("Inside the torture stage" if view.torture else "Over time",
+                    torture or below["shapes"] or below["wear"] or view.evidence.layouts),
+        "highlights": ("Largest changes of each test", below["highlights"] or below["favours"]),
+        "environment": ("Environment", True),
+        "method": ("Method", True),
+        "data": ("Data files", below["downloads"]),
+    }  # fmt: skip
+    return {anchor: title for anchor, (title, content) in titles.items() if content}
 
 
 def _pictures(drawn: Mapping[str, Picture]) -> dict[str, Any]:
@@ -188,8 +223,11 @@ def _sorting(cell: CellVerdict) -> tuple[float | None, ...]:
 
 
 def _environment(snapshots: Sequence[tuple[str, Mapping[str, str]]]) -> list[tuple[str, list[str], bool]]:
-    """One (key, value per stage, differs) row per fact, those that differ first."""
-    keys = dict.fromkeys(key for _, facts in snapshots for key in facts)
+    """One (key, value per stage, differs) row per fact, those that differ first.
+
+    Volatile facts, such as the load, differ between any two snapshots; they are in the study folder.
+    """
+    keys = dict.fromkeys(key for _, facts in snapshots for key in facts if not is_volatile(key))
     rows = [(key, [facts.get(key, "") for _, facts in snapshots]) for key in keys]
     told = [(key, values, len(set(values)) > 1) for key, values in rows]
     return sorted(told, key=lambda row: not row[2])
