@@ -1,4 +1,4 @@
-"""The Python rooms: a study flows one way through them, and the first and the fifth are pure."""
+"""The Python rooms: a study flows one way through them; `model`, `plan` and `judge` are pure."""
 
 import ast
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from tests.house.repository import PACKAGE, imports, modules, name_of, tree
 
-ROOMS = ("plan", "targets", "store", "execute", "judge", "report", "analysis")
+ROOMS = ("model", "plan", "targets", "store", "execute", "judge", "report", "analysis")
 #: What every room may import besides the rooms before it: its errors, the compiled core, the version, the terminal,
 #: what one process of a run does, the helper by which a package loads its public names lazily, and the log.
 SHARED = {
@@ -20,7 +20,7 @@ SHARED = {
         "mileage.formats.histogram",
     ),
 }
-PURE_ROOMS = ("plan", "judge")
+PURE_ROOMS = ("model", "plan", "judge")
 #: Functions of the compiled core that pure rooms may call: values in, values out.
 PURE_FUNCTIONS = {"toml_faults", "toml_lines", "workload_problem"}
 #: The one module that reads the package's own study files.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from mileage.plan import Study, TargetFacts, estimate, parse_study, resolve
@@ -139,6 +140,17 @@ def test_what_files_do_not_know_is_refused(
     assert words in refusal(lambda: resolve(study(workload, more), directory()))
 
 
-@pytest.mark.parametrize("target", ["virtual:plain", "block:/dev/x", "null:"])
+@pytest.mark.parametrize("target", ["virtual:plain", "null:"])
 def test_files_need_a_directory(refusal: Callable[..., str], target: str) -> None:
     assert "is a file workload" in refusal(lambda: study('"iozone.read"', target=target))
+
+
+def test_a_device_has_files_only_with_a_file_system(directory: Facts, refusal: Callable[..., str]) -> None:
+    on_device = study('"iozone.read"', target="block:/dev/x")
+    device = directory(kind="block", host_layer=False)
+    assert "makes files of its own; found block:/dev/x, expected dir:PATH" in refusal(
+        lambda: resolve(on_device, device)
+    )
+    state = msgspec.structs.replace(on_device.state, filesystem="ext4")
+    with_one = msgspec.structs.replace(on_device, state=state)
+    assert resolve(with_one, directory()).cells

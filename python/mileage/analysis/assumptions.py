@@ -15,7 +15,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.plan import Plan
-from mileage.targets.profiles import load_profile
+from mileage.targets.profiles import load_profile, virtual_name
 
 if TYPE_CHECKING:
     from mileage.report import TrustLamp
@@ -54,7 +54,6 @@ _READS: Final = (
     "slc_read_us",
     "write_buffer_reads",
 )
-_SCHEME: Final = "virtual:"
 
 
 def assumption_lamps(plan: Plan) -> list[TrustLamp]:
@@ -82,8 +81,7 @@ def _drives(plan: Plan) -> dict[str, str]:
     targets = [setting.target for setting in plan.settings] or [str(plan.study.target)]
     found = {}
     for target in dict.fromkeys(targets):
-        if target.startswith(_SCHEME):
-            name = target.removeprefix(_SCHEME)
+        if (name := virtual_name(target)) is not None:
             with suppress(Refused):
                 found[name] = load_profile(name)
     return found

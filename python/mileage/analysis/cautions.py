@@ -14,6 +14,7 @@ import msgspec
 
 from mileage.judge.disturbance import disturbances
 from mileage.judge.memory_rate import RateFacts, memory_rate
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Cell, Plan, TargetFacts
 from mileage.plan.sizes import format_bytes
 from mileage.report.setting import labels_of
@@ -78,7 +79,7 @@ def _of_rates(
     served: list[tuple[bool, str, str]] = []
     for cell, planned in pairs:
         facts = _facts(plan, planned)
-        if facts.virtual or facts.memory_file_system or facts.kind == "null":
+        if not facts.capabilities.is_real or facts.memory_file_system:
             continue
         if (told := memory_rate(_rate_facts(cell, planned, names[cell.cell]))) is not None:
             served.append((not told.certain, told.text, cell.cell))
@@ -143,7 +144,7 @@ def _of_state(
             which = f"each run of {len(fresh)} of {len(wrote)} rows"
         text = f"a fresh drive: {had} when {which} began, and writes found erased blocks; {_TO_STEADY}"
         yield Caution(text, fresh)
-    emptied = plan.study.state.purge != "none" and plan.study.target.startswith(("loop:", "block:"))
+    emptied = plan.study.state.purge != "none" and capabilities_of(plan.study.target).is_block_device
     if emptied and wrote and not any(stage.torture for stage in plan.study.stage):
         how = f"{plan.study.target} was emptied ({plan.study.state.purge}) before"
         yield Caution(f"{how}: its writes may be those of a fresh one", tuple(wrote))

@@ -17,7 +17,7 @@ from mileage.judge.course import Course, course
 from mileage.plan import Plan
 from mileage.report import TrustLamp
 from mileage.report.quantity import duration
-from mileage.targets.profiles import load_profile
+from mileage.targets.profiles import load_profile, virtual_name
 
 CHANGE_MIN: Final = 0.2
 """Change of level within a run that speaks against a verdict: the range in which SNIA calls rounds steady."""
@@ -171,8 +171,7 @@ def measured_stages(plan: Plan) -> list[str]:
 
 def _block_pages(target: str) -> int | None:
     """Pages of a flash block of a virtual drive; None for others, and where its profile does not say."""
-    kind, _, name = target.partition(":")
-    if kind != "virtual":
+    if (name := virtual_name(target)) is None:
         return None
     try:
         figure = tomllib.loads(load_profile(name.partition("@")[0])).get("pages_per_block")

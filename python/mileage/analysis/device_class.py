@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mileage.errors import Refused
 from mileage.plan import Plan
-from mileage.targets.profiles import load_profile
+from mileage.targets.profiles import load_profile, virtual_name
 
 _CELLS: Final = {
     "slc": "single-level cells",
@@ -22,7 +22,6 @@ _CELLS: Final = {
 }
 _SLC_CYCLES_MIN: Final = 50_000
 """Rated erases of a block that only single-level cells reach."""
-_SCHEME: Final = "virtual:"
 
 
 def device_classes(plan: Plan) -> dict[str, str]:
@@ -47,7 +46,7 @@ def _by_level(found: dict[str, str]) -> dict[str, str]:
 
 
 def _class_words(plan: Plan, target: str) -> str:
-    if not target.startswith(_SCHEME):
+    if virtual_name(target) is None:
         facts = plan.others.get(target, plan.facts)
         return f"{facts.kind} target, class of the device not known"
     profile = _profile(target)
@@ -64,10 +63,10 @@ def _class_words(plan: Plan, target: str) -> str:
 
 def _profile(target: str) -> dict[str, Any]:
     """The profile of a virtual drive, with the figures that its name changes; empty for everything else."""
-    if not target.startswith(_SCHEME):
+    if (name := virtual_name(target)) is None:
         return {}
     try:
-        return tomllib.loads(load_profile(target.removeprefix(_SCHEME).partition("@")[0]))
+        return tomllib.loads(load_profile(name.partition("@")[0]))
     except (Refused, tomllib.TOMLDecodeError, OSError):
         return {}
 

@@ -51,7 +51,7 @@ def _settings(plan: Plan, cell: Cell) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for part in (cell.workload, cell.job, cell.reach):
         found |= dict(_leaves(msgspec.to_builtins(part))) if part is not None else {}
-    if cell.workload is not None and plan.facts.kind in ("virtual", "block"):
+    if cell.workload is not None and plan.facts.capabilities.is_drive:
         area = plan.area_bytes(plan.settings[cell.setting]) if plan.settings else plan.work_bytes
         if cell.workload.span_bytes == area - area % cell.workload.record_bytes:
             found["span_bytes"] = "the whole drive"

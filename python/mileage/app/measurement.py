@@ -20,6 +20,7 @@ from mileage.app.report_level import report_level
 from mileage.app.session import check_built, do, facts_of, traces_of
 from mileage.errors import Refused
 from mileage.execute import Progress, Silent
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Asked, Plan, Study, resolve
 from mileage.plan.study import State
 from mileage.store import MeasuredCell, StudyFolder, measured_cells
@@ -47,7 +48,8 @@ def asked_of(target: str, destroy: str | None, cache: str | None) -> Asked:
     target = with_scheme(target)
     spec = parse_target(target)
     path = Path(spec.name)
-    kept = spec.scheme == "block" or (spec.scheme == "file" and path.exists() and not _is_empty(path))
+    kind = capabilities_of(target)
+    kept = kind.in_place and (kind.is_block_device or (path.exists() and not _is_empty(path)))
     facts = facts_of(target, destroy, state=State(start="kept" if kept else "purged"))
     direct = facts.direct_supported or cache is not None
     return Asked(target=target, kept=kept, room_bytes=facts.free_bytes, cache="direct" if direct else "warm")

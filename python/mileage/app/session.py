@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from mileage.errors import Interrupted, Refused
 from mileage.execute.progress import Progress
 from mileage.execute.signals import count_signals, raise_on_signals
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, places_of, trace_paths
 from mileage.plan.faults import Faults
 from mileage.plan.initial_state import check_state, file_system, settings_of_device, used
@@ -23,7 +24,6 @@ from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.plan.study import Repeat, State
 from mileage.store.folder import StudyFolder
 from mileage.targets.base import Target
-from mileage.targets.spec import parse_target
 from mileage.targets.target_kinds import open_target
 
 if TYPE_CHECKING:
@@ -46,15 +46,13 @@ def facts_of_all(study: Study, destroy: str | None, resumed: Plan | None = None)
 def facts_of(
     target: str, destroy: str | None, *, state: State, plan_hash: str = _PROVISIONAL_HASH
 ) -> TargetFacts:
-    """Open a target to look at it; the guards run, and nothing is left behind."""
-    opened = _open(target, plan_hash, destroy, state)
-    try:
-        return opened.facts()
-    finally:
-        opened.close()
+    """Look at a target; the guards run, nothing is opened for writing and nothing is made."""
+    return _open(target, plan_hash, destroy, state, probe=True).facts()
 
 
-def _open(target: str, plan_hash: str, destroy: str | None, state: State, seed: int = 1) -> Target:
+def _open(
+    target: str, plan_hash: str, destroy: str | None, state: State, seed: int = 1, *, probe: bool = False
+) -> Target:
     """The target as the state of a study wants it. Raises Refused."""
     for key, text in check_state(state, target):
         raise Refused(f"state.{key}: {text}")
@@ -68,6 +66,7 @@ def _open(target: str, plan_hash: str, destroy: str | None, state: State, seed: 
         settings=settings_of_device(state),
         purge=state.purge,
         used=used(state, seed),
+        probe=probe,
     )
 
 
@@ -85,18 +84,29 @@ def targets_of(resolved: Plan) -> Iterator[Target]:
     Those that the guards refuse are left out: they hold nothing of this plan, or another study uses it now.
     """
     for setting in {setting.place: setting for setting in resolved.settings}.values():
-        if parse_target(setting.target).scheme not in ("dir", "file", "loop"):
+        kind = capabilities_of(setting.target)
+        if not (kind.has_work_file or kind.is_made):
             continue
         with suppress(Refused):
             yield _open(setting.target, _hash_at(resolved, setting), None, setting.state, resolved.study.seed)
 
 
 def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:
-    """Refuse a device that is not the one that the study was planned for, though its path is the same."""
-    planned = resolved.others.get(target, resolved.facts).identity
-    if planned and (found := opened.facts().identity) != planned:
+    """Refuse a device that is not the one that the study was planned for, though its path is the same.
+
+    And a file system that does not bypass the page cache, which a plan does not try: it makes no file.
+    """
+    facts = opened.facts()
+    if not facts.direct_supported and any(run.reach and run.reach.options.direct for run in resolved.runs):
         opened.close()
-        noun = "file" if opened.facts().kind == "file" else "device"
+        raise Refused(
+            f'{target}: the file system does not bypass the page cache, as the study wants with cache = "direct"; '
+            'choose a target on another file system, or cache = "warm"'
+        )
+    planned = resolved.others.get(target, resolved.facts).identity
+    if planned and (found := facts.identity) != planned:
+        opened.close()
+        noun = "device" if capabilities_of(target).is_drive else "file"
         raise Refused(
             f"{target}: this is another {noun} than the study was planned for: found {found}, "
             f"expected {planned}; plan the study anew"

@@ -18,6 +18,7 @@ from mileage.app.study import study_of
 from mileage.errors import Refused
 from mileage.execute import Silent
 from mileage.execute.mpi.futures import spread
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Study, resolve
 from mileage.plan.factors import at_setting, settings_of
 from mileage.scratch import scratch_directory
@@ -43,7 +44,7 @@ def sweep(study: str, *, target: str | None = None, processes: int | None = None
         raise Refused(f"{study}: has no [factor.NAME] to sweep over; `mileage run` does it as it is")
     settings = settings_of(wanted)
     for setting in settings:
-        if not setting.target.startswith("virtual:"):
+        if not capabilities_of(setting.target).simulated:
             raise Refused(
                 f"{study}: found target {setting.target}; only virtual drives are swept, since others would disturb "
                 "each other: use `mileage run`"

@@ -20,6 +20,7 @@ import msgspec
 
 from mileage.app.one_offs import clean_up_one_offs, one_offs_left
 from mileage.errors import Refused
+from mileage.model.target_kind import capabilities_of
 from mileage.scratch import abandoned, remove_abandoned
 from mileage.store.environment import snapshot
 from mileage.targets.bare_path import with_scheme
@@ -114,7 +115,7 @@ def undo_all(target: str | None) -> list[Undoing]:
     done = repair() + clean_up_one_offs()
     done += [Undoing(f"removed {path}") for path in remove_abandoned()]
     spec = parse_target(with_scheme(target)) if target is not None else None
-    if spec is not None and spec.scheme == "dir":
+    if spec is not None and capabilities_of(spec.scheme).has_files:
         done += [Undoing(f"removed {path}") for path in remove_remains_of_runs(Path(spec.name))]
     return done
 

@@ -17,6 +17,7 @@ from mileage.dropin.dropin_study import Done, do_study, give_up, plan_of
 from mileage.dropin.flags import Given
 from mileage.errors import Refused
 from mileage.formats.raw_print import summary
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Study
 from mileage.plan.sizes import exact_bytes, format_bytes, size_bytes
 from mileage.plan.study import Measure, Stage, State, StopRule, Torture
@@ -50,7 +51,7 @@ def run(given: Given) -> None:
     path = sink if writes else source
     destroy = _destroyed(given, path)
     study = study_of(given, path, block, writes=writes)
-    if writes and study.target.startswith("file:"):
+    if writes and capabilities_of(study.target).has_work_file:
         done = _do_on_file(given, study, Path(path))
     else:
         done = do_study(given, study, destroy=destroy)
@@ -111,7 +112,7 @@ def _destroyed(given: Given, path: str) -> str | None:
 def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
     """The study that does it. Raises Refused."""
     target, kept, size = _target(given, path, writes)
-    virtual = target.startswith("virtual:")
+    virtual = capabilities_of(target).simulated
     flags = _words(given, "oflag" if writes else "iflag", _OFLAG if writes else _IFLAG)
     for other in ("iflag",) if writes else ("oflag",):
         if given.has(other):
@@ -131,7 +132,7 @@ def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
     if most is not None and most <= 0:
         raise Refused(f"dd: {path} has no record of {block} bytes at {start} bytes")
     amount = min(amount or 0, most) if most is not None else amount or 0
-    if writes and target.startswith("file:"):
+    if writes and capabilities_of(target).has_work_file:
         _refuse_without_room(path, start + amount)
     table = _table(given, block, start, amount, writes=writes, virtual=virtual, flags=flags)
     # A simulated drive is read where something was written.
@@ -196,7 +197,7 @@ def _table(
 
 def _target(given: Given, path: str, writes: bool) -> tuple[str, bool, int | None]:
     """The target, whether it is used in place, and its size in bytes where it has one."""
-    if path.startswith("virtual:"):
+    if capabilities_of(path).simulated:
         from mileage.app.session import facts_of
 
         return path, False, facts_of(path, None, state=State()).capacity_bytes

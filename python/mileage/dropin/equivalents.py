@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from mileage.errors import Refused
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.api import ApiTable, Reach, api_word
 from mileage.plan.pattern import PatternTable, pattern_word
@@ -64,10 +65,10 @@ def _each(plan: Plan) -> Iterator[tuple[str, PlannedRun]]:
 
 def _place(plan: Plan) -> str:
     target = str(plan.study.target)
-    scheme, _, name = target.partition(":")
-    if scheme == "dir":
+    kind, name = capabilities_of(target), target.partition(":")[2]
+    if kind.has_files:
         return f"{name.rstrip('/')}/mileage.dat"
-    if scheme in ("file", "block"):
+    if kind.in_place:
         return name
     raise Refused(
         f"{target}: only Mileage has this target; name another with --target dir:PATH, file:PATH or block:PATH"

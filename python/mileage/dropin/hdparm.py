@@ -18,6 +18,7 @@ from mileage.dropin.dropin_study import do_study, tell
 from mileage.dropin.flags import Given
 from mileage.errors import Refused
 from mileage.formats.raw_print import timing_line
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import PlannedRun, Study
 from mileage.plan.sizes import exact_bytes, format_bytes
 from mileage.plan.study import Measure, Stage, State, StopRule, Torture
@@ -46,7 +47,7 @@ def run(given: Given) -> None:
     if given.has("--save") and len(given.operands) > 1:
         raise Refused("hdparm: --save names one study folder; name one device, or leave --save out")
     for device in given.operands:
-        if device.startswith("virtual:") and given.has("-T"):
+        if capabilities_of(device).simulated and given.has("-T"):
             raise Refused(
                 f"hdparm: -T {device}: reads from the page cache are timed by -T, and a virtual drive has no host with "
                 "one, so there is no such rate; give -t alone, which times reads of the drive"
@@ -70,7 +71,7 @@ def _notes(given: Given) -> list[str]:
     return [
         f"{device}: a virtual drive has no host: the figure is that of --direct, without page cache and read-ahead"
         for device in given.operands
-        if device.startswith("virtual:")
+        if capabilities_of(device).simulated
     ]
 
 
@@ -82,7 +83,7 @@ def _seconds(record: dict[str, Any]) -> float:
 
 def study_of(given: Given, device: str, wanted: list[str]) -> Study:
     """The study of one device. Raises Refused."""
-    if device.startswith("virtual:"):
+    if capabilities_of(device).simulated:
         return _virtual_study(given, device)
     tables = {what: _table(given, what, device) for what in wanted}
     return Study(

@@ -17,6 +17,7 @@ from mileage.dropin.flags import Given
 from mileage.errors import Refused
 from mileage.formats.icf import Configuration, Line, read_icf
 from mileage.formats.iometer_print import Row, result_text
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Study
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, Stage, State, StopRule, Torture
@@ -93,8 +94,9 @@ def study_of(given: Given, found: Configuration, target: str) -> Study:
 def _whole(
     found: Configuration, target: str, own: dict[str, OwnWorkload], tables: dict[str, Measure], reach: int
 ) -> Study:
-    kept = target.startswith("block:")
-    filled = not kept and not target.startswith("null:")
+    kind = capabilities_of(target)
+    kept = kind.is_block_device and kind.in_place
+    filled = not kept and kind.moves_bytes
     area = -(-reach // _UNIT) * _UNIT
     state = State(start="kept") if kept else State(file=exact_bytes(area))
     fill = Torture(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +34,7 @@ from mileage.plan import Plan, PlannedRun, Setting
 from mileage.store import Journal, StudyFolder
 from mileage.store.journal import JournalContent
 from mileage.targets import Target
+from mileage.targets.base import Simulation
 
 StageKey = tuple[str, int, str, str]
 
@@ -226,14 +227,14 @@ class Cycle:
         finished = 0
         while finished < len(stages) and stage_key(stages[finished][0]) in self._ended:
             finished += 1
-        virtual = {number: target for number, target in self._targets.items() if target.is_virtual}
+        virtual = self._simulated()
         for number, target in self._targets.items():
             if number not in virtual:
                 self._restore_real(number, target, stages)
         if not virtual:
             return finished, 0
-        for target in virtual.values():
-            target.purge()
+        for number in virtual:
+            self._targets[number].purge()
         point = self._points.get(stage_key(stages[finished][0])) if finished < len(stages) else None
         if point is not None and self._load(virtual, point, stages[0][0]):
             return finished, int(point["run"])
@@ -299,18 +300,26 @@ class Cycle:
         entry = {"kind": "rewrite", **_key_fields(run), "target": number, "done": ended, "at": _now()}
         self._shared.journal.append(entry)
 
-    def _load(self, targets: dict[int, Target], entry: dict[str, Any], first: PlannedRun) -> bool:
+    def _simulated(self) -> dict[int, Simulation]:
+        """The drives whose time is simulated, by instance."""
+        return {
+            number: target.simulation
+            for number, target in self._targets.items()
+            if target.simulation is not None
+        }
+
+    def _load(self, drives: Mapping[int, Simulation], entry: dict[str, Any], first: PlannedRun) -> bool:
         """Put drives back into the states that a stage or a point saved; false when one of them is gone."""
         names = entry.get("states") or {"0": entry["state"]}
         states = {}
-        for number in targets:
+        for number in drives:
             name = names.get(str(number))
             state = self._shared.folder.load_state(_owner(first, number), name) if name else None
             if state is None:
                 return False
             states[number] = state
-        for number, target in targets.items():
-            target.restore(states[number])  # type: ignore[attr-defined]
+        for number, drive in drives.items():
+            drive.restore(states[number])
         return True
 
     def _write_again(self, target: Target, done: list[PlannedRun]) -> None:
@@ -419,9 +428,8 @@ class Cycle:
         """The hashes of the states of all virtual drives, by instance."""
         folder = self._shared.folder
         return {
-            str(number): folder.save_state(_owner(run, number), target.save(), keep=keep)  # type: ignore[attr-defined]
-            for number, target in self._targets.items()
-            if target.is_virtual
+            str(number): folder.save_state(_owner(run, number), drive.save(), keep=keep)
+            for number, drive in self._simulated().items()
         }
 
     def _forget(self, run: PlannedRun, but: dict[str, str]) -> None:

@@ -51,8 +51,8 @@ def perform(
     workload = workload_json(run.workload, kept)
     _still_there(target, run)
     try:
-        if target.path is None:
-            text = target.drive.run(workload, poll)  # type: ignore[attr-defined]
+        if target.simulation is not None:
+            text = target.simulation.run(workload, poll)
         else:
             reach = run.reach or Reach()
             if reach.makes_files:
@@ -130,8 +130,8 @@ def _still_there(target: Target, run: PlannedRun) -> None:
 
 def _rest(target: Target, idle_ns: int, poll: Poll) -> dict[str, Any]:
     """Leave the target alone for `idle_ns` nanoseconds of its own time."""
-    if target.path is None:
-        target.drive.idle(idle_ns)  # type: ignore[attr-defined]
+    if target.simulation is not None:
+        target.simulation.idle(idle_ns)
     else:
         rest(idle_ns, poll)
     return empty_record(idle_ns)

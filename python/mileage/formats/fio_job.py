@@ -18,6 +18,7 @@ import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.numbers import fio_size, whole
+from mileage.model.target_kind import capabilities_of
 from mileage.plan.io_options import How
 from mileage.plan.pattern import PatternTable, Zipf
 from mileage.plan.sizes import exact_bytes
@@ -368,10 +369,11 @@ def _target(jobs: list[_Job]) -> str:
 
 def _holds(place: str, jobs: list[_Job], sizes: list[int]) -> bool:
     """Whether what is to be read is there: a device, or a file of the user's. Raises Refused where a part of it is."""
-    if place.startswith("block:"):
+    kind = capabilities_of(place)
+    if kind.is_block_device:
         return True
-    path = Path(place.removeprefix("file:"))
-    if not place.startswith("file:") or not path.is_file() or is_work_file(path):
+    path = Path(place.partition(":")[2])
+    if not kind.in_place or not path.is_file() or is_work_file(path):
         return False
     held = path.stat().st_size
     for job, needed in zip(jobs, sizes, strict=True):

@@ -4,12 +4,12 @@ Pure: text and the facts of a target come in as values, a plan goes out. No file
 random choice comes from the study's recorded seed. (`builtin` alone reads the shipped study files.)
 """
 
+from mileage.model.target_facts import TargetFacts
 from mileage.plan.builtin import builtin_names, builtin_text
 from mileage.plan.custom_workloads import trace_paths
 from mileage.plan.describe import describe
 from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.factors import Setting, session_of
-from mileage.plan.facts import TargetFacts
 from mileage.plan.families import WORKLOADS
 from mileage.plan.one_off import Asked, one_off
 from mileage.plan.pattern import TraceFile

@@ -11,9 +11,9 @@ import math
 from collections.abc import Mapping
 from typing import NoReturn
 
+from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.factors import at_setting, settings_of
-from mileage.plan.facts import TargetFacts
 from mileage.plan.faults import BrokenStudy, Fault
 from mileage.plan.initial_state import work_file_bytes
 from mileage.plan.job import NO_AREA
@@ -28,7 +28,7 @@ Own = Mapping[str, NamedWorkload]
 
 def uses_file(study: Study, facts: TargetFacts) -> bool:
     """Whether the work area is a file whose size the study gives, rather than a whole drive, device or file."""
-    return facts.kind == "dir" or (facts.kind == "file" and study.state.start != "kept")
+    return facts.capabilities.has_work_file and study.state.start != "kept"
 
 
 def named_in(study: Study, path: str, words: str | tuple[str, ...], own: Own) -> list[NamedWorkload]:

@@ -12,6 +12,7 @@ from importlib import resources
 from typing import Final
 
 from mileage.errors import Refused
+from mileage.model.target_kind import capabilities_of
 
 _SUFFIX: Final = ".toml"
 _ON_FILES: Final = "on_files"
@@ -43,6 +44,6 @@ def builtin_text(name: str, target: str | None = None) -> str:
         raise Refused(f"there is no built-in study {name!r}; {hint}")
     folder = resources.files("mileage.plan").joinpath("studies")
     own = folder.joinpath(_ON_FILES, name + _SUFFIX)
-    if target is not None and target.startswith("dir:") and own.is_file():
+    if target is not None and capabilities_of(target).has_files and own.is_file():
         return own.read_text(encoding="utf-8")
     return folder.joinpath(name + _SUFFIX).read_text(encoding="utf-8")

@@ -14,13 +14,13 @@ from typing import Final, cast
 
 import msgspec
 
+from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.api import ApiTable, Reach, api_word
 from mileage.plan.area import Own, named_in, records_in, refuse, words
 from mileage.plan.caching import read_cache
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.custom_workloads import how_in
-from mileage.plan.facts import TargetFacts
 from mileage.plan.families import WORKLOADS
 from mileage.plan.faults import Faults
 from mileage.plan.io_options import How, load_of, merged, reach_of, without_effect
@@ -236,7 +236,7 @@ class _Making:
 
     def _check_jobs(self, path: str, measure: Measure, found: list[NamedWorkload]) -> None:
         """Report what IOzone's tests and metadata operations do not know."""
-        if self._facts.kind != "dir":
+        if not self._facts.capabilities.has_files:
             text = f"{found[0].name} makes files of its own; found {self._study.target}, expected dir:PATH"
             self._faults.add(f"{path}.workload", text)
         others = [named.name for named in found if named.job != "iozone"]
@@ -300,12 +300,12 @@ class _Making:
         """The table with its tasks as what they are on this target."""
         if table.tasks is None:
             return table
-        kind = self._facts.kind
+        target = self._facts.capabilities
         return msgspec.structs.replace(
             table,
             threads=table.tasks,
-            processes=table.tasks if kind not in ("virtual", "null") else None,
-            files="per_thread" if kind == "dir" else None,
+            processes=table.tasks if target.is_real else None,
+            files="per_thread" if target.has_files else None,
         )
 
     def _workload(
@@ -319,7 +319,7 @@ class _Making:
     ) -> Workload:
         how = done.how
         syncs = done.writes or pattern_word(done.pattern) == "trace_file"
-        sync = (how.sync or "fdatasync") if syncs and self._facts.kind != "null" else "none"
+        sync = (how.sync or "fdatasync") if syncs and self._facts.capabilities.moves_bytes else "none"
         return Workload(
             pattern=done.pattern,
             read_percent=done.read_percent,
@@ -342,7 +342,7 @@ class _Making:
         )
 
     def _reach(self, done: NamedWorkload, depth: int) -> Reach | None:
-        return reach_of(done.how, self._facts.kind, self._study.state.cache, depth)
+        return reach_of(done.how, self._facts.capabilities, self._study.state.cache, depth)
 
     def _span(self, path: str, table: Measure | Torture, unit: int) -> tuple[int, int]:
         """First byte and length of what is visited, in bytes: multiples of `unit`."""
@@ -385,7 +385,7 @@ class _Making:
             if getattr(done.how, key) is not None:
                 text = f"has no effect on {done.name}; only ior.* and mdtest.* know it"
                 self._faults.add(f"{path}.{key}", text)
-        for key, reason in without_effect(done.how, self._facts.kind):
+        for key, reason in without_effect(done.how, self._facts.capabilities):
             self._faults.add(f"{path}.{key}", f"found on target {str(self._study.target)!r}: {reason}")
         if problem := _reach_problem(done.how, self._reach(done, workload.depth), workload.depth):
             self._faults.add(f"{path}.{problem[0]}", problem[1])

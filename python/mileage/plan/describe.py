@@ -10,6 +10,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator
 
+from mileage.model.target_kind import capabilities_of
 from mileage.plan.area import uses_file
 from mileage.plan.estimate import Estimate, estimate
 from mileage.plan.factor_rows import factor_rows
@@ -117,7 +118,7 @@ def _writing(plan: Plan, name: str, run: PlannedRun) -> str:
         return _io(run.workload, _title(plan, name), processes)
     each = "a process with a file of its own" if run.workload.files == "per_thread" else "a process"
     each += ", new in each round" if run.reach is not None and run.reach.makes_files else ""
-    if plan.setting_of(run).target.startswith(("virtual:", "null:")):
+    if not capabilities_of(plan.setting_of(run).target).is_real:
         each = "a thread (a simulated drive has no processes)"
     return _io(run.workload, _title(plan, name), who=f"{_count(tasks, 'task')}, each {each}")
 

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.api import Reach
 from mileage.plan.factors import Setting
@@ -113,7 +114,7 @@ class Expansion:
     def _resting(self, session: str) -> list[int]:
         """Every virtual drive rests by itself; real targets rest together."""
         every = self._instances(session)
-        virtual = [index for index in every if self._settings[index].target.startswith("virtual:")]
+        virtual = [index for index in every if capabilities_of(self._settings[index].target).simulated]
         real = [index for index in every if index not in virtual]
         return virtual + real[:1]
 

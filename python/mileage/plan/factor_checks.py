@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from mileage.model.target_kind import capabilities_of
 from mileage.plan.factors import (
     DEVICE_STATE,
     KINDS,
@@ -89,7 +90,7 @@ def _kind(study: Study, path: str, name: str, factor: Factor) -> Iterator[Proble
         what = "cannot change during a study" if key in State.__struct_fields__ else "is not a key of [state]"
         expected = ", ".join(STATE_LEVELS)
         yield f"{path}.key" if factor.key else path, f"{key!r} {what}; expected {expected}"
-    if kind == "state" and key in DEVICE_STATE and not study.target.startswith("loop:"):
+    if kind == "state" and key in DEVICE_STATE and not capabilities_of(study.target).is_made:
         yield (
             path,
             f"needs a device for each level: a loop: target has one, found {study.target}; on a device of your own "
@@ -104,7 +105,7 @@ def _kind(study: Study, path: str, name: str, factor: Factor) -> Iterator[Proble
     elif kind == "workload":
         for table, measure in study.measure.items():
             yield from _beside(path, table, measure, key)
-    if kind == "profile" and not study.target.startswith("virtual:"):
+    if kind == "profile" and not capabilities_of(study.target).simulated:
         yield path, f"changes the profile of a virtual drive; found target {study.target!r}"
 
 
@@ -198,7 +199,7 @@ def _design(study: Study) -> Iterator[Problem]:
     makes = study.state.filesystem is not None or "filesystem" in study.factor
     if carryover == "remount" and not makes:
         yield "state.carryover", "'remount' needs a file system that Mileage mounts: give state.filesystem"
-    if carryover == "trim" and not makes and not study.target.startswith(("virtual:", "loop:", "block:")):
+    if carryover == "trim" and not makes and not capabilities_of(study.target).can_trim:
         yield (
             "state.carryover",
             f'\'trim\' needs a device; {study.target} is a file on one: expected "none" or "purge"',

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from mileage.model.target_kind import capabilities_of
 from mileage.plan.study import Factor, FactorLevel, Measure, State, Study
 from mileage.plan.toml_writer import toml_value
 
@@ -134,7 +135,7 @@ def settings_of(study: Study) -> tuple[Setting, ...]:
         if excluded(study, levels):
             continue
         setting = _setting(study, {name: picked[name][1] for name in study.factor}, levels)
-        virtual = setting.target.startswith("virtual:")
+        virtual = capabilities_of(setting.target).simulated
         own = tuple(level for name, level in levels.items() if _makes_drive(study, name)) if virtual else ()
         instance = instances.setdefault((setting.session, setting.place, *own), len(instances))
         found.append(msgspec.structs.replace(setting, instance=instance))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.caching import read_cache
 from mileage.plan.filesystems import FileSystem, file_system_of
@@ -20,8 +21,6 @@ from mileage.plan.study import State, Study
 
 PURGES = ("discard", "nvme-format", "ata-erase", "none")
 WRITE_CACHES = {"back": "write back", "through": "write through"}
-DEVICES = ("loop:", "block:")
-"""Targets on which Mileage makes a file system."""
 
 
 def file_system(state: State) -> FileSystem | None:
@@ -42,7 +41,7 @@ def check_state(state: State, target: str) -> Iterator[tuple[str, str]]:
             if getattr(state, key):
                 yield key, 'has no effect without filesystem = "ext4", "xfs" or "btrfs"; give both or neither'
         return
-    if not target.startswith(DEVICES):
+    if not capabilities_of(target).is_block_device:
         yield (
             "filesystem",
             f"needs a device to make it on: loop:SIZE or block:PATH; found {target}, which has its own",
@@ -100,13 +99,13 @@ def _check_use(state: State) -> Iterator[tuple[str, str]]:
 
 def _check_settings(state: State, target: str) -> Iterator[tuple[str, str]]:
     for key in ("scheduler", "write_cache"):
-        if getattr(state, key) is not None and not target.startswith(DEVICES):
+        if getattr(state, key) is not None and not capabilities_of(target).is_block_device:
             yield key, f"is a setting of a device: needs loop:SIZE or block:PATH, found {target}"
     if state.scheduler is not None and not re.fullmatch(r"[a-z0-9_-]{1,30}", state.scheduler):
         yield "scheduler", f"found {state.scheduler!r}, expected the name of one, such as none or mq-deadline"
     if state.purge not in PURGES:
         yield "purge", f"found {state.purge!r}, expected {', '.join(PURGES)}"
-    elif state.purge != "discard" and not (target.startswith("block:") and state.start == "purged"):
+    elif state.purge != "discard" and not (capabilities_of(target).can_purge and state.start == "purged"):
         yield (
             "purge",
             f'has no effect: only a block: target that starts "purged" is purged so; found {target}',

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from mileage.model.target_kind import Capabilities
 from mileage.plan import sizes
 from mileage.plan.api import URING, EngineOptions, Reach, read_api
 from mileage.plan.caching import read_cache
@@ -98,20 +99,6 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 HOW_KEYS: Final = How.__struct_fields__
-_NO_USE: Final = {
-    "virtual": (
-        ("api", "cache", "dsync", "settle", "touch", "pin", "timeout", "log", "interval", "processes"),
-        "a virtual drive is reached without calls, cache and processors",
-    ),
-    "null": (
-        (
-            *("api", "cache", "dsync", "settle", "touch", "timeout", "log"),
-            *("verify", "content", "sync", "sync_every", "files"),
-        ),
-        "the null target makes no call and moves no byte",
-    ),
-}
-"""Keys that a kind of target has no use for, and why."""
 
 
 def merged(first: How, then: How) -> How:
@@ -195,12 +182,11 @@ def read_touch(found: int | str) -> int:
     return touch_bytes
 
 
-def without_effect(how: How, kind: str) -> Iterator[tuple[str, str]]:
+def without_effect(how: How, target: Capabilities) -> Iterator[tuple[str, str]]:
     """Every key that this kind of target cannot honour, with the reason."""
-    keys, reason = _NO_USE.get(kind, ((), ""))
-    for key in keys:
+    for key in target.unused_keys:
         if getattr(how, key) not in (None, False):
-            yield key, f"{reason}; leave it out"
+            yield key, f"{target.unused_reason}; leave it out"
 
 
 def load_of(how: How) -> Load:
@@ -219,17 +205,17 @@ def load_of(how: How) -> Load:
     )
 
 
-def reach_of(how: How, kind: str, cache: str, depth: int) -> Reach | None:
+def reach_of(how: How, target: Capabilities, cache: str, depth: int) -> Reach | None:
     """How a target of a kind is reached; None for a drive in virtual time.
 
     `cache` is the study's own, where the table gives none. Without an `api`, more than one operation in flight per
     thread means io_uring, since no other API can.
     """
-    if kind == "virtual":
+    if target.simulated:
         return None
     pins = how.pin or ()
     interval_ns = 0 if how.interval is None else read_interval_ns(how.interval)
-    if kind == "null":
+    if not target.moves_bytes:
         options = EngineOptions(api="null", pin_cpus=pins, interval_ns=interval_ns)
         return Reach(options, processes=how.processes or 1)
     api = read_api(how.api) if how.api is not None else (URING if depth > 1 else "positioned")

@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from mileage.errors import Refused
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.io_options import HOW_KEYS, How
 from mileage.plan.job import NO_RECORD
@@ -106,7 +107,7 @@ def one_off(asked: Asked) -> Study:
     records = tuple(dict.fromkeys(record for group in groups for record in group))
     reach = max((trace.end_bytes for trace in asked.traces.values()), default=0)
     size, start = _part(asked, records, reach)
-    in_file = not asked.kept and asked.target.startswith(("dir:", "file:"))
+    in_file = not asked.kept and capabilities_of(asked.target).has_work_file
     if all(found.job in ("metadata", *TASK_TESTS) for found in named):
         if asked.size is not None:
             says = "--record says how large each file is, --operations how many there are"
@@ -115,7 +116,7 @@ def one_off(asked: Asked) -> Study:
             raise Refused(f"--size: has no effect on {named[0].name}; {says}")
         size = _UNIT
     reads = any(as_done(found, asked.how).reads for found in blocks) or "reads" in levels
-    fill = reads and not asked.kept and not asked.target.startswith("null:")
+    fill = reads and not asked.kept and capabilities_of(asked.target).moves_bytes
     varied = {key: values for key, values in levels.items() if key in VARIED}
     how = {key: getattr(asked.how, key) for key in HOW_KEYS if key not in varied}
     measure = Measure(
@@ -161,7 +162,7 @@ def _carryover(asked: Asked, blocks: list[NamedWorkload], levels: dict[str, tupl
         "reads",
         "discards",
     }
-    return PURGE_EACH if writes and asked.target.startswith("virtual:") else "none"
+    return PURGE_EACH if writes and capabilities_of(asked.target).simulated else "none"
 
 
 def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from mileage.model.target_facts import TargetFacts
 from mileage.plan.api import Reach
 from mileage.plan.factors import Setting
-from mileage.plan.facts import TargetFacts
 from mileage.plan.imported import Imported
 from mileage.plan.job import Job
 from mileage.plan.study import Study

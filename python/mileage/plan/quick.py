@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
+from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.area import Own, common_multiple, uses_file, work_area_bytes
-from mileage.plan.facts import TargetFacts
 from mileage.plan.study import Measure, Repeat, Size, Stage, StopRule, Study, Torture
 from mileage.plan.study_checks import listed
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.area import Own, common_multiple, named_in, refuse, uses_file, work_area_bytes
 from mileage.plan.area import words as in_words
@@ -20,7 +21,6 @@ from mileage.plan.custom_workloads import Traces, own_workloads
 from mileage.plan.estimate import bytes_written
 from mileage.plan.expansion import Expansion, Tortures
 from mileage.plan.factors import Setting, at_setting, settings_of
-from mileage.plan.facts import TargetFacts
 from mileage.plan.faults import BrokenStudy, Fault, Faults
 from mileage.plan.initial_state import check_state, with_limit_counted
 from mileage.plan.planned_runs import Cell, Plan, PlannedRun, hash_of, occupied_bytes

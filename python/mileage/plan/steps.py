@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import msgspec
 
+from mileage.model.target_facts import TargetFacts
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.caching import Caching
 from mileage.plan.factors import at_setting, settings_of
-from mileage.plan.facts import TargetFacts
 from mileage.plan.initial_state import file_system, settings_of_device
 from mileage.plan.planned_runs import PlannedRun
 from mileage.plan.study import Study
@@ -40,12 +41,13 @@ def _of_target(study: Study, facts: TargetFacts) -> list[PrivilegedStep]:
     each = "once" if study.cycles == 1 else f"before each of {study.cycles} cycles"
     found = []
     device = target
-    if target.startswith("loop:"):
+    kind = capabilities_of(target)
+    if kind.is_made:
         device = "a loop device"
         found.append(
             PrivilegedStep(f"attach a loop device over a file of {sizes.format_bytes(facts.device_bytes)}")
         )
-    elif target.startswith("block:") and study.state.start != "kept":
+    elif kind.is_block_device and study.state.start != "kept":
         device = facts.name
         if study.state.purge != "none":
             found.append(PrivilegedStep(f"{_PURGES[study.state.purge]} {device}, {each}", destroys=True))

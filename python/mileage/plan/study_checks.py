@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.custom_workloads import how_in, own_workloads
 from mileage.plan.factor_checks import factor_problems
@@ -231,7 +232,7 @@ class _Check:
         if state.start not in _STARTS:
             known = ", ".join(f'"{start}"' for start in _STARTS)
             self.refuse("state.start", f"{state.start!r} is not built yet; this version knows {known}")
-        if state.start == "kept" and not self.study.target.startswith(("file:", "block:")):
+        if state.start == "kept" and not capabilities_of(self.study.target).in_place:
             self.refuse(
                 "state.start",
                 f'"kept" needs a file: or block: target, whose content stays; found {self.study.target}',

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from mileage.model.target_kind import capabilities_of
 from mileage.plan.faults import BrokenStudy, Fault
 from mileage.plan.io_options import How, merged
 from mileage.plan.job import Family, Programs
@@ -136,7 +137,7 @@ def find_workloads(
 
     known = {**WORKLOADS, **(own or {})}
     family, dot, member = name.partition(".")
-    if family in JOB_FAMILIES and target.startswith(("virtual:", "block:", "null:")):
+    if family in JOB_FAMILIES and not capabilities_of(target).is_real:
         raise BrokenStudy(source, [Fault(path, _needs_a_directory(name, target))])
     for spelling in (name, f"pattern.{name}", f"pattern.{name}_read") if not dot else (name,):
         if spelling in known:
@@ -157,7 +158,7 @@ def find_workloads(
 
 
 def _needs_a_directory(name: str, target: str) -> str:
-    if not target.startswith("virtual:"):
+    if not capabilities_of(target).simulated:
         return f"{name} is a file workload and {target} is no directory; give a directory, dir:PATH"
     drive = target.partition("@")[0]
     return (

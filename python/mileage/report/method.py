@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
 from mileage.plan.describe import cell_words, stage_words, state_words
 from mileage.plan.factors import kind_of, named_levels
@@ -82,7 +83,7 @@ def _began(plan: Plan) -> Iterator[str]:
         yield f"{each} began with the target as it was."
     elif plan.facts.virtual:
         yield f"{each} began with a purge: everything is erased, wear stays."
-    elif study.target.startswith(("dir:", "file:")):
+    elif capabilities_of(study.target).has_work_file:
         yield f"{each} began with a new work file; what lies below the file system was not purged."
     else:
         yield f'{each} began with a purge of the device ("{study.state.purge}").'

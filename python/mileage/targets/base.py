@@ -8,14 +8,52 @@ What it refuses: doing the load. Execute turns a workload on `path`, or on the d
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from mileage.errors import Refused
-from mileage.plan.facts import TargetFacts
+from mileage.model.target_facts import TargetFacts
+from mileage.plan.filesystems import FileSystem
+from mileage.plan.initial_state import Used
 from mileage.targets.file_identity import FileIdentity
+from mileage.targets.settings import Settings
 from mileage.targets.spec import TargetSpec
+
+
+class Simulation(Protocol):
+    """A drive in simulated time: what execute needs of a virtual target beyond what every target can do."""
+
+    def run(self, workload: str, poll: Callable[[int, int], bool]) -> str:
+        """Do a workload (JSON); the JSON of its record. `poll` is given bytes and operations, and ends it with True.
+
+        Raises ValueError for what the drive cannot do.
+        """
+
+    def idle(self, nanoseconds: int) -> None:
+        """Leave the drive alone for so long."""
+
+    def save(self) -> bytes:
+        """The drive's whole state, to be given to `restore`."""
+
+    def restore(self, state: bytes) -> None:
+        """Put the drive back into a state that `save` returned. Raises Refused when it does not fit."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a target is asked for; see `open_target`."""
+
+    plan_hash: str
+    destroy: str | None
+    keep: bool
+    made: FileSystem | None
+    settings: Settings
+    purge: str
+    used: Used | None
+    root: Path
 
 
 class Target(ABC):
@@ -30,10 +68,28 @@ class Target(ABC):
     def __init__(self, spec: TargetSpec) -> None:
         self.spec = spec
 
+    @classmethod
+    @abstractmethod
+    def as_asked(cls, spec: TargetSpec, how: Opening) -> Target:
+        """The target after its guards have passed: looked at, and neither claimed nor written. Raises Refused."""
+
+    @classmethod
+    def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> Path | None:
+        """Run the guards alone: the existing directory that the target lives in, or the device; None without one.
+
+        Raises Refused.
+        """
+        return None
+
     @property
     def is_virtual(self) -> bool:
         """True when time is simulated and there is no path."""
-        return self.path is None
+        return self.simulation is not None
+
+    @property
+    def simulation(self) -> Simulation | None:
+        """The drive whose time is simulated; None for what is measured in real time."""
+        return None
 
     @property
     @abstractmethod
@@ -60,9 +116,19 @@ class Target(ABC):
     def place(self) -> Path | None:
         """The existing directory whose environment belongs to the target; None for a virtual drive."""
 
+    def claim(self) -> None:
+        """Take over and lock what this plan left there earlier, if anything. Until then nothing is open for writing.
+
+        Raises Refused when another study uses it, or when it is not what a plan leaves.
+        """
+        return
+
     @abstractmethod
     def facts(self) -> TargetFacts:
-        """What a plan must know. Raises RunFailed when the target is no longer there."""
+        """What a plan must know; read without opening anything for writing.
+
+        Raises RunFailed when the target is no longer there.
+        """
 
     def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
         """Whether `prepare` with the same sizes keeps everything that this plan wrote earlier.

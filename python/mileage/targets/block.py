@@ -11,8 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from mileage.errors import Refused
+from mileage.targets.base import Opening
 from mileage.targets.filesystem import queue_word
-from mileage.targets.guard import ROOT
+from mileage.targets.guard import ROOT, block_device_refusal
 from mileage.targets.in_place_target import KeptTarget, guard_in_place
 from mileage.targets.purge import purge_device
 from mileage.targets.raw import discard
@@ -46,6 +47,17 @@ class BlockTarget(KeptTarget):
                 f"{spec}: the device takes no discards, so it cannot be purged; use it as it is with "
                 'state.start = "kept"'
             )
+
+    @classmethod
+    def as_asked(cls, spec: TargetSpec, how: Opening) -> BlockTarget:
+        return cls(spec, destroy=how.destroy, settings=how.settings, purge=how.purge, root=how.root)
+
+    @classmethod
+    def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> Path:
+        path = Path(spec.name)
+        if refusal := block_device_refusal(str(spec), path, root=root):
+            raise refusal
+        return path.resolve()
 
     def trim(self) -> str:
         return discard(str(self.spec), self.path, self._identity)

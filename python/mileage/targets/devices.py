@@ -49,6 +49,10 @@ class Device(ABC):
     def block_bytes(self) -> int:
         """Its logical block size."""
 
+    def claim(self) -> None:
+        """Take over and lock what this plan left there earlier, if anything. Raises Refused."""
+        return
+
     @abstractmethod
     def attach(self, ledger: Ledger) -> Path:
         """Make it ready, keeping what is on it, and say where it is. Raises Refused and RunFailed."""
@@ -56,6 +60,10 @@ class Device(ABC):
     @abstractmethod
     def empty(self, ledger: Ledger) -> str:
         """Make it as good as new, and ready; says in words how. Nothing may be mounted from it."""
+
+    def close(self) -> None:
+        """Unlock what belongs to it, and leave it to a study that goes on later."""
+        return
 
     @abstractmethod
     def detach(self, ledger: Ledger) -> None:
@@ -164,6 +172,8 @@ class LoopDevice(Device):
         self._last: Path | None = None
         self._identity = FileIdentity(0, 0)
         self._claimed = False
+
+    def claim(self) -> None:
         if os.path.lexists(self._file_path):
             self._file.claim()
             self._claimed = True
@@ -232,7 +242,6 @@ class LoopDevice(Device):
         self._claimed = False
 
     def close(self) -> None:
-        """Unlock the file and leave it to a study that goes on later."""
         self._file.close()
 
     def _attached_identity(self, path: Path) -> FileIdentity:

@@ -14,8 +14,8 @@ import stat
 from pathlib import Path
 
 from mileage.errors import Refused, RunFailed
-from mileage.plan.facts import TargetFacts
-from mileage.targets.base import Target
+from mileage.model.target_facts import TargetFacts
+from mileage.targets.base import Opening, Target
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT, device_number, kind_of, refuse_file_in_use
@@ -46,11 +46,22 @@ class DirectoryTarget(Target):
         self._directory = directory.resolve()
         self._plan_hash = plan_hash
         path = self._directory / work_file_name(plan_hash)
-        self._file = self._work_file(path)
-        self._more = [self._work_file(found) for found in _numbered(path)]
+        self._file = WorkFile(str(spec), path, plan_hash=plan_hash)
+        self._more: list[WorkFile] = []
+        """The files of threads that `prepare` made."""
         self._of_run: list[WorkFile] = []
         """Files that a run made for its threads."""
-        self._direct_supported = probe_direct(self._directory)
+        self._direct_supported: bool | None = None
+        """Whether files can be opened past the page cache; None until that was tried."""
+
+    @classmethod
+    def as_asked(cls, spec: TargetSpec, how: Opening) -> DirectoryTarget:
+        return cls(spec, how.plan_hash, root=how.root)
+
+    @classmethod
+    def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> Path:
+        refuse_unwritable_directory(str(spec), Path(spec.name))
+        return Path(spec.name).resolve()
 
     @property
     def path(self) -> Path:
@@ -71,6 +82,12 @@ class DirectoryTarget(Target):
     @property
     def place_identity(self) -> FileIdentity:
         return self._file.parent_identity
+
+    def claim(self) -> None:
+        path = self._file.path
+        self._file = self._work_file(path)
+        self._more = [self._work_file(found) for found in _numbered(path)]
+        self._direct_supported = probe_direct(self._directory)
 
     def facts(self) -> TargetFacts:
         return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
@@ -192,8 +209,11 @@ def _is_of_device_nodes(directory: Path, status: os.stat_result) -> bool:
     return is_below or (mount is not None and mount.fs_type == "devtmpfs")
 
 
-def file_facts(spec: TargetSpec, file: WorkFile, *, direct_supported: bool, root: Path) -> TargetFacts:
-    """The facts of a target that is one work file. Space that the file itself occupies counts as free."""
+def file_facts(spec: TargetSpec, file: WorkFile, *, direct_supported: bool | None, root: Path) -> TargetFacts:
+    """The facts of a target that is one work file. Space that the file itself occupies counts as free.
+
+    `direct_supported` is None where nothing may be made to try it.
+    """
     try:
         ground = look_at(file.path.parent, root=root)
     except OSError as error:
@@ -208,7 +228,7 @@ def file_facts(spec: TargetSpec, file: WorkFile, *, direct_supported: bool, root
         memory_bytes=memory_bytes(root),
         block_bytes=ground.block_bytes,
         virtual=False,
-        direct_supported=direct_supported,
+        direct_supported=ground.has_direct if direct_supported is None else direct_supported,
         rated_write_bytes=None,
         host_layer=True,
         privileged=may_take_steps(),

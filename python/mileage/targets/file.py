@@ -14,8 +14,8 @@ import stat
 from pathlib import Path
 
 from mileage.errors import Refused
-from mileage.plan.facts import TargetFacts
-from mileage.targets.base import Target
+from mileage.model.target_facts import TargetFacts
+from mileage.targets.base import Opening, Target
 from mileage.targets.directory import PURGED_FILE, file_facts, refuse_unwritable_directory
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import look_at, probe_direct
@@ -44,9 +44,18 @@ class FileTarget(Target):
         if status is not None:
             origin = read_mark(path, plan_hash) or "taken"
         self._file = WorkFile(str(spec), path, plan_hash=plan_hash, origin=origin)
-        if status is not None:
-            self._file.claim(FileIdentity.of_status(status))
-        self._direct_supported = probe_direct(path.parent)
+        self._found = None if status is None else FileIdentity.of_status(status)
+        """What is there, if anything; it becomes the work file."""
+        self._direct_supported: bool | None = None
+
+    @classmethod
+    def as_asked(cls, spec: TargetSpec, how: Opening) -> FileTarget:
+        return cls(spec, how.plan_hash, destroy=how.destroy, root=how.root)
+
+    @classmethod
+    def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> Path:
+        guard_file(spec, destroy=destroy, plan_hash=None, root=root)
+        return Path(spec.name).parent.resolve()
 
     @property
     def path(self) -> Path:
@@ -63,6 +72,11 @@ class FileTarget(Target):
     @property
     def place_identity(self) -> FileIdentity:
         return self._file.parent_identity
+
+    def claim(self) -> None:
+        if self._found is not None:
+            self._file.claim(self._found)
+        self._direct_supported = probe_direct(self.path.parent)
 
     def facts(self) -> TargetFacts:
         return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)

@@ -22,6 +22,8 @@ UNKNOWN = "unknown"
 _PIECES_MAX = 1000
 """Pieces of a file that are looked at for holes."""
 _MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs", "hugetlbfs"})
+_ONLY_CACHED = frozenset({"ramfs", "hugetlbfs", "ecryptfs", "jffs2"})
+"""File systems whose files cannot be opened with O_DIRECT in any version of the kernel."""
 
 
 class Ground(msgspec.Struct, frozen=True):
@@ -57,6 +59,26 @@ class Ground(msgspec.Struct, frozen=True):
     def memory_file_system(self) -> str:
         """Its type if it lives in memory; "" otherwise."""
         return self.fs_type if self.fs_type in _MEMORY_FILE_SYSTEMS else ""
+
+    @property
+    def has_direct(self) -> bool:
+        """Whether files here can be opened past the page cache, by the type of the file system alone.
+
+        `probe_direct` tries it, for which it makes a file.
+        """
+        return _memory_has_direct() if self.fs_type == "tmpfs" else self.fs_type not in _ONLY_CACHED
+
+
+def _memory_has_direct() -> bool:
+    """Whether this kernel's tmpfs takes O_DIRECT (since Linux 6.6), asked of a file that is in no directory."""
+    descriptor = os.memfd_create("mileage", os.MFD_CLOEXEC)
+    try:
+        os.close(os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC))
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def look_at(path: Path, *, root: Path = ROOT) -> Ground:

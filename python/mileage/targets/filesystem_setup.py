@@ -10,11 +10,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from mileage.errors import Refused, RunFailed
-from mileage.plan.facts import TargetFacts
+from mileage.model.target_facts import TargetFacts
+from mileage.model.target_kind import capabilities_of
 from mileage.plan.filesystems import LABEL_PREFIX, SAFE_MOUNT, FileSystem
 from mileage.plan.initial_state import Used
 from mileage.targets.aging import age, fill
-from mileage.targets.base import Target
+from mileage.targets.base import Opening, Target
 from mileage.targets.devices import Device, GivenDevice, LoopDevice
 from mileage.targets.directory import DirectoryTarget, work_file_name
 from mileage.targets.file_identity import FileIdentity, held_device
@@ -24,7 +25,6 @@ from mileage.targets.identity import alignment_of, identity_of, may_take_steps
 from mileage.targets.ledger import Ledger
 from mileage.targets.mounts import read_mounts
 from mileage.targets.programs import call, find_program, missing
-from mileage.targets.settings import Settings
 from mileage.targets.spec import TargetSpec
 from mileage.targets.steps import MadeDirectory, Mounted
 from mileage.targets.workfile import read_mark
@@ -65,6 +65,16 @@ class PlacedTarget(Target):
             if find_program(program) is None:
                 raise Refused(f"{spec}: {missing(program)}")
 
+    @classmethod
+    def as_asked(cls, spec: TargetSpec, how: Opening) -> PlacedTarget:
+        assert how.made is not None
+        device: Device
+        if capabilities_of(spec.scheme).is_made:
+            device = LoopDevice(spec, how.plan_hash, how.settings, root=how.root)
+        else:
+            device = GivenDevice(spec, how.settings, destroy=how.destroy, purge=how.purge, root=how.root)
+        return cls(spec, device, how.made, how.plan_hash, used=how.used, root=how.root)
+
     @property
     def path(self) -> Path:
         return self._mount_point / work_file_name(self._hash)
@@ -84,6 +94,9 @@ class PlacedTarget(Target):
     @property
     def place_identity(self) -> FileIdentity | None:
         return self._inner.place_identity if self._inner is not None else None
+
+    def claim(self) -> None:
+        self._device.claim()
 
     def facts(self) -> TargetFacts:
         capacity = self._device.size_bytes * _USABLE_PERCENT[self._made.kind] // 100
@@ -174,8 +187,7 @@ class PlacedTarget(Target):
             self._inner = None
         self._ledger.undo_all()
         self._device.detach(self._ledger)
-        if isinstance(self._device, LoopDevice):
-            self._device.close()
+        self._device.close()
 
     def cleanup(self) -> None:
         try:
@@ -188,7 +200,9 @@ class PlacedTarget(Target):
             self._device.remove()
 
     def _directory(self) -> DirectoryTarget:
-        return DirectoryTarget(TargetSpec("dir", str(self._mount_point)), self._hash, root=self._root)
+        inner = DirectoryTarget(TargetSpec("dir", str(self._mount_point)), self._hash, root=self._root)
+        inner.claim()
+        return inner
 
     def _make(self) -> str:
         """Empty the device, make the file system and mount it; says in words what was done."""
@@ -292,23 +306,3 @@ def holds(option: str, shown: set[str]) -> bool:
             _UNSHOWN
         )
     return any(found.startswith(f"{word}=") for found in shown)
-
-
-def placed_target(
-    spec: TargetSpec,
-    made: FileSystem,
-    plan_hash: str,
-    settings: Settings,
-    *,
-    destroy: str | None,
-    purge: str = "discard",
-    used: Used | None = None,
-    root: Path = ROOT,
-) -> PlacedTarget:
-    """The target of a study that makes a file system on a loop: or block: target. Raises Refused."""
-    device: Device
-    if spec.scheme == "loop":
-        device = LoopDevice(spec, plan_hash, settings, root=root)
-    else:
-        device = GivenDevice(spec, settings, destroy=destroy, purge=purge, root=root)
-    return PlacedTarget(spec, device, made, plan_hash, used=used, root=root)

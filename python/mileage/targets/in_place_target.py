@@ -12,8 +12,9 @@ import stat
 from pathlib import Path
 
 from mileage.errors import Refused, RunFailed
-from mileage.plan.facts import TargetFacts
-from mileage.targets.base import Target
+from mileage.model.target_facts import TargetFacts
+from mileage.model.target_kind import capabilities_of
+from mileage.targets.base import Opening, Target
 from mileage.targets.file import guard_file
 from mileage.targets.file_identity import REPLACED, FileIdentity, check_identity
 from mileage.targets.filesystem import hole_bytes, look_at, memory_bytes
@@ -46,13 +47,18 @@ class KeptTarget(Target):
         self._writable = destroy is not None
         if self._writable:
             guard_in_place(spec, destroy=destroy, root=root)
-        self._mode = _readable(spec)
+        _refuse_unreadable(spec)
+        self._is_device = capabilities_of(spec.scheme).is_block_device
         self._identity = FileIdentity.at(self._path)
         if self._writable:
             # What was guarded is what was looked at.
             guard_in_place(spec, destroy=destroy, root=root)
             self._check()
         self._direct_supported = _opens(self._path, os.O_RDONLY | os.O_DIRECT) is None
+
+    @classmethod
+    def as_asked(cls, spec: TargetSpec, how: Opening) -> KeptTarget:
+        return cls(spec, destroy=how.destroy, settings=how.settings, root=how.root)
 
     @property
     def path(self) -> Path:
@@ -88,18 +94,18 @@ class KeptTarget(Target):
             virtual=False,
             direct_supported=self._direct_supported,
             rated_write_bytes=None,
-            host_layer=stat.S_ISREG(self._mode),
+            host_layer=not self._is_device,
             writable=self._writable,
             privileged=may_take_steps(),
             memory_file_system=ground.memory_file_system,
-            hole_bytes=hole_bytes(self._path) if stat.S_ISREG(self._mode) else 0,
+            hole_bytes=hole_bytes(self._path) if not self._is_device else 0,
             identity=self._lasting_identity(),
-            alignment=alignment_of(self._path, root=self._root) if self.spec.scheme == "block" else "",
+            alignment=alignment_of(self._path, root=self._root) if self._is_device else "",
         )
 
     def _lasting_identity(self) -> str:
         """What a study that is resumed, maybe after a restart, knows the target by."""
-        if self.spec.scheme == "block":
+        if self._is_device:
             return identity_of(self._path, root=self._root)
         return f"inode {self._identity.inode}"
 
@@ -142,7 +148,7 @@ def refuse_more_files(spec: TargetSpec, files: int) -> None:
 def guard_in_place(spec: TargetSpec, *, destroy: str | None, root: Path = ROOT) -> None:
     """Refuse a file or device that must not be overwritten."""
     path = Path(spec.name)
-    if spec.scheme == "file":
+    if not capabilities_of(spec.scheme).is_block_device:
         if guard_file(spec, destroy=destroy, plan_hash=None, root=root) is None:
             raise Refused(f"{spec}: there is no such file to keep; give the path of one that exists")
     elif refusal := block_device_refusal(str(spec), path, root=root):
@@ -158,26 +164,26 @@ def size_bytes(path: Path) -> int:
         os.close(descriptor)
 
 
-def _readable(spec: TargetSpec) -> int:
-    """The mode of a file or device that can be read. Raises Refused."""
+def _refuse_unreadable(spec: TargetSpec) -> None:
+    """Refuse what is not the file or device that was named, or cannot be read."""
     path = Path(spec.name)
+    wants_device = capabilities_of(spec.scheme).is_block_device
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        what = "device" if spec.scheme == "block" else "file"
+        what = "device" if wants_device else "file"
         raise Refused(f"{spec}: no such {what}") from None
     except OSError as error:
         raise Refused(f"{spec}: cannot be looked at: {error.strerror}") from error
-    if spec.scheme == "block" and not stat.S_ISBLK(mode):
+    if wants_device and not stat.S_ISBLK(mode):
         raise Refused(f"{spec}: this is {kind_of(mode)}, not a block device; use dir: or file: for it")
-    if spec.scheme == "file" and stat.S_ISBLK(mode):
+    if not wants_device and stat.S_ISBLK(mode):
         raise Refused(f"{spec}: this is a block device; use block: for it")
-    if spec.scheme == "file" and not stat.S_ISREG(mode):
+    if not wants_device and not stat.S_ISREG(mode):
         hint = "; use dir: for it" if stat.S_ISDIR(mode) else ""
         raise Refused(f"{spec}: {kind_of(mode)}, not a regular file{hint}")
     if cause := _opens(path, os.O_RDONLY):
         raise Refused(f"{spec}: cannot be opened for reading: {cause.strerror}")
-    return mode
 
 
 def _opens(path: Path, flags: int) -> OSError | None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from mileage.errors import Refused
-from mileage.plan.facts import TargetFacts
-from mileage.targets.base import Target
+from mileage.model.target_facts import TargetFacts
+from mileage.targets.base import Opening, Target
 from mileage.targets.devices import LoopDevice
+from mileage.targets.directory import refuse_unwritable_directory
 from mileage.targets.file_identity import FileIdentity
 from mileage.targets.filesystem import memory_bytes
 from mileage.targets.guard import ROOT
@@ -21,7 +22,7 @@ from mileage.targets.in_place_target import refuse_more_files
 from mileage.targets.ledger import Ledger
 from mileage.targets.raw import discard
 from mileage.targets.settings import NO_SETTINGS, Settings
-from mileage.targets.spec import TargetSpec
+from mileage.targets.spec import LoopName, TargetSpec
 
 _NOT_ATTACHED = Path("/run/mileage/not-attached")
 
@@ -38,6 +39,16 @@ class LoopTarget(Target):
         self._ledger = Ledger()
         self._is_new = False
 
+    @classmethod
+    def as_asked(cls, spec: TargetSpec, how: Opening) -> LoopTarget:
+        return cls(spec, how.plan_hash, how.settings, root=how.root)
+
+    @classmethod
+    def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> Path:
+        folder = Path(LoopName.parse(spec).folder)
+        refuse_unwritable_directory(str(spec), folder)
+        return folder.resolve()
+
     @property
     def path(self) -> Path:
         return self._device.path or _NOT_ATTACHED
@@ -49,6 +60,9 @@ class LoopTarget(Target):
     @property
     def place(self) -> Path:
         return self._device.path or self._device.folder
+
+    def claim(self) -> None:
+        self._device.claim()
 
     def facts(self) -> TargetFacts:
         size = self._device.size_bytes

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from mileage.plan.facts import TargetFacts
-from mileage.targets.base import Target
+from mileage.model.target_facts import TargetFacts
+from mileage.targets.base import Opening, Target
 from mileage.targets.spec import TargetSpec
 
 CAPACITY_BYTES: Final = 1 << 40
@@ -20,8 +20,9 @@ CAPACITY_BYTES: Final = 1 << 40
 class NullTarget(Target):
     """The engine's null API: no call is made and no byte is moved."""
 
-    def __init__(self, spec: TargetSpec) -> None:
-        super().__init__(spec)
+    @classmethod
+    def as_asked(cls, spec: TargetSpec, how: Opening) -> NullTarget:
+        return cls(spec)
 
     @property
     def path(self) -> Path:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mileage.errors import Refused
+from mileage.model.target_kind import capabilities_of
 from mileage.regular_file import read_regular
 
 PROFILE_SUFFIX = ".toml"
@@ -55,6 +56,11 @@ def is_profile_path(name: str) -> bool:
 def profile_name(name: str) -> str:
     """The drive or path in a name that changes figures of it: "plain-64gib" in "plain-64gib,read_us=50"."""
     return name.partition(CHANGE)[0]
+
+
+def virtual_name(target: str) -> str | None:
+    """The name of the drive in a target, with what is changed of its figures; None where time is not simulated."""
+    return target.partition(":")[2] if capabilities_of(target).simulated else None
 
 
 def load_profile(name: str, folder: Traversable | None = None) -> str:

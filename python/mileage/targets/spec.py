@@ -16,6 +16,7 @@ from typing import Literal, get_args
 import msgspec
 
 from mileage.errors import Refused
+from mileage.model.target_kind import TARGET_KINDS
 from mileage.plan.sizes import parse_bytes
 from mileage.targets.profiles import drive_names, is_profile_path, profile_name, unknown_drive
 
@@ -24,7 +25,8 @@ SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 
 LOOP_FOLDER = "/var/tmp"
 LOOP_MIN_BYTES = 1 << 20
-_FORMS = "dir:PATH, file:PATH, block:PATH, loop:SIZE[@FOLDER], virtual:NAME or null:"
+*_FIRST, _LAST = (row.form for row in TARGET_KINDS.values())
+_FORMS = f"{', '.join(_FIRST)} or {_LAST}"
 
 
 class TargetSpec(msgspec.Struct, frozen=True):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from mileage.errors import Refused
-from mileage.plan.facts import TargetFacts
-from mileage.targets.base import Target
+from mileage.model.target_facts import TargetFacts
+from mileage.targets.base import Opening, Target
 from mileage.targets.profiles import load_profile, profile_identity, rated_write_bytes
 from mileage.targets.spec import TargetSpec
 
@@ -33,9 +34,21 @@ class VirtualTarget(Target):
         self._make_drive = make_drive or _core_drive()
         self._drive: Any = self._fresh()
 
+    @classmethod
+    def as_asked(cls, spec: TargetSpec, how: Opening) -> VirtualTarget:
+        return cls(spec)
+
+    @classmethod
+    def guarded(cls, spec: TargetSpec, destroy: str | None, root: Path) -> None:
+        load_profile(spec.name)
+
+    @property
+    def simulation(self) -> VirtualTarget:
+        return self
+
     @property
     def drive(self) -> Any:
-        """The drive itself: `run`, `idle`, `counters`, `save`."""
+        """The drive itself, of the core."""
         return self._drive
 
     @property
@@ -86,12 +99,16 @@ class VirtualTarget(Target):
         self._drive.discard_all()
         return f"discarded all {self._drive.capacity_bytes} bytes of {self._drive.name}"
 
+    def run(self, workload: str, poll: Callable[[int, int], bool]) -> str:
+        return str(self._drive.run(workload, poll))
+
+    def idle(self, nanoseconds: int) -> None:
+        self._drive.idle(nanoseconds)
+
     def save(self) -> bytes:
-        """The drive's whole state, to be given to `restore`."""
         return bytes(self._drive.save())
 
     def restore(self, state: bytes) -> None:
-        """Put the drive back into a state that `save` returned. Raises Refused when it does not fit."""
         try:
             self._drive = _core_drive().restore(self.profile, state)
         except ValueError as error:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from mileage.model.target_kind import Capabilities, capabilities_of
+
 
 class TargetFacts(msgspec.Struct, frozen=True):
     """The facts of one target at the moment it was opened. Sizes are in bytes and not negative."""
@@ -62,3 +64,8 @@ class TargetFacts(msgspec.Struct, frozen=True):
 
     alignment: str = ""
     """Where the device starts on its disk, in words; "" where that is not known."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What its kind can do; of an imported study, what no kind can."""
+        return capabilities_of(self.kind)

@@ -1,0 +1,4 @@
+"""Values that all packages share: typed, without logic beyond their construction.
+
+target_kind   what each kind of target can do     target_facts  what a plan must know of one target
+"""

@@ -1,0 +1,92 @@
+"""What each kind of target can do: one row per kind.
+
+What it models: the capabilities that plans, prepares and reports depend on. A new kind of target is a row here and a
+class in `targets`; nothing else asks how its name begins.
+What it refuses: nothing. A text that names no known kind has the capabilities of none; `targets` refuses it.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of target. What is not given is what a real target without files or a device cannot do."""
+
+    scheme: str = ""
+    """What the name of such a target begins with, before the colon."""
+    form: str = ""
+    """How such a target is written: "dir:PATH"."""
+    simulated: bool = False
+    """Time is simulated; the state can be saved and restored."""
+    moves_bytes: bool = True
+    """Operations reach something; False where only the engine itself is measured."""
+    has_files: bool = False
+    """Runs can make files and directories in it."""
+    has_work_file: bool = False
+    """It is a work file of the size that the study gives, unless its content is kept."""
+    in_place: bool = False
+    """It is the user's own file or device: it can be used as it is, and its content is given up only by name."""
+    is_block_device: bool = False
+    """It has a request queue, and a file system can be made on it."""
+    is_made: bool = False
+    """Mileage makes the device and removes it."""
+    can_trim: bool = False
+    """All of it can be discarded."""
+    can_purge: bool = False
+    """It can be purged in each way of `state.purge`."""
+    unused_keys: tuple[str, ...] = ()
+    """Keys of a workload that have no effect on it."""
+    unused_reason: str = ""
+    """Why they have none."""
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it is storage that is measured with the clock of the host."""
+        return self.moves_bytes and not self.simulated
+
+    @property
+    def is_drive(self) -> bool:
+        """Whether it is a whole drive or device, rather than files on one."""
+        return self.simulated or self.is_block_device
+
+
+_ROWS: Final = (
+    Capabilities(scheme="dir", form="dir:PATH", has_files=True, has_work_file=True),
+    Capabilities(scheme="file", form="file:PATH", has_work_file=True, in_place=True),
+    Capabilities(
+        scheme="block", form="block:PATH", is_block_device=True, in_place=True, can_trim=True, can_purge=True
+    ),
+    Capabilities(scheme="loop", form="loop:SIZE[@FOLDER]", is_block_device=True, is_made=True, can_trim=True),
+    Capabilities(
+        scheme="virtual",
+        form="virtual:NAME",
+        simulated=True,
+        can_trim=True,
+        unused_keys=(
+            *("api", "cache", "dsync", "settle", "touch", "pin", "timeout", "log", "interval", "processes"),
+        ),
+        unused_reason="a virtual drive is reached without calls, cache and processors",
+    ),
+    Capabilities(
+        scheme="null",
+        form="null:",
+        moves_bytes=False,
+        unused_keys=(
+            *("api", "cache", "dsync", "settle", "touch", "timeout", "log"),
+            *("verify", "content", "sync", "sync_every", "files"),
+        ),
+        unused_reason="the null target makes no call and moves no byte",
+    ),
+)
+TARGET_KINDS: Final = MappingProxyType({row.scheme: row for row in _ROWS})
+"""The capabilities of each kind, by its scheme."""
+_NONE: Final = Capabilities()
+
+
+def capabilities_of(target: str) -> Capabilities:
+    """What a target, or a kind by its scheme alone, can do: that of "loop:1GiB" or "loop"."""
+    return TARGET_KINDS.get(target.partition(":")[0], _NONE)
