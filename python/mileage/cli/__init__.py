@@ -14,6 +14,7 @@ import click
 
 #: Command, module that holds it under its own name, one line of help.
 _COMMANDS = {
+    "check": ("mileage.cli.check", "One minute: what a drive is, its health, its speed, its class."),
     "measure": ("mileage.cli.measure", "Measure one workload, or scan a setting, without a study file."),
     "run": ("mileage.cli.run", "Run a study, or go on with an unfinished one."),
     "sweep": ("mileage.cli.sweep", "A study for each combination of its factors, on virtual drives."),

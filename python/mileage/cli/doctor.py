@@ -18,10 +18,12 @@ from typing import Literal
 import click
 import msgspec
 
+from mileage.analysis.check_health import Health, health_of
 from mileage.app.one_offs import clean_up_one_offs, one_offs_left
 from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.scratch import abandoned, remove_abandoned
+from mileage.store.drive_facts import own_facts
 from mileage.store.environment import snapshot
 from mileage.targets.bare_path import with_scheme
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
@@ -101,6 +103,7 @@ def examine(target: str | None, *, root: Path = ROOT) -> list[Finding]:
     guard += check_scratch([*abandoned(), *one_offs_left()])
     findings = guard + list(check_machine(snapshot(place, root=root)))
     if place is not None:
+        findings.append(check_drive(health_of(own_facts(place, root=root))))
         findings += check_ground(
             look_at(place, root=root),
             memory=memory_bytes(root),
@@ -124,6 +127,17 @@ def as_finding(undone: Undoing) -> Finding:
     """What came of undoing one step of a killed process."""
     advice = "remove the cause and repair again" if undone.failed else ""
     return Finding("repair", "warn" if undone.failed else "ok", undone.text, advice)
+
+
+def check_drive(health: Health) -> Finding:
+    """What the drive says of its health."""
+    if health.state == "unknown":
+        return Finding("drive health", "unknown", health.text, health.advice)
+    remarks = "".join(f"; {remark}" for remark in health.remarks)
+    if health.state == "failing":
+        text = f"FAILING: {'; '.join(health.problems)} ({health.text}{remarks})"
+        return Finding("drive health", "warn", text, health.advice)
+    return Finding("drive health", "warn" if remarks else "ok", f"{health.text}{remarks}")
 
 
 def check_ledger(ledgers: list[str]) -> list[Finding]:

@@ -81,3 +81,43 @@ def _stack(disk: str, blocks: Path, depth: int) -> Iterator[str]:
 def _hash(text: str | None) -> str | None:
     """The first 16 hexadecimal digits of SHA-256: tells drives apart, names none."""
     return hashlib.sha256(text.strip().encode(errors="replace")).hexdigest()[:16] if text else None
+
+
+def physical_disk(disk: str, root: Path) -> str:
+    """The one disk that a stack of dm and md devices lies on ("nvme0n1" of "dm-0"); the name itself of several disks.
+
+    Disk encryption and volume managers put such devices above a drive, and only the drive knows of its health.
+    """
+    for _ in range(8):
+        below = root / "sys/block" / disk / "slaves"
+        names = [path.name for path in below.iterdir()] if below.is_dir() else []
+        if len(names) != 1:
+            return disk
+        place = (root / "sys/class/block" / names[0]).resolve()
+        disk = place.parent.name if (place / "partition").exists() else names[0]
+    return disk
+
+
+def bus_facts(disk: str, root: Path) -> dict[str, str]:
+    """How a disk is attached: `bus` ("nvme", "sata", "usb", "mmc", "virtio", "scsi" or "unknown") and its `speed`.
+
+    The speed is in the unit of the bus: GT/s of a lane of PCI Express, Gbit/s of SATA, Mbit/s of USB.
+    """
+    place = root / "sys/block" / disk
+    device = str((place / "device").resolve())
+    if disk.startswith("nvme"):
+        speed, lanes = (read_word(place / "device/device" / key) for key in _LINK[:2])
+        best, most = (read_word(place / "device/device" / key) for key in _LINK[2:])
+        found = {"bus": "nvme", "speed": (speed or "").partition(" ")[0], "lanes": lanes or ""}
+        return {**found, "best_speed": (best or "").partition(" ")[0], "best_lanes": most or ""}
+    if disk.startswith("mmcblk"):
+        return {"bus": "mmc", "speed": ""}
+    if "/usb" in device:
+        speeds = (read_word(parent / "speed") for parent in Path(device).parents)
+        return {"bus": "usb", "speed": next((speed for speed in speeds if speed), "")}
+    if match := re.search(r"/ata(\d+)/", device):
+        link = root / f"sys/class/ata_link/link{match[1]}"
+        return {"bus": "sata", "speed": (read_word(link / "sata_spd") or "").partition(" ")[0]}
+    if "/virtio" in device:
+        return {"bus": "virtio", "speed": ""}
+    return {"bus": "scsi" if (place / "device/scsi_device").exists() else "unknown", "speed": ""}

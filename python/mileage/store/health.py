@@ -118,6 +118,18 @@ def _smartctl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     temperature = found.get("temperature")
     if isinstance(temperature, dict) and isinstance(temperature.get("current"), int):
         yield "now.health_temperature_c", str(temperature["current"])
+    status = found.get("smart_status")
+    if isinstance(status, dict) and isinstance(status.get("passed"), bool):
+        yield "now.health_smart_passed", str(status["passed"]).lower()
+    if isinstance(found.get("rotation_rate"), int):
+        yield "target.drive_rotation_rpm", str(found["rotation_rate"])
+    hours = found.get("power_on_time")
+    if isinstance(hours, dict) and isinstance(hours.get("hours"), int):
+        # Decoded: drives keep more than hours in the raw value of the attribute.
+        yield "now.health_power_on_hours", str(hours["hours"])
+    used = found.get("endurance_used")
+    if isinstance(used, dict) and isinstance(used.get("current_percent"), int):
+        yield "now.health_percentage_used", str(used["current_percent"])
     counters = found.get(_NVME_COUNTERS)
     for name, value in (counters if isinstance(counters, dict) else {}).items():
         if isinstance(value, _WHOLE) and name != "temperature":
@@ -126,6 +138,8 @@ def _smartctl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     rows = table.get("table") if isinstance(table, dict) else None
     for row in rows if isinstance(rows, list) else []:
         raw = row.get("raw") if isinstance(row, dict) else None
+        if isinstance(row, dict) and row.get("when_failed") == "now":
+            yield f"now.health_ata_{row.get('id')}_failing_now", str(row.get("name"))
         if isinstance(raw, dict):
             yield f"now.health_ata_{row.get('id')}_{str(row.get('name')).lower()}", str(raw.get("value"))
 
@@ -140,7 +154,9 @@ def _id_ctrl(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _smart_log(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in found.items():
+    for name, given in found.items():
+        # Newer versions of the program print a field of bits as a table.
+        value = given.get("value") if isinstance(given, dict) else given
         if isinstance(value, _WHOLE) and name != "temperature":
             yield f"now.health_{name}", str(value)
     kelvin = found.get("temperature")

@@ -1,0 +1,158 @@
+"""What `mileage check` found: the drive, its rates, and one sentence on them.
+
+What it models: rows of rates with their intervals; health and class; the sentence that joins them; the exit status.
+What it refuses: to call a drive too slow when something else had a part in its rates; the sentence then says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mileage.analysis.check_class import Interval, Judged
+from mileage.analysis.check_health import Health
+from mileage.report.measured import spread_of
+from mileage.report.quantity import figure
+from mileage.store import MeasuredCell
+
+_MB = 1e6
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One test: its rate over the repetitions, as medians with the 95 % interval of the geometric mean."""
+
+    name: str
+    """"SEQ 1 MiB" or "RND 4 KiB"."""
+    direction: str
+    """"read" or "write"."""
+    depth: int
+    mb_per_s: tuple[float, ...]
+    """Of each repetition, in order."""
+    iops: tuple[float, ...]
+    p50_us: float | None
+    p99_us: float | None
+
+    @property
+    def label(self) -> str:
+        """Its name in a sentence."""
+        return f"{self.name} {self.direction} depth {self.depth}"
+
+    @property
+    def figure(self) -> str:
+        """Its name among the figures of a class."""
+        how = f"seq_{self.direction}" if self.name.startswith("SEQ") else f"rnd_{self.direction}_{self.depth}"
+        return how if self.depth != 1 or not how.startswith("seq") else ""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that a reader must know beside the rates. `disturbs`: the rates may not be the drive's own."""
+
+    text: str
+    disturbs: bool
+
+
+class NotTested(msgspec.Struct, frozen=True):
+    """What was not tested, and the commands that would."""
+
+    text: str
+    commands: tuple[str, ...]
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """The check of one target."""
+
+    target: str
+    date_utc: str
+    drive: tuple[tuple[str, str], ...]
+    """What it is, as pairs of a word and its text."""
+    health: Health
+    rows: tuple[Row, ...]
+    fit: Judged
+    findings: tuple[Finding, ...]
+    not_tested: tuple[NotTested, ...]
+    verdict: str
+    status: int
+    """0: nothing was judged bad; 1: it is failing, or does not fit its class."""
+
+
+def rows_of(cells: Sequence[tuple[MeasuredCell, int, int]]) -> tuple[Row, ...]:
+    """The rows of measured cells, each with its record in bytes and its depth; reads first, in the order of forums."""
+    rows = [row_of(*cell) for cell in cells]
+    return tuple(sorted(rows, key=lambda row: (row.direction, row.name != "SEQ 1 MiB", -row.depth)))
+
+
+def row_of(cell: MeasuredCell, record: int, depth: int) -> Row:
+    """The row of a measured cell."""
+    return Row(
+        name="SEQ 1 MiB" if record > 4096 else "RND 4 KiB",
+        direction="write" if cell.bytes_written else "read",
+        depth=depth,
+        mb_per_s=tuple(rate / _MB for rate in cell.rate_bytes_per_s),
+        iops=cell.ops_per_s,
+        p50_us=_us(cell, "p50_ns"),
+        p99_us=_us(cell, "p99_ns"),
+    )
+
+
+def _us(cell: MeasuredCell, name: str) -> float | None:
+    found = cell.latency.get("write" if cell.bytes_written else "read")
+    return None if found is None else getattr(found, name) / 1000
+
+
+def intervals(rows: Sequence[Row]) -> dict[str, Interval]:
+    """The figures that a class may have: low end, median, high end."""
+    found = {}
+    for row in rows:
+        if row.figure:
+            spread = spread_of(row.mb_per_s if row.name.startswith("SEQ") else row.iops)
+            low = spread.median if spread.low is None else spread.low
+            high = spread.median if spread.high is None else spread.high
+            found[row.figure] = (low, spread.median, high)
+    return found
+
+
+def status_of(health: Health, fit: Judged, findings: Sequence[Finding]) -> int:
+    """The exit status: 1 for what is judged bad. A rate in which something else had a part is not judged."""
+    disturbed = any(finding.disturbs for finding in findings)
+    return int(health.state == "failing" or (fit.fit in ("below", "beyond") and not disturbed))
+
+
+def verdict_of(
+    noun: str, health: Health, rows: Sequence[Row], fit: Judged, findings: Sequence[Finding]
+) -> str:
+    """One sentence: healthy or not, how fast, whether that fits its class. `noun`: "drive", "virtual drive"."""
+    begins = {
+        "good": f"This {noun} is healthy; it",
+        "failing": f"This {noun} is FAILING ({'; '.join(health.problems)}); it",
+        "unknown": f"The health of this {noun} is not known; it",
+    }
+    begin = "This virtual drive" if noun == "virtual drive" else begins[health.state]
+    sentence = f"{begin} {_speeds(rows)}"
+    disturbed = next((finding.text for finding in findings if finding.disturbs), None)
+    if fit.fit == "no class":
+        told = "no class is known for it"
+    elif fit.fit == "fits":
+        told = f"as its class does ({fit.title})"
+    elif disturbed is not None:
+        told = f"{_misfit(fit)}, which is not conclusive: {disturbed}"
+    else:
+        told = f"{_misfit(fit)}: {fit.reasons[0]}"
+    return f"{sentence}; {told}." if fit.fit != "fits" else f"{sentence}, {told}."
+
+
+def _misfit(fit: Judged) -> str:
+    if fit.fit == "below":
+        return f"that is BELOW its class ({fit.title})"
+    return f"that is more than its class ({fit.title}) can carry"
+
+
+def _speeds(rows: Sequence[Row]) -> str:
+    parts = []
+    for verb, direction in (("reads", "read"), ("writes", "write")):
+        own = [row for row in rows if row.direction == direction]
+        if own:
+            rate = max(spread_of(row.mb_per_s).median for row in own if row.name.startswith("SEQ"))
+            ops = max(spread_of(row.iops).median for row in own if row.name.startswith("RND"))
+            parts.append(f"{verb} {figure(rate)} MB/s in sequence and {figure(ops)} IOPS at random")
+    return ", ".join(parts)

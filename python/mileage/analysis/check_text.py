@@ -1,0 +1,121 @@
+"""The result of `mileage check` as a block of text that fits a forum post: at most 72 columns, no colours, no tabs.
+
+Refuses nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from mileage.analysis.check_result import Checked, Row
+from mileage.report.measured import spread_of
+from mileage.report.quantity import figure
+from mileage.terminal import wrapped
+
+WIDTH: Final = 72
+_LABEL: Final = 9
+
+
+def check_text(found: Checked) -> str:
+    """One check."""
+    lines = ["mileage check".ljust(WIDTH - 20) + found.date_utc.rjust(20), "-" * WIDTH]
+    lines += _identity(found)
+    for direction in ("read", "write"):
+        rows = [row for row in found.rows if row.direction == direction]
+        if rows:
+            head = f"{direction.capitalize()}"
+            lines += ["", f"{head:<20}{'MB/s':>9}{'±':>14}{'IOPS':>10}{'p50':>9}{'p99':>10}"]
+            lines += [_row(row) for row in rows]
+    count = len(found.rows[0].iops)
+    lines += ["", f"Medians of {count} runs; ±: half the 95 % interval; p50, p99: latency"]
+    lines += ["-" * WIDTH, *wrapped(found.verdict, WIDTH)]
+    return "\n".join([*lines, *_remarks(found)]) + "\n"
+
+
+def _identity(found: Checked) -> list[str]:
+    lines = []
+    for word, text in (*found.drive, ("Health", _health(found))):
+        lines += wrapped(text, WIDTH, first=f"{word:<{_LABEL}}", indent=" " * _LABEL)
+    return lines
+
+
+def _health(found: Checked) -> str:
+    if found.health.state == "unknown":
+        return "; ".join(filter(None, (found.health.text, found.health.advice)))
+    return f"{found.health.state.upper() if found.health.problems else 'good'}: {found.health.text}"
+
+
+def _row(row: Row) -> str:
+    name = f"  {row.name} depth {row.depth}"
+    half = spread_of(row.mb_per_s).share_or_interval(figure)
+    rate, ops = spread_of(row.mb_per_s).median, spread_of(row.iops).median
+    return f"{name:<20}{_rate(rate):>9}{half:>14}{ops:>10,.0f}{_us(row.p50_us):>9}{_us(row.p99_us):>10}"
+
+
+def _rate(value: float) -> str:
+    return f"{value:,.1f}" if value >= 10 else f"{value:,.2f}"
+
+
+def _us(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if value >= 1000:
+        return f"{value / 1000:,.1f} ms" if value < 100_000 else f"{value / 1000:,.0f} ms"
+    return f"{value:,.1f} µs" if value < 100 else f"{value:,.0f} µs"
+
+
+def _remarks(found: Checked) -> list[str]:
+    lines = []
+    told = [finding.text for finding in found.findings]
+    told += [f"health: {remark}" for remark in found.health.remarks]
+    told += [found.health.advice] if found.health.problems else []
+    told += list(found.fit.reasons[1:])
+    for text in told:
+        lines += wrapped(text, WIDTH, first="[!] ", indent="    ")
+    for missing in found.not_tested:
+        lines += wrapped(f"Not tested: {missing.text}", WIDTH, indent="  ")
+        # A command stays in one line, so that it can be copied.
+        lines += [f"  {command}" for command in missing.commands]
+    return lines
+
+
+def pair_text(one: Checked, other: Checked) -> str:
+    """Two checks side by side, with the ratio of the second to the first and its 95 % interval."""
+    lines = [f"mileage check: A = {one.target}", f"               B = {other.target}", "-" * WIDTH]
+    lines.append(f"{'':<26}{'A MB/s':>11}{'B MB/s':>11}{'B / A':>9}{'95 %':>15}")
+    theirs = {(row.direction, row.name, row.depth): row for row in other.rows}
+    for row in one.rows:
+        match = theirs.get((row.direction, row.name, row.depth))
+        if match is not None:
+            lines.append(_pair_row(row, match))
+    skipped = len(one.rows) + len(other.rows) - 2 * sum(line.startswith("  ") for line in lines[4:])
+    if skipped:
+        lines.append("  (tests that only one of the two allows are left out)")
+    lines.append("-" * WIDTH)
+    for letter, found in (("A", one), ("B", other)):
+        lines += wrapped(f"{letter}: {found.verdict}", WIDTH)
+        lines += _remarks(found)
+    return "\n".join(lines) + "\n"
+
+
+def _pair_row(row: Row, match: Row) -> str:
+    name = f"  {row.direction:<5} {row.name} depth {row.depth}"
+    rates = [spread_of(found.mb_per_s).median for found in (row, match)]
+    ratio, low, high = ratio_of(row.mb_per_s, match.mb_per_s)
+    told = f"{low:.2f} to {high:.2f}" if low is not None and high is not None else "-"
+    return f"{name:<26}{_rate(rates[0]):>11}{_rate(rates[1]):>11}{ratio:>9.2f}{told:>15}"
+
+
+def ratio_of(one: Sequence[float], other: Sequence[float]) -> tuple[float, float | None, float | None]:
+    """The ratio of two geometric means with its 95 % interval (Welch); no interval of single values."""
+    from mileage.judge.ratio import welch
+
+    logs = [[math.log(value) for value in values] for values in (one, other)]
+    means = [sum(found) / len(found) for found in logs]
+    ratio = math.exp(means[1] - means[0])
+    if min(len(one), len(other)) < 2:
+        return ratio, None, None
+    low, high = welch(logs[0], logs[1]).interval(0.95)
+    return ratio, math.exp(low), math.exp(high)

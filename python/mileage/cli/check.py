@@ -1,0 +1,82 @@
+"""`mileage check`: one minute on a drive."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command("check")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET [TARGET]")
+@click.option("--quick", is_flag=True, help="Ten seconds: short runs in a small file.")
+@click.option("--seconds", type=click.FloatRange(0.02, 600), metavar="S", help="Length of each run.")
+@click.option("--save", type=click.Path(path_type=Path), metavar="DIR", help="Keep the study folder.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_context
+def command(
+    context: click.Context,
+    targets: tuple[str, ...],
+    quick: bool,
+    seconds: float | None,
+    save: Path | None,
+    as_json: bool,
+) -> None:
+    """What is this drive, is it healthy, how fast, and does that fit its
+    class? In about a minute, as text that fits a forum post.
+
+    TARGET is a directory, a block device, a file or virtual:NAME. A device,
+    and a file with content, is only read; in a directory one work file is
+    made and removed. Two targets are measured one after the other and printed
+    side by side. Health needs smartctl or nvme, and root.
+
+    \b
+    mileage check /mnt/ssd
+    sudo mileage check /dev/nvme0n1
+    mileage check /mnt/old /mnt/new
+
+    Exit status: 0 measured, and nothing is judged bad; 1 the drive is failing
+    or does not fit its class; 2 refused; 3 a run failed.
+    """
+    from mileage.analysis.check_text import check_text, pair_text
+    from mileage.app.check import Wanted, check, plan_of
+    from mileage.app.check import as_json as values
+    from mileage.app.measurement import refuse_existing
+    from mileage.cli.json_output import print_json
+    from mileage.cli.target_choice import chosen_target
+    from mileage.execute.progress_line import Watch
+    from mileage.report.setting import labels_of
+
+    if len(targets) > 2:
+        raise click.UsageError(f"{targets[2]} is one target too many; expected one, or two to compare")
+    names = [chosen_target(target) for target in targets]
+    folders = _folders(save, len(names))
+    for folder in folders:
+        if folder is not None:
+            refuse_existing(folder)
+    wanted = Wanted(quick=quick, seconds=seconds)
+    plans = [plan_of(name, wanted)[0] for name in names]
+    found = []
+    for plan, folder in zip(plans, folders, strict=True):
+        labels = labels_of([cell.label for cell in plan.cells])
+        runs = [
+            "writing what is read" if run.role == "prepare" else labels.get(run.cell, run.cell)
+            for run in plan.runs
+        ]
+        with Watch(plan.runs, runs, simulated=plan.facts.virtual) as progress:
+            found.append(check(plan, save=folder, progress=progress, command=("mileage", *sys.argv[1:])))
+    if as_json:
+        print_json(values(found))
+    else:
+        click.echo(check_text(found[0]) if len(found) == 1 else pair_text(found[0], found[1]), nl=False)
+    if save is not None:
+        click.echo(f"study folder: {' '.join(map(str, folders))}", err=True)
+    context.exit(max(one.status for one in found))
+
+
+def _folders(save: Path | None, count: int) -> list[Path | None]:
+    """Where the study folder of each target goes."""
+    if save is None or count == 1:
+        return [save] * count
+    return [save / letter for letter in "ab"]

@@ -1,0 +1,236 @@
+"""`mileage check` on every kind of target: what it measures, what it judges, what it leaves behind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from mileage.app.check import Wanted, plan_of
+from mileage.store.environment import disk_of
+from tests import smart_answers as answers
+from tests.command import mileage
+
+FAST = ("--seconds", "0.02")
+X25E = "virtual:intel-x25e-64gb"
+
+
+def checked(*words: str, status: int = 0, **more: Any) -> str:
+    done: CompletedProcess[str] = mileage("check", *words, *FAST, **more)
+    assert done.returncode == status, done.stderr + done.stdout
+    return done.stdout
+
+
+def values(*words: str, status: int = 0, **more: Any) -> Any:
+    return json.loads(checked(*words, "--json", status=status, **more))
+
+
+def flat(text: str) -> str:
+    """A text without its line breaks."""
+    return " ".join(text.split())
+
+
+def test_a_virtual_drive_that_is_as_its_class() -> None:
+    text = checked(X25E)
+    assert all(len(line) <= 72 for line in text.splitlines())
+    for words in (
+        "Intel X25-E 64 GB (virtual)",
+        "simulated time",
+        "a virtual drive has no SMART data",
+        "as its class does (SLC SSD of the X25-E class, SATA 3 Gb/s)",
+        "a fresh drive: ",
+        "Not tested: the speed behind a write cache (SLC)",
+        f"mileage run sustained --target {X25E}",
+    ):
+        assert words in flat(text)
+    # The published rates are another question than a check of one drive.
+    assert "published" not in text
+
+
+def test_every_test_is_repeated_five_times_and_has_both_units() -> None:
+    found = values(X25E)
+    tests = [(row["direction"], row["name"], row["depth"]) for row in found["rows"]]
+    names = [("SEQ 1 MiB", 8), ("SEQ 1 MiB", 1), ("RND 4 KiB", 32), ("RND 4 KiB", 1)]
+    assert tests == [(direction, *name) for direction in ("read", "write") for name in names]
+    for row in found["rows"]:
+        assert len(row["mb_per_s"]) == len(row["iops"]) == 5
+        record = 1 << 20 if row["name"].startswith("SEQ") else 4096
+        assert row["mb_per_s"] == pytest.approx([ops * record / 1e6 for ops in row["iops"]])
+    assert (found["fit"]["fit"], found["status"]) == ("fits", 0)
+
+
+def test_a_drive_on_a_slow_bus_is_below_its_class() -> None:
+    found = values(f"{X25E},link_mb_per_s=30", status=1)
+    assert found["fit"]["fit"] == "below"
+    assert "BELOW its class" in found["verdict"]
+    assert "TechReport 15931" in found["verdict"]
+
+
+def test_a_drive_of_no_class_is_not_judged() -> None:
+    assert "no class is known for it" in flat(checked("virtual:plain-64gib"))
+
+
+def test_two_drives_side_by_side() -> None:
+    text = checked(X25E, f"{X25E},link_mb_per_s=30", status=1)
+    assert all(len(line) <= 72 for line in text.splitlines() if "mileage" not in line)
+    (row,) = [line for line in text.splitlines() if "read  SEQ 1 MiB depth 8" in line]
+    ratio = float(row.split()[8])
+    assert ratio == pytest.approx(30 / 254.2, abs=0.02)
+    assert "A: This virtual drive reads" in text
+    assert "B: This virtual drive" in text
+
+
+def test_a_directory_holds_nothing_afterwards(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    text = checked(str(place), "--quick")
+    assert list(place.iterdir()) == []
+    assert f"dir:{place}" in text.replace("\n", "").replace(" ", "")
+    assert "Write" in text
+
+
+@pytest.mark.parametrize("wanted", [Wanted(), Wanted(quick=True), Wanted(seconds=5)])
+@pytest.mark.parametrize("target", [X25E, "dir:"])
+def test_the_plan_is_possible_however_long_the_runs_are(wanted: Wanted, target: str, tmp_path: Path) -> None:
+    plan, writes = plan_of(f"dir:{tmp_path}" if target == "dir:" else target, wanted)
+    assert writes
+    assert len([run for run in plan.runs if run.role == "measure"]) == 40
+    blocks = [[run.cell for run in plan.runs if run.role == "measure" and run.block == n] for n in (1, 2)]
+    assert sorted(blocks[0]) == sorted(blocks[1]) == sorted(cell.label for cell in plan.cells)
+    assert blocks[0] != blocks[1]
+
+
+def test_a_study_folder_is_kept_where_it_is_wanted(tmp_path: Path) -> None:
+    checked(X25E, "--save", str(tmp_path / "kept"))
+    assert "sequential_read" in mileage("report", str(tmp_path / "kept")).stdout + (
+        tmp_path / "kept" / "report.html"
+    ).read_text(encoding="utf-8")
+    assert mileage("check", X25E, *FAST, "--save", str(tmp_path / "kept")).returncode == 2
+
+
+def test_memory_and_nothing_are_refused(tmp_path: Path) -> None:
+    if not Path("/dev/shm").is_mount():
+        pytest.skip("there is no tmpfs at /dev/shm")
+    done = mileage("check", "/dev/shm", *FAST)
+    assert done.returncode == 2
+    assert "is a tmpfs, which is memory: there is no drive to check" in done.stderr
+    assert "no drive to check" in mileage("check", "null:", *FAST).stderr
+    assert mileage("check", str(tmp_path / "missing"), *FAST).returncode == 2
+
+
+def test_a_file_with_a_content_is_only_read(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(os.urandom(1 << 22))
+    before = hashlib.sha256(file.read_bytes()).hexdigest()
+    text = checked(str(file))
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == before
+    assert "Not tested: writes, since this file has a content" in flat(text)
+    assert "zeros only" not in text
+
+
+@pytest.mark.xdist_group("devices")
+def test_ext4_on_a_loop_device(small_ext4: Path) -> None:
+    text = checked(str(small_ext4), "--quick")
+    assert "(ext4, " in text
+    assert "a file as a loop device" in text
+    assert "no class is known" in flat(text)
+    assert {path.name for path in small_ext4.iterdir()} == {"lost+found"}
+
+
+@pytest.mark.xdist_group("devices")
+def test_a_raw_device_is_only_read(loop_device: Path) -> None:
+    def written() -> int:
+        return int(Path(f"/sys/block/{loop_device.name}/stat").read_text().split()[6])
+
+    def digest() -> str:
+        with loop_device.open("rb") as device:
+            return hashlib.file_digest(device, "sha256").hexdigest()
+
+    before = digest(), written()
+    text = flat(checked(str(loop_device)))
+    assert (digest(), written()) == before
+    assert "read only" in text
+    assert "Write" not in text
+    # The file below it has no blocks yet.
+    assert "100 % of the places that were looked at hold zeros only" in text
+    assert f"mileage run sustained --target block:{loop_device} --destroy {loop_device}" in text
+
+
+@pytest.fixture
+def limited(loop_device: Path) -> Path:
+    """A control group that holds a loop device to 8 MiB/s; the test's own processes may enter it."""
+    top = Path("/sys/fs/cgroup/blkio")
+    if not os.access(top, os.W_OK):
+        pytest.skip("needs the control group controller blkio, version 1")
+    group = top / f"mileage-test-{os.getpid()}"
+    group.mkdir()
+    numbers = Path(f"/sys/block/{loop_device.name}/dev").read_text().strip()
+    (group / "blkio.throttle.read_bps_device").write_text(f"{numbers} {8 << 20}")
+    return group
+
+
+@pytest.mark.xdist_group("devices")
+def test_a_throttled_device_is_told_and_not_judged(limited: Path, loop_device: Path) -> None:
+    try:
+        command = [sys.executable, "-m", "mileage", "check", str(loop_device), "--json", "--seconds", "0.2"]
+        done = subprocess.run(
+            ["/bin/sh", "-c", f'echo $$ > {limited}/cgroup.procs && exec "$@"', "sh", *command],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        limited.rmdir()
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert "a control group limits reads to 8,388,608 bytes/s" in found["findings"][0]["text"]
+    assert found["findings"][0]["disturbs"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "expected"),
+    [
+        (answers.HEALTHY_SATA, 0, "This drive is healthy; it reads"),
+        (answers.FAILING_DISK, 1, "is FAILING (its SMART self-assessment is FAILED"),
+        (answers.WARNING_NVME, 1, "spare blocks are below their threshold"),
+        (answers.USB_BRIDGE, 0, "its USB bridge does not pass SMART on"),
+    ],
+    ids=["healthy", "failing", "nvme-warning", "usb-bridge"],
+)
+def test_health_decides_over_the_exit_status(
+    answer: dict[str, Any], status: int, expected: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    if disk_of(place) is None:
+        pytest.skip("no disk is known below the temporary directory")
+    answers.stand_in(tmp_path / "bin", "smartctl", answer)
+    path = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    text = checked(str(place), "--quick", status=status, env=path)
+    assert expected in flat(text)
+    health = mileage("doctor", str(place), env=path).stdout
+    assert "drive health" in health
+    assert ("FAILING" in health) == (status == 1)
+
+
+def test_nothing_is_left_when_it_is_killed(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    command = [sys.executable, "-m", "mileage", "check", str(place), "--seconds", "30"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        until = time.monotonic() + 60
+        while not list(place.iterdir()) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert list(place.iterdir())
+        process.send_signal(signal.SIGKILL)
+    checked(X25E)
+    assert list(place.iterdir()) == []

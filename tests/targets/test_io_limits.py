@@ -1,0 +1,51 @@
+"""Limits of control groups on the disk below a path, of both versions, in a tree that looks like /proc and /sys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mileage.targets.io_limits import io_limits
+
+Machine = Callable[[dict[str, str]], Path]
+
+
+def number(path: Path) -> str:
+    device = path.stat().st_dev
+    return f"{os.major(device)}:{os.minor(device)}"
+
+
+@pytest.mark.parametrize(
+    ("cgroup", "file", "line", "told"),
+    [
+        (
+            "0::/user/me",
+            "sys/fs/cgroup/user/io.max",
+            "{} rbps=max wbps=1000000",
+            "writes to 1,000,000 bytes/s",
+        ),
+        ("0::/", "sys/fs/cgroup/io.max", "{} riops=50 rbps=max", "reads to 50 operations/s"),
+        (
+            "4:blkio:/box",
+            "sys/fs/cgroup/blkio/box/blkio.throttle.read_bps_device",
+            "{} 20971520",
+            "reads to 20,971,520 bytes/s",
+        ),
+    ],
+)
+def test_a_limit_on_this_disk_is_told(
+    cgroup: str, file: str, line: str, told: str, machine: Machine, tmp_path: Path
+) -> None:
+    root = machine({"proc/self/cgroup": f"{cgroup}\n", file: line.format(number(tmp_path)) + "\n"})
+    (found,) = io_limits(tmp_path, root=root)
+    assert f"a control group limits {told}" in found
+
+
+def test_limits_on_other_disks_and_no_limits_are_not(machine: Machine, tmp_path: Path) -> None:
+    files = {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/io.max": "999:0 rbps=1 wbps=max\n"}
+    assert io_limits(tmp_path, root=machine(files)) == []
+    limitless = {"sys/fs/cgroup/a/io.max": f"{number(tmp_path)} rbps=max wbps=max riops=max wiops=max\n"}
+    assert io_limits(tmp_path, root=machine({**files, **limitless})) == []
