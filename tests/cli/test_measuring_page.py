@@ -13,7 +13,8 @@ import pytest
 from mileage.cli.measure import command
 from mileage.plan.families import WORKLOADS
 from mileage.plan.io_options import HOW_KEYS
-from mileage.plan.job import IOZONE, METADATA
+from mileage.plan.iozone_suite import IOZONE
+from mileage.plan.name_operations import METADATA
 from tests.cli.test_measure import mileage
 
 TEXT = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text(encoding="utf-8")

@@ -15,8 +15,9 @@ import pytest
 
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.command import perform_command
-from mileage.plan.io_options import How
-from mileage.plan.job import Programs, command_job
+from mileage.plan.job import Programs
+from mileage.plan.program import Program
+from mileage.plan.sizes import parse_time_ns
 from mileage.store import StudyFolder
 from tests.command import mileage
 
@@ -50,7 +51,8 @@ def never(_bytes: int, _operations: int) -> bool:
 
 
 def run(tmp_path: Path, *argv: str, **keys: str) -> dict:
-    return perform_command(command_job(Programs(argv), How(**keys)), tmp_path, "it", never)
+    timeout_ns = parse_time_ns(keys["timeout"]) if "timeout" in keys else 0
+    return perform_command(Program.running(Programs(argv), timeout_ns), tmp_path, "it", never)
 
 
 def test_bytes_are_those_of_the_program_and_of_what_it_waited_for(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_a_program_that_takes_too_long_is_ended_with_all_of_its_children(tmp_pat
 
 
 def test_ctrl_c_ends_it(tmp_path: Path) -> None:
-    job = command_job(Programs(("sleep", "60"), cleanup=("touch", "cleaned")), How())
+    job = Program.running(Programs(("sleep", "60"), cleanup=("touch", "cleaned")))
     with pytest.raises(Interrupted):
         perform_command(job, tmp_path, "it", lambda _bytes, _operations: True)
     assert (tmp_path / "cleaned").exists()
@@ -157,12 +159,12 @@ def test_what_makes_no_sense_for_a_program_is_refused(
 
 
 def test_why_a_program_failed_is_not_hidden_by_what_cleans_up(tmp_path: Path) -> None:
-    job = command_job(Programs(("sh", "-c", "echo disk on fire; exit 3"), cleanup=("rm", "out")), How())
+    job = Program.running(Programs(("sh", "-c", "echo disk on fire; exit 3"), cleanup=("rm", "out")))
     with pytest.raises(
         RunFailed, match=r"status 3: disk on fire; it: cleaning up: rm out ended with status 1"
     ):
         perform_command(job, tmp_path, "it", never)
-    job = command_job(Programs(("sleep", "60"), cleanup=("rm", "out")), How())
+    job = Program.running(Programs(("sleep", "60"), cleanup=("rm", "out")))
     with pytest.raises(Interrupted, match=r"interrupted.*; it: cleaning up: rm out ended with status 1"):
         perform_command(job, tmp_path, "it", lambda _bytes, _operations: True)
 
@@ -208,8 +210,8 @@ def test_a_study_says_that_processes_outlive_the_program(tmp_path: Path, compare
 def test_a_program_does_not_outlive_a_mileage_that_is_killed(tmp_path: Path) -> None:
     script = (
         "from pathlib import Path; from mileage.execute.command import perform_command; "
-        "from mileage.plan.io_options import How; from mileage.plan.job import Programs, command_job; "
-        "job = command_job(Programs(('sh', '-c', 'sleep 60 & echo $! $$ > pids; wait')), How()); "
+        "from mileage.plan.job import Programs; from mileage.plan.program import Program; "
+        "job = Program.running(Programs(('sh', '-c', 'sleep 60 & echo $! $$ > pids; wait'))); "
         f"perform_command(job, Path({str(tmp_path)!r}), 'it', lambda _bytes, _operations: False)"
     )
     mileage = subprocess.Popen([sys.executable, "-c", script])

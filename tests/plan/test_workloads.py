@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from mileage.plan import METRICS, WORKLOADS
-from mileage.plan.workloads import find_workloads
+from mileage.plan.families import find_workloads
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from mileage.judge.course import levels_within
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
 from mileage.plan import Plan
+from mileage.plan.program import Program
 from mileage.report import StudyView, TortureTrace
 from mileage.report.measured_page import MeasuredPage
 from mileage.report.method import method_text
@@ -131,7 +132,7 @@ def study_view(
 
 def _of_programs(plan: Plan, runs: Sequence[dict[str, Any]]) -> list[str]:
     """What was noted of runs of programs, once for each cell."""
-    if not any(run.job is not None and run.job.family == "command" for run in plan.runs):
+    if not any(isinstance(run.job, Program) for run in plan.runs):
         return []
     told = Counter((run["cell"], note) for run in runs for note in run["record"].get("notes", ()))
     return [f"{cell}: {note} (in {number} of its runs)." for (cell, note), number in told.items()]

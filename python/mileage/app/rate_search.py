@@ -20,9 +20,8 @@ from mileage.plan import Plan, PlannedRun
 from mileage.plan.load import Load, Open, Spacing
 from mileage.plan.pattern import is_own_master
 from mileage.plan.quantiles import operations_needed, quantile_is_supported
-from mileage.plan.sizes import parse_time_ns
+from mileage.plan.sizes import counted, parse_time_ns
 from mileage.plan.study import PURGE_EACH
-from mileage.report.quantity import counted
 from mileage.store.histogram import of_judgement, quantile_ns
 
 QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999, "max": 1.0}

@@ -21,6 +21,7 @@ from mileage.plan import Plan, Setting, Study, TargetFacts, TraceFile, places_of
 from mileage.plan.faults import Faults
 from mileage.plan.initial_state import check_state, file_system, settings_of_device, used
 from mileage.plan.pattern import PatternTable, pattern_word
+from mileage.plan.program import Program
 from mileage.plan.study import Repeat, State
 from mileage.store.folder import StudyFolder
 from mileage.targets.base import Target
@@ -167,9 +168,8 @@ def check_built(resolved: Plan) -> Plan:
 def check_commands(resolved: Plan, *, allowed: bool) -> None:
     """Refuse a plan that runs programs unless the user allowed it: a study file from a stranger is data."""
     for run in resolved.runs:
-        if run.job is not None and run.job.family == "command" and not allowed:
-            named = [run.job.value[key] for key in ("before", "command", "cleanup")]
-            told = "; ".join(shlex.join(argv) for argv in named if argv)
+        if isinstance(run.job, Program) and not allowed:
+            told = "; ".join(shlex.join(argv) for argv in run.job.argvs)
             raise Refused(
                 f"{resolved.study.name}: {run.cell} runs programs ({told}); read the study file, and allow it with "
                 "--allow-commands"

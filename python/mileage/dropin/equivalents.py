@@ -17,7 +17,9 @@ from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.api import ApiTable, Reach, api_word
+from mileage.plan.iozone_suite import Suite
 from mileage.plan.pattern import PatternTable, pattern_word
+from mileage.plan.task_jobs import IorRun
 from mileage.plan.workload import Workload
 
 TOOLS: Final = ("fio", "iozone", "ior", "elbencho")
@@ -77,8 +79,7 @@ def _place(plan: Plan) -> str:
 
 def _io(run: PlannedRun) -> tuple[Workload, Reach]:
     if run.workload is None:
-        family = run.job.family if run.job is not None else "idle"
-        raise Cannot(f"{family} is no single workload")
+        raise Cannot(f"{run.job.word() if run.job is not None else 'idle'} is no single workload")
     reach = run.reach or Reach()
     if reach.settle_ns:
         raise Cannot("a rest before each run (settle) is Mileage's own")
@@ -222,7 +223,7 @@ _IOZONE_NUMBERS: Final = {
 
 
 def _iozone(name: str, run: PlannedRun, place: str) -> str:
-    if run.job is None or run.job.family != "iozone":
+    if not isinstance(run.job, Suite):
         raise Cannot("not one of IOzone's tests")
     suite = run.job.value
     if suite["mode"] != "fidelity":
@@ -264,7 +265,7 @@ def _iozone_content(content: Any) -> list[str]:
 
 
 def _ior(name: str, run: PlannedRun, place: str) -> str:
-    if run.job is None or run.job.family != "ior":
+    if not isinstance(run.job, IorRun):
         raise Cannot("not one of IOR's tests")
     value = run.job.value
     words = ["mpirun", "-np", str(value["tasks"]), "ior", "-a", "POSIX"]

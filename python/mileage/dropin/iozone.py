@@ -18,8 +18,8 @@ from mileage.dropin.flags import Given
 from mileage.errors import Refused, RunFailed
 from mileage.formats.sheet import refuse_unwritable
 from mileage.plan import PlannedRun, Study
-from mileage.plan.job import IOZONE as TESTS
-from mileage.plan.job import RETESTS
+from mileage.plan.iozone_suite import IOZONE as TESTS
+from mileage.plan.iozone_suite import RETESTS
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import Measure, Stage, State
 from mileage.plan.switches import PAUSE, IozoneSwitches

@@ -103,7 +103,6 @@ def scaled(run: PlannedRun, factor: int) -> PlannedRun:
             operations=None if stop.operations is None else stop.operations * factor,
         )
         return msgspec.structs.replace(run, workload=msgspec.structs.replace(run.workload, stop=more))
-    if run.job is not None and "files" in run.job.value:
-        value = {**run.job.value, "files": run.job.value["files"] * factor}
-        return msgspec.structs.replace(run, job=msgspec.structs.replace(run.job, value=value))
+    if run.job is not None:
+        return msgspec.structs.replace(run, job=run.job.scaled(factor))
     return run

@@ -24,7 +24,7 @@ from typing import IO, Any, Final
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.record import Poll, empty_record
 from mileage.execute.workers import ranks_here
-from mileage.plan.job import Job
+from mileage.plan.program import Program
 from mileage.targets.file_identity import FileIdentity, opened_as
 from mileage.targets.kernel_text import fields_of, lines_of, read_text
 
@@ -40,7 +40,7 @@ _GUARD: Final = 'read -r group && { read -r _ || kill -s KILL -- "-$group"; }'
 
 
 def perform_command(
-    job: Job, place: Path | None, what: str, poll: Poll, own: FileIdentity | None = None
+    job: Program, place: Path | None, what: str, poll: Poll, own: FileIdentity | None = None
 ) -> dict[str, Any]:
     """Run a program with what prepares it and cleans up after it, and return the record. `what` names it in messages.
 
@@ -53,7 +53,7 @@ def perform_command(
         return _perform(job, Path(f"/proc/self/fd/{directory}"), what, poll)
 
 
-def _perform(job: Job, place: Path | None, what: str, poll: Poll) -> dict[str, Any]:
+def _perform(job: Program, place: Path | None, what: str, poll: Poll) -> dict[str, Any]:
     timeout_s = job.value["timeout_ns"] / 1e9 or None
     try:
         if job.value["before"]:
@@ -73,7 +73,7 @@ def _perform(job: Job, place: Path | None, what: str, poll: Poll) -> dict[str, A
     return record
 
 
-def _clean_up(job: Job, place: Path | None, what: str) -> None:
+def _clean_up(job: Program, place: Path | None, what: str) -> None:
     if job.value["cleanup"]:
         _run(job.value["cleanup"], place, f"{what}: cleaning up", lambda _bytes, _operations: False, None)
 

@@ -344,10 +344,7 @@ class Cycle:
         return self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
 
     def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> dict[str, Any]:
-        if run.role == "reset":
-            return _reset(target, run.cell)
-        idle_ns = self._idle_ns(run)
-        return perform(target, run, idle_ns=idle_ns, poll=poll, kept=self._shared.folder)
+        return perform(target, run, idle_ns=self._idle_ns(run), poll=poll, kept=self._shared.folder)
 
     def _idle_ns(self, run: PlannedRun) -> int:
         """How long an idle run rests: as planned, or as long as the torture run that it mirrors lasted."""
@@ -525,14 +522,3 @@ def _entry(run: PlannedRun, started: str, record: dict[str, Any], setting: Setti
         "finished": _now(),
         "record": record,
     }
-
-
-def _reset(target: Target, how: str) -> dict[str, Any]:
-    """Bring a target back by "trim", "purge" or "remount"; the record says in `notes` what was done.
-
-    Raises Refused when the target cannot, RunFailed when the system fails.
-    """
-    started_ns = time.monotonic_ns()
-    note = {"trim": target.trim, "purge": target.purge, "remount": target.remount}[how]()
-    elapsed_ns = 0 if target.is_virtual else time.monotonic_ns() - started_ns
-    return {**empty_record(elapsed_ns), "notes": [note]}

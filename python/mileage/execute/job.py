@@ -1,7 +1,9 @@
-"""One run of work on files: a set of IOzone's tests, or an operation on names and inodes.
+"""One run of work on files: a function for each family, by which `run` performs it.
 
-What it models: one record for the run, with what the journal asks of every run; a set of tests has beside it the
-record of each test that is wanted (`results`), which the tables take for runs of their own.
+What it models: one record for the run, with what the journal asks of every run; a set of tests has in addition the
+record of each test that is wanted (`results`), which the tables take for runs of their own. Each function raises
+RunFailed when the target failed under it, Interrupted when `poll` asked to stop, OSError when it is void; `what` names
+the run in messages.
 What it refuses: nothing; what a job cannot do, the core refuses.
 """
 
@@ -18,35 +20,39 @@ import msgspec
 from mileage.errors import Interrupted, Refused
 from mileage.execute.command import perform_command
 from mileage.execute.record import Poll, empty_record, failure_of
-from mileage.plan.job import Job
+from mileage.plan.iozone_suite import Suite
+from mileage.plan.name_operations import Names
+from mileage.plan.program import Program
+from mileage.plan.task_jobs import IorRun, MdtestRun, MetaratesRun
 from mileage.targets import Target
 from mileage.targets.file_identity import FileIdentity, opened_as
 
 
-def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, Any]:
-    """Do a job and return its record. `what` names it in messages.
+def perform_program(target: Target, job: Program, what: str, poll: Poll) -> dict[str, Any]:
+    """Run a program in the target's directory."""
+    return perform_command(job, target.place, what, poll, target.place_identity)
 
-    Raises RunFailed when the target failed under it, Interrupted when `poll` asked to stop, OSError when it is void.
-    """
+
+def perform_task_run(
+    target: Target, job: IorRun | MdtestRun | MetaratesRun, what: str, poll: Poll
+) -> dict[str, Any]:
+    """Do a run of tests that several tasks do together."""
+    from mileage.execute.tasks import perform_tasks
+
+    assert target.path is not None
+    place = target.path.with_suffix(".tasks")
+    results = perform_tasks(place, job.spec, what, poll, target.place_identity)
+    return _together([{**result, "reported": True} for result in results], job.names)
+
+
+def perform_suite(target: Target, job: Suite, what: str, poll: Poll) -> dict[str, Any]:
+    """Do a set of IOzone's tests."""
     from mileage import _core
 
-    if job.family == "command":
-        return perform_command(job, target.place, what, poll, target.place_identity)
-    if job.family == "metadata":
-        return _perform_metadata(target, job, what, poll)
-    value = msgspec.json.encode(job.value).decode()
-    if job.family in ("ior", "mdtest", "metarates"):
-        from mileage.execute.tasks import perform_tasks
-
-        assert target.path is not None
-        place = target.path.with_suffix(".tasks")
-        results = perform_tasks(place, job.family, job.value, what, poll, target.place_identity)
-        return _together([{**result, "reported": True} for result in results], job.names)
     if target.place_identity is not None:
         directory = target.place_identity.to_json()
         job = msgspec.structs.replace(job, value={**job.value, "directory": directory})
-        value = msgspec.json.encode(job.value).decode()
-    path, value = _own_files(target, job, value)
+    path, value = _own_files(target, job, msgspec.json.encode(job.value).decode())
     done = msgspec.json.decode(_core.run_iozone(path, value, poll))
     if done["interrupted"]:
         raise Interrupted()
@@ -56,7 +62,7 @@ def perform_job(target: Target, job: Job, what: str, poll: Poll) -> dict[str, An
     return _together(done["results"], job.names)
 
 
-def _perform_metadata(target: Target, job: Job, what: str, poll: Poll) -> dict[str, Any]:
+def perform_names(target: Target, job: Names, what: str, poll: Poll) -> dict[str, Any]:
     """Do an operation on names in a directory of the plan's own, by whose name what a kill leaves is found again."""
     from mileage import _core
 
@@ -90,7 +96,7 @@ def _within(target: Target) -> tuple[str, dict[str, Any]] | None:
     return (str(target.place), own.to_json()) if own is not None else None
 
 
-def _own_files(target: Target, job: Job, value: str) -> tuple[str, str]:
+def _own_files(target: Target, job: Suite, value: str) -> tuple[str, str]:
     """Where a set of tests works, and its value with the children's files. Raises Refused for a file with content."""
     place, name = target.place, job.options.get("name")
     names: list[str] = list(job.options.get("files") or ())

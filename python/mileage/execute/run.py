@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
 from mileage.errors import Interrupted, Refused, RunFailed
-from mileage.execute.job import perform_job
+from mileage.execute.job import perform_names, perform_program, perform_suite, perform_task_run
 from mileage.execute.processes import run_in_processes
 from mileage.execute.record import Poll, empty_record, failure_of
 from mileage.execute.run_conditions import rest, settle, surrounded
 from mileage.execute.workers import refuse_elsewhere
 from mileage.plan import PlannedRun, Workload
+from mileage.plan.action import Idle, Io, Mirror, Reset
 from mileage.plan.api import Reach
-from mileage.plan.caching import Caching
-from mileage.plan.job import Job
+from mileage.plan.iozone_suite import Suite
+from mileage.plan.name_operations import Names
+from mileage.plan.program import Program
+from mileage.plan.task_jobs import IorRun, MdtestRun, MetaratesRun
 from mileage.targets import Target
 
 
@@ -28,6 +34,21 @@ class Kept(Protocol):
 
     def log_of(self, run: int) -> Path:
         """Where a run's log of every operation is written; there is no file yet."""
+
+
+class Doing(NamedTuple):
+    """A run that is being done."""
+
+    target: Target
+    run: PlannedRun
+    idle_ns: int
+    poll: Poll
+    kept: Kept | None
+
+    @property
+    def what(self) -> str:
+        """The run in messages."""
+        return f"{self.run.cell} on {self.target.spec}"
 
 
 def perform(
@@ -42,12 +63,15 @@ def perform(
         RunFailed: the target failed under the load; `cause` names the error (`ENOSPC`, `EIO`, `vanished` ...).
         Interrupted: `poll` asked to stop.
     """
-    if run.job is not None:
-        return _perform_job(target, run, run.job, poll)
-    if run.workload is None:
-        return _rest(target, idle_ns, poll)
+    return _PERFORM[type(run.action)](Doing(target, run, idle_ns, poll, kept))
+
+
+def _io(doing: Doing) -> dict[str, Any]:
+    """Turn a workload on the target."""
     from mileage import _core
 
+    target, run, _, poll, kept = doing
+    assert run.workload is not None
     workload = workload_json(run.workload, kept)
     _still_there(target, run)
     try:
@@ -97,16 +121,19 @@ def _options(target: Target, run: PlannedRun, reach: Reach, kept: Kept | None) -
     return msgspec.json.encode(options).decode()
 
 
-def _perform_job(target: Target, run: PlannedRun, job: Job, poll: Poll) -> dict[str, Any]:
+def _on_files(
+    perform_job: Callable[[Target, Any, str, Poll], dict[str, Any]], doing: Doing
+) -> dict[str, Any]:
+    """Do work on files by the function of its family."""
+    target, run, job = doing.target, doing.run, doing.run.job
+    assert job is not None
     _still_there(target, run)
-    what = f"{run.cell} on {target.spec}"
     try:
-        caching = Caching("limited", job.limit_bytes) if job.limit_bytes else Caching("warm")
-        refuse_elsewhere(caching.mode, run.cell)
-        with surrounded(target, caching):
-            return perform_job(target, job, what, poll)
+        refuse_elsewhere(job.caching.mode, run.cell)
+        with surrounded(target, job.caching):
+            return perform_job(target, job, doing.what, doing.poll)
     except OSError as cause:
-        raise RunFailed.from_os_error(what, cause) from cause
+        raise RunFailed.from_os_error(doing.what, cause) from cause
 
 
 def workload_json(workload: Workload, kept: Kept | None) -> str:
@@ -128,10 +155,37 @@ def _still_there(target: Target, run: PlannedRun) -> None:
         raise RunFailed(f"{run.cell}: {target.path} vanished; bring it back and resume", cause="vanished")
 
 
-def _rest(target: Target, idle_ns: int, poll: Poll) -> dict[str, Any]:
+def _rest(doing: Doing) -> dict[str, Any]:
     """Leave the target alone for `idle_ns` nanoseconds of its own time."""
-    if target.simulation is not None:
-        target.simulation.idle(idle_ns)
+    if doing.target.simulation is not None:
+        doing.target.simulation.idle(doing.idle_ns)
     else:
-        rest(idle_ns, poll)
-    return empty_record(idle_ns)
+        rest(doing.idle_ns, doing.poll)
+    return empty_record(doing.idle_ns)
+
+
+def _reset(doing: Doing) -> dict[str, Any]:
+    """Bring a target back by "trim", "purge" or "remount"; the record says in `notes` what was done.
+
+    Raises Refused when the target cannot, RunFailed when the system fails.
+    """
+    target = doing.target
+    started_ns = time.monotonic_ns()
+    note = {"trim": target.trim, "purge": target.purge, "remount": target.remount}[doing.run.cell]()
+    elapsed_ns = 0 if target.is_virtual else time.monotonic_ns() - started_ns
+    return {**empty_record(elapsed_ns), "notes": [note]}
+
+
+_PERFORM: Final[dict[type, Callable[[Doing], dict[str, Any]]]] = {
+    Io: _io,
+    Idle: _rest,
+    Mirror: _rest,
+    Reset: _reset,
+    Suite: partial(_on_files, perform_suite),
+    Names: partial(_on_files, perform_names),
+    IorRun: partial(_on_files, perform_task_run),
+    MdtestRun: partial(_on_files, perform_task_run),
+    MetaratesRun: partial(_on_files, perform_task_run),
+    Program: partial(_on_files, perform_program),
+}
+"""How each action of `mileage.plan.action` is performed."""

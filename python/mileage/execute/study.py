@@ -154,9 +154,7 @@ def tasks_of(runs: Sequence[PlannedRun], content: JournalContent) -> int:
         for run in runs
         if run.index not in done and stage_key(run) not in over and stage_key(run)[:3] not in given_up
     ]
-    asked = [run.reach.processes for run in left if run.reach is not None]
-    asked += [int(run.job.value["tasks"]) for run in left if run.job is not None and "tasks" in run.job.value]
-    return max(asked, default=1)
+    return max((run.action.workers for run in left), default=1)
 
 
 def _now() -> str:

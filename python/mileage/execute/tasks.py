@@ -39,23 +39,19 @@ Record = dict[str, Any]
 Result = dict[str, Any]
 """`name` of the test ("ior.write") and its `record`."""
 
-_VALUES: dict[str, type[Ior | Mdtest | Metarates]] = {"ior": Ior, "mdtest": Mdtest, "metarates": Metarates}
-
 
 def perform_tasks(
     place: Path,
-    family: str,
-    value: dict[str, Any],
+    wanted: Ior | Mdtest | Metarates,
     what: str,
     poll: Poll,
     own: FileIdentity | None = None,
 ) -> list[Result]:
-    """Do one run of a family in a new directory at `place`. `what` names it in messages.
+    """Do one run of a tool in a new directory at `place`. `what` names it in messages.
 
     `own`: what the directory above it must be. Raises Refused, RunFailed and Interrupted. The directory is removed,
     whatever happens.
     """
-    wanted = msgspec.convert(value, _VALUES[family])
     with own_directory(place, what, own) as made, crew_of(wanted.tasks) as crew:
         conductor = Conductor(crew, place, what, poll, made)
         if isinstance(wanted, Ior):

@@ -21,7 +21,7 @@ from mileage.formats.input_file import Source
 from mileage.formats.json_documents import Document, documents
 from mileage.formats.numbers import number, rounded, whole
 from mileage.formats.result import Result, ToolRun, Unread
-from mileage.report.quantity import counted
+from mileage.plan.sizes import counted
 
 LAYOUT: Final = "fio-json"
 _MARK: Final = re.compile(r'"fio version"\s*:|"(?:jobs|client_stats)"\s*:\s*\[\s*\{\s*"jobname"')

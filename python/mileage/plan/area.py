@@ -14,13 +14,12 @@ from typing import NoReturn
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.factors import at_setting, settings_of
+from mileage.plan.families import find_workloads
 from mileage.plan.faults import BrokenStudy, Fault
 from mileage.plan.initial_state import work_file_bytes
-from mileage.plan.job import NO_AREA
 from mileage.plan.pattern import unit_bytes
-from mileage.plan.study import Measure, Size, Study
-from mileage.plan.study_checks import listed
-from mileage.plan.workloads import NamedWorkload, find_workloads
+from mileage.plan.study import Measure, Size, Study, listed
+from mileage.plan.workloads import NamedWorkload
 
 Own = Mapping[str, NamedWorkload]
 """The user's own workloads, by name."""
@@ -51,12 +50,12 @@ def records_of(study: Study, own: Own) -> list[tuple[str, int]]:
     for name, measure in study.measure.items():
         given = records_in(measure)
         every = named_in(study, f"measure.{name}", measure.workload, own)
-        for index, record in enumerate(given if any(one.job not in NO_AREA for one in every) else ()):
+        for index, record in enumerate(given if any(one.visits_area for one in every) else ()):
             suffix = f"[{index}]" if isinstance(measure.record, tuple) else ""
             records.append((f"measure.{name}.record{suffix}", sizes.size_bytes(record)))
         if not given:
             found = named_in(study, f"measure.{name}", measure.workload, own)
-            for named in (one for one in found if one.job not in NO_AREA):
+            for named in (one for one in found if one.visits_area):
                 unit = unit_bytes(named.pattern, sizes.size_bytes(named.record or 0))
                 records.append((f"measure.{name}.workload", unit))
     records += [

@@ -16,6 +16,7 @@ import msgspec
 
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
+from mileage.plan.action import FileJob
 from mileage.plan.api import ApiTable, Reach, api_word
 from mileage.plan.area import Own, named_in, records_in, refuse, words
 from mileage.plan.caching import read_cache
@@ -24,13 +25,13 @@ from mileage.plan.custom_workloads import how_in
 from mileage.plan.families import WORKLOADS
 from mileage.plan.faults import Faults
 from mileage.plan.io_options import How, load_of, merged, reach_of, without_effect
-from mileage.plan.job import Job, command_job, iozone_job, keys_without_effect, metadata_job, task_job
+from mileage.plan.iozone_suite import Suite
+from mileage.plan.job import JobRequest
 from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned_runs import Cell
-from mileage.plan.study import Level, Measure, Size, StopRule, Study, Torture
-from mileage.plan.study_checks import blocks_of, listed
-from mileage.plan.switches import problem_of
-from mileage.plan.tasks import OWN_KEYS, TASK_TESTS, TaskFamily
+from mileage.plan.study import Level, Measure, Size, StopRule, Study, Torture, listed
+from mileage.plan.study_checks import blocks_of
+from mileage.plan.tasks import OWN_KEYS
 from mileage.plan.workload import Stop, Workload
 from mileage.plan.workloads import METRICS, Metric, NamedWorkload, as_done
 
@@ -117,7 +118,7 @@ class _Making:
             if found and getattr(measure, key):
                 text = f"has no effect on {found[0].name}; only IOzone's tests know it"
                 refuse(self._study, f"{path}.{key}", text)
-        threads, depths = _numbers(measure.threads), _numbers(measure.depth)
+        threads, depths = listed(measure.threads), listed(measure.depth)
         combinations = itertools.product(
             found, records_in(measure) or (None,), threads, depths, levels_of(measure)
         )
@@ -157,7 +158,7 @@ class _Making:
         self._check_jobs(path, measure, found)
         if self._faults.found != known:
             return
-        threads = _numbers(measure.threads)
+        threads = listed(measure.threads)
         combinations = itertools.product(records_in(measure) or (None,), threads, levels_of(measure))
         for record, thread, levels in combinations:
             table = msgspec.structs.replace(measure, **levels)
@@ -166,35 +167,10 @@ class _Making:
             parts = [_threads_words(thread)] if len(threads) > 1 else []
             told = ", ".join([*size, *parts, *(level_words(key, value) for key, value in levels.items())])
             rest = f" {told}" if told else ""
-            tests = _tests_of(found, "iozone")
-            suite = iozone_job(
-                tests,
-                record=sizes.size_bytes(record or 0),
-                file=self._work_bytes,
-                threads=thread,
-                how=how,
-                cache=cache,
-                fidelity=measure.fidelity,
-                switches=measure.iozone,
-            )
             for named in found:
-                for key, text in keys_without_effect(named.job or "iozone", how, cache):
+                assert named.job is not None
+                for key, text in named.job.without_effect(how, cache):
                     self._faults.add(f"{path}.{key}", text)
-                job = suite
-                if named.job == "metadata":
-                    job = metadata_job(
-                        named.name.partition(".")[2],
-                        file_bytes=sizes.size_bytes(record if record is not None else named.record or 0),
-                        threads=thread,
-                        stop=measure.stop or named.stop or StopRule(),
-                        how=how,
-                    )
-                if named.programs is not None:
-                    job = command_job(named.programs, how)
-                if named.job in TASK_TESTS:
-                    job = self._task_job(path, measure, found, named, record, thread, how)
-                limit_bytes = read_cache(how.cache or cache).limit_bytes
-                job = msgspec.structs.replace(job, limit_bytes=limit_bytes)
                 yield Cell(
                     label=f"{named.name}{rest}",
                     table=name,
@@ -203,50 +179,49 @@ class _Making:
                     blocks=blocks_of(measure.repeat),
                     workload=None,
                     title=named.title,
-                    job=job,
-                    unit=f"{named.job}{rest}" if named.job == "iozone" or named.job in TASK_TESTS else "",
+                    job=self._job(path, measure, found, named, record, thread, how),
+                    unit=f"{named.job.word()}{rest}" if named.job.is_set else "",
                 )
 
-    def _task_job(
+    def _job(
         self,
         path: str,
         measure: Measure,
         found: list[NamedWorkload],
         named: NamedWorkload,
         record: Size | None,
-        tasks: int,
+        threads: int,
         how: How,
-    ) -> Job:
-        """The run of IOR, mdtest or metarates that measures every test of the family that a table names."""
-        family = cast(TaskFamily, named.job)
-        own = merged(named.how, how)
+    ) -> FileJob:
+        """The run that measures a workload of files, and of a set of tests all of them that a table lists."""
+        cache = self._study.state.cache
+        asked = JobRequest(
+            test=named.test,
+            tests=tuple(other.test for other in found if other.job is named.job),
+            record_bytes=sizes.size_bytes(record if record is not None else named.record or 0),
+            file_bytes=self._work_bytes,
+            threads=threads,
+            stop=measure.stop or named.stop or StopRule(),
+            how=merged(named.how, how),
+            cache=cache,
+            fidelity=measure.fidelity,
+            switches=measure.iozone,
+            programs=named.programs,
+        )
         try:
-            return task_job(
-                family,
-                _tests_of(found, family),
-                record_bytes=sizes.size_bytes(record if record is not None else named.record or 0),
-                tasks=tasks,
-                stop=measure.stop or named.stop or StopRule(),
-                how=own,
-                cache=self._study.state.cache,
-            )
+            job = cast(type[Suite], named.job).of(asked)
         except ValueError as problem:
             key, text = problem.args
             refuse(self._study, f"{path}.{key}", text)
+        limit_bytes = read_cache(how.cache or cache).limit_bytes
+        return msgspec.structs.replace(job, limit_bytes=limit_bytes)
 
     def _check_jobs(self, path: str, measure: Measure, found: list[NamedWorkload]) -> None:
-        """Report what IOzone's tests and metadata operations do not know."""
+        """Report what work on files does not know."""
         if not self._facts.capabilities.has_files:
             text = f"{found[0].name} makes files of its own; found {self._study.target}, expected dir:PATH"
             self._faults.add(f"{path}.workload", text)
-        others = [named.name for named in found if named.job != "iozone"]
-        for key in ("fidelity", "iozone"):
-            if others and getattr(measure, key):
-                text = f"has no effect on {others[0]}; only IOzone's tests know it"
-                self._faults.add(f"{path}.{key}", text)
-        if measure.iozone is not None and (problem := problem_of(measure.iozone)) is not None:
-            self._faults.add(f"{path}.iozone.{problem[0]}", problem[1])
-        if _numbers(measure.depth) != (1,):
+        if listed(measure.depth) != (1,):
             self._faults.add(
                 f"{path}.depth",
                 f"{found[0].name} does one operation at a time; leave depth at 1",
@@ -254,32 +229,13 @@ class _Making:
         for key, whole in (("span", "file"), ("span_start", 0)):
             if getattr(measure, key) != whole or key in measure.vary:
                 self._faults.add(f"{path}.{key}", f"{found[0].name} uses its file whole; leave it out")
-        mixes = "iozone.mix" in (named.name for named in found)
-        if mixes and not (measure.iozone and measure.iozone.together) and min(_numbers(measure.threads)) < 2:
-            text = "found 1; iozone.mix divides reads and writes among two threads or more"
-            self._faults.add(f"{path}.threads", text)
-        if measure.record is not None and any(named.job == "metarates" for named in found):
-            self._faults.add(f"{path}.record", "metarates makes empty files; leave it out")
-        stop = measure.stop
-        programs = [named.name for named in found if named.programs is not None]
-        if programs and (stop is not None or measure.record is not None or _numbers(measure.threads) != (1,)):
-            key = "stop" if stop is not None else "record" if measure.record is not None else "threads"
-            self._faults.add(f"{path}.{key}", f"has no effect on {programs[0]}, a program; leave it out")
-        if programs and measure.metric not in (None, "time", ("time",)):
-            self._faults.add(f"{path}.metric", f'{programs[0]} is a program; expected metric = "time"')
-        ending = [named.name for named in found if named.job in ("iozone", "ior")]
-        if stop is not None and ending:
-            key = next((key for key in stop.__struct_fields__ if getattr(stop, key) is not None), "time")
-            tests = "IOzone's tests end" if ending[0].startswith("iozone") else "IOR ends"
-            self._faults.add(f"{path}.stop.{key}", f"{tests} with the file; leave it out")
-        counted = [named.name for named in found if named.job in ("mdtest", "metarates")]
-        if stop is not None and stop.time is not None and counted:
-            self._faults.add(
-                f"{path}.stop.time",
-                f"{counted[0]} ends with its files; say how many (operations)",
-            )
-        if stop is not None and stop.bytes is not None and not programs and not ending:
-            self._faults.add(f"{path}.stop.bytes", "metadata operations end after operations or a time")
+        problems: dict[str, str] = {}
+        for job in dict.fromkeys(named.job for named in found if named.job is not None):
+            first = next(named.name for named in found if named.job is job)
+            for key, text in job.refusals(first, measure):
+                problems.setdefault(key, text)
+        for key, text in problems.items():
+            self._faults.add(f"{path}.{key}", text)
 
     def torture(self, name: str, table: Torture) -> tuple[Workload, Reach | None]:
         path = f"torture.{name}"
@@ -454,12 +410,3 @@ def level_words(key: str, value: Level) -> str:
 def _metrics(measure: Measure, named: NamedWorkload) -> tuple[Metric, ...]:
     wanted = listed(measure.metric)
     return tuple(metric for metric in METRICS if metric in wanted) if wanted else named.metrics
-
-
-def _tests_of(found: list[NamedWorkload], family: str) -> tuple[str, ...]:
-    """Names of the tests of a family, without its own."""
-    return tuple(named.name.partition(".")[2] for named in found if named.job == family)
-
-
-def _numbers(levels: int | tuple[int, ...]) -> tuple[int, ...]:
-    return levels if isinstance(levels, tuple) else (levels,)

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from mileage.plan import sizes
-from mileage.plan.families import WORKLOADS
+from mileage.plan.families import WORKLOADS, find_workloads
 from mileage.plan.faults import BrokenStudy, Fault, Faults, join
 from mileage.plan.io_options import HOW_KEYS, How, check_how
 from mileage.plan.job import Programs
@@ -28,9 +28,10 @@ from mileage.plan.pattern import (
     pattern_problem,
     pattern_word,
 )
+from mileage.plan.program import Program
 from mileage.plan.rules import U32_MAX
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, StopRule, Study, Torture
-from mileage.plan.workloads import METRICS_OF, Kind, NamedWorkload, as_done, find_workloads, of_pattern
+from mileage.plan.workloads import METRICS_OF, Kind, NamedWorkload, as_done, of_pattern
 
 _KINDS: Final = ("like", "pattern", "access", "trace", "command")
 _TABLES: Final = ("stride", "iozone_stride", "zipf", "hot_cold", "partly_sequential", "ior")
@@ -81,6 +82,9 @@ def _own_workload(
             found = find_workloads(table.like, study.target, source, f"{path}.like", known)
             if len(found) > 1:
                 raise _Wrong(f"{path}.like", f"found the family {table.like!r}, expected one workload")
+            if found[0].job is not None:
+                text = f"found {table.like!r}, which makes files of its own; name it in a [measure.*] table"
+                raise _Wrong(f"{path}.like", text)
             return _like(name, table, found[0])
         if table.access is not None:
             return _access(name, table, table.access, f"{path}.access")
@@ -137,7 +141,7 @@ def _command(name: str, table: OwnWorkload) -> NamedWorkload:
         METRICS_OF["time"],
         how_in(table),
         stop=StopRule(),
-        job="command",
+        job=Program,
         programs=Programs(table.command or (), table.before, table.cleanup),
     )
 

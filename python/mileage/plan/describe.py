@@ -17,6 +17,7 @@ from mileage.plan.factor_rows import factor_rows
 from mileage.plan.factors import at_setting
 from mileage.plan.families import WORKLOADS
 from mileage.plan.planned_runs import Cell, Plan, PlannedRun
+from mileage.plan.program import Program
 from mileage.plan.sizes import format_bytes
 from mileage.plan.steps import PrivilegedStep, steps_of
 from mileage.plan.study import Repeat, Stage, Study, Torture
@@ -199,11 +200,7 @@ def _permission(plan: Plan) -> Iterator[tuple[str, str]]:
     if not steps:
         yield "privileged steps", "none"
     programs = [
-        shlex.join(argv)
-        for job in {cell.label: cell.job for cell in plan.cells}.values()
-        if job is not None and job.family == "command"
-        for argv in (job.value["before"], job.value["command"], job.value["cleanup"])
-        if argv
+        shlex.join(argv) for cell in plan.cells if isinstance(cell.job, Program) for argv in cell.job.argvs
     ]
     for program in dict.fromkeys(programs):
         yield "runs a program", f"{program} (with --allow-commands only)"

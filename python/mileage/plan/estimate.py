@@ -13,16 +13,11 @@ from typing import Final
 
 import msgspec
 
+from mileage.plan.action import SIMULATED_PAGES_PER_S
 from mileage.plan.factors import Setting
-from mileage.plan.pattern import is_sequential
+from mileage.plan.job import ASSUMED_OPS_PER_S, ASSUMED_RATE_BYTES_PER_S
 from mileage.plan.planned_runs import Plan, PlannedRun, Role
-from mileage.plan.workload import Workload
 
-ASSUMED_RATE_BYTES_PER_S: Final = 150_000_000
-ASSUMED_OPS_PER_S: Final = 5_000
-SIMULATED_PAGES_PER_S: Final = 6_000_000
-"""Pages of 4 KiB that a simulated drive takes per second of the user's time."""
-PAGE_BYTES: Final = 4096
 KEPT_BYTES_PER_S: Final = 100e9
 """Bytes of a simulated drive whose state is kept per second, at the end of a stage."""
 CLOSING_S: Final = 0.1
@@ -72,8 +67,7 @@ def estimate(plan: Plan, *, lanes: int = 1) -> Estimate:
         runs=len(plan.runs),
         runs_by_role=by_role,
         bytes_written=written,
-        bytes_read=sum(_bytes(run.workload, reads=True) for run in plan.runs if run.workload)
-        + sum(run.job.bytes_read for run in plan.runs if run.job),
+        bytes_read=sum(run.action.bytes_read for run in plan.runs),
         drive_writes=_most(plan, lambda at: plan.facts_of(at).capacity_bytes) or 0.0,
         work_area_writes=_most(plan, plan.area_bytes) or 0.0,
         rated_share=_most(plan, lambda at: plan.facts_of(at).rated_write_bytes),
@@ -95,25 +89,14 @@ def _most(plan: Plan, whole: Callable[[Setting], int | None]) -> float | None:
 
 def bytes_written(runs: Iterable[PlannedRun]) -> int:
     """Bytes that the runs write, at most."""
-    blocks = sum(_bytes(run.workload, reads=False) for run in runs if run.workload)
-    return blocks + sum(run.job.bytes - run.job.bytes_read for run in runs if run.job)
+    return sum(run.action.bytes_written for run in runs)
 
 
 def run_times_s(runs: Sequence[PlannedRun], *, virtual: bool) -> list[float]:
     """The user's time for each run, in seconds, by index. Pauses of a virtual drive take none."""
     times: list[float] = []
     for run in runs:
-        if run.workload is not None:
-            settled_s = run.reach.settle_ns / 1e9 if run.reach is not None else 0.0
-            times.append(_simulated_s(run.workload) if virtual else settled_s + _real_s(run.workload))
-        elif run.job is not None:
-            times.append(run.job.bytes / ASSUMED_RATE_BYTES_PER_S + run.job.operations / ASSUMED_OPS_PER_S)
-        elif virtual:
-            times.append(0.0)
-        elif run.mirrors is not None:
-            times.append(times[run.mirrors])
-        else:
-            times.append((run.idle_ns or 0) / 1e9)
+        times.append(run.action.time_s(times, virtual=virtual))
     return times
 
 
@@ -176,36 +159,6 @@ def _closings_left(plan: Plan, closed_s: Mapping[StageKey, float]) -> Iterable[t
 def _closing_s(plan: Plan) -> float:
     facts = (plan.facts, *plan.others.values())
     return sum(each.capacity_bytes / KEPT_BYTES_PER_S if each.virtual else CLOSING_S for each in facts)
-
-
-def _bytes(workload: Workload, *, reads: bool) -> int:
-    found = workload.does
-    percent = found.read if reads else found.write
-    return int(_operations(workload) * workload.mean_bytes * percent / 100)
-
-
-def _operations(workload: Workload) -> int:
-    """Operations of a run: its limit, or what the assumed rate does in its time."""
-    limit = workload.operations
-    if limit is not None:
-        return limit
-    time_s = (workload.stop.time_ns or 0) / 1e9
-    return int(time_s * _ops_per_s(workload))
-
-
-def _ops_per_s(workload: Workload) -> float:
-    by_bytes = ASSUMED_RATE_BYTES_PER_S / max(workload.mean_bytes, 1.0)
-    return by_bytes if is_sequential(workload.pattern) else min(by_bytes, ASSUMED_OPS_PER_S)
-
-
-def _real_s(workload: Workload) -> float:
-    time_s = _operations(workload) / _ops_per_s(workload)
-    return time_s if workload.stop.time_ns is None else min(time_s, workload.stop.time_ns / 1e9)
-
-
-def _simulated_s(workload: Workload) -> float:
-    pages = -(-int(workload.mean_bytes) // PAGE_BYTES)
-    return _operations(workload) * pages / SIMULATED_PAGES_PER_S
 
 
 def _assumption(virtual: bool) -> str:

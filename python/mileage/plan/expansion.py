@@ -17,9 +17,9 @@ import msgspec
 
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
+from mileage.plan.action import FileJob
 from mileage.plan.api import Reach
 from mileage.plan.factors import Setting
-from mileage.plan.job import SEED_FIELD, Job
 from mileage.plan.order import block_order, measure_seed, setting_order, torture_seed
 from mileage.plan.planned_runs import Arm, Cell, PlannedRun, Role
 from mileage.plan.study import PURGE_EACH, Stage, Study
@@ -274,7 +274,7 @@ class Expansion:
         idle_ns: int | None = None,
         mirrors: int | None = None,
         reach: Reach | None = None,
-        job: Job | None = None,
+        job: FileJob | None = None,
         before: str = "",
     ) -> PlannedRun:
         index = self._made
@@ -295,7 +295,7 @@ class Expansion:
             cell=cell,
             metrics=measured.metrics if measured else (),
             workload=workload,
-            seed=workload.seed if workload else job.value[SEED_FIELD] if job else 0,
+            seed=workload.seed if workload else job.seed if job else 0,
             idle_ns=idle_ns,
             mirrors=mirrors,
             reach=reach,

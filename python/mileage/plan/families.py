@@ -3,18 +3,21 @@
 What it models: `throughput.*` and `iops.*`, which studies judge; `pattern.*`, one for each pattern of the engine,
 also found by the short name ("random_read"); and the workloads of other tools, with their sizes: `iometer.*`,
 `sqlio.*`, `hdparm.*`, `dd.*`, and, on files, `iozone.*`, `metadata.*`, `ior.*`, `mdtest.*` and `metarates.*`.
-What it refuses: nothing; `find_workloads` looks names up and refuses.
+What it refuses: names that it does not know, with the closest known one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
 
+from mileage.model.target_kind import capabilities_of
+from mileage.plan.action import FILE_JOBS
+from mileage.plan.faults import BrokenStudy, Fault
 from mileage.plan.io_options import How
-from mileage.plan.job import FILES, IOZONE, METADATA
 from mileage.plan.pattern import (
     Access,
     AccessLine,
@@ -29,7 +32,6 @@ from mileage.plan.pattern import (
 )
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import StopRule
-from mileage.plan.tasks import IOR_BLOCK, IOR_TRANSFER, TASK_TESTS
 from mileage.plan.workloads import METRICS_OF, Kind, NamedWorkload, of_pattern
 
 _PATTERNS: Final[dict[str, tuple[Pattern, str]]] = {
@@ -188,62 +190,78 @@ def _dd() -> Iterator[NamedWorkload]:
         yield msgspec.structs.replace(named, record="1MiB", stop=StopRule(bytes="10GiB"), once=True)
 
 
-def _iozone() -> Iterator[NamedWorkload]:
-    for test, (_, title) in IOZONE.items():
-        reads = 100 if test.endswith("read") else 50 if test == "mix" else 0
-        yield NamedWorkload(
-            f"iozone.{test}",
-            f"IOzone: {title}",
-            "sequential",
-            reads,
-            "throughput",
-            ("throughput",),
-            stop=StopRule(),
-            alone=test == "mix",
-            job="iozone",
-        )
-
-
-def _metadata() -> Iterator[NamedWorkload]:
-    for operation, title in METADATA.items():
-        yield NamedWorkload(
-            f"metadata.{operation}",
-            title,
-            "sequential",
-            0,
-            "iops",
-            METRICS_OF["iops"],
-            record="4KiB" if operation == "read" else None,
-            stop=StopRule(operations=FILES),
-            job="metadata",
-        )
-
-
-def _tasks() -> Iterator[NamedWorkload]:
-    """IOR, mdtest and metarates: what one of their runs measures, test by test."""
-    for family, tests in TASK_TESTS.items():
-        kind: Kind = "throughput" if family == "ior" else "iops"
-        for test, title in tests.items():
-            yield NamedWorkload(
-                f"{family}.{test}",
-                f"{_TOOLS[family]}: {title}",
-                "sequential",
-                100 if test == "read" else 0,
-                kind,
-                METRICS_OF[kind],
-                How(block=IOR_BLOCK, segments=1, sync="none") if family == "ior" else How(),
-                record=IOR_TRANSFER if family == "ior" else None,
-                stop=StopRule() if family == "ior" else StopRule(operations=FILES),
-                alone=test in ("dir_rename", "unlink"),
-                job=family,
-            )
-
-
-_TOOLS: Final = {"ior": "IOR", "mdtest": "mdtest", "metarates": "metarates"}
-
 WORKLOADS: Final = {
     workload.name: workload
-    for family in (_judged, _patterns, _iometer, _sqlio, _hdparm, _dd, _iozone, _metadata, _tasks)
+    for family in (
+        *(_judged, _patterns, _iometer, _sqlio, _hdparm, _dd),
+        *(job.workloads for job in FILE_JOBS),
+    )
     for workload in family()
 }
 """Every workload that this version can do, by name, in the order in which they are listed."""
+
+
+_SYNONYMS: Final = {
+    **{
+        word: f"{order}_{verb}"
+        for verb in ("read", "write")
+        for word, order in (
+            (verb, "sequential"),
+            (f"seq{verb}", "sequential"),
+            (f"seq_{verb}", "sequential"),
+            (f"rand{verb}", "random"),
+            (f"rand_{verb}", "random"),
+            (f"{verb}_seq", "sequential"),
+            (f"{verb}_random", "random"),
+        )
+    },
+    **dict.fromkeys(("randrw", "rand_rw", "random_rw", "readwrite_random", "mixed", "random_mix"), "mix"),
+    **dict.fromkeys(("rw", "readwrite"), "sequential_mix"),
+    **dict.fromkeys(("trim", "randtrim", "random_trim", "unmap", "random_discard"), "discard"),
+}
+"""What other tools call a workload, and what it is called here."""
+
+
+def find_workloads(
+    name: str, target: str, source: str, path: str = "", own: Mapping[str, NamedWorkload] | None = None
+) -> tuple[NamedWorkload, ...]:
+    """The workloads that a name, a short name ("random_read") or a family ("iops.*") stands for.
+
+    `own` are the user's, which come first. `target` is the target as the user wrote it, `path` that of the name in
+    `source`, for the message. Raises BrokenStudy for unknown names.
+    """
+    known = {**WORKLOADS, **(own or {})}
+    family, dot, member = name.partition(".")
+    on_files = {found.job.word() for found in WORKLOADS.values() if found.job is not None}
+    if family in on_files and not capabilities_of(target).is_real:
+        raise BrokenStudy(source, [Fault(path, _needs_a_directory(name, target))])
+    for spelling in (name, f"pattern.{name}", f"pattern.{name}_read") if not dot else (name,):
+        if spelling in known:
+            return (known[spelling],)
+    families = dict.fromkeys(word.partition(".")[0] for word in WORKLOADS)
+    if family in families and member == "*":
+        members = (found for found in WORKLOADS.values() if found.name.startswith(f"{family}."))
+        return tuple(workload for workload in members if not workload.alone)
+    short = () if dot else (word.removeprefix("pattern.") for word in WORKLOADS)
+    close = [
+        *(_SYNONYMS[word] for word in (name.lower().replace("-", "_"),) if word in _SYNONYMS),
+        *(word for word in WORKLOADS if word.partition(".")[0] in on_files and word.endswith(f".{name}")),
+        *difflib.get_close_matches(name, [*known, *short, *(f"{word}.*" for word in families)], n=1),
+    ]
+    hint = f"; did you mean {close[0]}?" if close else "."
+    found = f"{name!r} is not a workload{hint} Known are {_listing(families)}"
+    raise BrokenStudy(source, [Fault(path, found)])
+
+
+def _needs_a_directory(name: str, target: str) -> str:
+    if not capabilities_of(target).simulated:
+        return f"{name} is a file workload and {target} is no directory; give a directory, dir:PATH"
+    drive = target.partition("@")[0]
+    return (
+        f"{name} is a file workload; {drive} is a block device without a host; "
+        f"file workloads need a directory or {drive}@HOST, which is not built yet"
+    )
+
+
+def _listing(families: Mapping[str, object]) -> str:
+    return f"{', '.join(f'{family}.*' for family in families)}; see `mileage list workloads`"

@@ -18,8 +18,8 @@ import msgspec
 from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
+from mileage.plan.families import find_workloads
 from mileage.plan.io_options import HOW_KEYS, How
-from mileage.plan.job import NO_RECORD
 from mileage.plan.levels import read_levels
 from mileage.plan.measure_options import OPTIONS, option_of
 from mileage.plan.pattern import (
@@ -35,8 +35,7 @@ from mileage.plan.pattern import (
 )
 from mileage.plan.study import PURGE_EACH, Level, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
 from mileage.plan.study_checks import VARIED
-from mileage.plan.tasks import TASK_TESTS
-from mileage.plan.workloads import Kind, NamedWorkload, as_done, find_workloads
+from mileage.plan.workloads import Kind, NamedWorkload, as_done
 
 NAME: Final = "measure"
 """Name of the study, of its one measuring stage and of its one table."""
@@ -108,12 +107,9 @@ def one_off(asked: Asked) -> Study:
     reach = max((trace.end_bytes for trace in asked.traces.values()), default=0)
     size, start = _part(asked, records, reach)
     in_file = not asked.kept and capabilities_of(asked.target).has_work_file
-    if all(found.job in ("metadata", *TASK_TESTS) for found in named):
-        if asked.size is not None:
-            says = "--record says how large each file is, --operations how many there are"
-            if named[0].job == "ior":
-                says = "--block and --segments say how much each task has"
-            raise Refused(f"--size: has no effect on {named[0].name}; {says}")
+    if not any(found.visits_area for found in named):
+        if asked.size is not None and (job := named[0].job) is not None:
+            raise Refused(f"--size: has no effect on {named[0].name}; {job.size_advice}")
         size = _UNIT
     reads = any(as_done(found, asked.how).reads for found in blocks) or "reads" in levels
     fill = reads and not asked.kept and capabilities_of(asked.target).moves_bytes
@@ -330,7 +326,7 @@ def _by_record(
 
 def _default_record(found: NamedWorkload) -> tuple[str, ...]:
     """The record of a workload when none is given; none when it has its own."""
-    if found.record is not None or found.job in NO_RECORD:
+    if found.record is not None or not found.has_record:
         return ()
     return ("1MiB" if found.kind == "throughput" else "4KiB",)
 

@@ -14,10 +14,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 from mileage.model.target_facts import TargetFacts
+from mileage.plan.action import Action, FileJob, Idle, Io, Mirror, Reset
 from mileage.plan.api import Reach
 from mileage.plan.factors import Setting
 from mileage.plan.imported import Imported
-from mileage.plan.job import Job
 from mileage.plan.study import Study
 from mileage.plan.toml_writer import plan_to_toml
 from mileage.plan.workload import Workload
@@ -52,7 +52,7 @@ class Cell(msgspec.Struct, frozen=True):
     """What the workload does, in a few words."""
     reach: Reach | None = None
     """How a real target is reached; None for a virtual drive."""
-    job: Job | None = None
+    job: FileJob | None = None
     """Work on files; cells of one set of tests have equal jobs."""
     unit: str = ""
     """What is run to measure the cell: its label, or that of the set of tests that it belongs to."""
@@ -94,7 +94,7 @@ class PlannedRun(msgspec.Struct, frozen=True):
     end of the final sync; None for others."""
     reach: Reach | None = None
     """How a real target is reached; None for a virtual drive and for pauses."""
-    job: Job | None = None
+    job: FileJob | None = None
     """Work on files, with this run's seed; its cells are `cell` with the tests' names."""
     setting: int = 0
     """Index of its setting in the plan; of what is not measured, that of the first setting with its target."""
@@ -102,6 +102,17 @@ class PlannedRun(msgspec.Struct, frozen=True):
     """The labels at which it can be done, "kernel=6.1"; empty when the study has none."""
     turn: int = 1
     """Of tortures and preparations that are done in rounds, the round, from 1."""
+
+    @property
+    def action(self) -> Action:
+        """What it does; nothing, of a run that another tool did."""
+        if self.job is not None:
+            return self.job
+        if self.workload is not None:
+            return Io(self.workload, self.reach)
+        if self.role == "reset":
+            return Reset(self.cell)
+        return Idle(self.idle_ns or 0) if self.mirrors is None else Mirror(self.mirrors)
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -16,9 +16,8 @@ import msgspec
 
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
-from mileage.plan.area import Own, common_multiple, uses_file, work_area_bytes
-from mileage.plan.study import Measure, Repeat, Size, Stage, StopRule, Study, Torture
-from mileage.plan.study_checks import listed
+from mileage.plan.area import Own, common_multiple, named_in, uses_file, work_area_bytes
+from mileage.plan.study import Measure, Repeat, Size, Stage, StopRule, Study, Torture, listed
 
 FILE_BYTES_MAX: Final = 256 << 20
 FREE_SHARE: Final = 4
@@ -35,8 +34,6 @@ TORTURE_MULTIPLE_MAX: Final = 4
 """Tortures together write at most this many times the work area; they keep their proportions."""
 ROUNDS_MAX: Final = 40
 IDLE_NS_MAX: Final = 1_000_000_000
-_TESTS: Final = ("iozone", "ior", "mdtest", "metarates")
-"""Families of tests that end by themselves."""
 
 
 def quicken(study: Study, facts: TargetFacts, own: Own) -> Study:
@@ -51,8 +48,7 @@ def quicken(study: Study, facts: TargetFacts, own: Own) -> Study:
         study,
         stage=tuple(_stage(stage) for stage in study.stage),
         measure={
-            name: _measure(study, measure, work_bytes, facts, common_multiple(study, own))
-            for name, measure in study.measure.items()
+            name: _measure(study, measure, work_bytes, facts, own) for name, measure in study.measure.items()
         },
         torture=_tortures(study, work_bytes, facts),
     )
@@ -72,28 +68,28 @@ def _stage(stage: Stage) -> Stage:
     return msgspec.structs.replace(stage, idle=sizes.exact_time(IDLE_NS_MAX))
 
 
-def _measure(study: Study, measure: Measure, work_bytes: int, facts: TargetFacts, multiple: int) -> Measure:
+def _measure(study: Study, measure: Measure, work_bytes: int, facts: TargetFacts, own: Own) -> Measure:
     return msgspec.structs.replace(
         measure,
         repeat=min(_least(measure.repeat), BLOCKS_MAX),
         span=_span(study, measure.span, work_bytes),
         stop=_stop_of_tests(measure)
-        if _is_of_tests(measure)
-        else _stop(study, measure, work_bytes, facts, multiple),
+        if _is_of_tests(study, measure, own)
+        else _stop(study, measure, work_bytes, facts, common_multiple(study, own)),
     )
 
 
-def _is_of_tests(measure: Measure) -> bool:
-    """Whether a table measures tests that end by themselves."""
-    return all(word.partition(".")[0] in _TESTS for word in listed(measure.workload))
+def _is_of_tests(study: Study, measure: Measure, own: Own) -> bool:
+    """Whether a table measures sets of tests, which end by themselves."""
+    found = named_in(study, "measure", measure.workload, own)
+    return all(named.job is not None and named.job.is_set for named in found)
 
 
 def _stop_of_tests(measure: Measure) -> StopRule | None:
     """Fewer files, of which each task has as many; IOzone and IOR end with theirs."""
     if measure.stop is None or measure.stop.operations is None:
         return measure.stop
-    threads = measure.threads if isinstance(measure.threads, tuple) else (measure.threads,)
-    each = math.lcm(*threads)
+    each = math.lcm(*listed(measure.threads))
     operations = max(min(measure.stop.operations, RUN_FILES_MAX) // each, 1) * each
     return msgspec.structs.replace(measure.stop, operations=operations, at_least=None)
 

@@ -27,8 +27,8 @@ from mileage.plan.planned_runs import Cell, Plan, PlannedRun, hash_of, occupied_
 from mileage.plan.preconditioning import with_preconditioning
 from mileage.plan.quick import quicken
 from mileage.plan.steps import steps_of
-from mileage.plan.study import Measure, Study
-from mileage.plan.study_checks import blocks_of, check_study, listed
+from mileage.plan.study import Measure, Study, listed
+from mileage.plan.study_checks import blocks_of, check_study
 
 WEAR_SHARE_MAX: Final = 0.10
 """Share of a real device's rated endurance that a study may write unless told that it may."""
@@ -222,11 +222,6 @@ def _check_count(study: Study, settings: int) -> None:
         refuse(study, "", text)
 
 
-def writes(run: PlannedRun) -> bool:
-    """Whether a run changes the content of its target."""
-    return (run.workload is not None and run.workload.changes) or (run.job is not None and run.job.writes)
-
-
 def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
     """The first run that reads a work file to which nothing was written since it was made; None if there is none."""
     written: set[tuple[str, int, str]] = set()
@@ -236,7 +231,7 @@ def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
             written.discard(place)
         if run.workload is not None and run.workload.does.read and place not in written:
             return run
-        if writes(run):
+        if run.action.writes:
             written.add(place)
     return None
 
@@ -269,7 +264,7 @@ def _refusals(
             'no device would be asked; put a stage with prepare = ["fill"] before it, and a table [torture.fill] '
             'with workload = "throughput.write"',
         )
-    if not facts.writable and (writing := next((run for run in runs if writes(run)), None)):
+    if not facts.writable and (writing := next((run for run in runs if run.action.writes), None)):
         yield Fault(
             "",
             f"{writing.cell} writes to {study.target}, whose content is kept; to give it up say "

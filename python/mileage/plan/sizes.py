@@ -160,6 +160,11 @@ def format_bytes(size: int) -> str:
     return f"{size} B"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts: "1 run", "1,200 runs"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def exact_bytes(size: int) -> str:
     """Bytes as a text that `parse_bytes` reads back: "256MiB", or "1000 B" where no binary unit is exact."""
     for unit in ("TiB", "GiB", "MiB", "KiB"):

@@ -71,10 +71,7 @@ _PURGES = {
 def _of_runs(runs: tuple[PlannedRun, ...]) -> list[PrivilegedStep]:
     counts: dict[Caching, int] = {}
     for run in runs:
-        caching = run.reach.caching if run.reach is not None else None
-        limit = run.job.limit_bytes if run.job is not None else 0
-        if limit:
-            caching = Caching("limited", limit)
+        caching = run.action.caching
         if caching is not None and caching.mode in ("dropped", "limited"):
             counts[caching] = counts.get(caching, 0) + 1
     found = []

@@ -8,7 +8,7 @@ What it refuses: keys it does not know, so that a misspelt one is never ignored.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -24,6 +24,13 @@ FactorLevel = int | str | bool | float
 
 Size = int | str
 """Bytes as a whole number, or a text: "4KiB", and where an area is meant "25%", "2.2x" or "file"."""
+
+_One = TypeVar("_One", int, str)
+
+
+def listed(value: _One | tuple[_One, ...] | None) -> tuple[_One, ...]:
+    """One value or a list of values, as a tuple; empty for None."""
+    return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
 PURGE_EACH: Final = "purge-each"

@@ -20,10 +20,10 @@ from mileage.plan import sizes
 from mileage.plan.custom_workloads import how_in, own_workloads
 from mileage.plan.factor_checks import factor_problems
 from mileage.plan.factors import at_setting, key_of, settings_of
+from mileage.plan.families import find_workloads
 from mileage.plan.faults import Fault, Faults, is_below, join, steps_of
 from mileage.plan.initial_state import check_state
 from mileage.plan.io_options import HOW_KEYS, How, check_how
-from mileage.plan.job import NO_RECORD
 from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
 from mileage.plan.profiles import PROFILES
 from mileage.plan.study import (
@@ -40,9 +40,10 @@ from mileage.plan.study import (
     StopRule,
     Study,
     Torture,
+    listed,
 )
 from mileage.plan.workload import DEPTH_MAX, THREADS_MAX
-from mileage.plan.workloads import METRICS, NamedWorkload, find_workloads
+from mileage.plan.workloads import METRICS, NamedWorkload
 
 CYCLES_MAX: Final = 1000
 BLOCKS_MAX: Final = 10_000
@@ -76,11 +77,6 @@ def check_study(study: Study, source: str, faults: Faults | None = None) -> None
 def blocks_of(repeat: int | Repeat) -> int:
     """How many randomised blocks a `repeat` asks for, at most."""
     return repeat if isinstance(repeat, int) else repeat.max or repeat.min
-
-
-def listed(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """One name or a list of names, as a tuple."""
-    return (value,) if isinstance(value, str) else value or ()
 
 
 class _Check:
@@ -253,7 +249,7 @@ class _Check:
             at = f"{path}.workload" + (f"[{index}]" if isinstance(measure.workload, tuple) else "")
             found = self.workloads(at, workload)
             for key in ("record", "stop"):
-                needing = [named for named in found if key != "record" or named.job not in NO_RECORD]
+                needing = [named for named in found if key != "record" or named.has_record]
                 missing = [named.name for named in needing if getattr(named, key) is None]
                 if getattr(measure, key) is None and missing:
                     self.refuse(

@@ -10,7 +10,7 @@ What it refuses: sizes and counts that do not divide, and keys that say what the
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
@@ -19,8 +19,6 @@ from mileage.plan.content import Content, Verify
 from mileage.plan.pattern import Ior as IorPattern
 from mileage.plan.pattern import IorOrder, IorOrderName, PatternTable, Reordered
 from mileage.plan.workload import Files, Stop, Sync, Workload
-
-TaskFamily = Literal["ior", "mdtest", "metarates"]
 
 IOR: Final = {
     "write": "tasks write their blocks, segment by segment",
@@ -46,11 +44,7 @@ MDTEST: Final = {
 }
 """The tests of each family, in the order in which they are done, and what each does."""
 
-TASK_TESTS: Final[dict[TaskFamily, dict[str, str]]] = {"ior": IOR, "mdtest": MDTEST, "metarates": METARATES}
 TASKS_MAX: Final = 1024
-IOR_BLOCK: Final = "1MiB"
-IOR_TRANSFER: Final = "256KiB"
-"""IOR's own defaults; its segments are 1."""
 
 
 class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -330,13 +324,6 @@ def mdtest_tree_share(value: Mdtest, operation: str, task: int) -> dict[str, Any
     }
 
 
-IOR_KEYS: Final = (
-    *("block", "segments", "reorder", "files", "cache", "content", "verify", "generation"),
-    *("sync", "sync_every", "dsync", "timeout"),
-)
-METARATES_KEYS: Final = ("files", "sync", "timeout")
-MDTEST_KEYS: Final = ("files", "sync", "timeout", "tree", "stride")
-"""The keys that each family knows, beside workload, record, threads and stop."""
 OWN_KEYS: Final = ("block", "segments", "reorder", "tree", "stride")
 """Keys that only these families know."""
 

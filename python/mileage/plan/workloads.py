@@ -2,21 +2,17 @@
 
 What it models: a workload without its sizes: pattern, shares, and how it is done. `families` holds those that ship
 with Mileage; a study's [workload.NAME] tables add their own.
-What it refuses: names that it does not know, with the closest known one.
+What it refuses: nothing.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
 
-from mileage.model.target_kind import capabilities_of
-from mileage.plan.faults import BrokenStudy, Fault
 from mileage.plan.io_options import How, merged
-from mileage.plan.job import Family, Programs
+from mileage.plan.job import Job, Programs
 from mileage.plan.pattern import Does, Pattern, does, is_sequential
 from mileage.plan.study import StopRule
 
@@ -63,11 +59,25 @@ class NamedWorkload(msgspec.Struct, frozen=True):
     """Whether it ends at the end of its span at the latest."""
     alone: bool = False
     """Whether it is asked for by its own name only, and its family (`iozone.*`) leaves it out."""
-    job: Family | None = None
-    """Of files: the family whose job does it; None for a workload of blocks."""
-
+    job: type[Job] | None = None
+    """Of work on files, its family; None for a workload of blocks."""
     programs: Programs | None = None
-    """For job "command": what is run."""
+    """Of a program, what is run."""
+
+    @property
+    def test(self) -> str:
+        """Its name within its family: "write"."""
+        return self.name.partition(".")[2]
+
+    @property
+    def visits_area(self) -> bool:
+        """Whether it visits the work area, so that its record must divide that."""
+        return self.job is None or self.job.has_size
+
+    @property
+    def has_record(self) -> bool:
+        """Whether a record must be known for it."""
+        return self.job is None or self.job.has_record
 
     @property
     def does(self) -> Does:
@@ -98,74 +108,3 @@ def of_pattern(
     """A workload whose kind and metrics follow from its pattern."""
     kind: Kind = "throughput" if is_sequential(pattern) else "iops"
     return NamedWorkload(name, title, pattern, read_percent, kind, METRICS_OF[kind], how or How())
-
-
-JOB_FAMILIES: Final = ("iozone", "metadata", "ior", "mdtest", "metarates")
-"""Families of file workloads: they need a directory."""
-
-
-_SYNONYMS: Final = {
-    **{
-        word: f"{order}_{verb}"
-        for verb in ("read", "write")
-        for word, order in (
-            (verb, "sequential"),
-            (f"seq{verb}", "sequential"),
-            (f"seq_{verb}", "sequential"),
-            (f"rand{verb}", "random"),
-            (f"rand_{verb}", "random"),
-            (f"{verb}_seq", "sequential"),
-            (f"{verb}_random", "random"),
-        )
-    },
-    **dict.fromkeys(("randrw", "rand_rw", "random_rw", "readwrite_random", "mixed", "random_mix"), "mix"),
-    **dict.fromkeys(("rw", "readwrite"), "sequential_mix"),
-    **dict.fromkeys(("trim", "randtrim", "random_trim", "unmap", "random_discard"), "discard"),
-}
-"""What other tools call a workload, and what it is called here."""
-
-
-def find_workloads(
-    name: str, target: str, source: str, path: str = "", own: Mapping[str, NamedWorkload] | None = None
-) -> tuple[NamedWorkload, ...]:
-    """The workloads that a name, a short name ("random_read") or a family ("iops.*") stands for.
-
-    `own` are the user's, which come first. `target` is the target as the user wrote it, `path` that of the name in
-    `source`, for the message. Raises BrokenStudy for unknown names.
-    """
-    from mileage.plan.families import WORKLOADS
-
-    known = {**WORKLOADS, **(own or {})}
-    family, dot, member = name.partition(".")
-    if family in JOB_FAMILIES and not capabilities_of(target).is_real:
-        raise BrokenStudy(source, [Fault(path, _needs_a_directory(name, target))])
-    for spelling in (name, f"pattern.{name}", f"pattern.{name}_read") if not dot else (name,):
-        if spelling in known:
-            return (known[spelling],)
-    families = dict.fromkeys(word.partition(".")[0] for word in WORKLOADS)
-    if family in families and member == "*":
-        members = (found for found in WORKLOADS.values() if found.name.startswith(f"{family}."))
-        return tuple(workload for workload in members if not workload.alone)
-    short = () if dot else (word.removeprefix("pattern.") for word in WORKLOADS)
-    close = [
-        *(_SYNONYMS[word] for word in (name.lower().replace("-", "_"),) if word in _SYNONYMS),
-        *(word for word in WORKLOADS if word.partition(".")[0] in JOB_FAMILIES and word.endswith(f".{name}")),
-        *difflib.get_close_matches(name, [*known, *short, *(f"{word}.*" for word in families)], n=1),
-    ]
-    hint = f"; did you mean {close[0]}?" if close else "."
-    found = f"{name!r} is not a workload{hint} Known are {_listing(families)}"
-    raise BrokenStudy(source, [Fault(path, found)])
-
-
-def _needs_a_directory(name: str, target: str) -> str:
-    if not capabilities_of(target).simulated:
-        return f"{name} is a file workload and {target} is no directory; give a directory, dir:PATH"
-    drive = target.partition("@")[0]
-    return (
-        f"{name} is a file workload; {drive} is a block device without a host; "
-        f"file workloads need a directory or {drive}@HOST, which is not built yet"
-    )
-
-
-def _listing(families: Mapping[str, object]) -> str:
-    return f"{', '.join(f'{family}.*' for family in families)}; see `mileage list workloads`"

@@ -51,8 +51,3 @@ def mb_per_s(rate_bytes_per_s: float) -> str:
 def column_width(least: int, texts: Iterable[str]) -> int:
     """Characters of a column of figures that stand at its right end: `least`, or one more than the longest figure."""
     return max([least, *(len(text) + 1 for text in texts)])
-
-
-def counted(number: int, noun: str) -> str:
-    """A number and what it counts: "1 run", "12 runs"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

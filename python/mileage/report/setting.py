@@ -6,18 +6,16 @@ nothing.
 
 from __future__ import annotations
 
-import shlex
 import textwrap
 from collections.abc import Sequence
 
 from mileage.plan import Plan, Workload
 from mileage.plan.api import Reach, api_word
 from mileage.plan.caching import Caching
-from mileage.plan.job import Job
 from mileage.plan.pattern import is_own_master
-from mileage.plan.sizes import format_bytes
+from mileage.plan.sizes import counted, format_bytes
 from mileage.plan.study import PURGE_EACH
-from mileage.report.quantity import counted, duration
+from mileage.report.quantity import duration
 
 
 def setting_text(plan: Plan, width: int = 80) -> str:
@@ -32,7 +30,10 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
         return f"nothing is measured on {plan.study.target}: it is only written to", ""
     first = cells[0]
     shared = _common(
-        [_words(cell.workload, cell.reach) if cell.workload else _job_words(cell.job) for cell in cells]
+        [
+            cell.job.words() if cell.job else _words(cell.workload, cell.reach) if cell.workload else []
+            for cell in cells
+        ]
     )
     names = list(dict.fromkeys(short_name(cell.label.split(" ", 1)[0]) for cell in cells))
     what = ", ".join(names)
@@ -109,47 +110,6 @@ _CACHES = {
     "hot": "page cache filled before each run",
     "warm": "page cache used",
 }
-
-
-def _job_words(job: Job | None) -> list[str]:
-    if job is None:
-        return []
-    value = job.value
-    threads = counted(int(value.get("workers") or value.get("threads") or 1), "thread")
-    if job.family == "command":
-        return [shlex.join(value["command"])]
-    if job.family == "metadata":
-        size = f" of {format_bytes(value['file_bytes'])}" if value["file_bytes"] else ""
-        words = [f"{value['files']:,} files{size}", threads]
-        words.append(
-            "directories of each thread's own" if value["directories"] == "per_worker" else "one directory"
-        )
-        return [*words, *(["synced one by one"] if value["fsync"] else [])]
-    if job.family in ("ior", "mdtest", "metarates"):
-        return _task_words(job)
-    words = [
-        f"records of {format_bytes(value['record_bytes'])}",
-        f"in a file of {format_bytes(value['file_bytes'])}",
-    ]
-    words += [threads, "IOzone's own calls" if value["mode"] == "fidelity" else "as the tests' names say"]
-    words.append("page cache bypassed" if value["direct"] else "page cache used")
-    return [*words, "flush in the time" if value["flush_timed"] else "flush not in the time"]
-
-
-def _task_words(job: Job) -> list[str]:
-    value = job.value
-    tasks = counted(int(value["tasks"]), "task")
-    if job.family == "ior":
-        return [
-            f"transfers of {format_bytes(value['transfer_bytes'])}",
-            f"blocks of {format_bytes(value['block_bytes'])}",
-            counted(int(value["segments"]), "segment"),
-            tasks,
-            "one file" if value["files"] == "shared" else "a file for each task",
-            "page cache bypassed" if value["direct"] else "page cache used",
-        ]
-    where = "directories of each task's own" if value["own_directories"] else "one directory"
-    return [f"{value['files']:,} files", tasks, where, *(["synced one by one"] if value["fsync"] else [])]
 
 
 def _common(lists: list[list[str]]) -> list[str]:

@@ -1,0 +1,129 @@
+"""IOzone's tests, `iozone.*`: a set of tests on one file, of which each has figures of its own.
+
+What it refuses: keys that say how blocks are visited, and ends, since these tests state both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, Self
+
+import msgspec
+
+from mileage.plan.content import read_content
+from mileage.plan.io_options import How
+from mileage.plan.job import Job, JobRequest, ends_with_its_file, follows_itself
+from mileage.plan.sizes import counted, format_bytes
+from mileage.plan.study import Measure, StopRule, listed
+from mileage.plan.switches import problem_of, value_of
+from mileage.plan.workloads import NamedWorkload
+
+IOZONE: Final[dict[str, tuple[str, str]]] = {
+    "write": ("write", "a new file, record by record"),
+    "rewrite": ("write", "the same file again"),
+    "read": ("read", "record by record"),
+    "reread": ("read", "again"),
+    "random_read": ("random", "reads of each record once, in no order"),
+    "random_write": ("random", "writes of each record once, in no order"),
+    "backward_read": ("backward", "from the last record to the first"),
+    "record_rewrite": ("record_rewrite", "the first record, again and again"),
+    "stride_read": ("stride", "every 17th record, until each was read"),
+    "fwrite": ("fwrite", "a new file through a C stream"),
+    "frewrite": ("fwrite", "the same file again through a C stream"),
+    "fread": ("fread", "through a C stream"),
+    "freread": ("fread", "again through a C stream"),
+    "mix": ("mix", "some threads read at random, the others write (two threads or more)"),
+}
+"""IOzone's tests: the group that each is done with, and what it does."""
+RETESTS: Final = ("rewrite", "reread", "frewrite", "freread")
+
+
+class Suite(Job, tag="iozone", frozen=True):
+    """The set of IOzone's tests that gives the wanted figures, on a file of its own, written first."""
+
+    keys: ClassVar = ("content", "cache", "dsync", "sync", "timeout")
+    noun: ClassVar = "IOzone's tests"
+    has_record: ClassVar = True
+    has_size: ClassVar = True
+    is_set: ClassVar = True
+
+    @classmethod
+    def workloads(cls) -> Iterator[NamedWorkload]:
+        """Its named workloads."""
+        for test, (_, title) in IOZONE.items():
+            reads = 100 if test.endswith("read") else 50 if test == "mix" else 0
+            yield NamedWorkload(
+                f"iozone.{test}",
+                f"IOzone: {title}",
+                "sequential",
+                reads,
+                "throughput",
+                ("throughput",),
+                stop=StopRule(),
+                alone=test == "mix",
+                job=cls,
+            )
+
+    @classmethod
+    def of(cls, asked: JobRequest) -> Self:
+        """See `Job.of`."""
+        how, switches, threads, file = asked.how, asked.switches, asked.threads, asked.file_bytes
+        first = () if switches is not None and switches.exactly else ("write",)
+        groups = list(dict.fromkeys([*first, *(IOZONE[test][0] for test in asked.tests)]))
+        retests = any(test in RETESTS for test in asked.tests)
+        value: dict[str, Any] = {
+            "mode": "fidelity" if asked.fidelity else "intended",
+            "tests": groups,
+            "file_bytes": file,
+            "record_bytes": asked.record_bytes,
+            "workers": threads if threads > 1 else None,
+            "retests": retests,
+            "flush_timed": how.sync != "none",
+            "direct": (how.cache or asked.cache) == "direct",
+            "dsync": how.dsync or False,
+            "content": None if how.content is None else msgspec.to_builtins(read_content(how.content)),
+            "timeout_ns": asked.timeout_ns,
+        }
+        options: dict[str, Any] = {}
+        if switches is not None:
+            value |= value_of(switches, threads)
+            retests, file = switches.retests, value["file_bytes"]
+            options = {"name": switches.name, "files": switches.files}
+        twice = ("write", "read", "fwrite", "fread", "random") if retests else ()
+        passes = sum(2 if group in twice else 1 for group in groups)
+        names = tuple(f"iozone.{test}" for test in asked.tests)
+        return cls(value, options, names, bytes=file * threads * passes, occupies=file * threads)
+
+    @classmethod
+    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
+        """See `Job.refusals`."""
+        if table.iozone is not None and (problem := problem_of(table.iozone)) is not None:
+            yield f"iozone.{problem[0]}", problem[1]
+        together = table.iozone is not None and table.iozone.together
+        if "iozone.mix" in listed(table.workload) and not together and min(listed(table.threads)) < 2:
+            yield "threads", "found 1; iozone.mix divides reads and writes among two threads or more"
+        yield from ends_with_its_file("IOzone's tests end", table)
+
+    @classmethod
+    def without_effect(cls, how: How, cache: str) -> Iterator[tuple[str, str]]:
+        """See `Job.without_effect`."""
+        yield from super().without_effect(how, cache)
+        yield from follows_itself(
+            how, cache, "IOzone's tests follow each other, so the cache is left as it is"
+        )
+
+    def with_seed(self, seed: int) -> Self:
+        """The same set with a run's seed; 0 where its files stay, since another call compares them."""
+        return super().with_seed(0 if self.value.get("keep") else seed)
+
+    def words(self) -> list[str]:
+        """See `Job.words`."""
+        value = self.value
+        return [
+            f"records of {format_bytes(value['record_bytes'])}",
+            f"in a file of {format_bytes(value['file_bytes'])}",
+            counted(value["workers"] or 1, "thread"),
+            "IOzone's own calls" if value["mode"] == "fidelity" else "as the tests' names say",
+            "page cache bypassed" if value["direct"] else "page cache used",
+            "flush in the time" if value["flush_timed"] else "flush not in the time",
+        ]

@@ -1,0 +1,92 @@
+"""Operations on names and inodes, `metadata.*`: one operation on many files in a directory of their own.
+
+What it refuses: fdatasync, which a new file does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, Self
+
+from mileage.plan import sizes
+from mileage.plan.io_options import How
+from mileage.plan.job import FILES, Job, JobRequest, counts_files, only_fsync
+from mileage.plan.study import Measure, StopRule
+from mileage.plan.workloads import METRICS_OF, NamedWorkload
+
+METADATA: Final = {
+    "create": "create and close files",
+    "open": "open and close files",
+    "read": "open, read and close files",
+    "stat": "stat files",
+    "utime": "set the times of files",
+    "rename": "rename files",
+    "unlink": "remove files",
+    "mkdir": "make directories",
+    "rmdir": "remove directories",
+    "readdir": "list directories",
+}
+"""Operations on names and inodes, and what each does."""
+
+
+class Names(Job, tag="metadata", frozen=True):
+    """One operation on many files in a fresh directory, which is removed again."""
+
+    keys: ClassVar = ("files", "sync", "timeout", "pin")
+    noun: ClassVar = "metadata operations"
+
+    @classmethod
+    def workloads(cls) -> Iterator[NamedWorkload]:
+        """Its named workloads."""
+        for operation, title in METADATA.items():
+            yield NamedWorkload(
+                f"metadata.{operation}",
+                title,
+                "sequential",
+                0,
+                "iops",
+                METRICS_OF["iops"],
+                record="4KiB" if operation == "read" else None,
+                stop=StopRule(operations=FILES),
+                job=cls,
+            )
+
+    @classmethod
+    def of(cls, asked: JobRequest) -> Self:
+        """See `Job.of`."""
+        files, how, size = asked.stop.operations or FILES, asked.how, asked.record_bytes
+        value: dict[str, Any] = {
+            "operation": asked.test,
+            "files": files,
+            "threads": asked.threads,
+            "directories": "per_worker" if how.files == "per_thread" else "shared",
+            "file_bytes": size,
+            "fsync": how.sync == "fsync",
+            "time_ns": None if asked.stop.time is None else sizes.parse_time_ns(asked.stop.time),
+        }
+        options = {"pin_cpus": how.pin or (), "timeout_ns": asked.timeout_ns}
+        return cls(value, options, (), bytes=size * files, operations=files, occupies=size * files)
+
+    @classmethod
+    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
+        """See `Job.refusals`."""
+        yield from super().refusals(name, table)
+        yield from counts_files(table)
+
+    @classmethod
+    def without_effect(cls, how: How, cache: str) -> Iterator[tuple[str, str]]:
+        """See `Job.without_effect`."""
+        yield from super().without_effect(how, cache)
+        yield from only_fsync(how)
+
+    def words(self) -> list[str]:
+        """See `Job.words`."""
+        value = self.value
+        size = f" of {sizes.format_bytes(value['file_bytes'])}" if value["file_bytes"] else ""
+        own = value["directories"] == "per_worker"
+        return [
+            f"{value['files']:,} files{size}",
+            sizes.counted(value["threads"], "thread"),
+            "directories of each thread's own" if own else "one directory",
+            *(["synced one by one"] if value["fsync"] else []),
+        ]

@@ -1,0 +1,62 @@
+"""A program of the user's as a workload: it is run in the target's directory, and its time is measured.
+
+What it refuses: records, threads, ends and metrics, which a program does not know.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import ClassVar, Self
+
+from mileage.plan.job import SEED_FIELD, Job, JobRequest, Programs
+from mileage.plan.study import Measure, listed
+
+PARTS = ("before", "command", "cleanup")
+"""The programs of a job in the order in which they run."""
+
+
+class Program(Job, tag="command", frozen=True):
+    """A program with its arguments, run without a shell, and those that prepare it and clean up, which are not timed.
+
+    What it reads and writes is not known beforehand.
+    """
+
+    keys: ClassVar = ("timeout",)
+    noun: ClassVar = "programs"
+
+    @classmethod
+    def of(cls, asked: JobRequest) -> Self:
+        """See `Job.of`."""
+        assert asked.programs is not None
+        return cls.running(asked.programs, asked.timeout_ns)
+
+    @classmethod
+    def running(cls, programs: Programs, timeout_ns: int = 0) -> Self:
+        """The job that runs these programs; `timeout_ns` in nanoseconds, 0 for none."""
+        value = {**programs._asdict(), "timeout_ns": timeout_ns, SEED_FIELD: 0}
+        return cls(value, {}, (), bytes=0)
+
+    @classmethod
+    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
+        """See `Job.refusals`."""
+        yield from super().refusals(name, table)
+        for key, given in (
+            ("stop", table.stop is not None),
+            ("record", table.record is not None),
+            ("threads", listed(table.threads) != (1,)),
+        ):
+            if given:
+                yield key, f"has no effect on {name}, a program; leave it out"
+                break
+        if table.metric not in (None, "time", ("time",)):
+            yield "metric", f'{name} is a program; expected metric = "time"'
+
+    @property
+    def argvs(self) -> list[tuple[str, ...]]:
+        """Every program that it runs, with its arguments, in order."""
+        return [tuple(self.value[part]) for part in PARTS if self.value[part]]
+
+    def words(self) -> list[str]:
+        """See `Job.words`."""
+        return [shlex.join(self.value["command"])]

@@ -1,0 +1,283 @@
+"""Runs of IOR, mdtest and metarates, `ior.*`, `mdtest.*`, `metarates.*`: tests that several tasks do together.
+
+What it models: a run of a study as the value that `tasks` defines. Of each tool one run measures all of its tests that
+a table lists. What it refuses: keys that state what these tests state themselves, and what the values refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, Self
+
+import msgspec
+
+from mileage.plan import sizes
+from mileage.plan.content import read_content, read_verify
+from mileage.plan.io_options import How
+from mileage.plan.job import (
+    FILES,
+    Job,
+    JobRequest,
+    counts_files,
+    ends_with_its_file,
+    follows_itself,
+    only_fsync,
+)
+from mileage.plan.study import Measure, StopRule
+from mileage.plan.tasks import (
+    IOR,
+    MDTEST,
+    METARATES,
+    Ior,
+    Mdtest,
+    Metarates,
+    ior_problem,
+    metadata_problem,
+    read_reorder,
+    read_tree,
+)
+from mileage.plan.workloads import METRICS_OF, NamedWorkload
+
+IOR_BLOCK: Final = "1MiB"
+IOR_TRANSFER: Final = "256KiB"
+"""IOR's own defaults; its segments are 1."""
+
+
+class Tasks(Job, frozen=True):
+    """One run of a tool whose tests several tasks do together."""
+
+    tool: ClassVar[str] = ""
+    is_set: ClassVar = True
+
+    @property
+    def workers(self) -> int:
+        """See `Job.workers`."""
+        return int(self.value["tasks"])
+
+    @classmethod
+    def _names(cls, asked: JobRequest) -> tuple[str, ...]:
+        return tuple(f"{cls.word()}.{test}" for test in asked.tests)
+
+
+class IorRun(Tasks, tag="ior", frozen=True):
+    """One repetition of IOR; what is read is always written first, by the tasks that read."""
+
+    tool: ClassVar = "IOR"
+    noun: ClassVar = "ior.*"
+    keys: ClassVar = (
+        *("block", "segments", "reorder", "files", "cache", "content", "verify", "generation"),
+        *("sync", "sync_every", "dsync", "timeout"),
+    )
+    has_record: ClassVar = True
+    size_advice: ClassVar = "--block and --segments say how much each task has"
+
+    @classmethod
+    def workloads(cls) -> Iterator[NamedWorkload]:
+        """Its named workloads."""
+        for test, title in IOR.items():
+            yield NamedWorkload(
+                f"ior.{test}",
+                f"IOR: {title}",
+                "sequential",
+                100 if test == "read" else 0,
+                "throughput",
+                METRICS_OF["throughput"],
+                How(block=IOR_BLOCK, segments=1, sync="none"),
+                record=IOR_TRANSFER,
+                stop=StopRule(),
+                job=cls,
+            )
+
+    @property
+    def spec(self) -> Ior:
+        """Its value."""
+        return msgspec.convert(self.value, Ior)
+
+    @classmethod
+    def of(cls, asked: JobRequest) -> Self:
+        """See `Job.of`."""
+        how, names = asked.how, cls._names(asked)
+        reorder, at_random = (0, False) if how.reorder is None else read_reorder(how.reorder)
+        value = Ior(
+            tasks=asked.threads,
+            transfer_bytes=asked.record_bytes,
+            block_bytes=sizes.size_bytes(how.block or 0),
+            segments=how.segments or 1,
+            files=how.files or "shared",
+            phases=tuple(phase for phase in IOR if phase == "write" or f"ior.{phase}" in names),
+            reorder=reorder,
+            reorder_random=at_random,
+            sync=how.sync or "none",
+            sync_every=how.sync_every or 0,
+            direct=(how.cache or asked.cache) == "direct",
+            dsync=how.dsync or False,
+            content="incompressible" if how.content is None else read_content(how.content),
+            verify="off" if how.verify is None else read_verify(how.verify),
+            generation=how.generation or 0,
+            timeout_ns=asked.timeout_ns,
+        )
+        if problem := ior_problem(value):
+            raise ValueError(*problem)
+        size = value.aggregate_bytes
+        reads = size if "read" in value.phases else 0
+        return cls(msgspec.to_builtins(value), {}, names, size + reads, bytes_read=reads, occupies=size)
+
+    @classmethod
+    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
+        """See `Job.refusals`."""
+        yield from super().refusals(name, table)
+        yield from ends_with_its_file("IOR ends", table)
+
+    @classmethod
+    def without_effect(cls, how: How, cache: str) -> Iterator[tuple[str, str]]:
+        """See `Job.without_effect`."""
+        yield from super().without_effect(how, cache)
+        yield from follows_itself(how, cache, "IOR writes, then reads: the cache is left as it is")
+
+    def words(self) -> list[str]:
+        """See `Job.words`."""
+        value = self.value
+        return [
+            f"transfers of {sizes.format_bytes(value['transfer_bytes'])}",
+            f"blocks of {sizes.format_bytes(value['block_bytes'])}",
+            sizes.counted(value["segments"], "segment"),
+            sizes.counted(self.workers, "task"),
+            "one file" if value["files"] == "shared" else "a file for each task",
+            "page cache bypassed" if value["direct"] else "page cache used",
+        ]
+
+
+class NameTasks(Tasks, frozen=True):
+    """One run of a tool whose tasks work on names."""
+
+    tests: ClassVar[dict[str, str]] = {}
+    alone: ClassVar = ""
+    """The test that is asked for by its own name only."""
+
+    @classmethod
+    def workloads(cls) -> Iterator[NamedWorkload]:
+        """Its named workloads."""
+        for test, title in cls.tests.items():
+            yield NamedWorkload(
+                f"{cls.word()}.{test}",
+                f"{cls.tool}: {title}",
+                "sequential",
+                0,
+                "iops",
+                METRICS_OF["iops"],
+                stop=StopRule(operations=FILES),
+                alone=test == cls.alone,
+                job=cls,
+            )
+
+    @classmethod
+    def _of(cls, asked: JobRequest, value: Metarates | Mdtest) -> Self:
+        """The job of a value. Raises ValueError."""
+        if problem := metadata_problem(value):
+            raise ValueError(*problem)
+        has_files = any(test.startswith("file_") for test in asked.tests)
+        size = asked.record_bytes * value.files if has_files else 0
+        reads = size if "file_read" in asked.tests else 0
+        return cls(
+            msgspec.to_builtins(value),
+            {},
+            cls._names(asked),
+            size + reads,
+            bytes_read=reads,
+            operations=value.files * len(asked.tests),
+            occupies=size,
+        )
+
+    @staticmethod
+    def _shared(asked: JobRequest) -> dict[str, Any]:
+        """The fields that both values have."""
+        return {
+            "tasks": asked.threads,
+            "files": asked.stop.operations or FILES,
+            "tests": asked.tests,
+            "own_directories": asked.how.files == "per_thread",
+            "fsync": asked.how.sync == "fsync",
+            "timeout_ns": asked.timeout_ns,
+        }
+
+    @classmethod
+    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
+        """See `Job.refusals`."""
+        yield from super().refusals(name, table)
+        if table.stop is not None and table.stop.time is not None:
+            yield "stop.time", f"{name} ends with its files; say how many (operations)"
+        yield from counts_files(table)
+
+    @classmethod
+    def without_effect(cls, how: How, cache: str) -> Iterator[tuple[str, str]]:
+        """See `Job.without_effect`."""
+        yield from super().without_effect(how, cache)
+        yield from only_fsync(how)
+
+    def words(self) -> list[str]:
+        """See `Job.words`."""
+        value = self.value
+        return [
+            f"{value['files']:,} files",
+            sizes.counted(self.workers, "task"),
+            "directories of each task's own" if value["own_directories"] else "one directory",
+            *(["synced one by one"] if value["fsync"] else []),
+        ]
+
+
+class MdtestRun(NameTasks, tag="mdtest", frozen=True):
+    """One iteration of mdtest."""
+
+    tool: ClassVar = "mdtest"
+    noun: ClassVar = "mdtest.*"
+    keys: ClassVar = ("files", "sync", "timeout", "tree", "stride")
+    tests: ClassVar = MDTEST
+    alone: ClassVar = "dir_rename"
+
+    @property
+    def spec(self) -> Mdtest:
+        """Its value."""
+        return msgspec.convert(self.value, Mdtest)
+
+    @classmethod
+    def of(cls, asked: JobRequest) -> Self:
+        """See `Job.of`."""
+        how, size = asked.how, asked.record_bytes
+        depth, branch, leaves_only = (0, 1, False) if how.tree is None else read_tree(how.tree)
+        value = Mdtest(
+            **cls._shared(asked),
+            depth=depth,
+            branch=branch,
+            leaves_only=leaves_only,
+            stride=how.stride or 0,
+            write_bytes=size,
+            read_bytes=size,
+        )
+        return cls._of(asked, value)
+
+
+class MetaratesRun(NameTasks, tag="metarates", frozen=True):
+    """One repetition of metarates."""
+
+    tool: ClassVar = "metarates"
+    noun: ClassVar = "metarates.*"
+    keys: ClassVar = ("files", "sync", "timeout")
+    tests: ClassVar = METARATES
+    alone: ClassVar = "unlink"
+
+    @property
+    def spec(self) -> Metarates:
+        """Its value."""
+        return msgspec.convert(self.value, Metarates)
+
+    @classmethod
+    def of(cls, asked: JobRequest) -> Self:
+        """See `Job.of`."""
+        return cls._of(asked, Metarates(**cls._shared(asked)))
+
+    @classmethod
+    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
+        """See `Job.refusals`."""
+        if table.record is not None:
+            yield "record", "metarates makes empty files; leave it out"
+        yield from super().refusals(name, table)
