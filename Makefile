@@ -51,7 +51,7 @@ export STEPS_BEGAN := $(or $(STEPS_BEGAN),$(shell date +%s))
 # One line per step of a build, with the seconds since `make` was called.
 step = @printf '[%3d s] %s\n' "$$(($$(date +%s) - $(STEPS_BEGAN)))" '$(1)'
 
-.PHONY: help mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start fuzz-import fuzz-folder kills pictures packages \
+.PHONY: help mutants demo quick quick-lint quick-rust test-all thorough durations test test-rust test-python lint lint-rust lint-python stubs check-stubs bench bench-judge bench-peers bench-devices bench-scale bench-import bench-page bench-start docs fuzz-import fuzz-folder kills pictures packages \
 	need-rust need-lints need-python clean
 
 help: ## list the targets
@@ -168,6 +168,10 @@ bench-page: $(STAMPS)/release packages ## The page of 414 cells x 10 runs and of
 
 bench-start: $(STAMPS)/release ## processor time of three short commands, median of 20 runs each, next to the goals
 	@$(BIN)/python -m benchmarks.start_up
+
+docs: $(STAMPS)/tools ## the documentation as a site in .build/site; a warning is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo ".build/site/index.html"
 
 pictures: $(STAMPS)/dev packages ## docs/pictures again, from runs of the built-in studies; some minutes
 	$(BIN)/python docs/make_pictures.py

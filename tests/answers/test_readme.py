@@ -20,7 +20,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(
     r"^mileage .*?(?=  |$)", README.split("## Commands", 1)[1].split("```", 2)[1], re.MULTILINE
 )
-DEMO = README.split("## Try it", 1)[1].split("```", 4)[3]
+TRY_IT = README.split("## Try it", 1)[1].split("```", 4)
+FIRST = re.findall(r"^\.venv/bin/mileage (.*?)  +#", TRY_IT[1], re.MULTILINE)
+DEMO = TRY_IT[3]
 SHORTER = {"measure": ("--size", "16MiB", "--for", "100ms"), "run": ("--quick",)}
 """What is added to a command so that it takes a moment."""
 
@@ -40,6 +42,18 @@ def test_the_demo_prints_what_readme_shows(tmp_path: Path) -> None:
     assert not [part for part in shown if part not in demo], demo
     assert "378 runs" in " ".join(README.split())
     assert "378 runs" in " ".join(demo.split())
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+def test_the_first_commands_of_readme_run(tmp_path: Path) -> None:
+    """Can I type the first lines of README?
+
+    Truth: each of them ends with status 0 in an empty directory; `make demo` is run by `.ci/run`.
+    """
+    assert len(FIRST) == 2
+    for line in FIRST:
+        ask(*shlex.split(line.replace("--for 10s", "--for 100ms --size 16MiB")), cwd=tmp_path)
 
 
 @pytest.mark.thorough
@@ -134,7 +148,7 @@ def test_the_study_files_of_the_commands_exist() -> None:
         for folder in ("examples", "python", "profiles", "docs")
         for path in (ROOT / folder).rglob("*.toml")
     }
-    shown = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    shown = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
     missing = sorted(name for name in named if name not in files and f"# {name}\n" not in shown)
     assert not missing
 

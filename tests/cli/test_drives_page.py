@@ -1,4 +1,4 @@
-"""The pages on virtual drives: every command and every Python line on them is run, and prints what stands there."""
+"""The pages on virtual drives and on Python: every command and Python line on them runs and prints what is shown."""
 
 import doctest
 import re
@@ -11,7 +11,16 @@ import pytest
 from tests.command import mileage
 from tests.house.repository import ROOT
 
-PAGES = (ROOT / "docs" / "drives.md", ROOT / "docs" / "failures.md")
+PAGES = tuple(
+    ROOT / "docs" / f"{name}.md"
+    for name in (
+        "reference/drive-profiles",
+        "reference/drive-faults",
+        "reference/python",
+        "explanation/virtual-drives",
+        "explanation/ssd-aging",
+    )
+)
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ mileage (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
@@ -29,21 +38,21 @@ def cases() -> list[Any]:
     """The commands; theory against simulation of every mechanism takes a quarter of a minute."""
     long = {"drive check --quick": [pytest.mark.thorough]}
     return [
-        pytest.param(command, printed, id=command, marks=long.get(command, []))
-        for command, printed in commands()
+        pytest.param(command, printed, id=f"{command}-{number}", marks=long.get(command, []))
+        for number, (command, printed) in enumerate(commands())
     ]
 
 
 @pytest.fixture
-def beside_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (profile,) = blocks("toml")
-    name = re.match(r"# (\S+)\n", profile)
-    assert name is not None
-    (tmp_path / name[1]).write_text(profile, encoding="utf-8")
+def in_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in blocks("toml"):
+        name = re.match(r"# (\S+)\n", text)
+        assert name is not None
+        (tmp_path / name[1]).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.usefixtures("beside_the_profile")
+@pytest.mark.usefixtures("in_folder_of_files")
 @pytest.mark.parametrize(("command", "printed"), cases())
 def test_a_command_prints_what_the_page_shows(command: str, printed: str) -> None:
     result = mileage(*shlex.split(command))
@@ -54,7 +63,7 @@ def test_a_command_prints_what_the_page_shows(command: str, printed: str) -> Non
         assert len(result.stdout.splitlines()) > 30, "rows of theory against simulation"
 
 
-@pytest.mark.usefixtures("beside_the_profile")
+@pytest.mark.usefixtures("in_folder_of_files")
 def test_the_python_lines_answer_what_the_page_shows() -> None:
     failed, tried = 0, 0
     for block in blocks("python"):

@@ -1,6 +1,6 @@
 """Every command as an ordinary user: it works, or is refused by name with what it would need.
 
-The table below is the one of docs/privileges.md; a command without a row fails the test.
+The table below is the one of docs/reference/privileges.md; a command without a row fails the test.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mileage.cli import _COMMANDS
 pytestmark = pytest.mark.xdist_group("devices")
 
 NOBODY = 65534
-PAGE = Path(__file__).parents[2] / "docs/privileges.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/privileges.md"
 
 #: Arguments, exit status, and words of the output or of the refusal.
 ROWS: list[tuple[str, int, str]] = [
@@ -176,6 +176,6 @@ def test_the_page_shows_every_row() -> None:
     for arguments, status, words in ROWS:
         shown = arguments.replace("{disk}", "/dev/sdb")
         row = next((line for line in page.splitlines() if line.startswith(f"| `mileage {shown}`")), None)
-        assert row is not None, f"docs/privileges.md has no row for: mileage {shown}"
+        assert row is not None, f"docs/reference/privileges.md has no row for: mileage {shown}"
         assert ("works" in row) == (status == 0), row
         assert status == 0 or words in row, row

@@ -88,8 +88,8 @@ def test_attached_separate_and_bundled_values() -> None:
 
 
 def test_the_page_is_made_of_the_flags() -> None:
-    written = (ROOT / "docs" / "tools.md").read_text(encoding="utf-8")
-    assert written == page(ALL), "run: python -m mileage.dropin.pages > docs/tools.md"
+    written = (ROOT / "docs" / "reference" / "drop-in-tools.md").read_text(encoding="utf-8")
+    assert written == page(ALL), "run: python -m mileage.dropin.pages > docs/reference/drop-in-tools.md"
 
 
 @pytest.mark.parametrize("tool", ALL, ids=list(TOOLS))

@@ -41,7 +41,8 @@ levels = {reads}
 
 def grid(place: Path, programs: int, reads: int) -> Path:
     """A study of so many times so many drives, each the small one of the page on drives with other figures."""
-    text = Path(__file__).parents[2].joinpath("docs", "drives.md").read_text(encoding="utf-8")
+    docs = Path(__file__).parents[2] / "docs"
+    text = (docs / "reference" / "drive-profiles.md").read_text(encoding="utf-8")
     drive = place / "small.toml"
     found = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
     assert found is not None

@@ -159,7 +159,7 @@ def test_a_figure_is_removed_by_an_empty_value() -> None:
     ("change", "expected"),
     [
         ("gc_victm=random", "did you mean 'gc_victim'"),
-        ("qqq=1", "docs/drives.md lists them all"),
+        ("qqq=1", "docs/reference/drive-profiles.md lists them all"),
         ("gc_victim", "expected gc_victim=VALUE, or gc_victim= to remove the figure"),
         ("read_us=fast", "expected a value like 50"),
     ],

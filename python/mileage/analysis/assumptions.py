@@ -1,7 +1,7 @@
 """The figures of a virtual drive that a verdict on it depends on most and that nobody has published.
 
 What it models: which figures decide reads, and which decide writes, in the order of their usual weight; the order is
-known from the model (`docs/drives.md`), not computed for the study at hand.
+known from the model (`docs/reference/drive-profiles.md`), not computed for the study at hand.
 What it refuses: nothing; a drive whose profile cannot be read any more is left out.
 """
 

@@ -1,4 +1,4 @@
-"""Help, a section of the page on tools, and a manual page: each made of the flags of a tool."""
+"""Help text, documentation page and manual page of the drop-in command lines, generated from their flags."""
 
 from __future__ import annotations
 
@@ -18,17 +18,13 @@ def help_text(tool: Tool) -> str:
         lines += _item(_spelled(tool, flag), flag.summary + (f" Note: {flag.trap}." if flag.trap else ""))
     refused = [flag for flag in tool.flags if flag.instead]
     if refused:
-        lines += ["", "Not built, and refused by name:"]
+        lines += ["", "Not built, and refused:"]
         for flag in refused:
-            lines += _item(_spelled(tool, flag), f"{flag.summary} Use {_lower(flag.instead)}")
+            lines += _item(_spelled(tool, flag), f"{flag.summary} Use {flag.instead}")
     for note in tool.notes:
         lines += ["", *textwrap.wrap(note, _WIDTH)]
     lines += ["", *(f"  mileage {tool.name} {example}" for example in tool.examples)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _lower(text: str) -> str:
-    return text
 
 
 def _spelled(tool: Tool, flag: Flag) -> str:
@@ -48,7 +44,7 @@ def _item(name: str, text: str) -> list[str]:
 
 
 def page_section(tool: Tool) -> str:
-    """The part of docs/tools.md on one tool, in Markdown."""
+    """The part of docs/reference/drop-in-tools.md on one tool, in Markdown."""
     lines = [f"## mileage {tool.name}", "", tool.title, ""]
     for note in tool.notes:
         lines += [*textwrap.wrap(note, 118), ""]
@@ -61,7 +57,7 @@ def page_section(tool: Tool) -> str:
             lines.append(f"| `{_spelled(tool, flag)}` | {_cell(flag.summary + trap)} |")
     refused = [flag for flag in tool.flags if flag.instead]
     if refused:
-        lines += ["", "Refused by name:", "", "| flag | in the original | here |", "|---|---|---|"]
+        lines += ["", "Refused:", "", "| flag | in the original | use instead |", "|---|---|---|"]
         lines += [f"| `{_spelled(tool, f)}` | {_cell(f.summary)} | {_cell(f.instead)} |" for f in refused]
     return "\n".join(lines) + "\n"
 
@@ -70,11 +66,11 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-PAGE_HEAD = """# The command lines of other tools
+PAGE_HEAD = """# Drop-in command lines of other tools
 
-`mileage TOOL FLAGS` takes the flags of a tool as they are, does what the tool does, prints its table to standard output
-and keeps a study folder, which `mileage report` and `mileage compare` read. What Mileage itself has to say goes to
-standard error. A program in any directory is taken by its name: `mileage ./IOzone -a` is `mileage iozone -a`.
+`mileage TOOL FLAGS` accepts the flags of a tool, does what the tool does, prints the tool's table on standard output
+and keeps a study folder for `mileage report` and `mileage compare`. Mileage prints its own messages on standard error.
+A program in any directory is recognised by its file name: `mileage ./IOzone -a` is `mileage iozone -a`.
 
 ```console
 mileage iozone --manual | man -l -
@@ -82,9 +78,11 @@ eval "$(_MILEAGE_COMPLETE=bash_source mileage)"
 mileage plan STUDY --as fio
 ```
 
-The first shows a manual page, the second completes flags in bash (`zsh_source` and `fish_source` likewise). The third
-is the way back: a study in the words of fio, iozone, ior or elbencho, to be run without Mileage; what a tool cannot do
-is named in comments. Every face also knows these:
+The first line shows a manual page. The second completes flags in bash (for other shells: `zsh_source`, `fish_source`).
+The third works in the other direction: it prints a study as a job of fio, iozone, ior or elbencho, for a machine
+without Mileage, and lists in comments what that tool cannot do.
+
+Every tool accepts these flags as well:
 
 | flag | what it does |
 |---|---|
@@ -92,13 +90,13 @@ is named in comments. Every face also knows these:
 
 
 def page(tools: Sequence[Tool]) -> str:
-    """The whole of docs/tools.md."""
+    """The whole of docs/reference/drop-in-tools.md."""
     own = "".join(
         f"| `{flag.spelling}{' ' + flag.value if flag.value else ''}` | {flag.summary} |\n" for flag in OWN
     )
     foot = (
-        "\nA flag that is not listed is refused, never ignored. The tables are made from the flags themselves: "
-        "`python -m mileage.dropin.pages` prints this page.\n\n"
+        "\nA flag that is not listed is refused, never ignored. This page is generated from the flags: "
+        "`python -m mileage.dropin.pages` prints it.\n\n"
     )
     return PAGE_HEAD + own + foot + "\n".join(page_section(tool) for tool in tools)
 

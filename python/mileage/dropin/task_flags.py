@@ -14,7 +14,7 @@ TASKS: Final = Flag(
     example="2",
 )
 _DATA: Final = "leave it out: data cannot be compressed here, and -R compares all of it."
-_ONCE: Final = "a study with more stages; see docs/studies.md."
+_ONCE: Final = "a study with more stages; see docs/reference/study-file.md."
 _POSIX: Final = "POSIX, the one interface that is built."
 _STAYS: Final = "leave it out: files lie in a directory that is made for the run and removed with it."
 _MPI_IO: Final = "leave it out; it is of MPI-IO, and POSIX is what is built."
@@ -61,7 +61,7 @@ IOR: Final = Tool(
         Flag(
             "-z",
             "Transfers at random places.",
-            instead="a study with a pattern of the family ior (see docs/measuring.md).",
+            instead="a study with a pattern of the family ior (see docs/reference/workloads.md).",
         ),
         Flag("-X", "Seed of -Z.", "SEED", instead="leave it out: the seed is recorded in the study folder."),
         Flag("-N", "Uses so many of the tasks.", "N", instead="--tasks N."),

@@ -141,7 +141,7 @@ def _known_figures() -> Sequence[str]:
 
 def _unknown_figure(key: str) -> str:
     close = difflib.get_close_matches(key, _known_figures(), n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "docs/drives.md lists them all"
+    hint = f"did you mean {close[0]!r}?" if close else "docs/reference/drive-profiles.md lists them all"
     return f"no drive has a figure {key!r} to change (KEY=VALUE); {hint}"
 
 

@@ -1,4 +1,4 @@
-"""docs/measuring.md: its examples run, and it names every option, every key and every pattern, and no other."""
+"""docs/reference/workloads.md: its examples run, and it lists every option, key and pattern, and no other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mileage.plan.iozone_suite import IOZONE
 from mileage.plan.name_operations import METADATA
 from tests.cli.test_measure import mileage
 
-TEXT = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "workloads.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^mileage .*$", TEXT, re.MULTILINE)
 STUDIES = re.findall(r"^```toml\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 TICKED = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", TEXT, flags=re.MULTILINE | re.DOTALL))

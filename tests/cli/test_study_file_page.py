@@ -1,4 +1,4 @@
-"""Every example of the page on studies is a study that can be planned."""
+"""Every example of the page on study files is a study that can be planned."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from mileage import app
 from tests.house.repository import ROOT
 
-PAGE = ROOT / "docs" / "studies.md"
+PAGE = ROOT / "docs" / "reference" / "study-file.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
 HEAD = 'name = "page"\ntarget = "TARGET"\n'
 MEASURED = '[[stage]]\nname = "measured"\nmeasure = ["NAME"]\n'
@@ -31,9 +31,12 @@ def test_an_example_is_planned(example: str, tmp_path: Path) -> None:
     if not names:
         stages, example = MEASURED.replace("NAME", "reads"), example + READS
     path = tmp_path / "page.toml"
-    path.write_text(HEAD.replace("TARGET", target) + PREPARED + stages + example + FILL)
+    complete = example.startswith("# complete.toml")
+    text = example if complete else HEAD.replace("TARGET", target) + PREPARED + stages + example + FILL
+    path.write_text(text)
     assert app.plan(str(path)).runs
 
 
 def test_the_page_has_examples() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 6
+    assert EXAMPLES[0].startswith("# complete.toml"), "the complete study comes first"
