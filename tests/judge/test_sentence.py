@@ -1,5 +1,6 @@
 """The sentence, word for word. "--" stands for the dash of an interval."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +77,14 @@ def comparison(*headline: CellVerdict, others: tuple[CellVerdict, ...] = (), **m
     )
     return msgspec.structs.replace(plain, **more)
 
+
+def rated(found: CellVerdict, baseline: float, candidate: float, **more: Any) -> CellVerdict:
+    return msgspec.structs.replace(found, mean_baseline=baseline, mean_candidate=candidate, **more)
+
+
+BYTES = {"metric": "rate_bytes_per_s", "measure": "throughput", "cell": "throughput.write 128 KiB"}
+WORDS = {"throughput.write 128 KiB": "writes 128 KiB blocks in sequence"}
+SIMULATED = {"subject": "this simulated drive", "wear": "190 GiB of random writes", "activities": WORDS}
 
 ARMS: dict[str, Any] = {
     "kind": "arms",
@@ -180,6 +189,34 @@ ARMS: dict[str, Any] = {
             "at iops.random_write 4 KiB. Three cycles, sham removed.",
         ),
         (
+            comparison(rated(cell("slower", 0.085, 0.084, 0.086), 195e6, 16.5e6, **BYTES), **SIMULATED),
+            "After 190 GiB of random writes this simulated drive writes 128 KiB blocks in sequence at 16.5 MB/s "
+            "instead of 195: 91.5 % slower (95 % CI 91.4--91.6 %). Three cycles, sham removed.",
+        ),
+        (
+            comparison(rated(SLOWER, 12_345.0, 7_037.0), SAME, **SIMULATED),
+            "After 190 GiB of random writes this simulated drive does iops.random_write 4 KiB at 7,037 IOPS instead of "
+            "12,345: 43 % slower (95 % CI 41--45 %); slower in 1 of 2 cells, same within 2 % in 1. "
+            "Three cycles, sham removed.",
+        ),
+        (
+            comparison(SAME, **SIMULATED),
+            "After 190 GiB of random writes this simulated drive is as fast as before: same within 2 % in the one "
+            "cell. Three cycles, sham removed.",
+        ),
+        (
+            comparison(
+                rated(cell("faster", 3.44, 3.1, 3.7), 100e6, 344e6, **BYTES), **ARMS, activities=WORDS
+            ),
+            "kernel 6 writes 128 KiB blocks in sequence at 344 MB/s and kernel 5 at 100: 3.4 times as fast "
+            "(95 % CI 3.1--3.7 times). Ten paired blocks.",
+        ),
+        (
+            comparison(rated(SLOWER, 2.0, 1.14, metric="elapsed_s")),
+            "After torture this drive is 43 % slower than before (95 % CI 41--45 %) at iops.random_write 4 KiB. "
+            "Three cycles, sham removed.",
+        ),
+        (
             comparison(**ARMS),
             "There is nothing to compare: no cell was measured in kernel 5 or kernel 6.",
         ),
@@ -208,8 +245,8 @@ def test_from_samples_to_words(stages: Make) -> None:
     samples = stages(1, cycles=4, effect=-0.56)
     judged = compare_stages(samples, baseline="before", candidate="after", relevance={"iops": 0.05})
     told = verdict_sentence(judged)
-    assert told.startswith("After torture this drive is 4")
-    assert told.endswith(" at iops.random_write 4 KiB. Four cycles, sham removed.")
+    assert told.startswith("After torture this drive does iops.random_write 4 KiB at ")
+    assert re.search(r"IOPS instead of [\d,.]+: 4\d(\.\d+)? % slower .*\. Four cycles, sham removed\.$", told)
 
 
 def test_one_cycle_begins_descriptive(stages: Make) -> None:
@@ -221,16 +258,17 @@ def test_names_are_left_as_given(arm: Make) -> None:
     judged = compare_arms(
         arm([10, 11, 10]), arm([15, 16.5, 15.5]), relevance={}, paired=False, labels=("/mnt/a", "/mnt/b")
     )
-    assert verdict_sentence(judged).startswith("/mnt/b is 52 % faster than /mnt/a (95 % CI")
+    assert verdict_sentence(judged).startswith(
+        "/mnt/b does iops.random_write 4 KiB at 15.7 IOPS and /mnt/a at 10.3: 52 % faster (95 % CI"
+    )
 
 
 def test_stages_without_torture_between_them_are_named_as_they_are(stages: Make) -> None:
     runs = stages(3, cycles=3, sham=False, effect=-0.5)
     worn = compare_stages(runs, baseline="before", candidate="after", relevance={})
     rested = compare_stages(runs, baseline="before", candidate="after", relevance={}, tortured=False)
-    assert verdict_sentence(worn).startswith("After torture this drive is")
-    assert verdict_sentence(rested).startswith("In stage after this drive is")
-    assert "than in stage before" in verdict_sentence(rested)
+    assert verdict_sentence(worn).startswith("After torture this drive does")
+    assert verdict_sentence(rested).startswith("In stage after this drive does")
     assert verdict_sentence(worn).endswith("Three cycles, no sham arm.")
     assert verdict_sentence(rested).endswith("Three cycles.")
 
@@ -242,7 +280,9 @@ def test_arms_of_one_session_each_are_descriptive(arm: Callable[..., list[Sample
     )
     assert judged.descriptive
     assert judged.design == "3 and 3 independent runs, one session each: descriptive"
-    assert verdict_sentence(judged).startswith("Descriptive, from one session each: kernel new is 2.00 times")
+    told = verdict_sentence(judged)
+    assert told.startswith("Descriptive, from one session each: kernel new does")
+    assert "at 200 IOPS and kernel old at 100: 2.00 times as fast" in told
 
 
 def test_one_run_of_each_is_said_first(arm: Make) -> None:

@@ -23,6 +23,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     Raises:
         Refused: a folder or a stage does not exist, or the two have no cell in common.
     """
+    from mileage.analysis.cell_phrases import with_phrases
     from mileage.analysis.imported_study import differing_settings
     from mileage.analysis.planned_comparison import classed, tortured_between
 
@@ -41,7 +42,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
             tortured=tortured_between(first.plan, first_stage, second_stage),
             vetoes=first.vetoes(),
         )
-        return classed(staged, first.plan, first.plan)
+        return with_phrases(classed(staged, first.plan, first.plan), first.plan)
     left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
     right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]
     common = {s.cell for s in left} & {s.cell for s in right}
@@ -63,7 +64,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     )
     alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
     found = msgspec.structs.replace(found, only_baseline=alone[0], only_candidate=alone[1])
-    return classed(found, first.plan, second.plan)
+    return with_phrases(classed(found, first.plan, second.plan), first.plan)
 
 
 def _vetoes(result: StudyResult) -> list[str]:

@@ -98,9 +98,10 @@ class StudyResult:
 
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
+        from mileage.analysis.cell_phrases import with_phrases
         from mileage.analysis.planned_comparison import comparison_of
 
-        return comparison_of(self.plan, self.samples(), self.vetoes())
+        return with_phrases(comparison_of(self.plan, self.samples(), self.vetoes()), self.plan)
 
     def vetoes(self) -> list[str]:
         """What speaks against any verdict of this study, each to follow "not conclusive because"."""

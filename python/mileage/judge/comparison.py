@@ -106,6 +106,12 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     only_candidate: tuple[str, ...] = ()
     classes: tuple[str, str] = ("", "")
     """The class of the baseline's and of the candidate's device, such as "SLC" and "TLC"; empty: not known."""
+    subject: str = "this drive"
+    """What two stages are of, in words."""
+    wear: str = ""
+    """What was written between two stages, in words ("190 GiB of writes"); empty: not known."""
+    activities: dict[str, str] = {}
+    """By cell, what is done in it, in words ("writes 128 KiB blocks in sequence"), where it has such words."""
 
 
 def compare_stages(

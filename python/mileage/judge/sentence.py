@@ -1,6 +1,7 @@
 """The verdict in one or two sentences that a stranger can read: how much, how sure, in how many cells.
 
-Models what may be claimed: the largest decided difference of the headline with its 95 % interval, then every
+Models what may be claimed: the largest decided difference of the headline with both its means and its 95 % interval,
+then every
 headline cell by verdict, then the cells outside the headline, then the design. What weakens the whole stands in
 the first sentence: vetoes, and that one cycle, one session or one run only describes. Refuses to call undecided
 cells equal. Plain text, no markup of its own.
@@ -27,6 +28,7 @@ METRIC_WORDS: Final = {
     "latency_p99_ns": "p99 latency",
     "elapsed_s": "time",
 }
+_RATE_UNITS: Final = {"rate_bytes_per_s": (1e6, "MB/s"), "ops_per_s": (1.0, "IOPS")}
 
 
 def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
@@ -95,6 +97,8 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
 
 
 def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
+    if told := _both_values(comparison, lead, emphasis):
+        return told
     first, subject, than = _scene(comparison)
     ratio = lead.ratio or 1.0
     size = _size(ratio, _decimals(ratio, lead.ci95))
@@ -109,6 +113,33 @@ def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str
     return _opened(comparison, f"{first} {subject} {verb} {emphasis}{words}{emphasis} {link}{place}")
 
 
+def _both_values(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
+    """What is done at which rate instead of which; empty where the metric is no rate or a mean is missing."""
+    rates = [_rate(lead.metric, mean) for mean in (lead.mean_candidate, lead.mean_baseline)]
+    unit = _RATE_UNITS.get(lead.metric, (1.0, ""))[1]
+    if not all(rates) or not unit:
+        return ""
+    ratio = lead.ratio or 1.0
+    size = _size(ratio, _decimals(ratio, lead.ci95))
+    words = f"{size} as fast" if ratio >= _MULTIPLE else f"{size} {lead.verdict}"
+    first, subject, _ = _scene(comparison)
+    does = comparison.activities.get(lead.cell, f"does {lead.cell}")
+    instead = f"instead of {rates[1]}"
+    if comparison.kind == "arms":
+        one = class_words(comparison)[0]
+        instead = f"and {comparison.baseline}{f' ({one})' if one else ''} at {rates[1]}"
+    change = f"{emphasis}{words}{emphasis}{_interval(lead)}"
+    return _opened(comparison, f"{first} {subject} {does} at {rates[0]} {unit} {instead}: {change}")
+
+
+def _rate(metric: str, mean: float | None) -> str:
+    """A rate in the unit of its metric, with three or four digits worth reading; empty where it is none."""
+    if mean is None or metric not in _RATE_UNITS:
+        return ""
+    value = mean / _RATE_UNITS[metric][0]
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"
+
+
 def _opened(comparison: Comparison, text: str) -> str:
     """Capital letter at the start, unless the sentence starts with a name, which stays as it was given."""
     return _capital(text.strip()) if comparison.kind == "stages" else text.strip()
@@ -121,8 +152,8 @@ def _scene(comparison: Comparison) -> tuple[str, str, str]:
         one, other = (f" ({words})" if words else "" for words in class_words(comparison))
         return "", f"{high}{other}", f"than {low}{one}"
     if (low, high) == ("before", "after") and comparison.tortured:
-        return "after torture", "this drive", "than before"
-    return f"in stage {high}", "this drive", f"than in stage {low}"
+        return f"after {comparison.wear or 'torture'}", comparison.subject, "than before"
+    return f"in stage {high}", comparison.subject, f"than in stage {low}"
 
 
 def class_words(comparison: Comparison) -> tuple[str, str]:

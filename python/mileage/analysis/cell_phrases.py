@@ -1,0 +1,83 @@
+"""What a verdict sentence calls the parts of a study: the activity of each cell, the target, the wear between stages.
+
+Models plain words for workloads that have them ("writes 128 KiB blocks in sequence"). A cell without such words, or
+with the words of another, keeps its label. Bytes of a wear stage are those of the plan; they are left out where a stop
+rule may have ended it earlier.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from msgspec.structs import replace
+
+from mileage.analysis.planned_comparison import compares_levels, places
+from mileage.judge import Comparison
+from mileage.plan import Plan
+from mileage.plan.estimate import bytes_written
+from mileage.plan.sizes import format_bytes
+from mileage.plan.workload import Workload
+
+_ORDERS: Final = {"sequential": " in sequence", "random": " at random"}
+_SUBJECTS: Final = {"dir": "this file system", "file": "this file"}
+_UNITS: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"))
+
+
+def with_phrases(found: Comparison, plan: Plan) -> Comparison:
+    """The comparison of a study with its phrases."""
+    wear = (
+        wear_words(plan, found.baseline, found.candidate) if found.tortured and found.kind == "stages" else ""
+    )
+    return replace(found, subject=subject(plan), wear=wear, activities=activities(plan))
+
+
+def activities(plan: Plan) -> dict[str, str]:
+    """By the label of a compared cell, what is done in it: "reads 4 KiB blocks at random"."""
+    place_of = places(plan) if compares_levels(plan) else {}
+    found: dict[str, str] = {}
+    for cell in plan.cells:
+        label = place_of.get(cell.label, ("", cell.label))[1]
+        phrase = "" if cell.workload is None else _activity(cell.workload)
+        found[label] = phrase if found.get(label, phrase) == phrase else ""
+    counts = Counter(found.values())
+    return {label: phrase for label, phrase in found.items() if phrase and counts[phrase] == 1}
+
+
+def _activity(workload: Workload) -> str:
+    order = _ORDERS.get(_pattern(workload))
+    if order is None or workload.read_percent not in (0, 100) or workload.discard_percent:
+        return ""
+    verb = "reads" if workload.read_percent else "writes"
+    return f"{verb} {format_bytes(workload.record_bytes)} blocks{order}"
+
+
+def _pattern(workload: Workload) -> str:
+    """The name of its pattern; empty for one with settings of its own, which has no plain words."""
+    return workload.pattern if isinstance(workload.pattern, str) else ""
+
+
+def subject(plan: Plan) -> str:
+    """What is compared with itself between two stages."""
+    return "this simulated drive" if plan.facts.virtual else _SUBJECTS.get(plan.facts.kind, "this drive")
+
+
+def wear_words(plan: Plan, baseline: str, candidate: str) -> str:
+    """What was written between two stages of a cycle, "190 GiB of writes"; empty where it is not certain."""
+    names = [stage.name for stage in plan.study.stage]
+    low, high = sorted((names.index(baseline), names.index(candidate)))
+    between = names[low:high]
+    runs = [
+        run
+        for run in plan.runs
+        if run.role == "torture" and run.arm == "torture" and run.stage in between and run.cycle == 1
+    ]
+    certain = all(run.workload is not None and run.workload.stop.bytes is not None for run in runs)
+    rounds = any(plan.study.torture[run.cell].rounds > 1 for run in runs)
+    if not runs or not certain or rounds or len({run.setting for run in runs}) > 1:
+        return ""
+    patterns = {_pattern(run.workload) for run in runs if run.workload is not None}
+    kind = f"{patterns.pop()} " if len(patterns) == 1 and patterns <= _ORDERS.keys() else ""
+    size = bytes_written(runs)
+    per_unit, unit = next(((per, unit) for per, unit in _UNITS if size >= per), (1, "bytes"))
+    return f"{size / per_unit:.3g} {unit} of {kind}writes"
