@@ -33,6 +33,34 @@ def test_the_help_loads_none_of_the_heavy_libraries() -> None:
     assert result.returncode == 0, result.stderr
 
 
+def test_no_command_is_a_question_for_help() -> None:
+    bare, asked = mileage(), mileage("--help")
+    assert (bare.returncode, bare.stdout) == (0, asked.stdout)
+
+
+def test_reports_end_with_the_verdict_and_every_reporting_command_has_json(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    done = mileage("run", *Small(tmp_path).virtual(), "--out", str(folder))
+    assert done.returncode == 0, done.stderr
+    words = " ".join(done.stdout.split())
+    first = words.partition(". ")[0] + "."
+    assert words.endswith(first)
+    assert words.count(first) == 2
+    twin = shutil.copytree(folder, tmp_path / "twin")
+    values = [
+        mileage("report", str(folder), "--report", "text", "--json"),
+        mileage("merge", str(folder), str(twin), "--out", str(tmp_path / "both"), "--json"),
+    ]
+    for told in values:
+        assert told.returncode == 0, told.stderr
+        assert {cell["verdict"] for cell in json.loads(told.stdout)["comparison"]["cells"]}
+    exported = mileage("export", "csv", str(folder), "--out", str(tmp_path / "csv"), "--json")
+    files = json.loads(exported.stdout)["files"]
+    assert {Path(file["file"]).stat().st_size == file["bytes"] for file in files} == {True}
+    both = mileage("report", str(folder), "--json", "--method")
+    assert both.returncode == 2
+
+
 def test_doctor_looks_at_a_directory(tmp_path: Path) -> None:
     result = mileage("doctor", f"dir:{tmp_path}", "--json")
     assert result.returncode == 0, result.stderr

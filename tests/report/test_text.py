@@ -1,5 +1,6 @@
 """The terminal's summary: as wide as asked, the same words as the page, nothing that steers a terminal."""
 
+import re
 import unicodedata
 from pathlib import Path
 
@@ -52,3 +53,21 @@ def test_the_table_alone_has_every_cell_and_no_trailing_line() -> None:
     assert all(cell.cell in table for cell in judged.headline)
     assert not table.endswith("\n")
     assert table in render_text(example(comparison=judged))
+
+
+def test_a_wide_table_has_both_values() -> None:
+    judged = comparison()
+    row = next(line for line in comparison_table(judged, 100).splitlines() if "random_write 4 KiB" in line)
+    assert re.search(r"iops\.random_write 4 KiB +11,788 IOPS +8,408 IOPS +-28\.5 %", row)
+    assert "IOPS" not in comparison_table(judged, 99)
+
+
+def test_a_long_table_is_cut_and_says_where_the_rest_is() -> None:
+    many = [
+        msgspec.structs.replace(s, run=i * 100_000 + s.run, cell=f"{s.cell}, part {i}")
+        for i in range(15)
+        for s in samples(blocks=2)
+    ]
+    table = comparison_table(compare_stages(many, baseline="before", candidate="after", relevance={}))
+    assert len(re.findall("[▼▲=?≈] (?:slower|faster|same|undecided|real)", table)) == 60 + 30
+    assert "The 60 of 90 cells that changed most; the other 30 are in the page" in table

@@ -1,8 +1,12 @@
 """Colour adds nothing but colour."""
 
+import io
 import re
+import sys
 
-from mileage.terminal import painted
+import pytest
+
+from mileage.terminal import painted, report_width
 
 TEXT = """The drive is slower
 in 1 of 2 cells.
@@ -22,3 +26,18 @@ def test_without_its_codes_it_is_the_same_text() -> None:
     assert "\x1b[31m▼ slower\x1b[0m\n" in told
     assert "\x1b[31m[✕]\x1b[0m runs" in told
     assert "a name with ▼ slower in it, and [!] too" in told
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("columns", "expected"), [(40, 60), (80, 80), (104, 104), (300, 120)])
+def test_a_report_is_as_wide_as_its_terminal(
+    columns: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert report_width() == 80
+    monkeypatch.setattr(sys, "stdout", _Terminal())
+    assert report_width() == expected

@@ -94,7 +94,9 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
         ctx.exit()
 
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option(
     "--version",
     is_flag=True,
@@ -103,7 +105,8 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
     callback=_print_version,
     help="Show the version.",
 )
-def _root() -> None:
+@click.pass_context
+def _root(ctx: click.Context) -> None:
     """Is this storage slower than it was, than that other one, than its data
     sheet? By how much, how sure are we, and why?
 
@@ -111,6 +114,8 @@ def _root() -> None:
     mileage run                              the default study, on a virtual drive
     mileage run degradation --target dir:D   the same study in a directory
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> None:

@@ -125,13 +125,14 @@ class _Gate:
         """Print a comparison. Raises JudgedFailure for a rule that it breaks, Refused for one about no cell of it."""
         from mileage.judge.gate import gated_cells
         from mileage.report.gate import FORMATS, compared_text
+        from mileage.terminal import report_width, say
 
         missing = () if self.allow_missing or not self.rules else comparison.only_baseline
         broken = self._broken(gated_cells(comparison))
         if self.form == "json":
             _print_json(comparison)
         elif self.form == "text":
-            click.echo(compared_text(comparison))
+            say(compared_text(comparison, width=report_width()))
         else:
             click.echo(FORMATS[self.form](comparison, broken, missing), nl=False)
         self._end(broken, missing, len(comparison.cells))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from mileage.cli.json_output import print_json
+
 
 @click.command("export")
 @click.argument("form", metavar="FORMAT", type=click.Choice(["csv", "parquet", "json", "markdown"]))
@@ -17,7 +19,8 @@ import click
     metavar="NEW",
     help="The new folder; default: DIR-FORMAT here.",
 )
-def command(form: str, folder: Path, out: Path | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the names and sizes of the files as JSON.")
+def command(form: str, folder: Path, out: Path | None, as_json: bool) -> None:
     """Write every table of a study folder DIR as csv, parquet, json or
     markdown: one file per table in a new folder, with a README that explains
     each column. Unfinished and damaged studies can be exported too.
@@ -34,5 +37,9 @@ def command(form: str, folder: Path, out: Path | None) -> None:
     files = write_tables(form, tables, place, title=title, missing=missing)
     for sentence in missing:
         click.echo(sentence, err=True)
+    if as_json:
+        sizes = [{"file": str(file), "bytes": file.stat().st_size} for file in files]
+        print_json({"folder": str(place), "files": sizes, "missing": list(missing)})
+        return
     for file in files:
         click.echo(f"{file}  {file.stat().st_size:,} bytes")

@@ -54,6 +54,7 @@ def command(
     from mileage import app
     from mileage.app.importer import make_study, read_files
     from mileage.errors import JudgedFailure
+    from mileage.terminal import report_width, say
 
     found = read_files(files, layout)
     line = shlex.join(["mileage", "import", *map(str, files)])
@@ -70,7 +71,7 @@ def command(
             msgspec.json.format(msgspec.json.encode({"folder": str(folder.path), **_plain(page)}), indent=2)
         )
     else:
-        click.echo(result.text(width=80))
+        say(result.text(width=report_width()))
         click.echo(f"Study: {folder.path}")
     flawed = sum(bool(told.unread or told.lost) for _, told in found)
     if strict and flawed:

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import click
 
+from mileage.cli.json_output import print_json
+from mileage.cli.report_output import print_report
+
 
 @click.command("merge")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
 @click.option(
     "--out", "-o", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The new folder."
 )
-def command(folders: tuple[Path, ...], out: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(folders: tuple[Path, ...], out: Path, as_json: bool) -> None:
     """Join study folders that have one plan: copy an unfinished folder to
     another machine, run it there, and merge.
 
@@ -22,13 +26,19 @@ def command(folders: tuple[Path, ...], out: Path) -> None:
     """
     from mileage import app
     from mileage.store.merge import merge_folders
-    from mileage.terminal import say
+    from mileage.terminal import report_width
 
     merged = merge_folders(folders, out)
     result = app.load(merged.path)
     done = len(merged.content().of_kind("run"))
-    click.echo(f"{merged.path}: {done} of {len(result.plan.runs)} runs")
+    needed = len(result.plan.runs)
     if done:
         result.write_report()
-        say(result.text(width=80))
-        click.echo(f"Report: {merged.report}")
+    if as_json:
+        found = {"folder": str(merged.path), "runs_done": done, "runs_planned": needed}
+        print_json({**found, **(result.figures() if done else {})})
+        return
+    click.echo(f"{merged.path}: {done} of {needed} runs")
+    if done:
+        compared = result.comparison() if result.compares else None
+        print_report(result.text(width=report_width()), merged.report, compared)

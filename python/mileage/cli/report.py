@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from mileage.cli.json_output import print_json
+from mileage.cli.report_output import print_report
+
 
 @click.command("report")
 @click.argument("studies", nargs=-1, required=True, metavar="DIR [DIR]")
@@ -30,6 +33,7 @@ import click
     metavar="SEAL",
     help="Exit status 1 unless the folder is as it was when its report printed this seal.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print the folder and the comparison or cells as JSON.")
 @click.option("--method", is_flag=True, help="Print how it was measured and judged, instead of the verdict.")
 def command(
     studies: tuple[str, ...],
@@ -38,6 +42,7 @@ def command(
     level: str | None,
     expect: str | None,
     method: bool,
+    as_json: bool,
 ) -> None:
     """Write the report of a study folder again and print the verdict; of a
     study that runs still, or that is broken, what there is and what is
@@ -50,6 +55,8 @@ def command(
     mileage report study-1 --expect 3fa9...   nothing was edited since then
     mileage report disk-a disk-b --out a-b
     """
+    if as_json and method:
+        raise click.UsageError("--json and --method: one of them; the method is text")
     if len(studies) > 2:
         raise click.UsageError(
             f"{len(studies)} studies: a report is of one or two; `mileage compare` ranks more"
@@ -57,38 +64,42 @@ def command(
     if len(studies) == 2:
         if expect is not None:
             raise click.UsageError("--expect is the seal of one study")
-        _pair(studies[0], studies[1], stage, out, level, method)
+        _pair(studies[0], studies[1], stage, out, level, method, as_json)
         return
     if stage is not None or out is not None:
         raise click.UsageError(
             "--stage and --out belong to two studies: a study's report stands in its own folder"
         )
     from mileage import app
+    from mileage.terminal import report_width
 
     result = app.load(studies[0])
     if method:
         click.echo(result.method(), nl=False)
     else:
         result.write_report(level)
-        _print(result.text(width=80), result.folder.report)
+        if as_json:
+            print_json({"folder": str(result.folder.path), **result.figures()})
+        else:
+            compared = result.comparison() if result.compares else None
+            print_report(result.text(width=report_width()), result.folder.report, compared)
     if expect is not None:
         result.expect(expect)
 
 
-def _pair(a: str, b: str, stage: str | None, out: Path | None, level: str | None, method: bool) -> None:
+def _pair(
+    a: str, b: str, stage: str | None, out: Path | None, level: str | None, method: bool, as_json: bool
+) -> None:
     from mileage.app.pair import fresh_folder, pair_view, write_pair
     from mileage.report import render_text
+    from mileage.terminal import report_width
 
     view = pair_view(a, b, stage=stage)
     if method:
         click.echo(view.method)
         return
     page = write_pair(view, out or fresh_folder(), level)
-    _print(render_text(view, width=80), page)
-
-
-def _print(text: str, page: Path) -> None:
-    from mileage.terminal import say
-
-    say(text)
-    click.echo(f"Report: {page}")
+    if as_json:
+        print_json({"folder": str(page.parent), "comparison": view.comparison})
+    else:
+        print_report(render_text(view, width=report_width()), page, view.comparison)

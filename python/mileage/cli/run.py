@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from mileage.cli.json_output import faults_as_json, print_json
+from mileage.cli.report_output import print_report
 
 
 @click.command("run")
@@ -67,7 +68,7 @@ def command(
     from mileage.app.report_level import report_level
     from mileage.cli.target_choice import optional_target
     from mileage.execute.live_view import Terminal
-    from mileage.terminal import say
+    from mileage.terminal import report_width
 
     with faults_as_json(as_json), Terminal() as progress:
         result = app.run(
@@ -86,13 +87,11 @@ def command(
     if as_json:
         print_json({"folder": str(result.folder.path), **result.figures()})
         return
-    say(result.text(width=80))
-    if report_level(report, result.plan.study.report) != "none":
-        click.echo(f"Report: {result.folder.report}")
-    else:
-        click.echo(
-            f"No report was written; to write it: mileage report {shlex.quote(str(result.folder.path))}"
-        )
+    written = report_level(report, result.plan.study.report) != "none"
+    folder = shlex.quote(str(result.folder.path))
+    unwritten = f"No report was written; to write it: mileage report {folder}"
+    compared = result.comparison() if result.compares else None
+    print_report(result.text(width=report_width()), result.folder.report if written else unwritten, compared)
 
 
 def _labels(texts: tuple[str, ...]) -> dict[str, str]:

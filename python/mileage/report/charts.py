@@ -14,7 +14,7 @@ from mileage.report.render_pool import svg_of
 from mileage.report.stages import before_after_chart
 from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
-from mileage.report.wording import interval, most_telling, percent, plain, row_name
+from mileage.report.wording import interval, most_telling, percent, plain, row_name, told_apart
 
 MOST_PANELS: Final = 10
 
@@ -55,15 +55,6 @@ def before_after_svg(
         f"Bars of the mean of all runs in {low} and {high}, one panel per cell; the figures are in the table."
     )
     return svg_of(chart, name=name, title=f"Measured in {low} and {high}", description=about)
-
-
-def told_apart(baseline: str, candidate: str) -> tuple[str, str]:
-    """Two arms' names without the words that both begin with, for places where there is little room."""
-    low, high = baseline.split(" "), candidate.split(" ")
-    shared = 0
-    while shared < min(len(low), len(high)) - 1 and low[shared] == high[shared]:
-        shared += 1
-    return " ".join(low[shared:]), " ".join(high[shared:])
 
 
 def torture_svg(view: StudyView, *, name: str) -> Future[str] | None:

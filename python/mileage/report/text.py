@@ -6,7 +6,7 @@ where the table would lose its columns.
 
 from typing import Final
 
-from mileage.judge import Comparison, verdict_sentence
+from mileage.judge import CellVerdict, Comparison, verdict_sentence
 from mileage.judge.sentence import class_words
 from mileage.report.drawn_tests import undrawn_tests
 from mileage.report.shapes import shape_lines
@@ -21,13 +21,15 @@ from mileage.report.view import (
 )
 from mileage.report.wording import (
     LAMP_GLYPHS,
-    by_effect,
     correction_note,
     interval,
+    most_telling,
     overall,
     percent,
     plain,
+    quantity,
     row_name,
+    told_apart,
     verdict_words,
 )
 from mileage.terminal import columns_of, cut, padded, wrapped
@@ -36,6 +38,13 @@ NARROWEST: Final = 60
 _CHANGE: Final = 9
 _INTERVAL: Final = 18
 _VERDICT: Final = 21
+_VALUE: Final = 12
+_WITH_VALUES: Final = 100
+"""Columns from which the table has both arms' means."""
+_MOST_ROWS: Final = 60
+"""Rows of a group of cells; the page and the tables have all."""
+_MOST_CELLS: Final = 12
+"""Cells whose levels are listed."""
 _FIRST: Final = ("bad", "warn", "unknown", "ok")
 """The lamps in the order in which they are read: what speaks against a verdict comes first."""
 
@@ -100,7 +109,9 @@ def _standings(view: StudyView, width: int) -> list[str]:
     classes = view.evidence.device_classes
     told = "; ".join(f"{level}: {words}" for level, words in classes.items() if level)
     head = [*wrapped(f"Class of device: {told}.", width), ""] if told else []
-    return [*head, *standing_lines(view.standings, view.factor, width)]
+    left = len(view.standings) - _MOST_CELLS
+    more = [f"The first {_MOST_CELLS} cells; the other {left:,} are in the page."] if left > 0 else []
+    return [*head, *standing_lines(view.standings[:_MOST_CELLS], view.factor, width), *more]
 
 
 def _inside(view: StudyView, width: int) -> list[str]:
@@ -120,21 +131,34 @@ def _table(comparison: Comparison, width: int) -> list[str]:
         return wrapped(
             f"No cell was measured in both {comparison.baseline} and {comparison.candidate}.", width
         )
-    name_width = width - _CHANGE - _INTERVAL - _VERDICT - 3
-    lines = [
-        *_classes(comparison, width),
-        f"{'cell':<{name_width}} {'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}",
-    ]
+    values = width >= _WITH_VALUES
+    name_width = width - _CHANGE - _INTERVAL - _VERDICT - 3 - (2 * (_VALUE + 1) if values else 0)
+    arms = told_apart(comparison.baseline, comparison.candidate)
+    means = "".join(f"{cut(arm, _VALUE):>{_VALUE}} " for arm in arms) if values else ""
+    head = f"{means}{'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}"
+    lines = [*_classes(comparison, width), f"{'cell':<{name_width}} {head}"]
     lines.append("-" * width)
     for group in (headline_of(comparison), beyond_headline_of(comparison)):
-        for cell in by_effect(group):
+        for cell in most_telling(group, _MOST_ROWS):
             names = wrapped(row_name(cell) or "-", name_width)
-            told = f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95)):>{_INTERVAL}}"
+            told = _means(cell) if values else ""
+            told += f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95)):>{_INTERVAL}}"
             lines.append(f"{padded(names[0], name_width)} {told} {verdict_words(cell)}")
             lines += [f"  {cut(rest, name_width - 2)}" for rest in names[1:]]
+        if left := len(group) - _MOST_ROWS if len(group) > _MOST_ROWS else 0:
+            lines += wrapped(
+                f"The {_MOST_ROWS} of {len(group):,} cells that changed most; the other {left:,} are in the page and "
+                "in tables/cells.csv, and `mileage compare --json` prints all.",
+                width,
+            )
     if note := correction_note(comparison):
         lines += ["", *wrapped(plain(note), width)]
     return lines
+
+
+def _means(cell: CellVerdict) -> str:
+    means = (quantity(cell.metric, mean) for mean in (cell.mean_baseline, cell.mean_candidate))
+    return "".join(f"{plain(mean):>{_VALUE}} " for mean in means)
 
 
 def _classes(comparison: Comparison, width: int) -> list[str]:

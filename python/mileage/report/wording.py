@@ -190,6 +190,15 @@ def second_quantity(metric: str, value: float | None) -> str:
     return f"{digits(value / _MB)}\N{NO-BREAK SPACE}MB/s"
 
 
+def told_apart(baseline: str, candidate: str) -> tuple[str, str]:
+    """Two arms' names without the words that both begin with, for places where there is little room."""
+    low, high = baseline.split(" "), candidate.split(" ")
+    shared = 0
+    while shared < min(len(low), len(high)) - 1 and low[shared] == high[shared]:
+        shared += 1
+    return " ".join(low[shared:]), " ".join(high[shared:])
+
+
 def row_name(cell: CellVerdict) -> str:
     """The cell's label, with the metric where it is not the rate that the label implies."""
     if cell.metric in HEADLINE_METRICS:

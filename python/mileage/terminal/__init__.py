@@ -2,14 +2,15 @@
 
 `harmless` is the one function that takes the power from text of strangers; `guard_streams` puts it behind standard
 output and standard error of the command line, so that no print can be forgotten. `columns_of`, `cut` and `wrapped`
-count what a terminal shows rather than letters. `say` writes a report, in colours where a terminal wants them.
+count what a terminal shows rather than letters. `say` writes a report, in colours where a terminal wants them,
+`report_width` columns wide.
 """
 
 from mileage.terminal.ascii_text import ascii_of
 from mileage.terminal.columns import columns_of, cut, padded, wrapped
 from mileage.terminal.control_characters import harmless, one_line
 from mileage.terminal.streams import beneath, guard_streams, is_coloured
-from mileage.terminal.style import painted, say
+from mileage.terminal.style import painted, report_width, say
 
 __all__ = [
     "ascii_of",
@@ -22,6 +23,7 @@ __all__ = [
     "one_line",
     "padded",
     "painted",
+    "report_width",
     "say",
     "wrapped",
 ]

@@ -7,6 +7,7 @@ Refuses nothing.
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from typing import Final
 
@@ -22,6 +23,9 @@ _COLOURS: Final = {
     "[✓]": "32",
 }
 """Of our own signs alone, by the numbers of SGR: the terminal's own colours, so that they suit its background."""
+PLAIN_WIDTH: Final = 80
+_NARROWEST: Final = 60
+_WIDEST: Final = 120
 _SIGNS: Final = re.compile(r"(?m)^\[[✕!✓]\]|(?:▲ faster|▼ slower|\? undecided)$")
 
 
@@ -30,6 +34,13 @@ def painted(text: str) -> str:
     first, parted, rest = text.partition("\n\n")
     bold = "\n".join(f"\x1b[1m{line}\x1b[0m" for line in first.split("\n"))
     return bold + parted + _SIGNS.sub(lambda found: f"\x1b[{_COLOURS[found[0]]}m{found[0]}\x1b[0m", rest)
+
+
+def report_width() -> int:
+    """Columns of a report on standard output: those of its terminal, 60 to 120; 80 where it is none."""
+    if not sys.stdout.isatty():
+        return PLAIN_WIDTH
+    return max(_NARROWEST, min(shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns, _WIDEST))
 
 
 def say(text: str) -> None:
