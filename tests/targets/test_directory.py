@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,9 +99,24 @@ def test_only_files_of_threads_are_taken_for_the_study_s(tmp_path: Path, target:
     assert copy.read_text("utf-8") == "mine"
 
 
-def test_a_study_that_is_running_keeps_others_out(tmp_path: Path, target: Target) -> None:
+def test_a_study_that_is_running_keeps_others_out(
+    tmp_path: Path, target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mileage.targets.workfile._RELEASE_S", 0.2)
     target.prepare(MIB)
     assert "in use by another study" in refused(f"dir:{tmp_path}")
+
+
+def test_the_lock_of_a_worker_that_is_about_to_end_is_waited_for(tmp_path: Path, target: Target) -> None:
+    target.prepare(MIB)
+    target.close()
+    with open(target.path, "rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        release = threading.Timer(0.5, fcntl.flock, (held, fcntl.LOCK_UN))
+        release.start()
+        with open_target(f"dir:{tmp_path}", plan_hash=HASH) as again:
+            assert release.finished.is_set()
+            again.prepare(MIB)
 
 
 @pytest.mark.parametrize("kind", ["directory", "link", "pipe", "hard link"])

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -26,10 +25,10 @@ from mileage.execute.did_not_finish import gave_up, unfinished_arms
 from mileage.execute.environment_guard import Surroundings
 from mileage.execute.monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
+from mileage.execute.rank_loss import RankLoss, failed_entry
 from mileage.execute.record import Poll, empty_record
 from mileage.execute.run import perform
 from mileage.execute.stop_rules import Stopping
-from mileage.execute.workers import ranks_here
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.store import Journal, StudyFolder
 from mileage.store.journal import JournalContent
@@ -57,6 +56,7 @@ class Shared:
     stopping: Stopping
     surroundings: Surroundings
     calibration: Calibration
+    loss: RankLoss
 
 
 def stage_key(run: PlannedRun) -> StageKey:
@@ -103,8 +103,6 @@ class Cycle:
         self._saving_s = 0.0
         self._now = runs[0]
         self._broken: RunFailed | None = None
-        self._loss: RunFailed | None = None
-        """Of a rank, in the run in progress; it is journalled."""
 
     def run(self, open_target: Callable[[Setting], Target]) -> None:
         """Do what is left of this cycle.
@@ -172,9 +170,9 @@ class Cycle:
         """A device that fails ends its arm as DNF, where the study takes that for a result; else all ends here."""
         shared, run = self._shared, self._now
         if not gave_up(failure) or shared.plan.study.on_failure != "dnf":
-            journalled = self._loss is not None and failure.cause == "rank"
+            journalled = shared.loss.failure is not None and failure.cause == "rank"
             if self._broken is failure and not isinstance(failure, Interrupted) and not journalled:
-                self._note_failure(run, failure)
+                shared.journal.append(failed_entry(run.index, failure))
             raise failure
         open_stages = [other for other in arm if stage_key(other) not in self._ended]
         left_out = sum(other.index not in self._done for other in open_stages)
@@ -187,40 +185,6 @@ class Cycle:
         }
         shared.journal.append(entry)
         shared.progress.note(f"DNF: cycle {run.cycle}, {run.arm} arm, stage {run.stage}: {failure}")
-
-    def _note_failure(self, run: PlannedRun, failure: RunFailed) -> None:
-        """Journal that a run failed."""
-        self._shared.journal.append(
-            {
-                "kind": "failed",
-                "run": run.index,
-                "cause": failure.cause,
-                "message": str(failure),
-                "record": failure.record,
-                "at": _now(),
-            }
-        )
-
-    @contextmanager
-    def _failed_by_loss(self, run: PlannedRun) -> Iterator[None]:
-        """A run in which a rank of an MPI run is lost has failed, and the journal hears of it at once.
-
-        The launcher ends this process soon: possibly before the run comes to an end.
-        """
-        ranks = ranks_here()
-        if ranks is None:
-            yield
-            return
-
-        def note(message: str) -> None:
-            failure = RunFailed(message, cause="rank")
-            self._note_failure(run, failure)
-            self._loss = failure
-
-        with ranks.on_loss(note):
-            yield
-        if self._loss is not None:
-            raise self._loss
 
     def _restore(self, stages: list[tuple[PlannedRun, ...]]) -> tuple[int, int]:
         """Bring the targets to where the arm was cut off: the stage to go on with, and its first run."""
@@ -355,6 +319,8 @@ class Cycle:
     def _run_one(self, target: Target, run: PlannedRun) -> None:
         shared = self._shared
         self._now = run
+        shared.loss.run = run.index
+        shared.loss.raise_if_lost()
         known = self._done.entry(run.index) if run.index in self._done else None
         if known is not None:
             shared.stopping.note(run, known)
@@ -383,8 +349,8 @@ class Cycle:
                 return self._perform(target, run, poll)
 
         try:
-            with nullcontext() if target.is_virtual else self._failed_by_loss(run):
-                record = shared.calibration.perform(run, do, again=target.is_virtual)
+            record = shared.calibration.perform(run, do, again=target.is_virtual)
+            shared.loss.raise_if_lost()
         except RunFailed as failure:
             self._broken = failure
             raise

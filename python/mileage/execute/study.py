@@ -17,6 +17,7 @@ from mileage.execute.cycle import Cycle, Shared, stage_key
 from mileage.execute.did_not_finish import unfinished_arms
 from mileage.execute.environment_guard import START, Surroundings, changed_by
 from mileage.execute.progress import Progress
+from mileage.execute.rank_loss import RankLoss
 from mileage.execute.signals import count_signals
 from mileage.execute.stop_rules import Rules, Stopping
 from mileage.execute.workers import ranks_here
@@ -79,12 +80,16 @@ def execute_study(
                     "files": folder.plan_checksums(),
                 }
                 journal.append({**head, "started": started})
-            if ranks:
-                told = [{"rank": one.rank, "host": one.host, "process": one.pid} for one in ranks.identities]
-                journal.append({"kind": "ranks", "ranks": told, "at": _now()})
-            progress.start(plan, spent_s(content), cycles_at_once(plan))
-            shared = _shared(plan, folder, journal, content, progress, rules, accept_change)
-            _run_cycles(shared, mine, open_target)
+            loss = RankLoss(journal, mine[0].index if mine else 0)
+            with loss.journalled():
+                if ranks:
+                    told = [
+                        {"rank": one.rank, "host": one.host, "process": one.pid} for one in ranks.identities
+                    ]
+                    journal.append({"kind": "ranks", "ranks": told, "at": _now()})
+                progress.start(plan, spent_s(content), cycles_at_once(plan))
+                shared = _shared(plan, folder, journal, content, progress, rules, accept_change, loss)
+                _run_cycles(shared, mine, open_target)
             if session:
                 journal.append({"kind": "session", "session": session, "finished": _now()})
             finished = {str(entry["session"]) for entry in content.of_kind("session")} | {session}
@@ -118,6 +123,7 @@ def _shared(
     progress: Progress,
     rules: Rules | None,
     accept_change: bool,
+    loss: RankLoss,
 ) -> Shared:
     """What the cycles share, with what the journal already holds."""
     surroundings = Surroundings(
@@ -138,6 +144,7 @@ def _shared(
         Stopping(plan, journal, content, rules, progress.note),
         surroundings,
         Calibration(plan, journal, content, progress.note),
+        loss,
     )
 
 

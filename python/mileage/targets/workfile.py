@@ -14,6 +14,7 @@ import errno
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,8 @@ class NoRoom(Refused):
 
 
 _MARK = "user.mileage.work"
+_RELEASE_S = 10.0
+"""How long to wait for the lock of a work file: longer than ranks need to notice the loss of their leader."""
 _VANISHED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ESTALE})
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -259,10 +262,18 @@ class WorkFile:
             raise Refused(f"{self._text}: {self.path} has other names (hard links); remove it")
 
     def _lock(self, descriptor: int) -> None:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Refused(f"{self._text}: {self.path} is in use by another study that is running") from None
+        # Workers and ranks of a killed run hold the lock until they notice that their leader is gone.
+        end_s = time.monotonic() + _RELEASE_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() >= end_s:
+                    raise Refused(
+                        f"{self._text}: {self.path} is in use by another study that is running"
+                    ) from None
+            time.sleep(0.05)
 
     def _mark(self) -> None:
         """Remember on the file whose it is, where the file system keeps such things."""
