@@ -109,6 +109,14 @@ def test_the_plan_is_possible_however_long_the_runs_are(wanted: Wanted, target: 
     assert blocks[0] != blocks[1]
 
 
+def test_without_io_uring_threads_make_the_depth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mileage.app.check.has_io_uring", lambda: False)
+    found = values(str(tmp_path), "--quick")
+    assert sorted({row["depth"] for row in found["rows"]}) == [1, 8, 32]
+    assert "depth by threads" in dict(found["drive"])["Method"]
+    assert "threads" not in dict(values(X25E)["drive"])["Method"]
+
+
 def test_a_study_folder_is_kept_where_it_is_wanted(tmp_path: Path) -> None:
     checked(X25E, "--save", str(tmp_path / "kept"))
     assert "sequential_read" in mileage("report", str(tmp_path / "kept")).stdout + (

@@ -67,7 +67,7 @@ def refuses(tmp_path: Path) -> Refuses:
     ("target", "words"),
     [
         ("nonsense:x", "nonsense"),
-        ("plain-64gib", "dir:"),
+        ("plain-64gib", "did you mean the virtual drive virtual:plain-64gib?"),
         ("virtual:intel-x25e", "intel-x25e-64gb"),
         ("virtual:intel-x25e-64gb@phenom-8gib", "not built"),
         ("dir:/no/such/directory", "does not exist"),

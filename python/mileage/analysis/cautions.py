@@ -23,7 +23,8 @@ from mileage.store.journal import JournalContent
 from mileage.store.write_amplification import MEDIUM
 
 _TO_STEADY = (
-    'for those of a used drive add precondition = "snia-dependent" to [state] in what --as-study prints'
+    "for those of a used drive add --as-study > used.toml to this command, write precondition = "
+    '"snia-dependent" below [state] in used.toml, then: mileage run used.toml'
 )
 
 

@@ -93,7 +93,8 @@ def pair_text(one: Checked, other: Checked) -> str:
     skipped = len(one.rows) + len(other.rows) - 2 * sum(line.startswith("  ") for line in lines[4:])
     if skipped:
         lines.append("  (tests that only one of the two allows are left out)")
-    lines.append("-" * WIDTH)
+    told = "Measured one after the other: a load that came or went between them looks like a difference."
+    lines += ["", *wrapped(told, WIDTH), "-" * WIDTH]
     for letter, found in (("A", one), ("B", other)):
         lines += wrapped(f"{letter}: {found.verdict}", WIDTH)
         lines += _remarks(found)

@@ -2,6 +2,7 @@
 
 - `study` runs a study, `session` brings its plan to the target, `stop_decisions` says when enough was measured, `sweep`
   runs a study per factor combination.
+- `check` is one minute on a drive: its health, its rates, its class; `new_study` writes a study file to begin with.
 - `measurement` and `rate_search` measure without a study file; `one_offs` keeps their temporary study folders.
 - `result` answers questions about one study folder; `pair` and `multi_study` compare, rank and trace several;
   `listings` lists what is available.

@@ -36,6 +36,7 @@ from mileage.app.measurement import Measurement, asked_of, measure, planned
 from mileage.app.one_offs import one_off_folder
 from mileage.errors import Refused
 from mileage.execute import Progress
+from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Study
 from mileage.plan.one_off import one_off
 from mileage.plan.sizes import exact_bytes, format_bytes
@@ -47,6 +48,7 @@ from mileage.store.journal import JournalContent
 from mileage.targets.filesystem import UNKNOWN, look_at
 from mileage.targets.guard import ROOT
 from mileage.targets.io_limits import io_limits
+from mileage.targets.io_uring import has_io_uring
 from mileage.targets.profiles import load_profile, profile_name
 from mileage.targets.spec import parse_target
 
@@ -62,6 +64,13 @@ SLOW_BYTES: Final = 256 << 20
 _LOOKS: Final = 64
 """Places of a device that are looked at for zeros."""
 _INTERVALS: Final = 40
+_TESTS: Final = (
+    ("seq8", "sequential", "1MiB", 8),
+    ("seq1", "sequential", "1MiB", 1),
+    ("rnd32", "random", "4KiB", 32),
+    ("rnd1", "random", "4KiB", 1),
+)
+"""Table, order, record and queue depth of each test."""
 FALL_MIN: Final = 0.2
 """Share by which the last repetitions are slower than the first ones when a drive is said to slow down."""
 HOT_C: Final = 10
@@ -83,8 +92,7 @@ def plan_of(target: str, wanted: Wanted) -> tuple[Plan, bool]:
     Raises:
         Refused: the target cannot be used, or has no drive that could be checked.
     """
-    spec = parse_target(target)
-    if spec.scheme == "null":
+    if not capabilities_of(target).moves_bytes:
         raise Refused(
             f"{target}: stores nothing, so there is no drive to check; expected a path or virtual:NAME"
         )
@@ -112,18 +120,18 @@ def _study(base: Study, wanted: Wanted, *, writes: bool) -> Study:
     (first,) = base.measure.values()
     runs = 4 * (2 if writes else 1) * REPETITIONS
     seconds = wanted.seconds or (QUICK_S if wanted.quick else MEASURED_S / runs)
-    interval_ms, is_virtual = int(1000 * seconds / _INTERVALS), base.target.startswith("virtual:")
+    interval_ms = int(1000 * seconds / _INTERVALS)
+    verbs = ("read", "write") if writes else ("read",)
     tables: dict[str, Measure] = {}
-    for name, order, record, deep in (("seq", "sequential", "1MiB", 8), ("rnd", "random", "4KiB", 32)):
-        verbs = ("read", "write") if writes else ("read",)
+    for name, order, record, depth in _TESTS:
         tables[name] = msgspec.structs.replace(
             first,
             workload=tuple(f"{order}_{verb}" for verb in verbs),
             record=record,
-            depth=(deep, 1),
             repeat=REPETITIONS,
             stop=StopRule(time=f"{max(round(1000 * seconds), 1)} ms"),
-            interval=f"{interval_ms} ms" if interval_ms >= 10 and not is_virtual else None,
+            **_outstanding(base.target, depth),
+            **_possible(base.target, interval=f"{interval_ms} ms" if interval_ms >= 10 else None),
         )
     stages = tuple(stage for stage in base.stage if stage.measure is None)
     return msgspec.structs.replace(
@@ -133,6 +141,22 @@ def _study(base: Study, wanted: Wanted, *, writes: bool) -> Study:
         measure=tables,
         stage=(*stages, Stage(name=NAME, measure=tuple(tables))),
     )
+
+
+def _outstanding(target: str, depth: int) -> dict[str, Any]:
+    """The keys by which so many operations are outstanding: io_uring, or threads where it is not allowed.
+
+    Buffers are not registered with io_uring, as other programs do not: an ordinary user may lock too little memory.
+    """
+    if depth > 1 and capabilities_of(target).is_real and not has_io_uring():
+        return {"threads": depth, "depth": 1}
+    return {"depth": depth, **_possible(target, api="uring:plain" if depth > 1 else None)}
+
+
+def _possible(target: str, **keys: Any) -> dict[str, Any]:
+    """Those of some keys of a workload that have an effect on a target."""
+    unused = capabilities_of(target).unused_keys
+    return {key: value for key, value in keys.items() if key not in unused}
 
 
 def check(
@@ -163,7 +187,9 @@ def _checked(
 ) -> Checked:
     planned_cells = {cell.label: cell.workload for cell in plan.cells}
     known = [(cell, planned_cells[cell.cell]) for cell in done.cells]
-    triples = [(cell, work.record_bytes, work.depth) for cell, work in known if work is not None]
+    triples = [
+        (cell, work.record_bytes, work.depth * work.threads) for cell, work in known if work is not None
+    ]
     labels = {triple[0].cell: row_of(*triple).label for triple in triples}
     rows = rows_of(triples)
     own = _health(plan, before, after)
@@ -187,10 +213,10 @@ def _checked(
 
 def _place(target: str) -> Path | None:
     """The existing path whose drive is looked at; None for a virtual drive, and for a loop device still to be made."""
-    spec = parse_target(target)
-    if spec.scheme in ("virtual", "null", "loop"):
+    kind = capabilities_of(target)
+    if not kind.is_real or kind.is_made:
         return None
-    path = Path(spec.name)
+    path = Path(parse_target(target).name)
     return path if path.exists() else path.parent
 
 
@@ -230,6 +256,8 @@ def _identity(plan: Plan, known: dict[str, str], written: int) -> Iterator[tuple
     direct = all(cell.reach is None or cell.reach.caching.mode == "direct" for cell in cells)
     how = "simulated time" if plan.facts.virtual else "direct I/O" if direct else "page cache NOT bypassed"
     seconds = (work.stop.time_ns or 0) / 1e9
+    if any(cell.workload is not None and cell.workload.threads > 1 for cell in cells):
+        how += ", depth by threads (io_uring is not allowed here)"
     wrote = f"wrote {format_bytes(written)}" if written else "read only"
     span = format_bytes(work.span_bytes)
     yield "Method", f"{REPETITIONS} x {seconds:.3g} s each in random order, {how}, {span} used, {wrote}"
@@ -390,7 +418,7 @@ def _not_tested(plan: Plan) -> Iterator[NotTested]:
         yield NotTested(f"{sustained} What a test would do, and the test:", commands)
         return
     path = parse_target(plan.target).name
-    if not plan.target.startswith("block:"):
+    if not plan.facts.capabilities.is_block_device:
         folder = shlex.quote(str(Path(path).absolute().parent))
         yield NotTested(
             "writes, since this file has a content. In its directory:", (f"mileage check {folder}",)

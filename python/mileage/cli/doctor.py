@@ -23,8 +23,10 @@ from mileage.app.one_offs import clean_up_one_offs, one_offs_left
 from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.scratch import abandoned, remove_abandoned
+from mileage.store.block_device import drives
 from mileage.store.drive_facts import own_facts
 from mileage.store.environment import snapshot
+from mileage.store.health import health
 from mileage.targets.bare_path import with_scheme
 from mileage.targets.filesystem import UNKNOWN, Ground, look_at, memory_bytes, probe_direct
 from mileage.targets.guard import ROOT
@@ -102,7 +104,9 @@ def examine(target: str | None, *, root: Path = ROOT) -> list[Finding]:
     guard += check_ledger(left_behind())
     guard += check_scratch([*abandoned(), *one_offs_left()])
     findings = guard + list(check_machine(snapshot(place, root=root)))
-    if place is not None:
+    if place is None:
+        findings += check_drives(root)
+    else:
         findings.append(check_drive(health_of(own_facts(place, root=root))))
         findings += check_ground(
             look_at(place, root=root),
@@ -138,6 +142,16 @@ def check_drive(health: Health) -> Finding:
         text = f"FAILING: {'; '.join(health.problems)} ({health.text}{remarks})"
         return Finding("drive health", "warn", text, health.advice)
     return Finding("drive health", "warn" if remarks else "ok", f"{health.text}{remarks}")
+
+
+def check_drives(root: Path) -> Iterator[Finding]:
+    """What each drive of the machine says of its health; one line where the program that asks is missing."""
+    for disk in drives(root):
+        finding = check_drive(health_of(health(disk)[0]))
+        if finding.state == "unknown" and "not installed" in finding.text:
+            yield finding
+            return
+        yield msgspec.structs.replace(finding, text=f"{disk}: {finding.text}")
 
 
 def check_ledger(ledgers: list[str]) -> list[Finding]:

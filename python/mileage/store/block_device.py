@@ -83,6 +83,12 @@ def _hash(text: str | None) -> str | None:
     return hashlib.sha256(text.strip().encode(errors="replace")).hexdigest()[:16] if text else None
 
 
+def drives(root: Path) -> list[str]:
+    """Kernel names of the drives of a machine, sorted; not of what the kernel makes of files and of other disks."""
+    disks = (path.name for path in (root / "sys/block").glob("*") if (path / "device").exists())
+    return sorted(name for name in disks if not name.startswith(("sr", "fd", "nbd")))
+
+
 def physical_disk(disk: str, root: Path) -> str:
     """The one disk that a stack of dm and md devices lies on ("nvme0n1" of "dm-0"); the name itself of several disks.
 
