@@ -16,10 +16,53 @@ ends with 3 and one line, and MILEAGE_DEBUG=1 prints its traceback (`cli/exit_st
 from __future__ import annotations
 
 import errno
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 UNKNOWN_CAUSE: Final = "unknown"
 """The cause of a RunFailed when nobody knows it."""
+
+
+class Refusal(NamedTuple):
+    """Why something is refused, in parts. Its sentence is made of them here, once, and never taken apart again."""
+
+    where: str = ""
+    """What is refused: the path of a key of a study file, an option, a file or a target; empty for none of them."""
+    found: str = ""
+    """What is there."""
+    expected: str = ""
+    """What could be there."""
+    advice: str = ""
+    """What to do."""
+    code: str = "refused"
+    """The kind of the refusal for programs; it stays when the sentence is worded anew."""
+    text: str = ""
+    """What is wrong, where that is more than what was found and expected."""
+    line: int | None = None
+    """Line in the file, where there is one."""
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, without where."""
+        found = f"found {self.found}" if self.found else ""
+        expected = f"expected {self.expected}" if self.expected else ""
+        wrong = ", ".join(part for part in (self.text, found, expected) if part)
+        return "; ".join(part for part in (wrong, self.advice) if part)
+
+    @property
+    def words(self) -> str:
+        """The refusal in one line: of a file the line first, then what is refused."""
+        line = "" if self.line is None else f"line {self.line}"
+        return ": ".join(part for part in (line, self.where, self.sentence) if part)
+
+    def in_option(self, option: str) -> str:
+        """The refusal in one line of a command whose option it comes from; empty for none."""
+        return self._replace(where=option, line=None).words
+
+    def to_json(self) -> dict[str, Any]:
+        """The parts that there are, and the sentence, for `--json`."""
+        parts = {"where": self.where, "line": self.line, "found": self.found, "expected": self.expected}
+        parts |= {"advice": self.advice, "code": self.code, "text": self.sentence}
+        return {name: value for name, value in parts.items() if value not in ("", None)}
 
 
 class MileageError(Exception):
@@ -43,9 +86,41 @@ class JudgedFailure(MileageError):
 
 
 class Refused(MileageError):
-    """Wrong usage, or a request that Mileage declines; nothing has been written when this is raised."""
+    """Wrong usage, or a request that Mileage declines; nothing has been written when this is raised.
+
+    `refusals` are the reasons as values, one or more.
+    """
 
     exit_status: int = 2
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        where: str = "",
+        found: str = "",
+        expected: str = "",
+        advice: str = "",
+        code: str = "refused",
+    ) -> None:
+        self.refusals: tuple[Refusal, ...] = (Refusal(where, found, expected, advice, code, text),)
+        super().__init__(self.refusals[0].words)
+
+    @classmethod
+    def because(cls, *refusals: Refusal) -> Refused:
+        """A refusal of several reasons, or of one that is known already."""
+        self = cls("\n".join(refusal.words for refusal in refusals))
+        self.refusals = refusals
+        return self
+
+    def within(self, where: str) -> Refused:
+        """The same reasons, found in something larger: an option, a factor, a tool."""
+        return Refused.because(
+            *(
+                refusal._replace(where=": ".join(part for part in (where, refusal.where) if part))
+                for refusal in self.refusals
+            )
+        )
 
 
 class RunFailed(MileageError):

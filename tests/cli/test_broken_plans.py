@@ -135,9 +135,11 @@ def test_with_json_the_faults_are_values(tmp_path: Path, command: str) -> None:
     found = json.loads(mileage(command, "plan.toml", "--json", cwd=tmp_path).stdout)["refused"]
     assert found["source"] == "plan.toml"
     assert found["faults"][2] == {
-        "key": "measure.iops.repaet",
-        "text": "unknown key; did you mean 'repeat'?",
+        "where": "measure.iops.repaet",
         "line": 18,
+        "advice": "did you mean 'repeat'?",
+        "code": "unknown-key",
+        "text": "unknown key; did you mean 'repeat'?",
     }
     assert [fault["line"] for fault in found["faults"]] == [15, 16, 18, 22, 27]
 

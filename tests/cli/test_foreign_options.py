@@ -71,7 +71,10 @@ TYPED = [
     ("--api mmap --no-direct --dsync", "dsync"),
     ("--pin 0,4000", "names processor 4000: this process may run on"),
     ("--threads 0", "--threads: found 0, expected a whole number from 1 to 1024"),
-    ("--size 10MiB --record 3MiB", "--record: 3 MiB does not divide the work file of 10 MiB (--size)"),
+    (
+        "--size 10MiB --record 3MiB",
+        "--record: 3 MiB does not divide the work file of 10 MiB; choose a --record",
+    ),
     ("--log no/such.csv", "--log no/such.csv: no is no folder; make it first"),
     ("--latency-target 99=1ms", "expected one of p50, p90, p99"),
     ("-w metadata.create --size 4KiB", "--size: has no effect on metadata.create; --record says how large"),

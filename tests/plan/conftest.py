@@ -121,7 +121,7 @@ def refusal() -> Callable[[Callable[[], object]], str]:
     def line_of(call: Callable[[], object]) -> str:
         with pytest.raises(Refused) as refused:
             call()
-        faults = refused.value.faults if isinstance(refused.value, BrokenStudy) else ()
+        faults = refused.value.refusals if isinstance(refused.value, BrokenStudy) else ()
         assert len(str(refused.value).splitlines()) == (len(faults) + 1 if len(faults) > 1 else 1)
         assert refused.value.exit_status == 2
         return str(refused.value)

@@ -238,7 +238,11 @@ REFUSED = [
         'vary = { rate = [1, 1] }\nrecord = "4KiB"',
         "it.vary.rate[1]: 1 is in the list twice",
     ),
-    ('pattern = "random"', 'vary = { rate = ["x"] }\nrecord = "4KiB"', "it.vary.rate: found 'x'"),
+    (
+        'pattern = "random"',
+        'vary = { rate = ["x"] }\nrecord = "4KiB"',
+        'it.vary.rate: found "x", expected a whole number',
+    ),
     (
         'pattern = "random"',
         "",

@@ -198,7 +198,11 @@ def test_the_resolved_study_resolves_to_the_same_plan(planned: Callable[..., Pla
             "levels = [1, 0]",
             "factor.depth.levels: level '0': measure.iops.depth: found 0",
         ),
-        ("levels = [1, 32]", 'levels = [1, "x"]', "factor.depth.levels: level 'x': Expected `int | array`"),
+        (
+            "levels = [1, 32]",
+            'levels = [1, "x"]',
+            "factor.depth.levels: level 'x': found",
+        ),
         ("repeat = 4", "repeat = 4\ndepth = 2", "measure.iops.depth: is given beside factor.depth"),
         ("seed = 7", 'seed = 7\norder = "alphabetical"', "order: found 'alphabetical'"),
         (

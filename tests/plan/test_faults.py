@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from mileage.errors import Refusal
 from mileage.plan import parse_study
-from mileage.plan.faults import FAULTS_MAX, BrokenStudy, Fault, Faults
+from mileage.plan.faults import FAULTS_MAX, BrokenStudy, Faults
 from tests.plan.conftest import SMALL
 from tests.plan.test_study_checks import CASES as SENSELESS
 from tests.plan.test_study_reader import CASES as UNREADABLE
@@ -21,7 +22,7 @@ def faults_of(text: str) -> set[str]:
     try:
         parse_study(text, "s")
     except BrokenStudy as broken:
-        return {fault.words for fault in broken.faults if UNUSED not in fault.text}
+        return {fault.words for fault in broken.refusals if UNUSED not in fault.sentence}
     return set()
 
 
@@ -94,7 +95,7 @@ def test_the_search_ends_after_a_hundred_faults() -> None:
         faults.add(f"measure.x{number}", "bad")
     with pytest.raises(BrokenStudy) as broken:
         faults.add("measure.one", "more")
-    assert len(broken.value.faults) == FAULTS_MAX
+    assert len(broken.value.refusals) == FAULTS_MAX
     assert str(broken.value).startswith("s: the first 100 faults\n")
 
 
@@ -102,4 +103,4 @@ def test_a_fault_is_one_line_whatever_it_quotes() -> None:
     faults = Faults("s")
     faults.add("target", "found a\nb\x1b[31m")
     assert str(BrokenStudy("s", faults.found)) == "s: target: found a\\nb\\x1b[31m"
-    assert Fault("", "x", 3).words == "line 3: x"
+    assert Refusal(text="x", line=3).words == "line 3: x"

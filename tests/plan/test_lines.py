@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mileage._core import toml_faults, toml_lines
+from mileage.errors import Refusal
 from mileage.plan import builtin_names, builtin_text
-from mileage.plan.faults import BrokenStudy, Fault, steps_of
+from mileage.plan.faults import BrokenStudy, steps_of
 
 TEXT = '''\
 name = "x"   # a comment with [brackets] and = signs
@@ -94,11 +95,13 @@ def test_no_text_and_no_path_breaks_it(text: str, path: str) -> None:
 
 
 def test_faults_get_the_lines_of_their_paths() -> None:
-    broken = BrokenStudy("x", [Fault("measure.one.record[1]", "bad"), Fault("question", "worse")])
+    broken = BrokenStudy(
+        "x", [Refusal("measure.one.record[1]", text="bad"), Refusal("question", text="worse")]
+    )
     located = broken.located(TEXT, "f.toml")
     assert str(located) == "f.toml: 2 faults\nline 2: question: worse\nline 15: measure.one.record[1]: bad"
     assert (
-        str(BrokenStudy("x", [Fault("target", "missing")]).located(TEXT, "f.toml"))
+        str(BrokenStudy("x", [Refusal("target", text="missing")]).located(TEXT, "f.toml"))
         == "f.toml: target: missing"
     )
 

@@ -280,15 +280,14 @@ def test_one_stage_may_measure_alone(small_text: str, drive: TargetFacts) -> Non
             'file = "64MiB"',
             'file = "100000000 B"',
             "small: measure.throughput.record[0]: 128 KiB does not divide the work file of 100000000 "
-            "B (state.file); "
-            "choose sizes that divide evenly",
+            "B; "
+            "choose a record and a state.file that divide evenly",
         ),
         (
             'file = "64MiB"',
             'file = "512KiB"',
-            "small: measure.throughput.record[1]: 1 MiB does not divide the work file of 512 KiB "
-            "(state.file); "
-            "choose sizes that divide evenly",
+            "small: measure.throughput.record[1]: 1 MiB does not divide the work file of 512 KiB; "
+            "choose a record and a state.file that divide evenly",
         ),
         (
             'file = "64MiB"',
@@ -403,7 +402,7 @@ def test_wear_beyond_a_tenth_of_the_rating_is_refused_unless_accepted(
     worn = directory(rated_write_bytes=6 << 30)
     line = refusal(lambda: resolve(small, worn, target="dir:/scratch"))
     assert line == (
-        "small: 1.02 GiB to write are 17.1% of the rated endurance of dir:/scratch; expected at most 10%; "
+        "small: 1.02 GiB to write are 17.1% of the rated endurance of dir:/scratch, expected at most 10%; "
         "make the study smaller, or accept the wear with allow_wear = true"
     )
     accepted = resolve(small, worn, allow_wear=True)

@@ -26,7 +26,7 @@ from mileage.plan import (
     resolve,
 )
 from mileage.plan.factors import kind_of
-from mileage.plan.faults import BrokenStudy, Fault
+from mileage.plan.faults import BrokenStudy
 from mileage.plan.study_reader import STUDY_TEXT_MAX
 from mileage.regular_file import read_regular
 from mileage.store import StudyFolder, left_out
@@ -128,7 +128,7 @@ def _facts(study: Study, destroy: str | None, resumed: Plan | None) -> dict[str,
     except Refused as refusal:
         for name, factor in study.factor.items():
             if kind_of(name, factor) in ("target", "profile"):
-                raise BrokenStudy(study.name, [Fault(f"factor.{name}", str(refusal))]) from None
+                raise BrokenStudy(study.name, refusal.within(f"factor.{name}").refusals) from None
         raise
 
 

@@ -46,11 +46,15 @@ def complain(message: str) -> None:
 
 
 def _status_of(command: Callable[[], int]) -> int:
-    from mileage.errors import MileageError
+    from mileage.errors import MileageError, Refused
 
     try:
         return command()
     except MileageError as error:
+        if isinstance(error, Refused):
+            from mileage.cli.json_output import print_refusal
+
+            print_refusal(error)
         complain(str(error))
         return error.exit_status
     except click.ClickException as error:

@@ -1,11 +1,14 @@
-"""Values that a command prints as JSON, the faults of a study that is refused among them."""
+"""Values that a command prints as JSON; the reasons of a refusal among them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from mileage.errors import Refused
 
 
 def print_json(value: object) -> None:
@@ -15,16 +18,9 @@ def print_json(value: object) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
 
 
-@contextmanager
-def faults_as_json(wanted: bool) -> Iterator[None]:
-    """Where JSON is wanted, print the faults of a study that is refused inside, and pass the refusal on."""
-    from mileage.errors import Refused
-
-    try:
-        yield
-    except Refused as refusal:
-        if wanted:
-            found = getattr(refusal, "faults", None)
-            source = getattr(refusal, "source", None)
-            print_json({"refused": {"source": source, "faults": found or [{"text": str(refusal)}]}})
-        raise
+def print_refusal(refusal: Refused) -> None:
+    """Print the reasons of a refusal as JSON where the command line asks for it; standard error has them in words."""
+    words = sys.argv[1:]
+    if "--json" in (words[: words.index("--")] if "--" in words else words):
+        reasons = [reason.to_json() for reason in refusal.refusals]
+        print_json({"refused": {"source": getattr(refusal, "source", None), "faults": reasons}})

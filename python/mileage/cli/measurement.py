@@ -6,7 +6,7 @@ import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
@@ -14,13 +14,15 @@ import msgspec
 from mileage.app.measurement import Measurement, asked_of, measure, planned, refuse_existing
 from mileage.cli.foreign_options import refuse_elsewhere
 from mileage.cli.target_choice import chosen_target
-from mileage.errors import Refused
+from mileage.errors import Refusal, Refused
 from mileage.execute.progress_line import Watch
 from mileage.plan import Asked, Plan, Study, TraceFile, one_off, to_toml
-from mileage.plan.faults import BrokenStudy, Fault, steps_of
+from mileage.plan.area import UNEVEN
+from mileage.plan.faults import BrokenStudy, steps_of
 from mileage.plan.io_options import How
 from mileage.plan.load import Spacing
 from mileage.plan.measure_options import OPTIONS, option_of
+from mileage.plan.resolve import NO_ROOM
 from mileage.report.measured import measured_text
 from mileage.report.setting import labels_of, setting_text
 
@@ -81,21 +83,28 @@ def plan_of(study: Study, destroy: str | None) -> Plan:
         return planned(study, destroy)
     except BrokenStudy as broken:
         # The filling is made of the same options: its faults count where the measurement has none.
-        asked = [fault for fault in broken.faults if not fault.key.startswith("torture.")] or broken.faults
-        raise Refused("\n".join(dict.fromkeys(map(_in_options, asked)))) from broken
+        faults = broken.refusals
+        asked = [fault for fault in faults if not fault.where.startswith("torture.")] or faults
+        raise Refused.because(*dict.fromkeys(map(_in_options, asked))) from broken
 
 
-def _in_options(fault: Fault) -> str:
+_ADVICE: Final = {
+    NO_ROOM: "free some space, or give a smaller --size",
+    UNEVEN: "choose a --record and a --size that divide evenly",
+}
+"""What to do in the words of the options, by the code of a refusal, where a study file has other keys."""
+
+
+def _in_options(fault: Refusal) -> Refusal:
     """A fault of the one-off study with the option that its key comes from."""
-    text = fault.text.replace("(state.file)", "(--size)")
-    text = text.replace("give a smaller state.file, or use --quick", "or give a smaller --size")
-    steps = [step for step in steps_of(fault.key) if not step.isdecimal()]
+    fault = fault._replace(advice=_ADVICE.get(fault.code, fault.advice))
+    steps = [step for step in steps_of(fault.where) if not step.isdecimal()]
     if steps == ["state", "file"]:
-        return f"--size: {text}"
+        return fault._replace(where="--size")
     if len(steps) < 3 or steps[0] not in ("measure", "torture"):
-        return f"{fault.key}: {text}" if fault.key else text
+        return fault
     key = ".".join(steps[3:] if steps[2] == "vary" else steps[2:])
-    return f"--{option_of(key)}: {text}"
+    return fault._replace(where=f"--{option_of(key)}")
 
 
 def _print(done: Measurement, labels: dict[str, str], found: Found | None, given: dict[str, Any]) -> None:
@@ -186,4 +195,4 @@ def _of_node(text: str, node: str) -> tuple[int, ...]:
     try:
         return tuple(_core.cpus_of_node(int(node)))
     except Refused as refusal:
-        raise Refused(f"--pin {text}: {refusal}") from refusal
+        raise refusal.within(f"--pin {text}") from refusal

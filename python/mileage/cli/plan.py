@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mileage.cli.json_output import faults_as_json, print_json
+from mileage.cli.json_output import print_json
 
 
 @click.command("plan")
@@ -58,8 +58,7 @@ def command(
             f"{study}: {done} of {needed} runs done; about {duration(told)} left, as fast as they were"
         )
         return
-    with faults_as_json(as_json):
-        resolved = app.plan(study, target=optional_target(target), quick=quick, seed=seed, destroy=destroy)
+    resolved = app.plan(study, target=optional_target(target), quick=quick, seed=seed, destroy=destroy)
     if other is not None:
         from mileage.dropin.equivalents import in_words_of
 

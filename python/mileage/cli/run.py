@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from mileage.cli.json_output import faults_as_json, print_json
+from mileage.cli.json_output import print_json
 from mileage.cli.report_output import print_report
 
 
@@ -70,7 +70,7 @@ def command(
     from mileage.execute.live_view import Terminal
     from mileage.terminal import report_width
 
-    with faults_as_json(as_json), Terminal() as progress:
+    with Terminal() as progress:
         result = app.run(
             study,
             target=optional_target(target),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from mileage.app.measurement import Measurement, measure, planned, refuse_existing
 from mileage.dropin.flags import Given
-from mileage.errors import Refused, RunFailed
+from mileage.errors import RunFailed
 from mileage.execute import Silent
 from mileage.plan import Plan, PlannedRun, Study
 from mileage.store import StudyFolder
@@ -114,11 +114,7 @@ def do_study(
 
 def plan_of(given: Given, study: Study, destroy: str | None) -> Plan:
     """What would be done; nothing is written. Raises Refused."""
-    plan = planned(study, destroy)
-    if plan.refusals:
-        name = given.tool.name
-        raise Refused(f"{name}: {plan.refusals[0].removeprefix(plan.study.name + ': ')}")
-    return plan
+    return planned(study, destroy)
 
 
 def _watch(plan: Plan, names: list[str]) -> Any:

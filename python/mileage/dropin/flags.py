@@ -157,8 +157,10 @@ class _Words:
         if word[:1] in LONG_DASHES:
             name = LONG_DASHES[word[0]]
             raise Refused(
-                f'{self._tool.name}: {word} begins with {name} (U+{ord(word[0]):04X}), not with "-"; texts print it '
-                f"so, the original takes it for no flag: type -{word[1:]}"
+                f'{word} begins with {name} (U+{ord(word[0]):04X}), not with "-"',
+                where=self._tool.name,
+                advice=f"texts print it so, the original takes it for no flag: type -{word[1:]}",
+                code="long-dash",
             )
         if word == "--":
             self._given.operands += self.left
@@ -174,14 +176,16 @@ class _Words:
         elif self._tool.operands:
             self._given.operands.append(word)
         else:
-            raise Refused(f"{self._tool.name}: {word} is no flag, and it takes no other words")
+            raise Refused(
+                f"{word} is no flag, and it takes no other words", where=self._tool.name, code="unknown-flag"
+            )
 
     def _long(self, word: str) -> None:
         name, equals, value = word.partition("=")
         flag = self._known(name)
         if not flag.value:
             if equals:
-                raise Refused(f"{self._tool.name}: {name} takes no value; found {word}")
+                raise self._refused(name, "takes no value", found=word, code="value-given")
             self._add(flag, "")
         elif flag.optional:
             self._add(flag, value)
@@ -196,12 +200,10 @@ class _Words:
     def _plus(self, word: str) -> None:
         flag = self._known(word[:3], word)
         if flag.value and len(word) > 3:
-            raise Refused(
-                f"{self._tool.name}: {word}: the value of {word[:3]} stands in a word of its own: "
-                f"{word[:3]} {word[3:]}"
-            )
+            own = f"the value of {word[:3]} stands in a word of its own: {word[:3]} {word[3:]}"
+            raise self._refused(word, own, code="value-joined")
         if not flag.value and len(word) > 3:
-            raise Refused(f"{self._tool.name}: {word}: {word[:3]} takes no value and ends its word")
+            raise self._refused(word, f"{word[:3]} takes no value and ends its word", code="value-given")
         self._add(flag, self._next(flag, word) if flag.value else "")
 
     def _short(self, word: str) -> None:
@@ -217,7 +219,7 @@ class _Words:
 
     def _next(self, flag: Flag, name: str) -> str:
         if not self.left:
-            raise Refused(f"{self._tool.name}: {name} needs a value: {name} {flag.value}")
+            raise self._refused(name, f"needs a value: {name} {flag.value}", code="value-missing")
         return self.left.pop(0)
 
     def _known(self, spelling: str, word: str = "") -> Flag:
@@ -228,17 +230,23 @@ class _Words:
         near = difflib.get_close_matches(spelling, known, 1, 0.75) if len(spelling) > 3 else []
         hint = f"did you mean {near[0]}?" if near else f"see mileage {self._tool.name} --help"
         found = f"{spelling} (in {word})" if word and word != spelling else spelling
-        raise Refused(f"{self._tool.name}: there is no flag {found}; {hint}")
+        raise Refused(f"there is no flag {found}", where=self._tool.name, advice=hint, code="unknown-flag")
+
+    def _refused(
+        self, flag: str, text: str = "", *, found: str = "", expected: str = "", code: str
+    ) -> Refused:
+        return Refused(text, where=f"{self._tool.name}: {flag}", found=found, expected=expected, code=code)
 
     def _add(self, flag: Flag, value: str) -> None:
         if flag.instead:
-            raise Refused(
-                f"{self._tool.name}: {flag.spelling} is not built. In the original: {flag.summary} Here: {flag.instead}"
+            raise self._refused(
+                flag.spelling,
+                f"is not built. In the original: {flag.summary} Here: {flag.instead}",
+                code="not-built",
             )
         if flag.choices and value not in flag.choices and not (flag.optional and not value):
-            raise Refused(
-                f"{self._tool.name}: {flag.spelling} {value}: expected one of {', '.join(flag.choices)}"
-            )
+            expected = f"one of {', '.join(flag.choices)}"
+            raise self._refused(flag.spelling, found=value, expected=expected, code="unknown-word")
         self._given.flags.append((flag, value))
 
 

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Final, NoReturn
 
+from mileage.errors import Refusal
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.factors import at_setting, settings_of
 from mileage.plan.families import find_workloads
-from mileage.plan.faults import BrokenStudy, Fault
+from mileage.plan.faults import BrokenStudy
 from mileage.plan.initial_state import work_file_bytes
 from mileage.plan.pattern import unit_bytes
 from mileage.plan.study import Measure, Size, Study, listed
 from mileage.plan.workloads import NamedWorkload
+
+UNEVEN: Final = "uneven-sizes"
+"""Code of the refusal of a record that does not divide the work file."""
 
 Own = Mapping[str, NamedWorkload]
 """The user's own workloads, by name."""
@@ -89,18 +93,21 @@ def work_area_bytes(study: Study, facts: TargetFacts, own: Own) -> int:
         exact = not sizes.is_multiple(study.state.file)
     for path, record in records_of(study, own):
         if record % facts.block_bytes:
+            block = f"the logical block of {study.target}, {words(facts.block_bytes)}"
             refuse(
                 study,
                 path,
-                f"{words(record)} is not a multiple of the logical block of {study.target}, "
-                f"{words(facts.block_bytes)}; choose a larger record",
+                f"{words(record)} is not a multiple of {block}",
+                advice="choose a larger record",
+                code="does-not-divide",
             )
         if exact and area % record:
             refuse(
                 study,
                 path,
-                f"{words(record)} does not divide the work file of {words(area)} (state.file); "
-                "choose sizes that divide evenly",
+                f"{words(record)} does not divide the work file of {words(area)}",
+                advice="choose a record and a state.file that divide evenly",
+                code=UNEVEN,
             )
     if area < multiple:
         refuse(study, "record", f"no common multiple of all records fits into the work area of {words(area)}")
@@ -112,6 +119,6 @@ def words(size: int) -> str:
     return sizes.format_bytes(size) if not sizes.exact_bytes(size).endswith(" B") else f"{size} B"
 
 
-def refuse(study: Study, path: str, text: str) -> NoReturn:
+def refuse(study: Study, path: str, text: str = "", *, advice: str = "", code: str = "refused") -> NoReturn:
     """Raise BrokenStudy for the value at a path of a study."""
-    raise BrokenStudy(study.name, [Fault(path, text)])
+    raise BrokenStudy(study.name, [Refusal(path, advice=advice, code=code, text=text)])

@@ -14,9 +14,10 @@ from typing import Final
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.plan import sizes
 from mileage.plan.families import WORKLOADS, find_workloads
-from mileage.plan.faults import BrokenStudy, Fault, Faults, join
+from mileage.plan.faults import BrokenStudy, Faults, join
 from mileage.plan.io_options import HOW_KEYS, How, check_how
 from mileage.plan.job import Programs
 from mileage.plan.pattern import (
@@ -55,14 +56,14 @@ def own_workloads(study: Study, faults: Faults, traces: Traces | None = None) ->
     known: dict[str, NamedWorkload] = {}
     for name, table in study.workload.items():
         path = join("workload", name)
-        found = [Fault(join(path, key) if key else path, text) for key, text in _problems(name, table)]
+        found = [Refusal(join(path, key) if key else path, text=text) for key, text in _problems(name, table)]
         if not found and not faults.is_marked(path):
             try:
                 known[name] = _own_workload(study, name, table, traces, faults.source, known)
             except BrokenStudy as broken:
-                found += broken.faults
+                found += broken.refusals
         for fault in found:
-            faults.add(fault.key, fault.text)
+            faults.add_refusal(fault)
         if found:
             faults.mark(path)
     return known
@@ -94,7 +95,8 @@ def _own_workload(
             return _replay(name, table, _UNREAD if traces is None else traces[table.trace])
         return _pattern(name, table, path)
     except _Wrong as wrong:
-        raise BrokenStudy(source, [Fault(*wrong.args)]) from None
+        where, text = wrong.args
+        raise BrokenStudy(source, [Refusal(where, text=text)]) from None
 
 
 class _Wrong(Exception):

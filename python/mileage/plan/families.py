@@ -14,9 +14,10 @@ from typing import Final
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.action import FILE_JOBS
-from mileage.plan.faults import BrokenStudy, Fault
+from mileage.plan.faults import BrokenStudy
 from mileage.plan.io_options import How
 from mileage.plan.pattern import (
     Access,
@@ -234,7 +235,7 @@ def find_workloads(
     family, dot, member = name.partition(".")
     on_files = {found.job.word() for found in WORKLOADS.values() if found.job is not None}
     if family in on_files and not capabilities_of(target).is_real:
-        raise BrokenStudy(source, [Fault(path, _needs_a_directory(name, target))])
+        raise BrokenStudy(source, [Refusal(path, text=_needs_a_directory(name, target), code="needs-files")])
     for spelling in (name, f"pattern.{name}", f"pattern.{name}_read") if not dot else (name,):
         if spelling in known:
             return (known[spelling],)
@@ -250,7 +251,7 @@ def find_workloads(
     ]
     hint = f"; did you mean {close[0]}?" if close else "."
     found = f"{name!r} is not a workload{hint} Known are {_listing(families)}"
-    raise BrokenStudy(source, [Fault(path, found)])
+    raise BrokenStudy(source, [Refusal(path, text=found, code="unknown-name")])
 
 
 def _needs_a_directory(name: str, target: str) -> str:

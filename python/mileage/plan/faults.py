@@ -13,10 +13,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import msgspec
-
 from mileage._core import toml_lines
-from mileage.errors import Refused
+from mileage.errors import Refusal, Refused
 
 FAULTS_MAX: Final = 100
 """Faults that are reported; the search ends with the last of them."""
@@ -25,41 +23,27 @@ _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _STEP: Final = re.compile(r"""\[(\d+)\]|'([^']*)'|([A-Za-z0-9_-]+)""")
 
 
-class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One fault of a study."""
-
-    key: str
-    """Path of the value; empty where it is none of one value."""
-    text: str
-    """What was found, what was expected, what to do."""
-    line: int | None = None
-    """Line of the value in the study file, or of what holds it; None where there is no file."""
-
-    @property
-    def words(self) -> str:
-        """The fault in one line."""
-        place = [] if self.line is None else [f"line {self.line}"]
-        return ": ".join([*place, *((self.key,) if self.key else ()), self.text])
-
-
 class BrokenStudy(Refused):
-    """A study that cannot be done; `faults` are all that were found, by line where they have one."""
+    """A study that cannot be done; `refusals` are all its faults, by line where they have one.
 
-    def __init__(self, source: str, faults: Iterable[Fault]) -> None:
+    `where` of a fault is the path of its value; empty where it is none of one value.
+    """
+
+    def __init__(self, source: str, faults: Iterable[Refusal]) -> None:
         self.source: str = source
-        self.faults: tuple[Fault, ...] = tuple(faults)
-        words = [fault.words for fault in self.faults]
+        found = tuple(faults)
+        words = [fault.words for fault in found]
         count = f"{len(words)} faults" if len(words) < FAULTS_MAX else f"the first {FAULTS_MAX} faults"
         super().__init__(
             f"{source}: {words[0]}" if len(words) == 1 else "\n".join([f"{source}: {count}", *words])
         )
+        self.refusals = found
 
     def located(self, text: str, shown: str) -> BrokenStudy:
         """The same with the lines of the faults in the file `shown`, whose text is given."""
-        lines = toml_lines(text, [steps_of(fault.key) for fault in self.faults])
+        lines = toml_lines(text, [steps_of(fault.where) for fault in self.refusals])
         found = [
-            msgspec.structs.replace(fault, line=fault.line or line)
-            for fault, line in zip(self.faults, lines, strict=True)
+            fault._replace(line=fault.line or line) for fault, line in zip(self.refusals, lines, strict=True)
         ]
         return BrokenStudy(shown, sorted(found, key=lambda fault: fault.line or 0))
 
@@ -69,14 +53,26 @@ class Faults:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self._found: dict[tuple[str, str], Fault] = {}
+        self._found: dict[tuple[str, str], Refusal] = {}
         self._unreadable: set[str] = set()
 
-    def add(self, key: str, text: str) -> None:
+    def add(
+        self, where: str, text: str = "", *, found: str = "", expected: str = "", advice: str = ""
+    ) -> None:
         """One more fault, unless it is about a value that was marked, its parts or what holds it."""
-        if any(key == other or is_below(key, other) or is_below(other, key) for other in self._unreadable):
+        self.add_refusal(Refusal(where, found, expected, advice, text=text))
+
+    def add_refusal(self, fault: Refusal) -> None:
+        """As `add`, of a fault that is a value already."""
+        where = fault.where
+        if any(
+            where == other or is_below(where, other) or is_below(other, where) for other in self._unreadable
+        ):
             return
-        self._found.setdefault((key, text), Fault(key, one_line(text)))
+        parts = (fault.found, fault.expected, fault.advice, fault.text)
+        found, expected, advice, text = (one_line(part) for part in parts)
+        fault = fault._replace(found=found, expected=expected, advice=advice, text=text)
+        self._found.setdefault((where, fault.sentence), fault)
         if len(self._found) >= FAULTS_MAX:
             self.refuse_any()
 
@@ -91,7 +87,7 @@ class Faults:
         names = list(known)
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
-        self.add(key, f"there is no {what} {name!r}; {hint}")
+        self.add_refusal(Refusal(key, advice=hint, code="unknown-name", text=f"there is no {what} {name!r}"))
         return close[0] if close else None
 
     def mark(self, key: str) -> None:
@@ -108,11 +104,11 @@ class Faults:
         try:
             yield
         except BrokenStudy as broken:
-            for fault in broken.faults:
-                self.add(fault.key, fault.text)
+            for fault in broken.refusals:
+                self.add_refusal(fault)
 
     @property
-    def found(self) -> tuple[Fault, ...]:
+    def found(self) -> tuple[Refusal, ...]:
         """The faults so far, in the order in which they were found."""
         return tuple(self._found.values())
 
@@ -135,7 +131,7 @@ def is_below(path: str, other: str) -> bool:
 
 def steps_of(path: str) -> list[str]:
     """The keys and indices of a path."""
-    return [found[1] or found[2] or found[3] for found in _STEP.finditer(path)]
+    return [found[1] or found[3] or found[2] for found in _STEP.finditer(path)]
 
 
 def one_line(text: str) -> str:

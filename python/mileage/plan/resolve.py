@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.area import Own, common_multiple, named_in, refuse, uses_file, work_area_bytes
@@ -21,7 +22,7 @@ from mileage.plan.custom_workloads import Traces, own_workloads
 from mileage.plan.estimate import bytes_written
 from mileage.plan.expansion import Expansion, Tortures
 from mileage.plan.factors import Setting, at_setting, settings_of
-from mileage.plan.faults import BrokenStudy, Fault, Faults
+from mileage.plan.faults import BrokenStudy, Faults
 from mileage.plan.initial_state import check_state, with_limit_counted
 from mileage.plan.planned_runs import Cell, Plan, PlannedRun, hash_of, occupied_bytes
 from mileage.plan.preconditioning import with_preconditioning
@@ -33,6 +34,8 @@ from mileage.plan.study_checks import blocks_of, check_study
 WEAR_SHARE_MAX: Final = 0.10
 """Share of a real device's rated endurance that a study may write unless told that it may."""
 
+NO_ROOM: Final = "no-room"
+"""Code of the refusal of a work file that does not fit."""
 RUNS_MAX: Final = 100_000
 """Runs in a plan at most."""
 
@@ -236,7 +239,9 @@ def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:
     return None
 
 
-def _refusals_of(parts: list[_Part], areas: dict[int, int], runs: tuple[PlannedRun, ...]) -> Iterator[Fault]:
+def _refusals_of(
+    parts: list[_Part], areas: dict[int, int], runs: tuple[PlannedRun, ...]
+) -> Iterator[Refusal]:
     """Why a plan may not be started on each of its targets."""
     targets = [part.setting.place for part in parts]
     for number, part in enumerate(parts):
@@ -247,49 +252,53 @@ def _refusals_of(parts: list[_Part], areas: dict[int, int], runs: tuple[PlannedR
 
 def _refusals(
     study: Study, facts: TargetFacts, work_bytes: int, runs: tuple[PlannedRun, ...]
-) -> Iterator[Fault]:
+) -> Iterator[Refusal]:
     """Why a plan may not be started on this target."""
     needed = occupied_bytes(work_bytes, runs)
     if uses_file(study, facts) and needed > facts.free_bytes:
-        yield Fault(
+        room = f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}"
+        yield Refusal(
             "state.file",
-            f"the work file needs {sizes.format_bytes(needed)} and "
-            f"{sizes.format_bytes(facts.free_bytes)} are free on {study.target}; "
-            "free some space, give a smaller state.file, or use --quick",
+            text=f"the work file needs {sizes.format_bytes(needed)} and {room}",
+            advice="free some space, give a smaller state.file, or use --quick",
+            code=NO_ROOM,
         )
     if uses_file(study, facts) and (reading := _reads_holes(runs)):
-        yield Fault(
-            "",
-            f"{reading.cell} reads the work file in stage {reading.stage} before anything wrote it: "
-            'no device would be asked; put a stage with prepare = ["fill"] before it, and a table [torture.fill] '
-            'with workload = "throughput.write"',
+        yield Refusal(
+            text=f"{reading.cell} reads the work file in stage {reading.stage} before anything wrote it: "
+            "no device would be asked",
+            advice='put a stage with prepare = ["fill"] before it, and a table [torture.fill] with '
+            'workload = "throughput.write"',
+            code="reads-unwritten",
         )
     if not facts.writable and (writing := next((run for run in runs if run.action.writes), None)):
-        yield Fault(
-            "",
-            f"{writing.cell} writes to {study.target}, whose content is kept; to give it up say "
-            f"--destroy {facts.name}, or only read",
+        yield Refusal(
+            text=f"{writing.cell} writes to {study.target}, whose content is kept",
+            advice=f"to give it up say --destroy {facts.name}, or only read",
+            code="content-kept",
         )
     if not facts.direct_supported and any(run.reach and run.reach.options.direct for run in runs):
-        yield Fault(
+        yield Refusal(
             "state.cache",
-            f'"direct" cannot be honoured: the file system of {study.target} does '
-            'not bypass the page cache; choose a target on another file system, or cache = "warm"',
+            text=f'"direct" cannot be honoured: the file system of {study.target} does not bypass the page cache',
+            advice='choose a target on another file system, or cache = "warm"',
+            code="only-cached",
         )
     if not facts.privileged and (steps := steps_of(study, facts, runs)):
-        yield Fault(
-            "",
-            f"needs root to {steps[0].text}; run it as root, or leave that out"
-            + (f" (and {len(steps) - 1} further steps, see `mileage plan`)" if len(steps) > 1 else ""),
+        more = f" (and {len(steps) - 1} further steps, see `mileage plan`)" if len(steps) > 1 else ""
+        yield Refusal(
+            text=f"needs root to {steps[0].text}",
+            advice=f"run it as root, or leave that out{more}",
+            code="needs-root",
         )
     if facts.virtual or study.allow_wear or facts.rated_write_bytes is None:
         return
     written = bytes_written(runs)
     if written > WEAR_SHARE_MAX * facts.rated_write_bytes:
         share = f"{written / facts.rated_write_bytes:.1%}" if facts.rated_write_bytes else "all"
-        yield Fault(
-            "",
-            f"{sizes.format_bytes(written)} to write are {share} of the rated endurance of "
-            f"{study.target}; expected at most {WEAR_SHARE_MAX:.0%}; make the study smaller, or accept the "
-            "wear with allow_wear = true",
+        yield Refusal(
+            text=f"{sizes.format_bytes(written)} to write are {share} of the rated endurance of {study.target}",
+            expected=f"at most {WEAR_SHARE_MAX:.0%}",
+            advice="make the study smaller, or accept the wear with allow_wear = true",
+            code="rated-wear",
         )

@@ -15,13 +15,15 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
+from mileage.plan.conversion import mismatch_of
 from mileage.plan.custom_workloads import how_in, own_workloads
 from mileage.plan.factor_checks import factor_problems
-from mileage.plan.factors import at_setting, key_of, settings_of
+from mileage.plan.factors import at_setting, key_of, kind_of, settings_of
 from mileage.plan.families import find_workloads
-from mileage.plan.faults import Fault, Faults, is_below, join, steps_of
+from mileage.plan.faults import Faults, is_below, join, steps_of
 from mileage.plan.initial_state import check_state
 from mileage.plan.io_options import HOW_KEYS, How, check_how
 from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
@@ -103,8 +105,10 @@ class _Check:
         self.unused()
         self.compare(self.study.compare)
 
-    def refuse(self, path: str, text: str) -> None:
-        self.faults.add(path, text)
+    def refuse(
+        self, path: str, text: str = "", *, found: str = "", expected: str = "", advice: str = ""
+    ) -> None:
+        self.faults.add(path, text, found=found, expected=expected, advice=advice)
 
     def workloads(self, path: str, words: str) -> tuple[NamedWorkload, ...]:
         """The workloads that a word stands for; none where it cannot be known."""
@@ -119,11 +123,11 @@ class _Check:
         study = self.study
         if not _STUDY_NAME.fullmatch(study.name):
             self.refuse(
-                "name", f"found {study.name!r}, expected letters, digits, '.', '-' and '_', at most 80"
+                "name", found=f"{study.name!r}", expected="letters, digits, '.', '-' and '_', at most 80"
             )
         for path, text in (("question", study.question), ("target", study.target)):
             if not text.isprintable():
-                self.refuse(path, f"found {text!r}, expected one line without control characters")
+                self.refuse(path, found=f"{text!r}", expected="one line without control characters")
         self.whole("seed", study.seed, 0, SEED_MAX)
         self.whole("cycles", study.cycles, 1, CYCLES_MAX)
         self.word("on_failure", study.on_failure, ("dnf", "stop"))
@@ -137,7 +141,7 @@ class _Check:
         groups = (("workload", study.workload), ("measure", study.measure), ("torture", study.torture))
         for group, tables in groups:
             if len(tables) > LIST_MAX:
-                self.refuse(group, f"found {len(tables)} tables, expected at most {LIST_MAX}")
+                self.refuse(group, found=f"{len(tables)} tables", expected=f"at most {LIST_MAX}")
                 self.faults.refuse_any()
             for name, table in tables.items():
                 self.named(group, name)
@@ -145,7 +149,7 @@ class _Check:
         if not study.stage:
             self.refuse("stage", "the list is empty; expected at least one [[stage]]")
         if len(study.stage) > STAGES_MAX:
-            self.refuse("stage", f"found {len(study.stage)} stages, expected at most {STAGES_MAX}")
+            self.refuse("stage", found=f"{len(study.stage)} stages", expected=f"at most {STAGES_MAX}")
             self.faults.refuse_any()
         for index, stage in enumerate(study.stage):
             self.lists(f"stage[{index}]", stage)
@@ -157,7 +161,7 @@ class _Check:
         for name in study.factor:
             self.named("factor", name)
         self.design()
-        wrong = [fault.key for fault in self.faults.found]
+        wrong = [fault.where for fault in self.faults.found]
         factors = {
             name: found
             for name, factor in study.factor.items()
@@ -167,20 +171,20 @@ class _Check:
         first = {name: next(iter(factor.named)) for name, factor in factors.items()}
         at_first = self.at_levels(factors, first)
         for fault in at_first:
-            steps = steps_of(fault.key)
+            steps = steps_of(fault.where)
             changing = [name for name, factor in factors.items() if key_of(name, factor) in steps]
             # What has nothing to do with a factor is reported as without factors.
             if changing:
                 self.at_level(fault, changing[0], first[changing[0]])
             else:
-                self.refuse(fault.key, fault.text)
+                self.faults.add_refusal(fault)
         for name, factor in factors.items():
             for level in list(factor.named)[1:]:
                 for fault in self.at_levels(factors, {**first, name: level}):
                     if fault not in at_first:
                         self.at_level(fault, name, level)
 
-    def at_level(self, fault: Fault, name: str, level: str) -> None:
+    def at_level(self, fault: Refusal, name: str, level: str) -> None:
         self.refuse(join("factor", name) + ".levels", f"level {level!r}: {fault.words}")
 
     def readable(self, name: str, factor: Factor) -> Factor:
@@ -190,15 +194,17 @@ class _Check:
             try:
                 self.at_levels({name: factor}, {name: level}, check=False)
             except msgspec.ValidationError as error:
-                text = str(error).partition(" - at")[0]
-                self.refuse(join("factor", name) + ".levels", f"level {level!r}: {text}")
+                wrong = mismatch_of(error, State if kind_of(name, factor) == "state" else Measure).refusal(
+                    "", value
+                )
+                self.refuse(join("factor", name) + ".levels", f"level {level!r}: {wrong.sentence}")
             else:
                 found[level] = value
         return msgspec.structs.replace(factor, levels=found)
 
     def at_levels(
         self, factors: Mapping[str, Factor], picked: Mapping[str, str], *, check: bool = True
-    ) -> tuple[Fault, ...]:
+    ) -> tuple[Refusal, ...]:
         """The faults of the study at one level of each factor. Raises ValidationError for one of the wrong type."""
         alone = {
             name: msgspec.structs.replace(factor, levels={picked[name]: factor.named[picked[name]]})
@@ -221,7 +227,7 @@ class _Check:
         for field in table.__struct_fields__:
             value = getattr(table, field)
             if isinstance(value, tuple) and len(value) > LIST_MAX:
-                self.refuse(f"{path}.{field}", f"found {len(value)} entries, expected at most {LIST_MAX}")
+                self.refuse(f"{path}.{field}", found=f"{len(value)} entries", expected=f"at most {LIST_MAX}")
                 self.faults.refuse_any()
 
     def state(self, state: State) -> None:
@@ -239,7 +245,7 @@ class _Check:
             "state.file", lambda: sizes.file_bytes(state.file, memory_bytes=1 << 40, limit_bytes=1 << 40)
         )
         if size == 0:
-            self.refuse("state.file", f"found {state.file!r}, expected more than 0 bytes")
+            self.refuse("state.file", found=f"{state.file!r}", expected="more than 0 bytes")
 
     def measure(self, path: str, measure: Measure) -> None:
         workloads = listed(measure.workload)
@@ -283,7 +289,7 @@ class _Check:
     def torture(self, path: str, torture: Torture) -> None:
         found = self.workloads(f"{path}.workload", torture.workload)
         if len(found) > 1:
-            self.refuse(f"{path}.workload", f"found the family {torture.workload!r}, expected one workload")
+            self.refuse(f"{path}.workload", found=f"the family {torture.workload!r}", expected="one workload")
         self.how(path, how_in(torture), {})
         if len(found) == 1 and not found[0].writes:
             self.refuse(f"{path}.workload", f"{torture.workload} only reads; expected a workload that writes")
@@ -309,7 +315,7 @@ class _Check:
 
     def word(self, path: str, found: str, known: tuple[str, ...]) -> None:
         if found not in known:
-            self.refuse(path, f"found {found!r}, expected {' or '.join(repr(word) for word in known)}")
+            self.refuse(path, found=f"{found!r}", expected=f"{' or '.join(repr(word) for word in known)}")
 
     def stages(self) -> None:
         study = self.study
@@ -363,7 +369,7 @@ class _Check:
         if len(given) != 1:
             found = " and ".join(given) or "none"
             self.meant |= set() if given else {*self.study.measure, *self.study.torture}
-            self.refuse(path, f"found {found} of {', '.join(_ACTIONS)}, expected exactly one")
+            self.refuse(path, found=f"{found} of {', '.join(_ACTIONS)}", expected="exactly one")
         if stage.idle is not None:
             self.time(f"{path}.idle", stage.idle)
         if isinstance(stage.measure, str):
@@ -397,7 +403,8 @@ class _Check:
             if not (math.isfinite(margin) and 0 < margin < 1):
                 self.refuse(
                     f"compare.relevance.{field}",
-                    f"found {margin:g}, expected above 0 and below 1 (0.02 is 2 %)",
+                    found=f"{margin:g}",
+                    expected="above 0 and below 1 (0.02 is 2 %)",
                 )
         study = self.study
         arms = study.compared
@@ -432,9 +439,9 @@ class _Check:
                 continue
             found_sizes.append(found)
             if not SECTOR_BYTES <= found <= RECORD_BYTES_MAX:
-                self.refuse(at, f"found {_quoted(size)}, expected {SECTOR_BYTES} B to 1 GiB")
+                self.refuse(at, found=f"{_quoted(size)}", expected=f"{SECTOR_BYTES} B to 1 GiB")
             elif found % SECTOR_BYTES:
-                self.refuse(at, f"found {_quoted(size)}, expected a multiple of {SECTOR_BYTES} bytes")
+                self.refuse(at, found=f"{_quoted(size)}", expected=f"a multiple of {SECTOR_BYTES} bytes")
         self.distinct(path, found_sizes)
 
     def levels(self, path: str, levels: int | tuple[int, ...], high: int) -> None:
@@ -471,7 +478,7 @@ class _Check:
             try:
                 varied = msgspec.convert({**given, **first, key: level}, How)
             except msgspec.ValidationError as error:
-                self.refuse(f"{path}.vary.{key}", f"found {level!r}: {str(error).partition(' - at')[0]}")
+                self.faults.add_refusal(mismatch_of(error, How).refusal(f"{path}.vary.{key}", level))
             else:
                 self.keys(path, varied)
         if not first:
@@ -515,7 +522,8 @@ class _Check:
                 if not (math.isfinite(repeat.precision) and 0 < repeat.precision < 1):
                     self.refuse(
                         f"{path}.precision",
-                        f"found {repeat.precision:g}, expected above 0 and below 1 (0.02 is 2 %)",
+                        found=f"{repeat.precision:g}",
+                        expected="above 0 and below 1 (0.02 is 2 %)",
                     )
             path = f"{path}.min"
         self.whole(path, blocks_of(repeat), 1, BLOCKS_MAX)
@@ -523,7 +531,7 @@ class _Check:
     def area(self, path: str, size: Size) -> None:
         found = self.reads(path, lambda: sizes.area_bytes(size, work_bytes=1 << 50, multiple_bytes=1))
         if found == 0:
-            self.refuse(path, f"found {_quoted(size)}, expected more than 0")
+            self.refuse(path, found=f"{_quoted(size)}", expected="more than 0")
 
     def time(self, path: str, text: str) -> int | None:
         return self.reads(path, lambda: sizes.parse_time_ns(text))
@@ -537,11 +545,13 @@ class _Check:
 
     def whole(self, path: str, found: int, low: int, high: int) -> None:
         if not low <= found <= high:
-            self.refuse(path, f"found {found}, expected a whole number from {low} to {high}")
+            self.refuse(path, found=f"{found}", expected=f"a whole number from {low} to {high}")
 
     def named(self, path: str, name: str) -> None:
         if not _NAME.fullmatch(name):
-            self.refuse(path, f"found {name!r}, expected a name of letters, digits, '-' and '_', at most 40")
+            self.refuse(
+                path, found=f"{name!r}", expected="a name of letters, digits, '-' and '_', at most 40"
+            )
 
 
 def _indexed(path: str, value: L | tuple[L, ...]) -> Iterator[tuple[str, L]]:

@@ -9,7 +9,6 @@ values that make no sense whatever the target is.
 from __future__ import annotations
 
 import difflib
-import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeVar
@@ -17,9 +16,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mileage._core import toml_faults
-from mileage.errors import Refused
+from mileage.errors import Refusal, Refused
+from mileage.plan.conversion import Mismatch, mismatch_of, shown
 from mileage.plan.factors import TARGET_NAMES
-from mileage.plan.faults import FAULTS_MAX, BrokenStudy, Fault, Faults, join, one_line, steps_of
+from mileage.plan.faults import FAULTS_MAX, BrokenStudy, Faults, join, one_line
 from mileage.plan.io_options import HOW_KEYS
 from mileage.plan.profiles import with_profiles
 from mileage.plan.study import (
@@ -43,22 +43,6 @@ S = TypeVar("S", bound=msgspec.Struct)
 STUDY_TEXT_MAX: Final = 1 << 20
 """Characters in a study file at most."""
 
-_AT: Final = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?", re.S)
-_TYPES: Final = re.compile(r"Expected `(?P<expected>[^`]*)`, got `(?P<found>[^`]*)`")
-_MISSING: Final = re.compile(r"Object missing required field `(?P<key>[^`]*)`")
-_ENUM: Final = re.compile(r"Invalid enum value (?P<found>.*)")
-
-_WORDS: Final = {
-    "str": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "a table",
-    "datetime": "a date",
-    "date": "a date",
-    "time": "a time of day",
-}
 _GROUPS: Final = ("factor", "workload", "measure", "torture")
 """The tables of tables."""
 _STAND_INS: Final[dict[str, Any]] = {
@@ -108,7 +92,7 @@ def _converted(faults: Faults, raw: dict[str, Any], group: str, struct: type[S])
     """The tables of a group; none for one that is no table."""
     tables = raw.get(group, {})
     if not isinstance(tables, dict):
-        faults.add(group, f"found {_shown(tables)}, expected a table")
+        faults.add(group, found=shown(tables), expected="a table")
         faults.mark(group)
     found = {name: _convert(faults, join(group, name), table, struct) for name, table in _named(raw, group)}
     return {name: table for name, table in found.items() if table is not None}
@@ -130,7 +114,8 @@ def _give_schemes(raw: dict[str, Any], target_of: Callable[[str], str], faults: 
         try:
             holder[key] = target_of(text)
         except Refused as refusal:
-            faults.add(path, refusal.message)
+            for reason in refusal.within(path).refusals:
+                faults.add_refusal(reason)
             faults.mark(path)
 
 
@@ -153,20 +138,24 @@ def _first_target(raw: dict[str, Any]) -> str | None:
 
 def _parse_toml(text: str, source: str) -> dict[str, Any]:
     if len(text) > STUDY_TEXT_MAX:
-        found = f"{len(text)} characters; expected a study file of at most {STUDY_TEXT_MAX}"
-        raise BrokenStudy(source, [Fault("", found)])
+        most = f"a study file of at most {STUDY_TEXT_MAX}"
+        raise BrokenStudy(source, [Refusal(found=f"{len(text)} characters", expected=most, code="too-large")])
     try:
         return tomllib.loads(text)
     except (RecursionError, ValueError) as error:
-        raise BrokenStudy(source, _syntax(text) or [Fault("", f"not TOML: {one_line(str(error))}")]) from None
+        raise BrokenStudy(source, _syntax(text) or [_not_toml(one_line(str(error)))]) from None
 
 
-def _syntax(text: str) -> list[Fault]:
+def _not_toml(what: str, line: int | None = None) -> Refusal:
+    return Refusal(text=f"not TOML: {what}", code="not-toml", line=line)
+
+
+def _syntax(text: str) -> list[Refusal]:
     """The first fault of each line that is not TOML; keys that are there twice only where nothing else is wrong."""
     places = sorted(toml_faults(text))
     places = [place for place in places if place[2] != "duplicate key"] or places
-    first = {line: f"not TOML: {one_line(what)} (column {column})" for line, column, what in reversed(places)}
-    return [Fault("", first[line], line) for line in sorted(first)][:FAULTS_MAX]
+    first = {line: f"{one_line(what)} (column {column})" for line, column, what in reversed(places)}
+    return [_not_toml(first[line], line) for line in sorted(first)][:FAULTS_MAX]
 
 
 def _tables(raw: dict[str, Any]) -> Iterator[tuple[str, Any, type[msgspec.Struct]]]:
@@ -212,7 +201,7 @@ def _check_keys(faults: Faults, path: str, table: Any, struct: type[msgspec.Stru
     for key in [key for key in table if key not in known]:
         close = difflib.get_close_matches(key, known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
-        faults.add(join(path, key), f"unknown key; {hint}")
+        faults.add_refusal(Refusal(join(path, key), advice=hint, code="unknown-key", text="unknown key"))
         value = table.pop(key)
         if close and isinstance(value, dict) and isinstance(table.get(close[0]), dict):
             table[close[0]] |= value
@@ -228,16 +217,11 @@ def _convert(faults: Faults, path: str, value: Any, struct: type[S]) -> S | None
         try:
             return msgspec.convert(value, struct)
         except msgspec.ValidationError as error:
-            match = _AT.fullmatch(str(error))
-            assert match is not None
-            # msgspec writes "[...]" for the value of a key that it does not name.
-            steps = steps_of((match["path"] or "$").removeprefix("$").partition("[...]")[0])
-            missing = _MISSING.fullmatch(match["what"])
-            steps += [missing["key"]] if missing else []
-            where, holder, found = _walk(path, value, steps)
-            faults.add(where, _said(where, match["what"], found))
+            wrong = mismatch_of(error, struct)
+            where, holder, found = _walk(path, value, wrong.steps)
+            faults.add_refusal(wrong.refusal(where, found))
             faults.mark(where)
-            if (where in seen and not missing) or not _repair(holder, steps, match["what"]):
+            if (where in seen and not wrong.is_missing) or not _repair(holder, wrong):
                 return None
             seen.add(where)
 
@@ -254,50 +238,19 @@ def _walk(path: str, value: Any, steps: list[str]) -> tuple[str, Any, Any]:
     return path, holder, value
 
 
-def _repair(holder: Any, steps: list[str], what: str) -> bool:
+def _repair(holder: Any, wrong: Mismatch) -> bool:
     """Leave out a value that cannot be read, or put a stand-in in its place; whether the others can be read then."""
+    if not wrong.steps:
+        return False
+    key = wrong.steps[-1]
     if isinstance(holder, list):
-        types = _TYPES.match(what)
-        word = types["expected"].partition(" ")[0] if types else "object"
-        table = {"size": "4KiB"} if "access" in steps else {"name": f"unnamed-{steps[-1]}", "idle": "1 s"}
-        holder[int(steps[-1])] = {"int": 1, "str": "unnamed", "array": []}.get(word, table)
+        table = {"size": "4KiB"} if "access" in wrong.steps else {"name": f"unnamed-{key}", "idle": "1 s"}
+        stand_ins: dict[str, Any] = {"int": 1, "str": "unnamed", "array": [], "": 1}
+        holder[int(key)] = stand_ins.get(wrong.wanted, table)
         return True
     if not isinstance(holder, dict):
         return False
-    if holder.pop(steps[-1], None) is None and steps[-1] in _STAND_INS:
-        holder[steps[-1]] = _STAND_INS[steps[-1]]
+    if holder.pop(key, None) is None and key in _STAND_INS:
+        holder[key] = _STAND_INS[key]
         return True
-    return not _MISSING.fullmatch(what)
-
-
-def _said(where: str, what: str, found: Any) -> str:
-    """One line for a message of msgspec about the value `found` at `where`."""
-    if types := _TYPES.fullmatch(what):
-        words = [word.strip() for word in types["expected"].split("|") if word.strip() != "null"]
-        expected = " or ".join(_WORDS.get(word, word) for word in words)
-        return f"found {_shown(found)}, expected {expected}"
-    if _MISSING.fullmatch(what):
-        return "missing; it must be given"
-    if _ENUM.fullmatch(what):
-        return f"found {_shown(found)}, expected {_choices(where)}"
-    return f"found {_shown(found)}: {what}"
-
-
-def _choices(where: str) -> str:
-    choices = {
-        "sync": '"none", "fsync" or "fdatasync"',
-        "files": '"shared" or "per_thread"',
-        "spacing": '"constant" or "poisson"',
-    }
-    return choices.get(where.rpartition(".")[2], "another word")
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dict):
-        return "a table"
-    if isinstance(value, list):
-        return "a list"
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return not wrong.is_missing

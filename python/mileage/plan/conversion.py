@@ -1,0 +1,135 @@
+"""Plain values as structs: what msgspec finds wrong with them, in the words of a study file.
+
+What it models: the types and ranges that stand at the fields of the structs, and nowhere else. msgspec says what is
+wrong in a sentence only; this is the one place that reads it.
+What it refuses: nothing; a mismatch is a value, and who converts decides what follows from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import inspect
+
+from mileage.errors import Refusal
+from mileage.plan.faults import steps_of
+
+_AT: Final = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?", re.S)
+_TYPES: Final = re.compile(r"Expected `(?P<expected>[^`]*)`, got `[^`]*`")
+_MISSING: Final = re.compile(r"Object missing required field `(?P<key>[^`]*)`")
+_RANGE: Final = re.compile(r"Expected `(?:int|float)` [<>]=? .*")
+_ENUM: Final = re.compile(r"Invalid enum value .*")
+
+_WORDS: Final = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "datetime": "a date",
+    "date": "a date",
+    "time": "a time of day",
+}
+
+
+class Mismatch(NamedTuple):
+    """The first thing that a value and a struct do not agree in."""
+
+    steps: list[str]
+    """The keys and indices that lead to it."""
+    what: str
+    """What msgspec says of it."""
+    struct: type[msgspec.Struct]
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether a key that must be given is not there."""
+        return _MISSING.fullmatch(self.what) is not None
+
+    @property
+    def wanted(self) -> str:
+        """The first type that could be there, in msgspec's words: "int", "object"; empty where it is another fault."""
+        types = _TYPES.match(self.what)
+        return types["expected"].partition(" ")[0] if types else ""
+
+    def refusal(self, where: str, found: Any) -> Refusal:
+        """The fault of the value `found` at `where`."""
+        if self.is_missing:
+            return Refusal(where, text="missing", advice="it must be given", code="missing")
+        if types := _TYPES.fullmatch(self.what):
+            words = [word.strip() for word in types["expected"].split("|") if word.strip() != "null"]
+            expected = " or ".join(_WORDS.get(word, word) for word in words)
+            return Refusal(where, shown(found), expected, code="wrong-type")
+        at = _kinds(self.struct, self.steps)
+        if _RANGE.fullmatch(self.what) and (ranges := [text for kind in at if (text := range_words(kind))]):
+            return Refusal(where, shown(found), ranges[0], code="out-of-range")
+        if _ENUM.fullmatch(self.what):
+            choices = [
+                str(value) for kind in at if isinstance(kind, inspect.LiteralType) for value in kind.values
+            ]
+            return Refusal(where, shown(found), _listed(choices), code="unknown-word")
+        return Refusal(where, shown(found), text=self.what, code="wrong-value")
+
+
+def mismatch_of(error: msgspec.ValidationError, struct: type[msgspec.Struct]) -> Mismatch:
+    """What an error of msgspec says of a value that is no `struct`."""
+    match = _AT.fullmatch(str(error))
+    assert match is not None
+    # msgspec writes "[...]" for the value of a key that it does not name.
+    steps = steps_of((match["path"] or "$").removeprefix("$").partition("[...]")[0])
+    missing = _MISSING.fullmatch(match["what"])
+    return Mismatch(steps + ([missing["key"]] if missing else []), match["what"], struct)
+
+
+def range_words(kind: inspect.Type) -> str:
+    """The range of a number in words; empty where it has none."""
+    if isinstance(kind, inspect.IntType):
+        low, high = kind.ge, kind.le
+        if low is not None and high is not None:
+            return f"a whole number from {low} to {high}"
+        return f"a whole number, {low} or more" if low is not None else ""
+    if isinstance(kind, inspect.FloatType) and kind.gt is not None and kind.lt is not None:
+        return f"above {kind.gt:g} and below {kind.lt:g} (0.02 is 2 %)"
+    return ""
+
+
+def _kinds(struct: type[msgspec.Struct], steps: Sequence[str]) -> list[inspect.Type]:
+    """The types that may stand where steps lead to."""
+    kinds = [inspect.type_info(struct)]
+    for step in steps:
+        kinds = [below for kind in kinds for one in _members(kind) for below in _below(one, step)]
+    return [one for kind in kinds for one in _members(kind)]
+
+
+def _members(kind: inspect.Type) -> tuple[inspect.Type, ...]:
+    return kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+
+
+def _below(kind: inspect.Type, step: str) -> Iterator[inspect.Type]:
+    if isinstance(kind, inspect.StructType):
+        yield from (field.type for field in kind.fields if field.encode_name == step)
+    elif isinstance(kind, inspect.DictType):
+        yield kind.value_type
+    elif isinstance(kind, inspect.VarTupleType | inspect.ListType):
+        yield kind.item_type
+
+
+def _listed(choices: Sequence[str]) -> str:
+    quoted = [f'"{choice}"' for choice in choices]
+    return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted) or "another word"
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in a study file, shortened."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
