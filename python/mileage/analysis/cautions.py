@@ -39,7 +39,7 @@ def cautions(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell])
     """What a reader of these cells must know first, gravest first."""
     planned = {cell.label: cell for cell in plan.cells}
     pairs = [(cell, planned[cell.cell]) for cell in cells if cell.cell in planned]
-    names = labels_of([cell.label for cell in plan.cells]) if plan.cells else {}
+    names = labels_of(plan.cells) if plan.cells else {}
     found = [*_of_medium(plan, pairs), *_of_rates(plan, pairs, names), *_of_state(plan, content, pairs)]
     return (*found, *_of_machine(content, names))
 

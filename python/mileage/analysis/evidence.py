@@ -7,7 +7,6 @@ picture can show is kept. Refuses nothing; a run without a series, or of a tool 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from statistics import fmean
@@ -50,8 +49,6 @@ _POINTS_MIN: Final = 4
 _OPERATIONS_MIN: Final = 20
 """Operations that a point of a rate rests on, on average."""
 _TAIL_POINTS_MAX: Final = 90
-_SIZE: Final = re.compile(r"[\d.]+ (B|[KMGT]iB)")
-_COUNTED: Final = re.compile(r"(\d+(?: %)?) (threads?|reads|discards)")
 _WEAR: Final = {
     "erase_count_most": "most erases of a block",
     "erase_count_least": "fewest erases of a block",
@@ -310,9 +307,7 @@ def places_of(plan: Plan) -> dict[str, dict[str, str]]:
     label_of = places(plan) if levels else {}
     found: dict[str, dict[str, str]] = {}
     for cell in plan.cells:
-        setting = plan.settings[cell.setting].levels if plan.settings else {}
-        told = _properties(plan, cell)
-        told |= {factor: level for factor, level in setting.items() if factor != plan.study.compare.arms}
+        told = _properties(cell) | cell.key.without(plan.study.compare.arms).factors
         found[label_of.get(cell.label, ("", cell.label))[1]] = told
     names = dict.fromkeys(name for told in found.values() for name in told)
     varied = [
@@ -323,29 +318,16 @@ def places_of(plan: Plan) -> dict[str, dict[str, str]]:
     return {cell: {name: told[name] for name in varied if name in told} for cell, told in found.items()}
 
 
-def _properties(plan: Plan, cell: Cell) -> dict[str, str]:
-    """The test of a cell and its sizes, as its own label has them: cells of one set of tests share all but the test."""
-    words = ", ".join(plan.settings[cell.setting].words) if plan.settings else ""
-    label = cell.label.removesuffix(f", {words}") if words else cell.label
-    own = label.removesuffix(f" ({cell.table})")
-    name, _, rest = own.partition(" ")
-    told = {"test": name, "record": ""}
-    for part in rest.split(", ") if rest else []:
-        if _SIZE.fullmatch(part):
-            told["record"] = part
-        elif found := _COUNTED.fullmatch(part):
-            told[found[2] if found[2] in ("reads", "discards") else "threads"] = found[1]
-        else:
-            key, _, value = part.partition(" ")
-            told[key] = value or key
-    work = cell.workload
+def _properties(cell: Cell) -> dict[str, str]:
+    """What a cell measures and its sizes: cells of one set of tests share all but the test."""
+    told, table, work = cell.key.properties, cell.key.table, cell.workload
     if work is not None:
         told |= {
             "record": format_bytes(work.record_bytes),
             "threads": str(work.threads),
             "depth": str(work.depth),
         }
-    return told | ({"table": cell.table} if own != label else {})
+    return told | ({"table": table} if table else {})
 
 
 def _wear(content: JournalContent) -> list[Wear]:

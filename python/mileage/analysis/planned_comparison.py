@@ -120,13 +120,8 @@ def standings_of(plan: Plan, samples: Iterable[Sample]) -> tuple[CellStandings, 
 
 def places(plan: Plan) -> dict[str, tuple[str, str]]:
     """Of each cell's label: its level of the compared factor, and its label without that level."""
-    places = {}
-    for cell in plan.cells:
-        setting = plan.settings[cell.setting]
-        base = cell.label.removesuffix(", " + ", ".join(setting.words))
-        factor = plan.study.compare.arms
-        places[cell.label] = setting.levels[factor], ", ".join([base, *setting.others(factor)])
-    return places
+    factor = plan.study.compare.arms
+    return {cell.label: (cell.key.factors[factor], cell.key.without(factor).label) for cell in plan.cells}
 
 
 def aa_audit(plan: Plan, samples: Iterable[Sample]) -> Audit | None:

@@ -55,7 +55,7 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
         runs_failed=sum(len(result.content().of_kind("failed")) for result in results),
         method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
         notes=[*_differences(first, second), *unmatched(comparison)],
-        evidence=Evidence(device_classes=_classes(sides)),
+        evidence=Evidence(device_classes=_classes(sides), places={**_tests(second), **_tests(first)}),
     )
 
 
@@ -90,6 +90,11 @@ def fresh_folder() -> Path:
     while Path(f"mileage-comparison-{number}").exists():
         number += 1
     return Path(f"mileage-comparison-{number}")
+
+
+def _tests(result: StudyResult) -> dict[str, dict[str, str]]:
+    """The test of each cell, as a report has it."""
+    return {cell.label: {"test": cell.key.name} for cell in result.plan.cells}
 
 
 def _classes(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:

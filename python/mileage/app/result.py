@@ -10,6 +10,7 @@ from mileage.app.report_level import rewritten_level
 from mileage.errors import JudgedFailure, Refused, RunFailed
 from mileage.execute.concurrency import cycles_at_once
 from mileage.plan import Plan
+from mileage.plan.cell_keys import with_keys
 from mileage.plan.consistency import inconsistency
 from mileage.store import StudyFolder
 from mileage.store.journal import JournalContent
@@ -37,7 +38,7 @@ def load_plan(folder: StudyFolder) -> Plan:
         raise Refused(
             f"{folder.plan_json} is not a plan that Mileage made: {brief(problem)}; {folder.without_plan}"
         )
-    return found
+    return with_keys(found)
 
 
 class StudyResult:
@@ -178,7 +179,7 @@ class StudyResult:
         seal = "\n".join(wrapped(f"seal: {page.identity['seal']}", width)) + "\n"
         if not page.cells:
             return f"{told}No run was measured.\n\n{seal}"
-        labels = labels_of([cell.label for cell in self.plan.cells])
+        labels = labels_of(self.plan.cells)
         figures = measured_text(page.cells, [labels[c.cell] for c in page.cells])
         return f"{told}{setting_text(self.plan, width)}\n{figures}\n{seal}"
 

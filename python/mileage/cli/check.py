@@ -59,7 +59,7 @@ def command(
     plans = [plan_of(name, wanted)[0] for name in names]
     found = []
     for plan, folder in zip(plans, folders, strict=True):
-        labels = labels_of([cell.label for cell in plan.cells])
+        labels = labels_of(plan.cells)
         runs = [
             "writing what is read" if run.role == "prepare" else labels.get(run.cell, run.cell)
             for run in plan.runs

@@ -63,7 +63,7 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     if given["as_study"]:
         click.echo(to_toml(study), nl=False)
         return
-    labels = labels_of([cell.label for cell in plan.cells])
+    labels = labels_of(plan.cells)
     names = [WRITING if run.role == "prepare" else labels.get(run.cell, run.cell) for run in plan.runs]
     with Watch(plan.runs, names, simulated=plan.facts.virtual) as progress:
         done = measure(

@@ -7,8 +7,6 @@ honour.
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Iterator
 from typing import Final, cast
 
@@ -18,18 +16,18 @@ from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.action import FileJob
 from mileage.plan.api import ApiTable, Reach, api_word
-from mileage.plan.area import Own, named_in, records_in, refuse, words
+from mileage.plan.area import Own, named_in, refuse, words
 from mileage.plan.caching import read_cache
+from mileage.plan.cell_keys import Slot, in_tables, labelled, slots
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.custom_workloads import how_in
-from mileage.plan.families import WORKLOADS
 from mileage.plan.faults import Faults
 from mileage.plan.io_options import How, load_of, merged, reach_of, without_effect
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.job import JobRequest
 from mileage.plan.pattern import pattern_word, unit_bytes
 from mileage.plan.planned_runs import Cell
-from mileage.plan.study import Level, Measure, Size, StopRule, Study, Torture, listed
+from mileage.plan.study import Measure, Size, StopRule, Study, Torture, listed
 from mileage.plan.study_checks import blocks_of
 from mileage.plan.tasks import OWN_KEYS
 from mileage.plan.workload import Stop, Workload
@@ -53,10 +51,6 @@ _FIELDS: Final = {
 }
 """Where a field of a workload comes from in a study, when it has another name there."""
 
-_VERB: Final = re.compile(r"[_.](read|write)$")
-
-Levels = dict[str, Level]
-
 
 def cells_of(study: Study, facts: TargetFacts, work_bytes: int, own: Own, faults: Faults) -> tuple[Cell, ...]:
     """Every cell of every [measure.NAME] table, with a label that is unique in the study."""
@@ -65,20 +59,7 @@ def cells_of(study: Study, facts: TargetFacts, work_bytes: int, own: Own, faults
     for name, measure in study.measure.items():
         with faults.collected():
             cells += making.cells(name, measure)
-    labels = [cell.label for cell in cells]
-    tables: dict[str, set[str]] = {}
-    for cell in cells:
-        tables.setdefault(cell.unit, set()).add(cell.table)
-    return tuple(_unique(cell, labels.count(cell.label) > 1, len(tables[cell.unit]) > 1) for cell in cells)
-
-
-def _unique(cell: Cell, shared_label: bool, shared_unit: bool) -> Cell:
-    """The cell with the name of its table where another has the same label, or another table the same unit."""
-    shared_unit = shared_unit and bool(cell.unit)
-    # The tests of a set are told apart by its unit, so that their labels end as it does.
-    label = f"{cell.label} ({cell.table})" if shared_label or shared_unit else cell.label
-    unit = f"{cell.unit} ({cell.table})" if shared_unit else cell.unit
-    return msgspec.structs.replace(cell, label=label, unit=unit or label)
+    return tuple(labelled(cell) for cell in in_tables(cells))
 
 
 def tortures_of(
@@ -93,12 +74,6 @@ def tortures_of(
     return found
 
 
-def levels_of(measure: Measure) -> list[Levels]:
-    """Every combination of the levels of a table's `vary`, the last key changing fastest."""
-    keys = list(measure.vary)
-    return [dict(zip(keys, levels, strict=True)) for levels in itertools.product(*measure.vary.values())]
-
-
 class _Making:
     """Makes workloads for one study on one target."""
 
@@ -109,98 +84,65 @@ class _Making:
         self._work_bytes = work_bytes
         self._own = own
 
-    def cells(self, table_name: str, measure: Measure) -> Iterator[Cell]:
-        path = f"measure.{table_name}"
-        every = named_in(self._study, path, measure.workload, self._own)
-        yield from self._job_cells(table_name, measure, [named for named in every if named.job is not None])
-        found = [named for named in every if named.job is None]
-        for key in ("fidelity", "iozone"):
-            if found and getattr(measure, key):
-                text = f"has no effect on {found[0].name}; only IOzone's tests know it"
-                refuse(self._study, f"{path}.{key}", text)
-        threads, depths = listed(measure.threads), listed(measure.depth)
-        combinations = itertools.product(
-            found, records_in(measure) or (None,), threads, depths, levels_of(measure)
-        )
-        for named, record, thread, depth, levels in combinations:
-            table = msgspec.structs.replace(measure, **levels)
-            done = as_done(named, how_in(table))
-            record_bytes = sizes.size_bytes(record if record is not None else named.record or 0)
-            unit = unit_bytes(done.pattern, record_bytes)
-            span = self._span(path, table, unit)
-            stop = self._stop(path, table.stop or named.stop or StopRule(), unit, done.once, span[1])
-            workload = self._workload(done, record_bytes, span, thread, depth, stop)
-            self._check(path, done, workload, _FIELDS)
-            name = _name(named, done)
-            parts = (
-                [] if name == named.name or "reads" in levels else [level_words("reads", done.read_percent)]
-            )
-            parts += [_threads_words(thread)] if len(threads) > 1 else []
-            parts += [f"depth {depth}"] if len(depths) > 1 else []
-            parts += [level_words(key, value) for key, value in levels.items()]
-            yield Cell(
-                label=", ".join([f"{name} {words(record_bytes)}", *parts]),
-                table=table_name,
-                kind=named.kind,
-                metrics=_metrics(measure, named),
-                blocks=blocks_of(measure.repeat),
-                workload=workload,
-                title=_title(named, done, workload),
-                reach=self._reach(done, depth),
-            )
-
-    def _job_cells(self, name: str, measure: Measure, found: list[NamedWorkload]) -> Iterator[Cell]:
-        """Cells of work on files: of IOzone's tests those that one set of them measures, of metadata each alone."""
+    def cells(self, name: str, measure: Measure) -> Iterator[Cell]:
+        """The cells of a [measure.NAME] table, unless what it says of work on files is wrong."""
         path = f"measure.{name}"
-        if not found:
-            return
-        known = self._faults.found
-        self._check_jobs(path, measure, found)
-        if self._faults.found != known:
-            return
-        threads = listed(measure.threads)
-        combinations = itertools.product(records_in(measure) or (None,), threads, levels_of(measure))
-        for record, thread, levels in combinations:
-            table = msgspec.structs.replace(measure, **levels)
-            how, cache = how_in(table), self._study.state.cache
-            size = [words(sizes.size_bytes(record))] if record is not None else []
-            parts = [_threads_words(thread)] if len(threads) > 1 else []
-            told = ", ".join([*size, *parts, *(level_words(key, value) for key, value in levels.items())])
-            rest = f" {told}" if told else ""
-            for named in found:
-                assert named.job is not None
-                for key, text in named.job.without_effect(how, cache):
-                    self._faults.add(f"{path}.{key}", text)
-                yield Cell(
-                    label=f"{named.name}{rest}",
-                    table=name,
-                    kind=named.kind,
-                    metrics=_metrics(measure, named),
-                    blocks=blocks_of(measure.repeat),
-                    workload=None,
-                    title=named.title,
-                    job=self._job(path, measure, found, named, record, thread, how),
-                    unit=f"{named.job.word()}{rest}" if named.job.is_set else "",
-                )
+        found = named_in(self._study, path, measure.workload, self._own)
+        if blocks := [named for named in found if named.job is None]:
+            for key in ("fidelity", "iozone"):
+                if getattr(measure, key):
+                    text = f"has no effect on {blocks[0].name}; only IOzone's tests know it"
+                    refuse(self._study, f"{path}.{key}", text)
+        sound = self._are_jobs_sound(path, measure, [named for named in found if named.job is not None])
+        for slot in slots(measure, found):
+            if slot.named.job is not None and not sound:
+                continue
+            cell = Cell(
+                label="",
+                table=name,
+                kind=slot.named.kind,
+                metrics=_metrics(measure, slot.named),
+                blocks=blocks_of(measure.repeat),
+                workload=None,
+                title=slot.named.title,
+                key=slot.key,
+            )
+            work = self._job_of if slot.named.job is not None else self._io_of
+            yield msgspec.structs.replace(cell, **work(path, measure, found, slot))
 
-    def _job(
-        self,
-        path: str,
-        measure: Measure,
-        found: list[NamedWorkload],
-        named: NamedWorkload,
-        record: Size | None,
-        threads: int,
-        how: How,
-    ) -> FileJob:
-        """The run that measures a workload of files, and of a set of tests all of them that a table lists."""
-        cache = self._study.state.cache
+    def _io_of(
+        self, path: str, measure: Measure, found: list[NamedWorkload], slot: Slot
+    ) -> dict[str, Workload | Reach | str | None]:
+        """What a cell of blocks has: `workload`, `title` and `reach`."""
+        named = slot.named
+        table = msgspec.structs.replace(measure, **slot.levels)
+        done = as_done(named, how_in(table))
+        unit = unit_bytes(done.pattern, slot.record_bytes)
+        span = self._span(path, table, unit)
+        stop = self._stop(path, table.stop or named.stop or StopRule(), unit, done.once, span[1])
+        workload = self._workload(done, slot.record_bytes, span, slot.threads, slot.depth, stop)
+        self._check(path, done, workload, _FIELDS)
+        return {
+            "workload": workload,
+            "title": _title(named, done, workload),
+            "reach": self._reach(done, slot.depth),
+        }
+
+    def _job_of(
+        self, path: str, measure: Measure, found: list[NamedWorkload], slot: Slot
+    ) -> dict[str, FileJob]:
+        """What a cell of work on files has: `job`, the run that measures it, and of a set all its tests in a table."""
+        named, cache = slot.named, self._study.state.cache
+        job = cast(type[Suite], named.job)
+        how = how_in(msgspec.structs.replace(measure, **slot.levels))
+        for key, text in job.without_effect(how, cache):
+            self._faults.add(f"{path}.{key}", text)
         asked = JobRequest(
             test=named.test,
-            tests=tuple(other.test for other in found if other.job is named.job),
-            record_bytes=sizes.size_bytes(record if record is not None else named.record or 0),
+            tests=tuple(other.test for other in found if other.job is job),
+            record_bytes=slot.record_bytes,
             file_bytes=self._work_bytes,
-            threads=threads,
+            threads=slot.threads,
             stop=measure.stop or named.stop or StopRule(),
             how=merged(named.how, how),
             cache=cache,
@@ -209,15 +151,18 @@ class _Making:
             programs=named.programs,
         )
         try:
-            job = cast(type[Suite], named.job).of(asked)
+            made = job.of(asked)
         except ValueError as problem:
             key, text = problem.args
             refuse(self._study, f"{path}.{key}", text)
         limit_bytes = read_cache(how.cache or cache).limit_bytes
-        return msgspec.structs.replace(job, limit_bytes=limit_bytes)
+        return {"job": msgspec.structs.replace(made, limit_bytes=limit_bytes)}
 
-    def _check_jobs(self, path: str, measure: Measure, found: list[NamedWorkload]) -> None:
-        """Report what work on files does not know."""
+    def _are_jobs_sound(self, path: str, measure: Measure, found: list[NamedWorkload]) -> bool:
+        """Whether a table gives work on files only what it knows; what else it gives is reported."""
+        if not found:
+            return True
+        known = self._faults.found
         if not self._facts.capabilities.has_files:
             text = f"{found[0].name} makes files of its own; found {self._study.target}, expected dir:PATH"
             self._faults.add(f"{path}.workload", text)
@@ -236,6 +181,7 @@ class _Making:
                 problems.setdefault(key, text)
         for key, text in problems.items():
             self._faults.add(f"{path}.{key}", text)
+        return self._faults.found == known
 
     def torture(self, name: str, table: Torture) -> tuple[Workload, Reach | None]:
         path = f"torture.{name}"
@@ -352,13 +298,6 @@ class _Making:
             self._faults.add(f"{path}.{fields.get(field, field)}", f"found {text}")
 
 
-def _name(named: NamedWorkload, done: NamedWorkload) -> str:
-    """The workload's name, without the verb where a study gives other shares: "random_read" is then "random"."""
-    if named.name not in WORKLOADS or done.read_percent == named.read_percent:
-        return named.name
-    return _VERB.sub("", named.name)
-
-
 def _threads_words(threads: int) -> str:
     return "1 thread" if threads == 1 else f"{threads} threads"
 
@@ -396,15 +335,6 @@ def _processes_problem(processes: int, workload: Workload) -> tuple[str, str] | 
         )
         return "verify", f"has no use with {processes} processes: {text}"
     return None
-
-
-def level_words(key: str, value: Level) -> str:
-    """A level of a key, as a cell's label has it: "rate 1000/s", "70 % reads"."""
-    if key in ("reads", "discards"):
-        return f"{value} % {key}"
-    if key in ("rate", "cap") and isinstance(value, int):
-        return f"{key} {value}/s"
-    return f"{key} {value}"
 
 
 def _metrics(measure: Measure, named: NamedWorkload) -> tuple[Metric, ...]:

@@ -141,13 +141,18 @@ def _title(plan: Plan, torture: str) -> str:
 
 
 def cell_words(study: Study, cell: Cell) -> str:
+    """A cell, and what is measured in it."""
+    return f"{cell.label}: {measured_words(study, cell)}"
+
+
+def measured_words(study: Study, cell: Cell) -> str:
     """What is measured in a cell, by which metrics, and how often."""
     processes = cell.reach.processes if cell.reach is not None else 1
     told = cell.title if cell.workload is None else _io(cell.workload, cell.title, processes)
     table = study.measure[cell.table]
     least = table.stop.at_least if table.stop is not None else None
     lasting = f"; as much as takes {least} or more" if least is not None else ""
-    return f"{cell.label}: {told}; {', '.join(cell.metrics)}; {_blocks(table.repeat, cell)}{lasting}"
+    return f"{told}; {', '.join(cell.metrics)}; {_blocks(table.repeat, cell)}{lasting}"
 
 
 def _blocks(repeat: int | Repeat, cell: Cell) -> str:

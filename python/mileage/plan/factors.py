@@ -66,10 +66,6 @@ class Setting(msgspec.Struct, frozen=True):
         """The labels in a few words, "kernel=6.1"; empty without labels."""
         return session_of(self.labels)
 
-    def others(self, factor: str) -> tuple[str, ...]:
-        """The words of every level but that of one factor."""
-        return tuple(f"{name} {level}" for name, level in self.levels.items() if name != factor)
-
 
 def session_of(labels: Levels) -> str:
     """Labels in a few words: "kernel=6.1, machine=b"."""

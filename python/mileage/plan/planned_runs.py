@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from mileage.model.cell_key import CellKey
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.action import Action, FileJob, Idle, Io, Mirror, Reset
 from mileage.plan.api import Reach
@@ -60,6 +61,8 @@ class Cell(msgspec.Struct, frozen=True):
     """Index of its setting in the plan."""
     stem: str = ""
     """The label without the levels of the study's factors: what cells of different settings have in common."""
+    key: CellKey = CellKey()
+    """What it measures, from which the labels are rendered; empty in plans of earlier versions (see `with_keys`)."""
 
 
 class PlannedRun(msgspec.Struct, frozen=True):

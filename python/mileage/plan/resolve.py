@@ -16,7 +16,7 @@ from mileage.errors import Refusal
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.area import Own, common_multiple, named_in, refuse, uses_file, work_area_bytes
-from mileage.plan.area import words as in_words
+from mileage.plan.cell_keys import at_factors, labelled
 from mileage.plan.cells import cells_of, tortures_of
 from mileage.plan.custom_workloads import Traces, own_workloads
 from mileage.plan.estimate import bytes_written
@@ -143,21 +143,12 @@ class _Part:
 
     def cells(self, work_bytes: int, number: int, settings: int, faults: Faults) -> Iterator[Cell]:
         """The cells, with the setting in their labels where there are several."""
-        words = ", ".join(self.setting.words)
         for cell in cells_of(self.study, self.facts, work_bytes, self._own, faults):
             if settings == 1:
-                yield msgspec.structs.replace(cell, stem=cell.unit)
+                yield cell
                 continue
-            base, stem = self._without_record(cell.label), self._without_record(cell.unit)
-            label, unit = f"{base}, {words}", f"{stem}, {words}"
-            yield msgspec.structs.replace(cell, label=label, unit=unit, setting=number, stem=stem)
-
-    def _without_record(self, label: str) -> str:
-        """A label without the record, where that is a factor's level and stands among the levels."""
-        record = self.setting.workload.get("record")
-        if not isinstance(record, str | int):
-            return label
-        return label.replace(f" {in_words(sizes.size_bytes(record))}", "", 1)
+            key = at_factors(cell.key, self.setting)
+            yield labelled(msgspec.structs.replace(cell, key=key, setting=number))
 
     def tortures(self, work_bytes: int, faults: Faults) -> Tortures:
         return tortures_of(self.study, self.facts, work_bytes, self._own, faults)

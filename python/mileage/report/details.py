@@ -29,8 +29,7 @@ def highlight_rows(view: StudyView) -> list[dict[str, str]]:
     tests: dict[str, list[CellVerdict]] = {}
     for cell in view.headline:
         if cell.verdict in ("faster", "slower") and cell.ratio:
-            name = view.evidence.places.get(cell.cell, {}).get("test", cell.cell.partition(" ")[0])
-            tests.setdefault(name, []).append(cell)
+            tests.setdefault(view.evidence.test_of(cell.cell), []).append(cell)
     rows = []
     for test, cells in tests.items():
         ordered = wording.by_effect(cells)

@@ -33,6 +33,5 @@ def undrawn_tests(view: StudyView) -> list[str]:
 def _by_test(view: StudyView) -> dict[str, list[CellVerdict]]:
     tests: dict[str, list[CellVerdict]] = {}
     for cell in view.headline:
-        place = view.evidence.places.get(cell.cell, {})
-        tests.setdefault(place.get("test", cell.cell.partition(" ")[0]), []).append(cell)
+        tests.setdefault(view.evidence.test_of(cell.cell), []).append(cell)
     return tests

@@ -100,3 +100,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     plan_toml: str = ""
     files: list[tuple[str, int]] = []
     """Files that stand beside the page, with their sizes in bytes."""
+
+    def test_of(self, cell: str) -> str:
+        """The test of a cell; its label where nothing else is known of it."""
+        return self.places.get(cell, {}).get("test", cell)

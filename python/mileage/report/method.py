@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
-from mileage.plan.describe import cell_words, stage_words, state_words
+from mileage.plan.describe import measured_words, stage_words, state_words
 from mileage.plan.factors import kind_of, named_levels
 from mileage.plan.imported import Imported
 from mileage.plan.planned_runs import Cell
@@ -126,10 +126,7 @@ def _done(plan: Plan) -> Iterator[str]:
 
 def _stem(plan: Plan, cell: Cell) -> str:
     """What is measured in a cell, without the levels at which it is."""
-    told = cell_words(plan.study, cell)
-    words = plan.settings[cell.setting].words if plan.settings else ()
-    short = cell.label.removesuffix(", " + ", ".join(words)) if words else cell.label
-    return short + told.removeprefix(cell.label)
+    return f"{cell.key.stem}: {measured_words(plan.study, cell)}"
 
 
 def _order(plan: Plan) -> Iterator[str]:

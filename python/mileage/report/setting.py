@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from mileage.plan import Plan, Workload
+from mileage.plan import Cell, Plan, Workload
 from mileage.plan.api import Reach, api_word
 from mileage.plan.caching import Caching
 from mileage.plan.pattern import is_own_master
@@ -35,7 +35,7 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
             for cell in cells
         ]
     )
-    names = list(dict.fromkeys(short_name(cell.label.split(" ", 1)[0]) for cell in cells))
+    names = list(dict.fromkeys(short_name(cell.key.name) for cell in cells))
     what = ", ".join(names)
     one = len(names) == 1 and len({cell.title for cell in cells}) == 1
     title = first.title.partition(": ")[2] or first.title if one else ""
@@ -46,10 +46,10 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
     return f"{what} on {plan.target}{colon}{title}", "; ".join(shared)
 
 
-def labels_of(cells: Sequence[str]) -> dict[str, str]:
+def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
     """What tells cells apart, by their labels: the parts that they do not share; of one cell, its name."""
-    parts = {cell: _parts(cell) for cell in cells}
-    common = [part for part in parts[cells[0]] if all(part in other for other in parts.values())]
+    parts = {cell.label: [short_name(cell.key.name), *cell.key.parts] for cell in cells}
+    common = _common(list(parts.values()))
     short = {cell: ", ".join(part for part in own if part not in common) for cell, own in parts.items()}
     return {cell: label or parts[cell][0] for cell, label in short.items()}
 
@@ -64,11 +64,6 @@ def headed(labels: Sequence[str]) -> tuple[str, list[str]]:
         if {found[1] for found in words} == {"thread", "threads"}:
             return "threads", [found[0] for found in words]
     return "", list(labels)
-
-
-def _parts(label: str) -> list[str]:
-    name, _, rest = label.partition(" ")
-    return [short_name(name), *filter(None, rest.split(", "))]
 
 
 def short_name(workload: str) -> str:

@@ -1,0 +1,177 @@
+"""The keys of a study's cells, in the order of its tables; and those of plans that were made without them.
+
+What it models: a table's cells are all combinations of its workloads, records, threads, depths and levels of `vary`.
+What it refuses: nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from mileage.model.cell_key import CellKey
+from mileage.plan import sizes
+from mileage.plan.area import named_in, records_in, words
+from mileage.plan.custom_workloads import how_in, own_workloads
+from mileage.plan.factors import Setting, at_setting
+from mileage.plan.families import WORKLOADS
+from mileage.plan.faults import Faults
+from mileage.plan.pattern import pattern_word
+from mileage.plan.planned_runs import Cell, Plan
+from mileage.plan.study import Level, Measure, Size, listed
+from mileage.plan.workloads import NamedWorkload, as_done
+
+_VERB: Final = re.compile(r"[_.](read|write)$")
+
+Levels = dict[str, Level]
+
+
+class Slot(NamedTuple):
+    """One combination of a table, and the key of the cell that measures it."""
+
+    named: NamedWorkload
+    record: Size | None
+    """As the table has it; None where the workload has its own."""
+    threads: int
+    depth: int
+    levels: Levels
+    key: CellKey
+
+    @property
+    def record_bytes(self) -> int:
+        """Size of one operation; 0 where there is none."""
+        return sizes.size_bytes(self.record if self.record is not None else self.named.record or 0)
+
+
+def slots(measure: Measure, found: Sequence[NamedWorkload]) -> Iterator[Slot]:
+    """Every combination of a table: first those of work on files, one run of which may measure several."""
+    records, threads, depths = records_in(measure) or (None,), listed(measure.threads), listed(measure.depth)
+    files = [named for named in found if named.job is not None]
+    for record, thread, levels in itertools.product(records, threads, levels_of(measure)):
+        for named in files:
+            slot = Slot(named, record, thread, 1, levels, CellKey())
+            shown = {} if record is None else {"record": words(slot.record_bytes)}
+            shown |= {"threads": str(thread)} if len(threads) > 1 else {}
+            yield _keyed(slot, CellKey(named.name, shown=shown))
+    blocks = [named for named in found if named.job is None]
+    for named, record, thread, depth, levels in itertools.product(
+        blocks, records, threads, depths, levels_of(measure)
+    ):
+        slot = Slot(named, record, thread, depth, levels, CellKey())
+        done = as_done(named, how_in(replace(measure, **levels)))
+        shown = {"record": words(slot.record_bytes)}
+        called = _name(named, done)
+        if called != named.name and "reads" not in levels:
+            shown |= {"reads": f"{done.read_percent} %"}
+        shown |= {"threads": str(thread)} if len(threads) > 1 else {}
+        shown |= {"depth": str(depth)} if len(depths) > 1 else {}
+        called = called if called != named.name else ""
+        yield _keyed(slot, CellKey(named.name, work=_work(done), called=called, shown=shown))
+
+
+def _keyed(slot: Slot, key: CellKey) -> Slot:
+    """The slot with the sizes and levels that all keys have."""
+    key = replace(
+        key,
+        record_bytes=slot.record_bytes or None,
+        threads=slot.threads,
+        depth=slot.depth,
+        levels={name: str(level) for name, level in slot.levels.items() if name != "reads"},
+        shown=key.shown | {name: _level_words(name, level) for name, level in slot.levels.items()},
+    )
+    return slot._replace(key=key)
+
+
+def levels_of(measure: Measure) -> list[Levels]:
+    """Every combination of the levels of a table's `vary`, the last key changing fastest."""
+    keys = list(measure.vary)
+    return [dict(zip(keys, levels, strict=True)) for levels in itertools.product(*measure.vary.values())]
+
+
+def at_factors(key: CellKey, setting: Setting) -> CellKey:
+    """A key at a setting of a study with factors; a record among its levels is not listed a second time."""
+    hides = isinstance(setting.workload.get("record"), str | int) and "record" in key.shown
+    shown = {**key.shown, "record": ""} if hides else key.shown
+    return replace(key, factors=setting.levels, shown=shown)
+
+
+def in_tables(cells: Sequence[Cell]) -> Iterator[Cell]:
+    """The cells of one setting, with the name of its table in the key where another cell has the same label.
+
+    Tests of a set have it where another table has the same set: their labels end as that of their set does.
+    """
+    labels = [cell.key.label for cell in cells]
+    tables: dict[str, set[str]] = {}
+    for cell in cells:
+        tables.setdefault(unit_of(cell).label, set()).add(cell.table)
+    for cell in cells:
+        shared = labels.count(cell.key.label) > 1 or len(tables[unit_of(cell).label]) > 1
+        yield replace(cell, key=replace(cell.key, table=cell.table if shared else ""))
+
+
+def labelled(cell: Cell) -> Cell:
+    """The cell with the labels that its key has."""
+    unit = unit_of(cell)
+    return replace(cell, label=cell.key.label, unit=unit.label, stem=unit.stem)
+
+
+def unit_of(cell: Cell) -> CellKey:
+    """The key of what is run to measure a cell: its own, or that of its set of tests."""
+    is_set = cell.job is not None and cell.job.is_set
+    return cell.key.of_test(cell.job.word()) if cell.job is not None and is_set else cell.key
+
+
+def with_keys(plan: Plan) -> Plan:
+    """A plan whose cells have keys: as it is, or, of an earlier version, with those that its study makes."""
+    if all(cell.key.workload for cell in plan.cells):
+        return plan
+    if plan.imported is not None:
+        return _with_label_keys(plan)
+    own = own_workloads(plan.study, Faults(plan.study.name), None)
+    found: list[Cell] = []
+    whole = Setting(levels={}, target=plan.study.target, state=plan.study.state)
+    for number, setting in enumerate(plan.settings or (whole,)):
+        study = at_setting(plan.study, setting)
+        keys = [
+            slot.key
+            for name, measure in study.measure.items()
+            for slot in slots(measure, named_in(study, f"measure.{name}", measure.workload, own))
+        ]
+        mine = [cell for cell in plan.cells if cell.setting == number]
+        if len(keys) != len(mine):
+            return _with_label_keys(plan)
+        for cell in in_tables([replace(cell, key=key) for cell, key in zip(mine, keys, strict=True)]):
+            key = at_factors(cell.key, setting) if len(plan.settings) > 1 else cell.key
+            found.append(replace(cell, key=key))
+    return replace(plan, cells=tuple(found))
+
+
+def _with_label_keys(plan: Plan) -> Plan:
+    """The plan with keys that have no more than the labels."""
+    return replace(plan, cells=tuple(replace(cell, key=CellKey(cell.label)) for cell in plan.cells))
+
+
+def _name(named: NamedWorkload, done: NamedWorkload) -> str:
+    """The workload's name, without the verb where a study gives other shares: "random_read" is then "random"."""
+    if named.name not in WORKLOADS or done.read_percent == named.read_percent:
+        return named.name
+    return _VERB.sub("", named.name)
+
+
+def _work(done: NamedWorkload) -> str:
+    """What is done where a pattern and a share of reads state it whole: "random_read", "sequential_70"; else ""."""
+    if not isinstance(done.pattern, str) or done.how.discards:
+        return ""
+    verb = {100: "read", 0: "write"}.get(done.read_percent, str(done.read_percent))
+    return f"{pattern_word(done.pattern)}_{verb}"
+
+
+def _level_words(key: str, value: Level) -> str:
+    """A level of a key, as a cell's label has it: "1000/s", "70 %"."""
+    if key in ("reads", "discards"):
+        return f"{value} %"
+    return f"{value}/s" if key in ("rate", "cap") and isinstance(value, int) else str(value)
