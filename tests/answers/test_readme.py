@@ -53,7 +53,7 @@ def test_the_first_commands_of_readme_run(tmp_path: Path) -> None:
     """
     assert len(FIRST) == 2
     for line in FIRST:
-        ask(*shlex.split(line.replace("--for 10s", "--for 100ms --size 16MiB")), cwd=tmp_path)
+        ask(*shlex.split(line.replace("check .", "check . --seconds 0.02")), cwd=tmp_path)
 
 
 @pytest.mark.thorough

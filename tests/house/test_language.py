@@ -1,0 +1,148 @@
+"""Plain technical English: phrases to avoid, names of modules, style of headings (CONTRIBUTING, "Language")."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.house.language import FOUND, PHRASES, allowances, counts
+from tests.house.repository import ROOT, files, name_of
+
+#: Words that say nothing about the contents of a module.
+EMPTY_WORDS: Final = re.compile(
+    r"above|around|aside|beneath|besides?|done|hence|here|how|inside|kept|meant|meanwhile|nearby|now|outside|own|seen|spent"
+    r"|standing|still|that|then|there|they|told|under|what|when|where|which|who|whose|why|within"
+)
+NOUNS: Final = re.compile(
+    r"accounting|aging|backing|caching|freezing|listing|mapping|packing|preconditioning|provisioning|reading|ring|setting"
+    r"|timing|wording"
+)
+#: Modules that are still called after a participle. The set may only shrink.
+PARTICIPLES: Final = frozenset(
+    {
+        "crates/mileage-drive/src/flash/cached.rs",
+        "crates/mileage-drive/src/flash/state/packed.rs",
+        "crates/mileage-engine/benches/steps/stepping.rs",
+        "crates/mileage-engine/src/api/mapped.rs",
+        "crates/mileage-engine/src/api/positioned.rs",
+        "crates/mileage-engine/src/api/vectored.rs",
+        "crates/mileage-engine/tests/it/measured.rs",
+        "crates/mileage-engine/tests/it/replaced.rs",
+        "crates/mileage-engine/tests/it/stopping.rs",
+        "crates/mileage-workload/src/content/finding.rs",
+        "crates/mileage-workload/tests/it/judging.rs",
+        "python/mileage/formats/published.py",
+        "python/mileage/judge/printed.py",
+        "python/mileage/judge/published.py",
+        "python/mileage/plan/imported.py",
+        "python/mileage/report/imported.py",
+        "python/mileage/report/measured.py",
+        "python/mileage/report/published.py",
+        "python/mileage/store/elapsed.py",
+    }
+)
+#: Pairs of modules of one folder that still differ in an ending only. The set may only shrink.
+PAIRS: Final = frozenset(
+    {"crates/mileage-engine/src/metadata/worker|workers", "python/mileage/plan/workload|workloads"}
+)
+ENDINGS: Final = ("s", "es", "er", "ers", "or", "ing", "ings", "ed", "al")
+
+HEADING: Final = re.compile(r"^(#+) (.*)$", re.MULTILINE)
+FENCE: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+RIDDLES: Final = re.compile(r"(What|Which|Who|Whom|Whose|Where|When|Whether|By|As|If|Beside|That|It) ")
+
+
+def modules() -> list[Path]:
+    return [
+        path
+        for path in files(".py", ".rs")
+        if name_of(path).startswith(("python/", "crates/")) and not path.stem.startswith("__")
+    ]
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_a_phrase_matches_words_and_not_parts_of_words(phrase: str) -> None:
+    assert re.fullmatch(r"[a-z ()|?\[\]]+", phrase), "an expression of words"
+    assert FOUND.search("It was told."), "words"
+    assert FOUND.search("lamps_of"), "parts of names"
+    assert FOUND.search("so\nmany"), "across lines"
+    assert not FOUND.search("retold tellurium surfaces")
+
+
+def test_no_file_has_more_of_the_phrases_than_it_had() -> None:
+    allowed = allowances()
+    found = {name: count for name, count in counts().items() if count > allowed.get(name, 0)}
+    lines = []
+    for name, count in found.items():
+        text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
+        words = sorted({" ".join(hit[0].split()).lower() for hit in FOUND.finditer(text)})
+        lines.append(f"{name}: {count}, allowed {allowed.get(name, 0)}: {', '.join(words)}")
+    assert not found, (
+        "say it in plain words (tests/house/language.py has them); after a rename, run python -m tests.house.language\n"
+        + "\n".join(lines)
+    )
+
+
+@pytest.mark.thorough
+def test_the_allowances_are_what_is_left() -> None:
+    allowed, found = allowances(), counts()
+    high = [name for name, count in allowed.items() if count > found.get(name, 0)]
+    assert not high, f"run python -m tests.house.language: {high}"
+    assert participles() == PARTICIPLES, f"remove from the set: {sorted(PARTICIPLES - participles())}"
+    assert pairs() == PAIRS, f"remove from the set: {sorted(PAIRS - pairs())}"
+
+
+def test_a_module_is_named_by_a_noun() -> None:
+    empty = [name_of(path) for path in modules() if EMPTY_WORDS.fullmatch(path.stem)]
+    assert not empty, f"a folder listing does not say what is in these: {empty}"
+    assert participles() <= PARTICIPLES, (
+        f"name these by what they hold: {sorted(participles() - PARTICIPLES)}"
+    )
+
+
+def test_modules_of_a_folder_do_not_differ_in_an_ending_only() -> None:
+    assert pairs() <= PAIRS, f"a reader cannot tell these apart: {sorted(pairs() - PAIRS)}"
+
+
+def participles() -> frozenset[str]:
+    """Modules whose name ends in a participle."""
+    return frozenset(
+        name_of(path)
+        for path in modules()
+        if re.search(r"(ing|ed)$", last := path.stem.rpartition("_")[2]) and not NOUNS.fullmatch(last)
+    )
+
+
+def pairs() -> frozenset[str]:
+    """Modules of one folder that differ in an ending only."""
+    stems: dict[Path, set[str]] = defaultdict(set)
+    for path in modules():
+        stems[path.parent].add(path.stem)
+    return frozenset(
+        f"{name_of(folder)}/{stem}|{other}"
+        for folder, names in stems.items()
+        for stem in names
+        for root in {stem, stem.removesuffix("e"), stem + stem[-1]}
+        for other in {root + ending for ending in ENDINGS} & names - {stem}
+    )
+
+
+@pytest.mark.parametrize("path", [path for path in files(".md") if "samples" not in path.parts], ids=name_of)
+def test_headings_are_short_phrases(path: Path) -> None:
+    headings = [
+        (len(marks), title)
+        for marks, title in HEADING.findall(FENCE.sub("", path.read_text(encoding="utf-8")))
+    ]
+    assert [level for level, _ in headings].count(1) == 1, "one title"
+    assert headings[0][0] == 1, "the title comes first"
+    steps = [second - first for (first, _), (second, _) in pairwise(headings)]
+    assert max(steps, default=0) <= 1, "no level is skipped"
+    for level, title in headings:
+        assert len(title) <= 72, f"{title!r} is longer than 72 characters"
+        assert not title.endswith((".", ":", ";", ",", "!", "?")), f"{title!r} ends in a mark"
+        assert not RIDDLES.match(title) or level == 1, f"{title!r}: write a noun phrase or an order"
