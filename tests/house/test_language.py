@@ -20,7 +20,7 @@ EMPTY_WORDS: Final = re.compile(
 )
 NOUNS: Final = re.compile(
     r"accounting|aging|backing|caching|freezing|listing|mapping|packing|preconditioning|provisioning|reading|ring|setting"
-    r"|timing|wording"
+    r"|timing|uring|wording"
 )
 #: Modules that are still called after a participle. The set may only shrink.
 PARTICIPLES: Final = frozenset(
