@@ -16,6 +16,8 @@ from mileage.report.charts import before_after_svg
 from mileage.report.drawn_tests import drawn_tests
 from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail, Wear
 from mileage.report.gallery import gallery
+from mileage.report.render_pool import svg_of
+from mileage.report.timeline import timeline_chart
 from mileage.store.directory import Directory
 from tests.report.conftest import example, samples
 
@@ -98,6 +100,37 @@ def hostile_view(hostile: str) -> StudyView:
         layouts=[Layout(hostile, 4, 2, 1 << 20, 1 << 18, True)],
     )
     return example(name=hostile, target=hostile, factor=hostile, comparison=judged, evidence=evidence)
+
+
+def test_an_empty_interval_is_a_gap_and_a_rate_is_a_stair() -> None:
+    trace = RunTrace(
+        arm="after",
+        cycle=1,
+        block=1,
+        end_s=[1.0, 2.0, 3.0, 4.0],
+        moved_bytes=[1e9, 2e9, 2e9, 3e9],
+        rate_bytes_per_s=[1e9, 1e9, 0.0, 1e9],
+        p50_ns=[1e6, 1e6, 0.0, 1e6],
+        p99_ns=[2e6, 2e6, 0.0, 2e6],
+        max_ns=[3e6, 3e6, 0.0, 3e6],
+        cuts=[2],
+    )
+    chart = timeline_chart([trace], axis="time", width=400, latency=True, counters=False)
+    assert chart is not None
+    rate, latency = chart["vconcat"]
+    lines = [layer for layer in latency["layer"] if layer["mark"]["type"] == "line"]
+    drawn = [[row["y"] for row in line["data"]["values"]] for line in lines]
+    assert drawn == [[1.0, 1.0, None, 1.0], [2.0, 2.0, None, 2.0], [3.0, 3.0, None, 3.0]]
+    (stair,) = [layer for layer in rate["layer"] if layer["mark"]["type"] == "line"]
+    assert stair["mark"]["interpolate"] == "step-before"
+    places = [row["words"] for layer in rate["layer"] for row in layer["data"]["values"] if "words" in row]
+    assert "2.00 seconds" in places
+    paths = ET.fromstring(svg_of(chart, name="gap", title="", description="").result()).iter()
+    broken = [
+        path.get("d", "") for path in paths if "M" in path.get("d", "") and path.get("stroke-width") == "1.6"
+    ]
+    assert len(broken) == 3
+    assert all(path.count("M") == 2 for path in broken), broken
 
 
 def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_terminal_shows_ranks_ties_and_shares() -> None:
     assert block.pop(0).split() == ["rank", "content", "mean", "of", "best"]
     assert block[0] == "throughput.write 1 MiB"
     assert [line.split()[0] for line in block[1:6]] == ["1-2", "1-2", "3", "4", "5"]
-    assert block[5].split() == ["5", "2", "%", "67.2", "MiB/s", "28.5", "%"]
+    assert block[5].split() == ["5", "2", "%", "70.5", "MB/s", "28.5", "%"]
 
 
 def test_the_page_escapes_the_levels_and_speaks_of_no_torture_arm() -> None:

@@ -2,7 +2,16 @@
 
 import pytest
 
-from mileage.report.wording import interval, p_value, percent, plain, quantity, second_quantity, shortened
+from mileage.report.wording import (
+    digits,
+    interval,
+    p_value,
+    percent,
+    plain,
+    quantity,
+    second_quantity,
+    shortened,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +50,7 @@ def test_an_interval_is_told_as_changes(ends: tuple[float, float] | None, told: 
 @pytest.mark.parametrize(
     ("metric", "value", "told"),
     [
-        ("rate_bytes_per_s", 252706816.0, "241 MiB/s"),
+        ("rate_bytes_per_s", 252706816.0, "253 MB/s"),
         ("ops_per_s", 12345.6, "12,346 IOPS"),
         ("latency_p99_ns", 0.5, "0.5 ns"),
         ("latency_p99_ns", 1_240_000.0, "1.24 ms"),
@@ -53,8 +62,22 @@ def test_a_quantity_has_the_unit_that_fits(metric: str, value: float | None, tol
     assert plain(quantity(metric, value)) == told
 
 
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (0.0, "0"),
+        (1.5e-7, "0.00000015"),
+        (0.0123, "0.0123"),
+        (61_999_996_928.0, "62,000,000,000"),
+        (9.87e6, "9,870,000"),
+    ],
+)
+def test_no_number_has_an_exponent(value: float, told: str) -> None:
+    assert digits(value) == told
+
+
 def test_only_rates_have_a_second_unit() -> None:
-    assert plain(second_quantity("rate_bytes_per_s", 252706816.0)) == "253 MB/s"
+    assert plain(second_quantity("rate_bytes_per_s", 252706816.0)) == "241 MiB/s"
     assert second_quantity("ops_per_s", 1.0) == ""
 
 

@@ -196,10 +196,7 @@ def _trace(arm: str, cycle: int, block: int, parts: Sequence[Record]) -> RunTrac
     edges = [(start, min(start + group, len(widths))) for start in range(0, len(widths), group)]
     if len(edges) < _POINTS_MIN:
         return None
-    thin = {
-        name: [(max if name in ("p99", "max") else fmean)(values[a:b]) for a, b in edges]
-        for name, values in whole.items()
-    }
+    thin = {name: [_joined(name, values[a:b]) for a, b in edges] for name, values in whole.items()}
     cuts = levels_within(thin["rate"]).cuts if len(edges) >= 2 * SEGMENT_MIN else ()
     return RunTrace(
         arm=arm,
@@ -214,6 +211,14 @@ def _trace(arm: str, cycle: int, block: int, parts: Sequence[Record]) -> RunTrac
         counters={name: thin[name] for name in (AMPLIFICATION, FREE_BLOCKS, CACHE_FREE) if name in thin},
         cuts=list(cuts),
     )
+
+
+def _joined(name: str, values: Sequence[float]) -> float:
+    """One value for intervals that are joined. An interval in which no operation ended has no latency."""
+    if name in ("p99", "max"):
+        return max(values)
+    counted = [value for value in values if value > 0] if name == "p50" else values
+    return fmean(counted) if counted else 0.0
 
 
 def _gauges(series: Record, count: int) -> dict[str, list[float]]:

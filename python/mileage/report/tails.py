@@ -37,9 +37,7 @@ def tail_chart(tails: Sequence[Tail], *, width: int) -> vega.Spec | None:
     y = vega.channel(
         "y:Q",
         scale=vega.scale(type="log", domain=[min(floor, 0.5), 1.0], nice=False),
-        axis=vega.axis(
-            title="share of operations that took longer", values=decades, labelExpr=_SHARES, minExtent=60
-        ),
+        axis=vega.axis(title="share above", values=decades, labelExpr=_SHARES, minExtent=60),
     )
     layers = []
     for tail in sorted(shown, key=lambda tail: tail.runs > 1):

@@ -8,6 +8,7 @@ panel, which would invite crossings that mean nothing.
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
@@ -24,6 +25,8 @@ Axis = Literal["bytes", "time"]
 _HEIGHT: Final = 120
 _GRID: Final = 120
 _ALIKE: Final = 0.15
+_LEFT_OF: Final = 0.8
+"""Share of the axis up to which a place is written on the right of its line, beyond it on the left."""
 _BYTE_UNITS: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
 _TIME_UNITS: Final = (
     (3600.0, "hours"),
@@ -39,12 +42,16 @@ _Points = list[tuple[float, float]]
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """One panel: its title, its lines as (arm, kind, points), and whether its axis is logarithmic or starts at zero."""
+    """One panel: its title, its lines as (arm, kind, points), and whether its axis is logarithmic or starts at zero.
+
+    With `steps` a value holds for the interval that ends there, and the line is a stair.
+    """
 
     title: str
     lines: list[tuple[str, str, _Points]]
     log: bool = False
     zero: bool = True
+    steps: bool = False
 
 
 def timeline_chart(
@@ -60,7 +67,11 @@ def timeline_chart(
     per_unit, unit = _unit(shown, axis)
     end = max(_along(trace, axis)[-1] for trace in shown) / per_unit
     rows = [
-        _Row("rate, MiB/s", _lines(shown, axis, per_unit, lambda t: _scaled(t.rate_bytes_per_s, 1 << 20)))
+        _Row(
+            "rate, MB/s",
+            _lines(shown, axis, per_unit, lambda t: _scaled(t.rate_bytes_per_s, 1e6)),
+            steps=True,
+        )
     ]
     if latency and any(trace.p99_ns for trace in shown):
         kinds = [
@@ -78,7 +89,7 @@ def timeline_chart(
     arms = list(dict.fromkeys(trace.arm for trace in shown))
     cuts = _cuts(shown, axis, per_unit)
     panels = [
-        _panel(row, arms, end, width, cuts if at == 0 else [], f"{title}" if at == len(rows) - 1 else None)
+        _panel(row, arms, end, width, (cuts if at == 0 else [], unit), title if at == len(rows) - 1 else None)
         for at, row in enumerate(rows)
     ]
     return vega.stacked(panels, spacing=12)
@@ -109,7 +120,8 @@ def _scaled(values: Sequence[float], per_unit: float) -> list[float]:
 
 
 def _latency_of(field: str) -> Callable[[RunTrace], list[float]]:
-    return lambda trace: [value / 1e6 for value in getattr(trace, field)]
+    """In milliseconds; an interval in which no operation ended has none."""
+    return lambda trace: [value / 1e6 if value > 0 else math.nan for value in getattr(trace, field)]
 
 
 def _counter_of(name: str) -> Callable[[RunTrace], list[float]]:
@@ -123,7 +135,7 @@ def _lines(
     for trace in traces:
         along = _along(trace, axis)
         points = [(at / per_unit, value) for at, value in zip(along, values(trace), strict=False)]
-        if points:
+        if not all(math.isnan(value) for _, value in points):
             found.append((trace.arm, "", points))
     return found
 
@@ -138,6 +150,7 @@ def _medians(lines: Sequence[tuple[str, str, _Points]]) -> list[tuple[str, str, 
         if len(own) == 1:
             found.append((arm, "", own[0]))
             continue
+        own = [[point for point in points if not math.isnan(point[1])] for points in own]
         start, end = max(points[0][0] for points in own), min(points[-1][0] for points in own)
         grid = np.linspace(start, max(start, end), min(_GRID, max(len(points) for points in own)))
         across = [np.interp(grid, [x for x, _ in points], [y for _, y in points]) for points in own]
@@ -162,9 +175,15 @@ def _cuts(traces: Sequence[RunTrace], axis: Axis, per_unit: float) -> list[float
 
 
 def _panel(
-    row: _Row, arms: Sequence[str], end: float, width: int, cuts: Sequence[float], title: str | None
+    row: _Row,
+    arms: Sequence[str],
+    end: float,
+    width: int,
+    cuts: tuple[Sequence[float], str],
+    title: str | None,
 ) -> vega.Spec:
-    values = [value for _, _, points in row.lines for _, value in points]
+    """`cuts`: where the level changes, and the unit of these places."""
+    values = [value for _, _, points in row.lines for _, value in points if not math.isnan(value)]
     positive = [value for value in values if value > 0] or [1.0]
     low = min(positive) / 1.3 if row.log else (0.0 if row.zero else min(1.0, *values))
     high = max(positive) * (1.3 if row.log else 1.08)
@@ -181,7 +200,7 @@ def _panel(
         scale=vega.scale(domain=[low, high], nice=False, zero=False, type="log" if row.log else "linear"),
         axis=vega.axis(title=row.title, tickCount=4, format=",.4~r", minExtent=44),
     )
-    layers: list[vega.Marks] = _shades(cuts, end, low, high, x, y)
+    layers: list[vega.Marks] = _shades(*cuts, end, low, high, x, y)
     drawn = [(arm, kind, [(a, max(b, low)) for a, b in points]) for arm, kind, points in row.lines]
     colour = {arm: ARM_COLOURS[at % len(ARM_COLOURS)] for at, arm in enumerate(arms)}
     pale = {arm: PALE_COLOURS[at % len(PALE_COLOURS)] for at, arm in enumerate(arms)}
@@ -190,33 +209,52 @@ def _panel(
         for arm, _, points in _medians([line for line in drawn if line[0] in several]):
             layers.append(_line(points, pale[arm], 5.0).encode(x=x, y=y))
     for arm, kind, points in drawn:
-        line = _line(points, colour[arm], 1.0 if not kind else 1.6, _DASHES.get(kind))
+        start = [(0.0, points[0][1])] if row.steps else []
+        thickness = 1.6 if kind else 1.0
+        line = _line([*start, *points], colour[arm], thickness, _DASHES.get(kind), steps=row.steps)
         layers.append(line.encode(x=x, y=y))
     layers += _names(drawn, colour, width)
     return vega.layered(layers, width=width, height=_HEIGHT)
 
 
-def _line(points: _Points, colour: str, thickness: float, dash: Sequence[float] | None = None) -> vega.Marks:
-    rows = [{"x": x, "y": y} for x, y in points]
+def _line(
+    points: _Points,
+    colour: str,
+    thickness: float,
+    dash: Sequence[float] | None = None,
+    *,
+    steps: bool = False,
+) -> vega.Marks:
+    # A line has a gap where its value is null.
+    rows = [{"x": x, "y": None if math.isnan(y) else y} for x, y in points]
     style: dict[str, Any] = {"strokeDash": list(dash)} if dash and dash != [1, 0] else {}
+    style |= {"interpolate": "step-before"} if steps else {}
     drawn: vega.Marks = marks(rows).mark("line", color=colour, strokeWidth=thickness, aria=False, **style)
     return drawn
 
 
 def _shades(
-    cuts: Sequence[float], end: float, low: float, high: float, x: vega.Spec, y: vega.Spec
+    cuts: Sequence[float], unit: str, end: float, low: float, high: float, x: vega.Spec, y: vega.Spec
 ) -> list[vega.Marks]:
-    """Every second regime shaded, a dashed line where one begins, and the place in figures."""
+    """Every second regime shaded, a dashed line where one begins, and the place with its unit."""
     if not cuts:
         return []
     edges = [0.0, *cuts, end]
     bands = [{"x": a, "right": b, "y": low, "top": high} for a, b in list(itertools.pairwise(edges))[1::2]]
-    rules = [{"x": cut, "y": low, "top": high, "words": digits(cut)} for cut in cuts]
+    rules = [{"x": cut, "y": low, "top": high, "words": f"{digits(cut)} {unit}"} for cut in cuts]
+    sides: list[tuple[Literal["left", "right"], list[dict[str, Any]]]] = [
+        ("left", [rule for rule, cut in zip(rules, cuts, strict=True) if cut <= _LEFT_OF * end]),
+        ("right", [rule for rule, cut in zip(rules, cuts, strict=True) if cut > _LEFT_OF * end]),
+    ]
     return [
         marks(bands).mark("rect", color=FAINT, aria=False).encode(x=x, x2="right:Q", y=y, y2="top:Q"),
         marks(rules).mark("rule", color=INK, strokeDash=[4, 3], aria=False).encode(x=x, y=y, y2="top:Q"),
-        texts(rules, align="left", dx=4, color=INK, fontSize=SMALL_FONT_SIZE).encode(
-            x=x, y=vega.value(8), text="words:N"
+        *(
+            texts(
+                placed, align=align, dx=4 if align == "left" else -4, color=INK, fontSize=SMALL_FONT_SIZE
+            ).encode(x=x, y=vega.value(8), text="words:N")
+            for align, placed in sides
+            if placed
         ),
     ]
 

@@ -1,7 +1,8 @@
 """The torture trace: how fast the target took the writes, over the bytes written so far.
 
 Models two stacked panels on one axis of bytes (and drive writes where the capacity is known): the rate above,
-write amplification below. Each cycle is thin, their median thick. Refuses two scales in one panel, which
+write amplification below. A value holds for its whole interval, so that a line is a stair. Each cycle is thin, their
+median thick. Refuses two scales in one panel, which
 would invite crossings that mean nothing.
 """
 
@@ -18,14 +19,14 @@ _X_TICKS: Final = 10
 _BYTES: Final = ",.4~r"
 _MOST_POINTS: Final = 300
 _GIB: Final = 2**30
-_MIB: Final = 2**20
+_MB: Final = 10**6
 
 _Line = list[tuple[float, float]]
 
 
 def torture_chart(traces: Sequence[TortureTrace], *, capacity_bytes: int | None) -> vega.Spec | None:
     """Rate and, where counted, write amplification; None where no trace has a point."""
-    rates = [line for t in traces if (line := _thinned(t.bytes_written, t.rate_bytes_per_s, _MIB))]
+    rates = [line for t in traces if (line := _thinned(t.bytes_written, t.rate_bytes_per_s, _MB))]
     amplifications = [
         line
         for t in traces
@@ -35,7 +36,7 @@ def torture_chart(traces: Sequence[TortureTrace], *, capacity_bytes: int | None)
         return None
     end = max(line[-1][0] for line in [*rates, *amplifications]) or 1.0
     below = bool(amplifications)
-    panels = [_panel(rates, "rate, MiB/s", end, None if below else capacity_bytes, axis=not below, zero=True)]
+    panels = [_panel(rates, "rate, MB/s", end, None if below else capacity_bytes, axis=not below, zero=True)]
     if below:
         panels.append(
             _panel(amplifications, "write amplification", end, capacity_bytes, axis=True, zero=False)
@@ -66,7 +67,9 @@ def _panel(
         "line", color=MEDIAN, strokeWidth=6, strokeCap="round", aria=False
     )
     cycles = [
-        marks(_points(line)).mark("line", color=INK, strokeWidth=0.8 if several else 1.8, aria=False)
+        marks(_points(line)).mark(
+            "line", color=INK, strokeWidth=0.8 if several else 1.8, interpolate="step-before", aria=False
+        )
         for line in lines
     ]
     drawn = [line.encode(x=x, y=y) for line in ([median, *cycles] if several else cycles)]

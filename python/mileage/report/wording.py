@@ -1,8 +1,8 @@
 """How verdicts, ratios and quantities are written, the same in every picture, table and line of text.
 
 Models the sign that goes with each verdict, so that none rests on colour alone, and the units a reader meets:
-stored are bytes, seconds and nanoseconds; shown are MiB/s with MB/s beside it, operations per second, and the
-time unit that fits. Refuses to show more digits than are worth reading.
+stored are bytes, seconds and nanoseconds; shown are MB/s (in tables with MiB/s below it), operations per second, and
+the time unit that fits. Refuses to show more digits than are worth reading.
 """
 
 import math
@@ -44,6 +44,7 @@ _TOLD_AS_MULTIPLE: Final = 3.0
 _NARROW: Final = 0.001
 _WIDEST: Final = 101.0
 """Above this ratio an interval's end says no more than that nothing is known: it is told as "> +10000 %"."""
+_MOST_PLACES: Final = 12
 _MIB: Final = 2**20
 _MB: Final = 10**6
 _LATENCY_UNITS: Final = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
@@ -149,21 +150,23 @@ def ratio(value: float | None) -> str:
 
 
 def digits(value: float) -> str:
-    """Three or four digits worth reading, thousands separated."""
+    """Three or four digits worth reading, thousands separated, never with an exponent."""
     size = abs(value)
     if size >= 1e7:
-        return f"{value:.3g}"
+        return f"{round(value, 2 - math.floor(math.log10(size))):,.0f}"
     if size >= 100:
         return f"{value:,.0f}"
     if size >= 10:
         return f"{value:.1f}"
-    return f"{value:.2f}" if size >= 1 else f"{value:.3g}"
+    if size >= 1 or size == 0:
+        return f"{value:.2f}" if size else "0"
+    return f"{value:.{min(2 - math.floor(math.log10(size)), _MOST_PLACES)}f}".rstrip("0").rstrip(".")
 
 
 def scale_of(metric: str, values: Sequence[float]) -> Scale:
     """The unit that fits the largest of some values of a metric; an unknown metric keeps its own name."""
     if metric == "rate_bytes_per_s":
-        return Scale("MiB/s", _MIB)
+        return Scale("MB/s", _MB)
     if metric == "ops_per_s":
         return Scale("IOPS", 1.0)
     if metric == "elapsed_s":
@@ -176,7 +179,7 @@ def scale_of(metric: str, values: Sequence[float]) -> Scale:
 
 
 def quantity(metric: str, value: float | None) -> str:
-    """A value in its reading unit: "241 MiB/s", "12,300 IOPS", "1.24 ms"."""
+    """A value in its reading unit: "253 MB/s", "12,300 IOPS", "1.24 ms"."""
     if value is None or not math.isfinite(value):
         return NOT_AVAILABLE
     scale = scale_of(metric, [value])
@@ -184,10 +187,10 @@ def quantity(metric: str, value: float | None) -> str:
 
 
 def second_quantity(metric: str, value: float | None) -> str:
-    """The same value in the other usual unit (MB/s for rates), or nothing where there is only one."""
+    """The same value in the other usual unit (MiB/s for rates), or nothing where there is only one."""
     if value is None or metric != "rate_bytes_per_s" or not math.isfinite(value):
         return ""
-    return f"{digits(value / _MB)}\N{NO-BREAK SPACE}MB/s"
+    return f"{digits(value / _MIB)}\N{NO-BREAK SPACE}MiB/s"
 
 
 def told_apart(baseline: str, candidate: str) -> tuple[str, str]:
