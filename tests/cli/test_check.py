@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mileage.app.check import Wanted, plan_of
+from mileage.app.check import Wanted, plan_of, plan_of_pair
 from mileage.store.environment import disk_of
 from tests import smart_answers as answers
 from tests.command import mileage
@@ -86,7 +86,31 @@ def test_two_drives_side_by_side() -> None:
     ratio = float(row.split()[8])
     assert ratio == pytest.approx(30 / 254.2, abs=0.02)
     assert "A: This virtual drive reads" in text
-    assert "B: This virtual drive" in text
+    assert "B: This virtual drive reads" in text
+    assert "in turn on A and B" in text
+
+
+def test_the_runs_of_two_targets_take_turns(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    plan = plan_of_pair([f"dir:{tmp_path}/a", f"dir:{tmp_path}/b"], Wanted(quick=True))
+    assert plan is not None
+    measured = [run for run in plan.runs if run.role == "measure"]
+    assert len(measured) == 80
+    for block in range(1, 6):
+        own = [run.setting for run in measured if run.block == block]
+        assert sorted(own) == [0] * 8 + [1] * 8
+    found = values(str(tmp_path / "a"), str(tmp_path / "b"), "--quick")
+    assert [one["target"] for one in found] == [f"dir:{tmp_path}/a", f"dir:{tmp_path}/b"]
+    assert not list((tmp_path / "a").iterdir())
+    assert not list((tmp_path / "b").iterdir())
+
+
+def test_targets_of_two_kinds_follow_each_other(tmp_path: Path) -> None:
+    text = checked(str(tmp_path), X25E, "--quick")
+    assert "all of A, then all of B" in flat(text)
+    assert "given twice" in mileage("check", X25E, X25E, *FAST).stderr
+    assert mileage("check", X25E, X25E, X25E).returncode == 2
 
 
 def test_a_directory_holds_nothing_afterwards(tmp_path: Path) -> None:
@@ -101,8 +125,7 @@ def test_a_directory_holds_nothing_afterwards(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wanted", [Wanted(), Wanted(quick=True), Wanted(seconds=5)])
 @pytest.mark.parametrize("target", [X25E, "dir:"])
 def test_the_plan_is_possible_however_long_the_runs_are(wanted: Wanted, target: str, tmp_path: Path) -> None:
-    plan, writes = plan_of(f"dir:{tmp_path}" if target == "dir:" else target, wanted)
-    assert writes
+    plan = plan_of(f"dir:{tmp_path}" if target == "dir:" else target, wanted)
     assert len([run for run in plan.runs if run.role == "measure"]) == 40
     blocks = [[run.cell for run in plan.runs if run.role == "measure" and run.block == n] for n in (1, 2)]
     assert sorted(blocks[0]) == sorted(blocks[1]) == sorted(cell.label for cell in plan.cells)

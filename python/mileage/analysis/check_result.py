@@ -6,7 +6,7 @@ What it refuses: to call a drive too slow when something else had a part in its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -76,9 +76,8 @@ class Checked(msgspec.Struct, frozen=True):
     """0: nothing was judged bad; 1: it is failing, or does not fit its class."""
 
 
-def rows_of(cells: Sequence[tuple[MeasuredCell, int, int]]) -> tuple[Row, ...]:
-    """The rows of measured cells, each with its record in bytes and its depth; reads first, in the order of forums."""
-    rows = [row_of(*cell) for cell in cells]
+def in_order(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Rows as forums know them: reads first, sequential ones first, the deepest queue first."""
     return tuple(sorted(rows, key=lambda row: (row.direction, row.name != "SEQ 1 MiB", -row.depth)))
 
 

@@ -81,42 +81,50 @@ def _remarks(found: Checked) -> list[str]:
     return lines
 
 
-def pair_text(one: Checked, other: Checked) -> str:
-    """Two checks side by side, with the ratio of the second to the first and its 95 % interval."""
-    lines = [f"mileage check: A = {one.target}", f"               B = {other.target}", "-" * WIDTH]
-    lines.append(f"{'':<26}{'A MB/s':>11}{'B MB/s':>11}{'B / A':>9}{'95 %':>15}")
-    theirs = {(row.direction, row.name, row.depth): row for row in other.rows}
-    for row in one.rows:
-        match = theirs.get((row.direction, row.name, row.depth))
-        if match is not None:
-            lines.append(_pair_row(row, match))
-    skipped = len(one.rows) + len(other.rows) - 2 * sum(line.startswith("  ") for line in lines[4:])
-    if skipped:
-        lines.append("  (tests that only one of the two allows are left out)")
-    told = "Measured one after the other: a load that came or went between them looks like a difference."
+def pair_text(one: Checked, other: Checked, *, took_turns: bool) -> str:
+    """Two checks side by side, with the ratio of the second to the first and its 95 % interval.
+
+    `took_turns`: their runs took turns, so that a load that came or went touched both.
+    """
+    lines = ["mileage check".ljust(WIDTH - 20) + one.date_utc.rjust(20), "-" * WIDTH]
+    for letter, found in (("A", one), ("B", other)):
+        lines += [f"{letter}:", *_identity(found)]
+    lines += ["", f"{'MB/s':<26}{'A':>11}{'B':>11}{'B / A':>9}{'95 %':>15}"]
+    theirs = {row.label: row for row in other.rows}
+    pairs = [(row, theirs[row.label]) for row in one.rows if row.label in theirs]
+    lines += [_pair_row(row, match, paired=took_turns) for row, match in pairs]
+    how = (
+        "in turn on A and B"
+        if took_turns
+        else "all of A, then all of B (load that changes looks like a difference)"
+    )
+    told = f"Medians of {len(one.rows[0].iops)} runs, {how}."
+    if len(pairs) < max(len(one.rows), len(other.rows)):
+        told += " Tests that only one of the two allows are left out."
     lines += ["", *wrapped(told, WIDTH), "-" * WIDTH]
     for letter, found in (("A", one), ("B", other)):
-        lines += wrapped(f"{letter}: {found.verdict}", WIDTH)
+        lines += wrapped(f"{letter}: {found.verdict}", WIDTH, indent="   ")
         lines += _remarks(found)
     return "\n".join(lines) + "\n"
 
 
-def _pair_row(row: Row, match: Row) -> str:
+def _pair_row(row: Row, match: Row, *, paired: bool) -> str:
     name = f"  {row.direction:<5} {row.name} depth {row.depth}"
     rates = [spread_of(found.mb_per_s).median for found in (row, match)]
-    ratio, low, high = ratio_of(row.mb_per_s, match.mb_per_s)
+    ratio, low, high = ratio_of(row.mb_per_s, match.mb_per_s, paired=paired)
     told = f"{low:.2f} to {high:.2f}" if low is not None and high is not None else "-"
     return f"{name:<26}{_rate(rates[0]):>11}{_rate(rates[1]):>11}{ratio:>9.2f}{told:>15}"
 
 
-def ratio_of(one: Sequence[float], other: Sequence[float]) -> tuple[float, float | None, float | None]:
-    """The ratio of two geometric means with its 95 % interval (Welch); no interval of single values."""
-    from mileage.judge.ratio import welch
+def ratio_of(
+    one: Sequence[float], other: Sequence[float], *, paired: bool
+) -> tuple[float, float | None, float | None]:
+    """The ratio of two geometric means with its 95 % interval, by pairs or by Welch; no interval of single values."""
+    from mileage.judge.ratio import exp, one_sample, welch
 
     logs = [[math.log(value) for value in values] for values in (one, other)]
-    means = [sum(found) / len(found) for found in logs]
-    ratio = math.exp(means[1] - means[0])
     if min(len(one), len(other)) < 2:
-        return ratio, None, None
-    low, high = welch(logs[0], logs[1]).interval(0.95)
-    return ratio, math.exp(low), math.exp(high)
+        return other[0] / one[0], None, None
+    found = one_sample([b - a for a, b in zip(*logs, strict=True)]) if paired else welch(logs[0], logs[1])
+    low, high = found.interval(0.95)
+    return exp(found.log_ratio), exp(low), exp(high)

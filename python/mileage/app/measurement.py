@@ -17,7 +17,7 @@ from mileage.analysis.cautions import cautions, with_cautions
 from mileage.analysis.open_loop import load_notes
 from mileage.app.one_offs import one_off_folder
 from mileage.app.report_level import report_level
-from mileage.app.session import check_built, do, facts_of, traces_of
+from mileage.app.session import check_built, do, facts_of, facts_of_all, traces_of
 from mileage.errors import Refused
 from mileage.execute import Progress, Silent
 from mileage.model.target_kind import capabilities_of
@@ -61,8 +61,8 @@ def _is_empty(path: Path) -> bool:
 
 def planned(study: Study, destroy: str | None) -> Plan:
     """The plan of a one-off study. Raises Refused."""
-    facts = facts_of(study.target, destroy, state=study.state)
-    return check_built(resolve(study, facts, traces=traces_of(study)))
+    facts, *others = facts_of_all(study, destroy).items()
+    return check_built(resolve(study, facts[1], traces=traces_of(study), others=dict(others)))
 
 
 def measure(

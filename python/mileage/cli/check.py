@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from mileage.analysis.check_result import Checked
 
 
 @click.command("check")
@@ -28,8 +32,8 @@ def command(
 
     TARGET is a directory, a block device, a file or virtual:NAME. A device,
     and a file with content, is only read; in a directory one work file is
-    made and removed. Two targets are measured one after the other and printed
-    side by side. Health needs smartctl or nvme, and root.
+    made and removed. Two targets are measured in turn and printed side by
+    side. Health needs smartctl or nvme, and root.
 
     \b
     mileage check /mnt/ssd
@@ -40,8 +44,7 @@ def command(
     or does not fit its class; 2 refused; 3 a run failed.
     """
     from mileage.analysis.check_text import check_text, pair_text
-    from mileage.app.check import Wanted, check, plan_of
-    from mileage.app.check import as_json as values
+    from mileage.app.check import Wanted, check, plan_of, plan_of_pair
     from mileage.app.measurement import refuse_existing
     from mileage.cli.json_output import print_json
     from mileage.cli.target_choice import chosen_target
@@ -51,13 +54,14 @@ def command(
     if len(targets) > 2:
         raise click.UsageError(f"{targets[2]} is one target too many; expected one, or two to compare")
     names = [chosen_target(target) for target in targets]
-    folders = _folders(save, len(names))
+    wanted = Wanted(quick=quick, seconds=seconds)
+    shared = plan_of_pair(names, wanted) if len(names) == 2 else None
+    plans = [plan_of(name, wanted) for name in names] if shared is None else [shared]
+    folders = _folders(save, len(plans))
     for folder in folders:
         if folder is not None:
             refuse_existing(folder)
-    wanted = Wanted(quick=quick, seconds=seconds)
-    plans = [plan_of(name, wanted)[0] for name in names]
-    found = []
+    found: list[Checked] = []
     for plan, folder in zip(plans, folders, strict=True):
         labels = labels_of(plan.cells)
         runs = [
@@ -65,11 +69,13 @@ def command(
             for run in plan.runs
         ]
         with Watch(plan.runs, runs, simulated=plan.facts.virtual) as progress:
-            found.append(check(plan, save=folder, progress=progress, command=("mileage", *sys.argv[1:])))
+            found += check(plan, save=folder, progress=progress, command=("mileage", *sys.argv[1:]))
     if as_json:
-        print_json(values(found))
+        print_json(found[0] if len(found) == 1 else found)
+    elif len(found) == 1:
+        click.echo(check_text(found[0]), nl=False)
     else:
-        click.echo(check_text(found[0]) if len(found) == 1 else pair_text(found[0], found[1]), nl=False)
+        click.echo(pair_text(found[0], found[1], took_turns=shared is not None), nl=False)
     if save is not None:
         click.echo(f"study folder: {' '.join(map(str, folders))}", err=True)
     context.exit(max(one.status for one in found))

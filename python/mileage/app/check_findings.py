@@ -1,0 +1,280 @@
+"""What a check of one target says beside its rates: the drive, what had a part in the rates, and what was not tested.
+
+What it models: lines of identity; findings, each with whether it disturbs the rates; commands that test more.
+What it refuses: nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from mileage import _core
+from mileage.analysis.check_class import DriveFacts, facts_from
+from mileage.analysis.check_health import Health, health_of
+from mileage.analysis.check_result import Finding, NotTested, Row
+from mileage.model.target_kind import capabilities_of
+from mileage.plan import Plan
+from mileage.plan.sizes import format_bytes
+from mileage.store import MeasuredCell
+from mileage.targets.filesystem import UNKNOWN
+from mileage.targets.io_limits import io_limits
+from mileage.targets.profiles import load_profile, profile_name
+from mileage.targets.spec import parse_target
+
+_LOOKS: Final = 64
+"""Places of a device that are looked at for zeros."""
+FALL_MIN: Final = 0.2
+"""Share by which the last repetitions are slower than the first ones when a drive is said to slow down."""
+FALL_REPETITIONS: Final = 5
+"""Repetitions from which a fall over them is told from chance."""
+HOT_C: Final = 10
+"""Degrees by which a drive warms up in a check when that is mentioned."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What was seen of one target."""
+
+    plan: Plan
+    """The plan, with this target and its cells alone."""
+    cells: tuple[tuple[MeasuredCell, Row], ...]
+    runs: tuple[Any, ...]
+    """The journal's entries of its runs."""
+    grave: set[str]
+    """Cautions that say that something else had a part in the rates."""
+    before: dict[str, str]
+    """What was known of the drive before the load."""
+    after: dict[str, str]
+
+
+def place_of(target: str) -> Path | None:
+    """The existing path whose drive is looked at; None for a virtual drive, and for a loop device still to be made."""
+    kind = capabilities_of(target)
+    if not kind.is_real or kind.is_made:
+        return None
+    path = Path(parse_target(target).name)
+    return path if path.exists() else path.parent
+
+
+def disk_in(facts: dict[str, str]) -> str:
+    """The kernel name of the drive; empty where there is none."""
+    return facts.get("disk", "")
+
+
+def health_seen(seen: Seen) -> Health:
+    """The health after the load, which may have brought a fault to light."""
+    if seen.plan.facts.virtual:
+        return Health("unknown", "a virtual drive has no SMART data")
+    found = health_of(seen.after)
+    return found if found.state != "unknown" else health_of(seen.before)
+
+
+def class_facts(plan: Plan, known: dict[str, str]) -> DriveFacts:
+    """What the class of the drive follows from."""
+    if plan.facts.virtual:
+        return DriveFacts(virtual=profile_name(parse_target(plan.target).name))
+    return facts_from(known)
+
+
+def identity(seen: Seen) -> Iterator[tuple[str, str]]:
+    """What it is, in lines of a word and a text."""
+    plan, known = seen.plan, seen.after
+    if plan.facts.virtual:
+        yield "Drive", f"{_core.drive_title(load_profile(parse_target(plan.target).name))} (virtual)"
+    elif disk_in(known):
+        unnamed = "a file as a loop device" if disk_in(known).startswith("loop") else "model not told"
+        model = known.get("target.drive_model") or _said(known, "target.model") or unnamed
+        firmware = known.get("target.drive_firmware") or _said(known, "target.firmware")
+        size = _said(known, "target.disk_bytes")
+        parts = [model, f"firmware {firmware}" if firmware else "", _decimal(size), _bus(known)]
+        yield "Drive", ", ".join(part for part in (*parts, f"/dev/{disk_in(known)}") if part)
+    yield "Target", _target_words(plan, known)
+    cells = [cell for cell in plan.cells if cell.workload is not None]
+    work = cells[0].workload
+    assert work is not None
+    direct = "direct I/O" if _is_direct(plan) else "page cache NOT bypassed"
+    how = "simulated time" if plan.facts.virtual else direct
+    seconds = (work.stop.time_ns or 0) / 1e9
+    if any(cell.workload is not None and cell.workload.threads > 1 for cell in cells):
+        how += ", depth by threads (io_uring is not allowed here)"
+    written = sum(int(entry["record"]["bytes_written"]) for entry in seen.runs)
+    wrote = f"wrote {format_bytes(written)}" if written else "read only"
+    repetitions = len(seen.cells[0][1].iops)
+    span = format_bytes(work.span_bytes)
+    yield "Method", f"{repetitions} x {seconds:.3g} s each in random order, {how}, {span} used, {wrote}"
+
+
+def _target_words(plan: Plan, known: dict[str, str]) -> str:
+    if plan.facts.virtual:
+        return plan.target
+    fs_type = _said(known, "target.fs_type")
+    if not fs_type or fs_type == "none":
+        return plan.target
+    place = place_of(plan.target)
+    assert place is not None
+    space = os.statvfs(place)
+    used = space.f_blocks - space.f_bfree
+    share = used / (used + space.f_bavail) if used + space.f_bavail else 0.0
+    whole = _decimal(str(space.f_blocks * space.f_frsize))
+    return f"{plan.target} ({fs_type}, {whole}, {100 * share:.0f} % used)"
+
+
+def _said(known: dict[str, str], key: str) -> str:
+    text = known.get(key, "")
+    return "" if text == UNKNOWN else text
+
+
+def _decimal(size_bytes: str) -> str:
+    """A size as it is printed on drives, in powers of 1000."""
+    if not size_bytes.isdigit():
+        return ""
+    size = float(size_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+_GENERATIONS: Final = {"2.5": "1.0", "5.0": "2.0", "8.0": "3.0", "16.0": "4.0", "32.0": "5.0", "64.0": "6.0"}
+
+
+def _bus(known: dict[str, str]) -> str:
+    bus, speed = known.get("bus", ""), known.get("speed", "")
+    if bus == "nvme":
+        return f"NVMe, PCIe {_GENERATIONS.get(speed, speed)} x{known.get('lanes', '')}" if speed else "NVMe"
+    words = {
+        "sata": f"SATA {speed} Gb/s",
+        "usb": f"USB {speed} Mbit/s",
+        "mmc": "MMC or SD",
+        "virtio": "virtio",
+    }
+    return words.get(bus, "") if speed or bus in ("mmc", "virtio") else bus.upper() if bus == "sata" else ""
+
+
+def _is_direct(plan: Plan) -> bool:
+    return all(cell.reach is None or cell.reach.caching.mode == "direct" for cell in plan.cells)
+
+
+def findings(seen: Seen) -> Iterator[Finding]:
+    """What had a part in the rates, gravest first."""
+    plan = seen.plan
+    place = place_of(plan.target)
+    if place is not None:
+        yield from (Finding(text, disturbs=True) for text in io_limits(place))
+    if not _is_direct(plan):
+        told = "this file system does not bypass the page cache: the rates are those of memory as well"
+        yield Finding(told, disturbs=True)
+    notes = (note for cell, _ in seen.cells for note in cell.notes)
+    for note in sorted(dict.fromkeys(notes), key=lambda note: note not in seen.grave):
+        if note.startswith("a fresh drive"):
+            told = f"{note.partition(';')[0]}: a used drive may write more slowly"
+            yield Finding(told, disturbs=False)
+        else:
+            yield Finding(note, disturbs=note in seen.grave)
+    if (zeros := _zeros(plan)) >= 0.5:
+        yield Finding(
+            f"{100 * zeros:.0f} % of the places that were looked at hold zeros only: what was never written, "
+            "or was trimmed, is answered without reading the medium, so data may be read more slowly",
+            disturbs=False,
+        )
+    yield from (Finding(text, disturbs=True) for text in _falls(seen))
+    yield from (Finding(text, disturbs=False) for text in _warm(seen.before, seen.after))
+    yield from (Finding(text, disturbs=False) for text in _narrow_link(seen.after))
+
+
+def _narrow_link(known: dict[str, str]) -> Iterator[str]:
+    """A link of PCI Express that is slower, or has fewer lanes, than the drive could use."""
+    now, could = ((known.get(f"{best}speed", ""), known.get(f"{best}lanes", "")) for best in ("", "best_"))
+    if all((*now, *could)) and _gt(*now) < _gt(*could):
+        told = " of ".join(f"{speed} GT/s x{lanes}" for speed, lanes in (now, could))
+        yield f"its link runs at {told}: another slot may be faster"
+
+
+def _gt(speed: str, lanes: str) -> float:
+    """Gigatransfers per second of all lanes; 0 where the kernel does not tell."""
+    return float(speed) * _number(lanes) if speed.replace(".", "", 1).isdecimal() else 0.0
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else 0
+
+
+def _zeros(plan: Plan) -> float:
+    """The share of some places of a kept device or file that hold zeros only; 0 of everything else."""
+    if plan.study.state.start != "kept":
+        return 0.0
+    descriptor = os.open(parse_target(plan.target).name, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.lseek(descriptor, 0, os.SEEK_END)
+        found = 0
+        for look in range(_LOOKS):
+            place = size * look // _LOOKS // 4096 * 4096
+            found += not any(os.pread(descriptor, 4096, place))
+            os.posix_fadvise(descriptor, place, 4096, os.POSIX_FADV_DONTNEED)
+        return found / _LOOKS
+    finally:
+        os.close(descriptor)
+
+
+def _falls(seen: Seen) -> Iterator[str]:
+    """Rates that went down: from repetition to repetition, or within the runs of a test."""
+    from mileage.analysis.courses import course_of, course_words
+
+    for cell, row in seen.cells:
+        first, last = row.mb_per_s[:2], row.mb_per_s[-2:]
+        if len(row.mb_per_s) >= FALL_REPETITIONS and max(last) < (1 - FALL_MIN) * min(first):
+            share = 1 - sum(last) / sum(first)
+            told = f"{row.label} became {100 * share:.0f} % slower from the first repetitions to the last"
+            yield f"{told}: heat, a full write cache, or other load"
+        own = [
+            entry["record"]
+            for entry in seen.runs
+            if entry["cell"] == cell.cell and "series" in entry["record"]
+        ]
+        courses = [(course_of(record), record) for record in own]
+        falls = [
+            course_words(*pair) for pair in courses if pair[0].kind == "fall" and pair[0].change <= -FALL_MIN
+        ]
+        if len(falls) > len(own) / 2:
+            yield f"{row.label} slows down within its runs ({len(falls)} of {len(own)}): {falls[0]}"
+
+
+def _warm(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
+    cool, warm = (health_of(found).temperature_c for found in (before, after))
+    if cool is not None and warm is not None and warm - cool >= HOT_C:
+        yield f"the drive warmed up from {cool} to {warm} °C: a longer load may be throttled"
+    for key, words in (
+        ("now.health_thm_temp1_trans_count", "lightly"),
+        ("now.health_thm_temp2_trans_count", "heavily"),
+    ):
+        if _number(after.get(key, "")) > _number(before.get(key, "")):
+            yield f"the drive throttled itself {words} because of its temperature while it was measured"
+
+
+def not_tested(plan: Plan) -> Iterator[NotTested]:
+    """What a minute does not show, and the commands that would."""
+    target = shlex.quote(plan.target)
+    sustained = "the speed behind a write cache (SLC), and of hours of writes."
+    if plan.study.state.start != "kept":
+        commands = tuple(f"mileage {verb} sustained --target {target}" for verb in ("plan", "run"))
+        yield NotTested(f"{sustained} What a test would do, and the test:", commands)
+        return
+    path = parse_target(plan.target).name
+    if not plan.facts.capabilities.is_block_device:
+        folder = shlex.quote(str(Path(path).absolute().parent))
+        yield NotTested(
+            "writes, since this file has a content. In its directory:", (f"mileage check {folder}",)
+        )
+        return
+    yield NotTested(
+        "writes: they would destroy what is on it. In a directory of the file system on it:",
+        ("mileage check DIRECTORY",),
+    )
+    run = f"mileage run sustained --target {target} --destroy {shlex.quote(path)}"
+    yield NotTested(f"{sustained} Everything on it would be LOST:", (run,))
