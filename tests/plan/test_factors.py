@@ -196,7 +196,7 @@ def test_the_resolved_study_resolves_to_the_same_plan(planned: Callable[..., Pla
         (
             "levels = [1, 32]",
             "levels = [1, 0]",
-            "factor.depth.levels: level '0': measure.iops.depth: found 0",
+            "factor.depth.levels: level '0': found 0, expected a whole number from 1 to 4096",
         ),
         (
             "levels = [1, 32]",

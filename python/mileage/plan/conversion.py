@@ -7,15 +7,19 @@ What it refuses: nothing; a mismatch is a value, and who converts decides what f
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import inspect
 
 from mileage.errors import Refusal
-from mileage.plan.faults import steps_of
+from mileage.plan.faults import Faults, join, steps_of
+from mileage.plan.study import Factor, Measure, OwnWorkload, Study, Torture
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 _AT: Final = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>[^`]*)`)?", re.S)
 _TYPES: Final = re.compile(r"Expected `(?P<expected>[^`]*)`, got `[^`]*`")
@@ -34,6 +38,20 @@ _WORDS: Final = {
     "date": "a date",
     "time": "a time of day",
 }
+
+
+_GROUPS: Final = ("factor", "workload", "measure", "torture")
+"""The tables of tables."""
+_STAND_INS: Final[dict[str, Any]] = {
+    "name": "unnamed",
+    "workload": "pattern.random_write",
+    "record": "4KiB",
+    "amount": "1x",
+    "min": 5,
+    "size": "4KiB",
+    "levels": ["1", "2"],
+}
+"""For keys that must be given and were not, or cannot be read: what the other keys are checked with."""
 
 
 class Mismatch(NamedTuple):
@@ -131,5 +149,105 @@ def shown(value: Any) -> str:
         return "a table"
     if isinstance(value, list | tuple):
         return "a list"
-    text = f'"{value}"' if isinstance(value, str) else str(value)
+    text = (
+        f'"{value}"' if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
+    )
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def study_from(raw: dict[str, Any], faults: Faults) -> Study:
+    """The study that plain values describe, read past what is wrong with them, which is put among the faults.
+
+    Raises BrokenStudy where nothing is left to read.
+    """
+    factors = _tables(faults, raw, "factor", Factor)
+    workloads = _tables(faults, raw, "workload", OwnWorkload)
+    measures = _tables(faults, raw, "measure", Measure)
+    tortures = _tables(faults, raw, "torture", Torture)
+    study = _converted(faults, "", {key: value for key, value in raw.items() if key not in _GROUPS}, Study)
+    if study is None:
+        faults.refuse_any()
+    assert study is not None
+    return msgspec.structs.replace(
+        study, factor=factors, workload=workloads, measure=measures, torture=tortures
+    )
+
+
+def with_ranges_checked(study: Study, faults: Faults) -> Study:
+    """The study, with what is out of its range reported and replaced by what the other rules can be checked with.
+
+    A struct that is made in Python is not checked by msgspec.
+    """
+    return study_from(_in_lists(msgspec.to_builtins(study)), faults)
+
+
+def _in_lists(value: Any) -> Any:
+    """Plain values with lists for tuples, which cannot be changed."""
+    if isinstance(value, dict):
+        return {key: _in_lists(member) for key, member in value.items()}
+    return [_in_lists(member) for member in value] if isinstance(value, list | tuple) else value
+
+
+def _tables(faults: Faults, raw: dict[str, Any], group: str, struct: type[S]) -> dict[str, S]:
+    """The tables of a group; none for one that is no table."""
+    tables = raw.get(group, {})
+    if not isinstance(tables, dict):
+        faults.add(group, found=shown(tables), expected="a table")
+        faults.mark(group)
+    found = {
+        name: _converted(faults, join(group, name), table, struct) for name, table in named_tables(raw, group)
+    }
+    return {name: table for name, table in found.items() if table is not None}
+
+
+def named_tables(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
+    """The entries of the table of tables `key`; none when it is not a table, which is reported elsewhere."""
+    tables = raw.get(key)
+    return list(tables.items()) if isinstance(tables, dict) else []
+
+
+def _converted(faults: Faults, path: str, value: Any, struct: type[S]) -> S | None:
+    """A table as a struct. What has the wrong type is reported and left out; None where nothing is left to read."""
+    seen: set[str] = set()
+    while True:
+        try:
+            return msgspec.convert(value, struct)
+        except msgspec.ValidationError as error:
+            wrong = mismatch_of(error, struct)
+            where, holder, found = _walk(path, value, wrong.steps)
+            faults.add_refusal(wrong.refusal(where, found))
+            faults.mark(where)
+            if (where in seen and not wrong.is_missing) or not _repair(holder, wrong):
+                return None
+            seen.add(where)
+
+
+def _walk(path: str, value: Any, steps: list[str]) -> tuple[str, Any, Any]:
+    """The path of what steps lead to below `value`, what holds it, and it itself; None where it is missing."""
+    holder: Any = None
+    for step in steps:
+        holder = value
+        if isinstance(holder, list):
+            path, value = f"{path}[{step}]", holder[int(step)]
+        else:
+            path, value = join(path, step), holder.get(step)
+    return path, holder, value
+
+
+def _repair(holder: Any, wrong: Mismatch) -> bool:
+    """Leave out a value that cannot be read, or put a stand-in in its place; whether the others can be read then."""
+    if not wrong.steps:
+        return False
+    key = wrong.steps[-1]
+    if isinstance(holder, list):
+        table = {"size": "4KiB"} if "access" in wrong.steps else {"name": f"unnamed-{key}", "idle": "1 s"}
+        other = next(number for number in itertools.count(1) if number not in holder)
+        stand_ins: dict[str, Any] = {"int": other, "str": "unnamed", "array": [], "": other}
+        holder[int(key)] = stand_ins.get(wrong.wanted, table)
+        return True
+    if not isinstance(holder, dict):
+        return False
+    if holder.pop(key, None) is None and key in _STAND_INS:
+        holder[key] = _STAND_INS[key]
+        return True
+    return not wrong.is_missing

@@ -18,13 +18,12 @@ from mileage.plan import sizes
 from mileage.plan.api import URING, EngineOptions, Reach, read_api
 from mileage.plan.caching import read_cache
 from mileage.plan.content import read_content, read_verify
-from mileage.plan.load import OPERATIONS_PER_S_MAX, Load, Open, Ramp, Spacing, Think, read_cap
+from mileage.plan.load import Load, Open, Ramp, Spacing, Think, read_cap
 from mileage.plan.pattern import RECORD_BYTES_MAX
-from mileage.plan.rules import U32_MAX, U64_MAX
-from mileage.plan.tasks import TASKS_MAX, read_reorder, read_tree
-from mileage.plan.workload import THREADS_MAX, Files, Sync
+from mileage.plan.ranges import Count, Generation, Percent, Processor, Rate, TaskDistance, Threads, Whole
+from mileage.plan.tasks import read_reorder, read_tree
+from mileage.plan.workload import Files, Sync
 
-CPUS_MAX: Final = 4096
 INTERVAL_MIN_NS: Final = 10_000_000
 INTERVAL_MAX_NS: Final = 3_600_000_000_000
 
@@ -32,27 +31,27 @@ INTERVAL_MAX_NS: Final = 3_600_000_000_000
 class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keys that say how I/O is done; None means as the workload has it, or the default."""
 
-    reads: int | None = None
+    reads: Percent | None = None
     """Share of operations that read, 0..100 percent; the others write."""
-    discards: int | None = None
+    discards: Percent | None = None
     """Share of operations that discard, 0..100 percent, taken before the reads."""
     content: str | None = None
     """What is written: "incompressible", "zeros", "compressible=50,duplicate=20" and others."""
     verify: str | None = None
     """How many of the reads are compared with what was written: "off", "all" or "1 in 100"."""
-    generation: int | None = None
+    generation: Generation | None = None
     """Number of this writing of the target: what is verified must have been written with the same one."""
     sync: Sync | None = None
     """How writes are made durable after the last one; that time counts."""
-    sync_every: int | None = None
+    sync_every: Whole | None = None
     """Writes of a thread between two syncs; 0 for the final one only."""
     files: Files | None = None
     """One file for all threads, or one for each."""
-    rate: int | None = None
+    rate: Rate | None = None
     """Open loop: operations per second that are due, over all threads."""
     spacing: Spacing | None = None
     """With `rate`: even gaps, or a Poisson process."""
-    ramp_to: int | None = None
+    ramp_to: Rate | None = None
     """With `rate` and `ramp_over`: operations per second at the end of a linear ramp."""
     ramp_over: str | None = None
     """With `ramp_to`: how long the ramp takes, such as "10 s"."""
@@ -60,7 +59,7 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Closed loop, but not faster: operations per second, or bytes such as "100MiB/s"."""
     think: str | None = None
     """A pause of each thread after `burst` operations, such as "10 ms"."""
-    burst: int | None = None
+    burst: Count | None = None
     """With `think`: operations between two pauses."""
     warm_up: str | None = None
     """Time at the start of a run whose operations are not counted, such as "2 s"."""
@@ -76,7 +75,7 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     as "3 s"."""
     touch: int | str | None = None
     """After each read one byte in so many of what was read is changed in memory, within the read's time; bytes."""
-    pin: tuple[int, ...] | None = None
+    pin: tuple[Processor, ...] | None = None
     """Processors that the threads are bound to."""
     timeout: str | None = None
     """An operation that takes longer ends the run as failed, such as "30 s"."""
@@ -84,17 +83,17 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether every operation is written to a file in the study folder."""
     interval: str | None = None
     """Length of the first intervals over time, "10 ms" to "1 h"; it doubles when a run outlasts 512 of them."""
-    processes: int | None = None
+    processes: Threads | None = None
     """Processes over which the threads are spread; at most as many as there are threads."""
     block: int | str | None = None
     """Of ior.*: what a task has of a segment, a multiple of the record."""
-    segments: int | None = None
+    segments: Count | None = None
     """Of ior.*: segments of a file, each with one block of every task."""
     reorder: int | str | None = None
     """Of ior.*: reads visit what the task so many further on wrote, or "random"."""
     tree: str | None = None
     """Of mdtest.*: directories as DEPTHxBRANCH, such as "2x3", or "2x3,leaves" for items in the last level only."""
-    stride: int | None = None
+    stride: TaskDistance | None = None
     """Of mdtest.*: what one task created the task so many further on looks at."""
 
 
@@ -110,21 +109,6 @@ def merged(first: How, then: How) -> How:
 
 def check_how(how: How) -> Iterator[tuple[str, str]]:
     """Every key that has a wrong value or no effect, as (key, what is wrong)."""
-    ranges = (
-        ("reads", how.reads, 0, 100),
-        ("discards", how.discards, 0, 100),
-        ("sync_every", how.sync_every, 0, U64_MAX),
-        ("generation", how.generation, 0, U32_MAX),
-        ("rate", how.rate, 1, OPERATIONS_PER_S_MAX),
-        ("ramp_to", how.ramp_to, 1, OPERATIONS_PER_S_MAX),
-        ("burst", how.burst, 1, U64_MAX),
-        ("processes", how.processes, 1, THREADS_MAX),
-        ("segments", how.segments, 1, U64_MAX),
-        ("stride", how.stride, 0, TASKS_MAX - 1),
-    )
-    for key, found, low, high in ranges:
-        if found is not None and not low <= found <= high:
-            yield key, f"found {found}, expected a whole number from {low} to {high}"
     readers: tuple[tuple[str, int | str | None, Callable[[str], object]], ...] = (
         ("content", how.content, read_content),
         ("verify", how.verify, read_verify),
@@ -148,9 +132,6 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
                 read(str(text))
             except ValueError as error:
                 yield key, str(error)
-    for key, cpu in (("pin", cpu) for cpu in how.pin or ()):
-        if not 0 <= cpu < min(CPUS_MAX, U32_MAX):
-            yield key, f"found processor {cpu}, expected 0 to {CPUS_MAX - 1}"
     if how.pin == ():
         yield "pin", "the list is empty; expected at least one processor"
     needs = (("spacing", "rate"), ("ramp_to", "rate"), ("ramp_to", "ramp_over"), ("ramp_over", "ramp_to"))

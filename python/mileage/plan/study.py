@@ -14,6 +14,19 @@ import msgspec
 
 from mileage.plan.io_options import How
 from mileage.plan.pattern import PatternTable
+from mileage.plan.ranges import (
+    Blocks,
+    Burst,
+    Count,
+    Cycles,
+    Depth,
+    Fraction,
+    Percent,
+    Rounds,
+    SharePercent,
+    Threads,
+    Whole,
+)
 from mileage.plan.switches import IozoneSwitches
 
 Level = int | str | bool
@@ -101,7 +114,7 @@ class StopRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     bytes: Size | None = None
     """Bytes moved, or a share of the work area."""
-    operations: int | None = None
+    operations: Count | None = None
     """Operations issued."""
     time: str | None = None
     """Time since the first operation, such as "10 s"."""
@@ -113,11 +126,11 @@ class StopRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Repeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How often each cell is measured in each stage of each cycle: in as many randomised blocks."""
 
-    min: int
+    min: Blocks
     """Blocks, 1..10000."""
-    max: int | None = None
+    max: Blocks | None = None
     """With `precision`: blocks at most."""
-    precision: float | None = None
+    precision: Fraction | None = None
     """With `max`: ends when the pooled 95 % interval of a cell is within this share of its value (0.02 is 2 %)."""
 
 
@@ -126,15 +139,15 @@ class AccessRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     size: Size
     """Size of a transfer, a multiple of 512 bytes."""
-    share: int = 100
+    share: SharePercent = 100
     """Share of the specification, 1..100 percent; the lines add up to 100."""
-    reads: int = 100
+    reads: Percent = 100
     """Share of reads, 0..100 percent."""
-    random: int = 0
+    random: Percent = 0
     """Share of random places, 0..100 percent."""
     delay: str | None = None
     """Pause before each burst, in whole milliseconds such as "10 ms"."""
-    burst: int = 1
+    burst: Burst = 1
     """Operations in a burst, 1 or more."""
     align: Size = 0
     """Random places are multiples of this; 0 for the sector."""
@@ -176,13 +189,13 @@ class Measure(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The part of the work area that is visited; "file" is all of it."""
     span_start: Size = 0
     """Where that part begins."""
-    threads: int | tuple[int, ...] = 1
+    threads: Threads | tuple[Threads, ...] = 1
     """Threads, 1..1024."""
-    depth: int | tuple[int, ...] = 1
+    depth: Depth | tuple[Depth, ...] = 1
     """Operations outstanding per thread, 1..4096."""
     vary: dict[str, tuple[Level, ...]] = msgspec.field(default_factory=dict)
     """Levels of other keys of this table: { rate = [1000, 2000], api = ["pread", "uring"] }."""
-    repeat: int | Repeat = 5
+    repeat: Blocks | Repeat = 5
     """How often."""
     metric: str | tuple[str, ...] | None = None
     """"throughput", "iops", "p99"; None means those of the workload."""
@@ -205,17 +218,17 @@ class Torture(How, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The part of the work area that is written."""
     span_start: Size = 0
     """Where that part begins."""
-    threads: int = 1
+    threads: Threads = 1
     """Threads, 1..1024."""
-    tasks: int | None = None
+    tasks: Threads | None = None
     """In place of threads, tasks as IOR has them, 1..1024, which share `span` equally. In a directory each is a process
     with a file of its own, made for each round and removed after it; on a device or a file, a process; on a virtual
     drive, which has no processes, a thread."""
-    depth: int = 1
+    depth: Depth = 1
     """Operations outstanding per thread, 1..4096."""
     time: str | None = None
     """Ends it sooner, such as "20 s"; None for never."""
-    rounds: int = 1
+    rounds: Rounds = 1
     """How often it is done, one time after the other; with `until`, at most."""
     read_back: bool = False
     """Whether each round reads what it wrote, in the same order."""
@@ -250,10 +263,10 @@ class Factor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Relevance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Smallest relative change that matters, above 0 and below 1 (0.02 is 2 %)."""
 
-    throughput: float = 0.02
-    iops: float = 0.05
-    p99: float = 0.10
-    time: float = 0.02
+    throughput: Fraction = 0.02
+    iops: Fraction = 0.05
+    p99: Fraction = 0.10
+    time: Fraction = 0.02
 
 
 class Compare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -284,9 +297,9 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The stages of a cycle, in order."""
     question: str = ""
     """What the study answers, one line."""
-    seed: int = 1
+    seed: Whole = 1
     """Source of every random choice, 0..2^63-1."""
-    cycles: int = 1
+    cycles: Cycles = 1
     """How often everything is done from the start state, 1..1000; with one, the result is only
     descriptive."""
     sham: bool = False
@@ -358,8 +371,8 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def study_schema() -> dict[str, Any]:
     """The JSON schema of study files as JSON values, so that an editor knows their keys; unknown keys do not pass.
 
-    Ranges, references between tables and what a target can honour are the rules of `checking` and `resolve`: a study
-    that the schema passes may still be refused.
+    Ranges of plain numbers are in it. References between tables, sizes and times, and what a target can honour are the
+    rules of `study_checks` and `resolve`: a study that the schema passes may still be refused.
     """
     schema = msgspec.json.schema(Study)
     head = schema["$defs"]["Study"]
