@@ -37,7 +37,7 @@ ROWS: list[tuple[str, int, str]] = [
     ("report done", 0, ""),
     ("compare done:first done:second", 0, ""),
     ("merge --help", 0, "Join study folders"),
-    ("sweep --help", 0, "Do STUDY once"),
+    ("sweep --help", 0, "Run STUDY once"),
     ("query --help", 0, "SQL"),
     ("export csv done", 0, "runs.csv"),
     ("check . --seconds 0.02 --quick", 0, "Not tested"),

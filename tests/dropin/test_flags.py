@@ -93,6 +93,16 @@ def test_the_page_is_made_of_the_flags() -> None:
 
 
 @pytest.mark.parametrize("tool", ALL, ids=list(TOOLS))
+def test_help_fits_80_columns(tool: Tool) -> None:
+    wide = [
+        line
+        for line in help_text(tool).splitlines()
+        if len(line) > 80 and f"  mileage {tool.name}" not in line
+    ]
+    assert not wide
+
+
+@pytest.mark.parametrize("tool", ALL, ids=list(TOOLS))
 def test_help_and_manual_name_every_flag(tool: Tool) -> None:
     for flag in tool.all_flags:
         assert flag.spelling in help_text(tool)

@@ -15,7 +15,7 @@ from mileage.report.wording import (
 
 
 @pytest.mark.parametrize(
-    ("ratio", "told"),
+    ("ratio", "printed"),
     [
         (0.937, "-6.3 %"),
         (1.0, "0.0 %"),
@@ -28,12 +28,12 @@ from mileage.report.wording import (
         (None, "n/a"),
     ],
 )
-def test_a_ratio_is_told_as_a_change(ratio: float | None, told: str) -> None:
-    assert plain(percent(ratio)) == told
+def test_a_ratio_is_told_as_a_change(ratio: float | None, printed: str) -> None:
+    assert plain(percent(ratio)) == printed
 
 
 @pytest.mark.parametrize(
-    ("ends", "told"),
+    ("ends", "printed"),
     [
         ((0.916, 0.959), "-8.4 to -4.1 %"),
         ((0.9998, 1.0003), "-0.02 to +0.03 %"),
@@ -43,12 +43,12 @@ def test_a_ratio_is_told_as_a_change(ratio: float | None, told: str) -> None:
         (None, "no interval"),
     ],
 )
-def test_an_interval_is_told_as_changes(ends: tuple[float, float] | None, told: str) -> None:
-    assert plain(interval(ends)) == told
+def test_an_interval_is_told_as_changes(ends: tuple[float, float] | None, printed: str) -> None:
+    assert plain(interval(ends)) == printed
 
 
 @pytest.mark.parametrize(
-    ("metric", "value", "told"),
+    ("metric", "value", "printed"),
     [
         ("rate_bytes_per_s", 252706816.0, "253 MB/s"),
         ("ops_per_s", 12345.6, "12,346 IOPS"),
@@ -58,12 +58,12 @@ def test_an_interval_is_told_as_changes(ends: tuple[float, float] | None, told: 
         ("ops_per_s", None, "n/a"),
     ],
 )
-def test_a_quantity_has_the_unit_that_fits(metric: str, value: float | None, told: str) -> None:
-    assert plain(quantity(metric, value)) == told
+def test_a_quantity_has_the_unit_that_fits(metric: str, value: float | None, printed: str) -> None:
+    assert plain(quantity(metric, value)) == printed
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "printed"),
     [
         (0.0, "0"),
         (1.5e-7, "0.00000015"),
@@ -72,8 +72,8 @@ def test_a_quantity_has_the_unit_that_fits(metric: str, value: float | None, tol
         (9.87e6, "9,870,000"),
     ],
 )
-def test_no_number_has_an_exponent(value: float, told: str) -> None:
-    assert digits(value) == told
+def test_no_number_has_an_exponent(value: float, printed: str) -> None:
+    assert digits(value) == printed
 
 
 def test_only_rates_have_a_second_unit() -> None:

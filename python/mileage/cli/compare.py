@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command("compare")
 @click.argument("studies", nargs=-1, metavar="A B [C ...]")
 @click.option(
-    "--stage", default=None, metavar="NAME", help="Stage that two studies are compared at; default: the last."
+    "--stage", default=None, metavar="NAME", help="Stage to compare in both studies; default: the last."
 )
 @click.option(
     "--table",
@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     help="Judge a published table instead of A and B.",
 )
 @click.option(
-    "--against", type=click.Path(path_type=Path), metavar="CSV", help="A second print of some of its cells."
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="CSV",
+    help="With --table: a second table of some of its cells.",
 )
-@click.option("--runs", type=int, metavar="N", help="Runs behind each of the table's cells; default: 10.")
+@click.option("--runs", type=int, metavar="N", help="With --table: runs behind each cell; default: 10.")
 @click.option(
-    "--margin", type=float, metavar="PERCENT", help="Difference that counts as none, in percent; default: 2."
+    "--margin", type=float, metavar="PERCENT", help="With --table: smallest relevant difference; default: 2."
 )
-@click.option("--history", is_flag=True, help="The studies are of one target over time: where did it change?")
+@click.option("--history", is_flag=True, help="Find where a series of studies of one target changed.")
 @click.option(
     "--fail-if",
     "rules",
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     '"not shown within 5%"; "p99 slower" or "CELLS: slower" for some. May be given several times.',
 )
 @click.option(
-    "--allow-missing", is_flag=True, help="With --fail-if: cells that only the baseline has do not fail."
+    "--allow-missing", is_flag=True, help="With --fail-if: accept cells that only the baseline has."
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON: the same as --format json.")
 @click.option(
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
     "form",
     type=click.Choice(("text", "json", "github", "markdown", "junit")),
     default="text",
-    help="For people; for programs; or for the page of a pipeline.",
+    help="Form of the output; github, markdown and junit are for pipelines.",
 )
 def command(
     studies: tuple[str, ...],
@@ -64,15 +67,16 @@ def command(
     as_json: bool,
     form: str,
 ) -> None:
-    """Compare A with B: two study folders, or two stages written FOLDER:STAGE;
-    one folder alone is compared as its plan says;
-    rank three or more; find where a history of studies of one target changed;
-    or judge a published table again: of differences and standard deviations,
-    or of both arms' means and standard deviations.
+    """Compare A with B: two study folders, or two stages written FOLDER:STAGE.
+
+    With one folder: the comparison of its own plan. With three or more: a
+    ranking. With --history: where a series of studies of one target changed.
+    With --table: judge a published table of means, or of differences, with
+    their standard deviations.
 
     \b
     mileage compare study-1:before study-1:after
-    mileage compare study-1                   what its own plan compares
+    mileage compare study-1                   as its plan says
     mileage compare study-1 study-2 --fail-if "slower > 5%"
     mileage compare study-1 study-2 --fail-if "p99 slower > 10%" --format github
     mileage compare disk sata nvme            a ranking, with ties

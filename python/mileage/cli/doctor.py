@@ -71,7 +71,7 @@ class Finding(msgspec.Struct, frozen=True):
 @click.option("--repair", "repairs", is_flag=True, help="Undo what killed processes of Mileage left behind.")
 @click.pass_context
 def doctor(context: click.Context, target: str | None, as_json: bool, repairs: bool) -> None:
-    """Say what on this machine would spoil a measurement, and what to do.
+    """Report what on this machine would spoil a measurement, and what to do.
 
     TARGET is a path, loop:SIZE, virtual:NAME or null:; without it only the machine is examined.
 

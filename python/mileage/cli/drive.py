@@ -68,18 +68,25 @@ def show(name: str, as_json: bool) -> None:
     "--record", "-r", default="4KiB", show_default=True, metavar="SIZE", help="Size of an operation."
 )
 @click.option("--depth", "-d", type=click.IntRange(1, 4096), default=32, show_default=True, metavar="N")
-@click.option("--size", metavar="SIZE", help="The part that is visited; default the whole drive.")
-@click.option("--passes", type=float, default=1.0, show_default=True, metavar="X", help="Times its bytes.")
+@click.option("--size", metavar="SIZE", help="Part of the drive that is accessed; default: all.")
+@click.option(
+    "--passes",
+    type=float,
+    default=1.0,
+    show_default=True,
+    metavar="X",
+    help="Bytes of the run, in multiples of that part.",
+)
 @_share("--discards", "Share of the operations that discard (TRIM) instead.")
 @_share("--compressible", "Share of the content that compression saves.")
 @_share("--duplicates", "Share of the 4 KiB blocks whose content recurs.")
 @click.option("--fill", is_flag=True, help="First write the whole drive once, in order.")
-@click.option("--idle", metavar="SECONDS", type=float, help="Let so much time pass before the run.")
+@click.option("--idle", metavar="SECONDS", type=float, help="Idle time before the run.")
 @click.option(
     "--power-cut",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="End the run so long after its start, and cut the power.",
+    help="End the run this long after its start, and cut the power.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N")
 @click.option(
@@ -87,17 +94,17 @@ def show(name: str, as_json: bool) -> None:
     "state",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Begin with a drive that --save kept.",
+    help="Start from a state that --save wrote.",
 )
 @click.option(
     "--save",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Keep the drive as it is after the run.",
+    help="Write the state of the drive after the run.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The whole record as JSON.")
 def run(name: str, as_json: bool, state: Path | None, save: Path | None, **options: Any) -> None:
-    """Drive one workload on the virtual drive NAME and draw rate, latency
+    """Run one workload on the virtual drive NAME and draw rate, latency
     and counters. Exit status 3 if the drive ended the run.
     """
     import msgspec
@@ -180,8 +187,10 @@ def _workload(capacity_bytes: int, pattern: str, options: dict[str, Any]) -> str
 
 
 @command.command("check")
-@click.option("--quick", is_flag=True, help="A part of it, in some seconds.")
-@click.option("--life", is_flag=True, help="Instead, wear out a 64 GB SLC drive at a thousandth: a minute.")
+@click.option("--quick", is_flag=True, help="A part of the checks, in some seconds.")
+@click.option(
+    "--life", is_flag=True, help="Wear out a 64 GB SLC drive at a thousandth of its size instead; a minute."
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def check(quick: bool, life: bool, as_json: bool) -> None:
     """Print theory against simulation: write amplification of every policy,

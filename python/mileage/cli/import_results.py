@@ -22,9 +22,9 @@ def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option("--out", "-o", type=click.Path(path_type=Path), metavar="DIR", help="The new study folder.")
 @click.option("--layout", metavar="NAME", help="Read the files as this layout, whatever they look like.")
-@click.option("--name", metavar="NAME", help="What the study is called; default: the tool.")
+@click.option("--name", metavar="NAME", help="Name of the study; default: the tool.")
 @click.option("--stage", default="imported", metavar="NAME", help='Name of its stage, such as "before".')
-@click.option("--strict", is_flag=True, help="Exit with 1 when anything was lost or not understood.")
+@click.option("--strict", is_flag=True, help="Exit status 1 if anything was lost or not understood.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option(
     "--layouts",
@@ -32,7 +32,7 @@ def _layouts(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
     is_eager=True,
     expose_value=False,
     callback=_layouts,
-    help="List the layouts that are read.",
+    help="List the layouts that can be read.",
 )
 def command(
     files: tuple[Path, ...],

@@ -10,7 +10,7 @@ import click
 @click.command("list")
 @click.argument("what", type=click.Choice(["studies", "workloads", "drives", "tortures"]))
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--show", metavar="NAME", help="Of studies: print the study file of a built-in one.")
+@click.option("--show", metavar="NAME", help="With studies: print the study file of a built-in study.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: bool) -> None:
     """List the built-in studies, workloads, drives or tortures; with FOLDERs the studies

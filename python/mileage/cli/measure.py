@@ -34,11 +34,12 @@ def _parameter(option: Option) -> click.Option:
 
 @click.command("measure", cls=Command, params=[_parameter(option) for option in OPTIONS])
 def command(**given: Any) -> None:
-    """Measure W on T and print rate, operations, latency and their cost.
+    """Measure workload W on target T; print rate, operations, latency and
+    processor time.
 
-    Nothing is lost: in a directory, Mileage works in a file of its own and
-    removes it; a file or device with content is only read, unless --destroy
-    names it. What is to be read is written first.
+    No data is lost: in a directory, Mileage makes a work file and removes it;
+    a file or device with content is only read, unless --destroy lists it.
+    Data that is to be read is written first.
 
     \b
     mileage measure -t dir:/mnt/scratch -w random_read --depth 32 --for 30s

@@ -13,16 +13,16 @@ from mileage.cli.json_output import print_json
     "--target", "-t", metavar="T", help="A path, virtual:NAME, loop:SIZE or null:; default: the study's own."
 )
 @click.option("--quick", is_flag=True, help="One cycle, small and short.")
-@click.option("--seed", type=int, metavar="N", help="Another seed than the study's.")
-@click.option("--destroy", metavar="PATH", help="As for run.")
+@click.option("--seed", type=int, metavar="N", help="Seed of all random choices; default: the study's own.")
+@click.option("--destroy", metavar="PATH", help="Plan as if the content of this file or device may be lost.")
 @click.option(
     "--as",
     "other",
     metavar="TOOL",
-    help="Print it for fio, iozone, ior or elbencho: the same without Mileage.",
+    help="Print the study as a job of fio, iozone, ior or elbencho.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON; of a study that is refused, its faults.")
-@click.option("--schema", is_flag=True, help="Print the JSON schema of study files instead, for editors.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON; if the study is refused, its faults.")
+@click.option("--schema", is_flag=True, help="Print the JSON schema of study files, for editors.")
 def command(
     study: str | None,
     target: str | None,
@@ -33,7 +33,7 @@ def command(
     as_json: bool,
     schema: bool,
 ) -> None:
-    """Cells, runs, time, bytes to be written and drive writes of STUDY.
+    """Print cells, runs, time, bytes to be written and drive writes of STUDY.
 
     STUDY may be the folder of an unfinished study: the time left then
     follows from the runs that are done.

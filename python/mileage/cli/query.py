@@ -12,10 +12,10 @@ import click
 @click.argument("sql")
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="As JSON: a list of objects.")
-@click.option("--allow-files", is_flag=True, help="SQL may read and write files of its own.")
+@click.option("--allow-files", is_flag=True, help="Allow SQL to read and write other files.")
 def command(sql: str, folders: tuple[Path, ...], as_json: bool, allow_files: bool) -> None:
-    """Ask SQL of the tables samples, series, latency, counters and studies of
-    study FOLDERs, or of all studies in the folders given (default: here).
+    """Run SQL over the tables samples, series, latency, counters and studies
+    of study FOLDERs, or of all studies below the given folders (default: here).
 
     \b
     mileage query "SELECT cell, median(value) FROM samples GROUP BY ALL" study-1

@@ -13,25 +13,25 @@ from mileage.cli.report_output import print_report
 @click.command("report")
 @click.argument("studies", nargs=-1, required=True, metavar="DIR [DIR]")
 @click.option(
-    "--stage", metavar="NAME", help="Of two studies: the stage to compare; default: the last measured one."
+    "--stage", metavar="NAME", help="With two studies: the stage to compare; default: the last measured one."
 )
 @click.option(
     "--out",
     "-o",
     type=click.Path(path_type=Path),
     metavar="NEW",
-    help="Of two studies: the new folder to write into.",
+    help="With two studies: the new folder.",
 )
 @click.option(
     "--report",
     "level",
     type=click.Choice(("text", "full")),
-    help="Page and tables without pictures, or all; default: full.",
+    help="Page and tables without figures, or full; default: full.",
 )
 @click.option(
     "--expect",
     metavar="SEAL",
-    help="Exit status 1 unless the folder is as it was when its report printed this seal.",
+    help="Exit status 1 if the folder changed since its report printed this seal.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the folder and the comparison or cells as JSON.")
 @click.option("--method", is_flag=True, help="Print how it was measured and judged, instead of the verdict.")
@@ -44,15 +44,16 @@ def command(
     method: bool,
     as_json: bool,
 ) -> None:
-    """Write the report of a study folder again and print the verdict; of a
-    study that runs still, or that is broken, what there is and what is
-    missing. Two folders, or two stages written FOLDER:STAGE, give the page
-    of their comparison, in a new folder.
+    """Write the report of a study folder again and print the verdict.
+
+    A study that is still running or damaged is reported with what exists and
+    what is missing. Two folders, or two stages written FOLDER:STAGE, give the
+    page of their comparison, in a new folder.
 
     \b
     mileage report study-1
     mileage report study-1 --method           how it was measured, in words
-    mileage report study-1 --expect 3fa9...   nothing was edited since then
+    mileage report study-1 --expect 3fa9...   fails if anything was edited
     mileage report disk-a disk-b --out a-b
     """
     if as_json and method:

@@ -20,28 +20,28 @@ from mileage.cli.report_output import print_report
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), metavar="DIR", help="Study folder; resumed if unfinished."
 )
-@click.option("--seed", type=int, metavar="N", help="Another seed than the study's.")
-@click.option("--destroy", metavar="PATH", help="Allow the loss of what is in this file or device.")
+@click.option("--seed", type=int, metavar="N", help="Seed of all random choices; default: the study's own.")
+@click.option("--destroy", metavar="PATH", help="Allow the loss of the content of this file or device.")
 @click.option(
-    "--allow-commands", is_flag=True, help="Let the study run the programs that it names; read it first."
+    "--allow-commands", is_flag=True, help="Allow the study to run its programs; read the study file first."
 )
 @click.option(
     "--accept-change",
     is_flag=True,
-    help="Go on although kernel, firmware, scheduler, mount or memory changed.",
+    help="Resume although kernel, firmware, scheduler, mount or memory changed.",
 )
 @click.option(
     "--label",
     "labels",
     multiple=True,
     metavar="NAME=LEVEL",
-    help="Where this machine stands: --label kernel=6.1 measures the runs at that level.",
+    help="Level of this machine: --label kernel=6.1 measures the runs of that level.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON; of a study that is refused, its faults.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON; if the study is refused, its faults.")
 @click.option(
     "--report",
     type=click.Choice(("none", "text", "full")),
-    help="At the end: no report, page and tables without pictures, or all; default: the study's own, or full.",
+    help="Report at the end: none, page and tables without figures, or full; default: the study's own, or full.",
 )
 def command(
     study: str | None,
@@ -62,7 +62,7 @@ def command(
     \b
     mileage run
     mileage run degradation --quick --target dir:/mnt/scratch
-    mileage run mileage-degradation-1        go on after a crash
+    mileage run mileage-degradation-1        resume after a crash
     """
     from mileage import app
     from mileage.app.report_level import report_level

@@ -7,13 +7,16 @@ import click
 
 @click.command("selftest")
 @click.option("--quick", is_flag=True, help="200 studies instead of 1,000.")
-@click.option("--studies", type=int, metavar="N", help="So many studies, 50 or more.")
-@click.option("--seed", type=int, default=2010, show_default=True, metavar="N", help="Source of every draw.")
+@click.option("--studies", type=int, metavar="N", help="Number of studies, at least 50.")
+@click.option(
+    "--seed", type=int, default=2010, show_default=True, metavar="N", help="Seed of all random choices."
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:
-    """Judge made-up studies whose truth is known, and print our own share of
-    false alarms, the coverage of our intervals and the cliffs that we find,
-    each with its exact binomial interval. Exit status 1 if a promise is broken.
+    """Judge simulated studies whose truth is known, and print the share of false
+    alarms, the coverage of the intervals and the share of changes of level
+    that are found, each with its exact binomial interval. Exit status 1 if a
+    promise is broken.
     """
     from mileage.app.selftest import STUDIES, STUDIES_QUICK, Share, selftest
     from mileage.errors import JudgedFailure

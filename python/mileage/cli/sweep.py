@@ -10,17 +10,22 @@ import click
 @click.command("sweep")
 @click.argument("study")
 @click.option("--target", "-t", metavar="T", help="virtual:NAME; default: the study's own.")
-@click.option("--processes", type=click.IntRange(1), metavar="N", help="Default: one for each processor.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of processes; default: one per processor.",
+)
 @click.option(
     "--out",
     "-o",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the CSV there.",
+    help="Write the CSV to FILE.",
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(study: str, target: str | None, processes: int | None, out: Path | None, as_json: bool) -> None:
-    """Do STUDY once for every combination of its factors, each from a
+    """Run STUDY once for every combination of its factors, each from a
     virtual drive of its own, and print every measured value as CSV.
 
     \b

@@ -6,7 +6,7 @@ from typing import Final
 
 from mileage.dropin.flags import Flag, Tool
 
-_COPY: Final = "dd itself: Mileage measures one side of a copy, and changes no data on the way."
+_COPY: Final = "dd itself: Mileage measures one side of a copy and does not convert data."
 
 DD: Final = Tool(
     name="dd",
@@ -14,26 +14,29 @@ DD: Final = Tool(
     style="operands",
     failure_status=1,
     flags=(
-        Flag("if", "What is read: a device or file, /dev/zero or /dev/urandom.", "FILE", example="/dev/zero"),
-        Flag("of", "What is written: a device or file, or /dev/null.", "FILE", example="/dev/null"),
+        Flag("if", "Input: a device or file, /dev/zero or /dev/urandom.", "FILE", example="/dev/zero"),
+        Flag("of", "Output: a device or file, or /dev/null.", "FILE", example="/dev/null"),
         Flag(
             "bs",
-            "Size of a record: a number with c, w, b, kB, K, MB, M, GB, G, or KiB and so on; 512.",
+            "Size of a record: a number with c, w, b, kB, K, MB, M, GB, G, or KiB and so on; default 512.",
             "SIZE",
             example="1M",
         ),
-        Flag("count", "Records at most; all of a device or file unless given.", "N", example="8"),
-        Flag("skip", "Records of the input that are passed over.", "N", also=("iseek",), example="1"),
-        Flag("seek", "Records of the output that are passed over.", "N", also=("oseek",), example="1"),
+        Flag("count", "Largest number of records; default: all of a device or file.", "N", example="8"),
+        Flag("skip", "Records of the input to skip.", "N", also=("iseek",), example="1"),
+        Flag("seek", "Records of the output to skip.", "N", also=("oseek",), example="1"),
         Flag(
             "conv",
-            "fdatasync or fsync: a flush at the end, in the time; notrunc: what lies behind stays; noerror: accepted.",
+            "fdatasync or fsync: a flush at the end, in the time; notrunc: do not truncate; noerror: accepted.",
             "WORDS",
             example="fdatasync",
         ),
-        Flag("iflag", "direct: past the page cache; fullblock: accepted.", "WORDS", example="direct"),
+        Flag("iflag", "direct: bypass the page cache; fullblock: accepted.", "WORDS", example="direct"),
         Flag(
-            "oflag", "direct: past the page cache; dsync: every write is durable.", "WORDS", example="direct"
+            "oflag",
+            "direct: bypass the page cache; dsync: every write is durable.",
+            "WORDS",
+            example="direct",
         ),
         Flag(
             "status",
@@ -46,21 +49,21 @@ DD: Final = Tool(
             "ibs",
             "Reads in records of this size.",
             "SIZE",
-            instead="bs=, with which both sides have one size.",
+            instead="bs=, the size of both sides.",
         ),
         Flag(
             "obs",
             "Writes in records of this size.",
             "SIZE",
-            instead="bs=, with which both sides have one size.",
+            instead="bs=, the size of both sides.",
         ),
         Flag("cbs", "Converts records of this size.", "SIZE", instead=_COPY),
     ),
     usage="if=FILE of=FILE [bs=SIZE] [count=N] [conv=fdatasync] ...",
     notes=(
-        "What if=/dev/zero writes is zeros, what if=/dev/urandom writes cannot be compressed and is made beside the "
-        "measured path, so that the generator is not measured. A device or file whose content would be lost is written "
-        "only with --destroy PATH, and never while it is in use. A file that is written stays, as dd leaves it.",
+        "if=/dev/zero writes zeros. if=/dev/urandom writes data that cannot be compressed; it is generated outside the "
+        "measured path. A device or file whose content would be lost is written only with --destroy PATH, and never "
+        "while it is in use. A file that was written stays, as with dd.",
         "The three lines go to standard error, as dd's do. A target may be virtual:NAME.",
     ),
     examples=(

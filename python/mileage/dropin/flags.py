@@ -58,12 +58,14 @@ class Flag:
         return (self.spelling, *self.also)
 
 
-SAVE: Final = Flag("--save", "Where the study folder is kept (of Mileage).", "DIR")
-DESTROY: Final = Flag("--destroy", "The file or device whose content may be lost (of Mileage).", "PATH")
-HELP: Final = Flag("--help", "Show the flags (of Mileage).")
-MANUAL: Final = Flag("--manual", "Print the manual page, for `man -l -` (of Mileage).")
+SAVE: Final = Flag("--save", "Keep the study folder in DIR (added by Mileage).", "DIR")
+DESTROY: Final = Flag(
+    "--destroy", "Allow the loss of the content of this file or device (added by Mileage).", "PATH"
+)
+HELP: Final = Flag("--help", "Show the flags (added by Mileage).")
+MANUAL: Final = Flag("--manual", "Print the manual page, for `man -l -` (added by Mileage).")
 OWN: Final = (SAVE, DESTROY, HELP, MANUAL)
-"""What every face knows beside the flags of its tool."""
+"""Flags of every drop-in command, in addition to those of its tool."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Final
 
 from mileage.dropin.flags import Flag, Tool
 
-_SETTING: Final = "hdparm itself: Mileage changes no setting of a drive on the way"
+_SETTING: Final = "hdparm itself: this command changes no setting of a drive"
 
 HDPARM: Final = Tool(
     name="hdparm",
@@ -14,23 +14,19 @@ HDPARM: Final = Tool(
     flags=(
         Flag(
             "-t",
-            "Read on from the start in steps of 2 MiB for 3 seconds, the cache emptied 3 seconds before.",
+            "Read from the start in steps of 2 MiB for 3 seconds; the cache is emptied 3 seconds before.",
         ),
         Flag(
             "-T",
-            "Read the first 2 MiB again and again for 2 seconds, from the cache, emptied 1 second before.",
+            "Read the first 2 MiB repeatedly for 2 seconds from the cache, which is emptied 1 second before.",
         ),
-        Flag("--direct", "Past the page cache (O_DIRECT)."),
-        Flag("--offset", "With -t: begin so many GiB after the start.", "GiB", example="1"),
-        Flag(
-            "-q", "Print no line for the next flag.", instead="leave it out, and send the output elsewhere."
-        ),
-        Flag(
-            "-f", "Flushes the cache on exit.", instead="leave it out: -t empties the cache before it reads."
-        ),
+        Flag("--direct", "Bypass the page cache (O_DIRECT)."),
+        Flag("--offset", "With -t: offset of the first read.", "GiB", example="1"),
+        Flag("-q", "Print no line for the next flag.", instead="omit it and redirect the output."),
+        Flag("-f", "Flushes the cache on exit.", instead="omit it: -t empties the cache before it reads."),
         Flag("-F", "Flushes the drive's write cache.", instead=f"{_SETTING}."),
-        Flag("-i", "Shows what the kernel knows of the drive.", instead="`mileage doctor block:DEVICE`."),
-        Flag("-I", "Asks the drive what it is.", instead="`mileage doctor block:DEVICE`."),
+        Flag("-i", "Shows what the kernel knows about the drive.", instead="`mileage doctor block:DEVICE`."),
+        Flag("-I", "Asks the drive for its identity.", instead="`mileage doctor block:DEVICE`."),
         Flag(
             "-W",
             "Reads or sets the write cache.",
@@ -45,12 +41,11 @@ HDPARM: Final = Tool(
     usage="-t|-T|-tT [--direct] DEVICE...",
     operands="block devices, or virtual:NAME",
     notes=(
-        "A MB is 2^20 bytes. The time is that of the reads, without the loop around them, whose cost hdparm takes "
-        "off in -T. As in hdparm, one byte in each 512 of what was read is changed in memory, which counts in the "
-        "read's time, and before a timing what is dirty is written out and nothing is done for a while. Nothing is "
-        "written to the device, so a mounted one may be read. A virtual drive (virtual:NAME) has no page cache: -T is "
-        "refused there, and -t reads as --direct does, one GiB again and again, which is written first, without that "
-        "rest and that change.",
+        "A MB is 2^20 bytes. The time is that of the reads, without the loop around them, whose cost hdparm subtracts "
+        "in -T. As in hdparm, one byte in each 512 of the buffer is modified after a read, included in its time, and "
+        "before a timing dirty data is written back and the drive rests. Nothing is written to the device, so a "
+        "mounted one may be read. A virtual drive (virtual:NAME) has no page cache: -T is refused, and -t reads as "
+        "with --direct one GiB repeatedly, which is written first, without the rest and the modification.",
     ),
     examples=("-t virtual:plain-64gib", "-t --direct virtual:plain-64gib"),
 )

@@ -20,23 +20,23 @@ IOMETER: Final = Tool(
         Flag(
             "-r", "Write the results to this file instead of to the terminal.", "FILE", example="results.csv"
         ),
-        Flag("--seconds", "Length of each run in place of the file's.", "N", example="1"),
-        Flag("-c", "The configuration, as IOMeter's /c has it.", "FILE", example="test.icf"),
-        Flag("-m", "Shows the meter.", "N", instead="leave it out: progress is shown on a terminal."),
+        Flag("--seconds", "Duration of each run, instead of the one in the file.", "N", example="1"),
+        Flag("-c", "The configuration, as with IOMeter's /c.", "FILE", example="test.icf"),
+        Flag("-m", "Shows the meter.", "N", instead="omit it: progress is shown on a terminal."),
         Flag(
             "-p",
             "Port of the manager.",
             "PORT",
-            instead="leave it out: there is no other program to talk to.",
+            instead="omit it: there is no other program.",
         ),
     ),
     usage="-t TARGET [-r FILE] FILE.icf",
     operands="the configuration",
     notes=(
-        "Targets in the file are those of another machine, so -t names the one that is measured. Workers with the same "
+        "Targets in the file are those of another machine, so -t gives the target here. Workers with the same "
         "settings are threads; a file whose workers differ is refused. Drive letters, networks and cycling through "
-        "numbers of workers, targets and outstanding I/Os are not built. A file system is given a work file, as "
-        "IOMeter makes its iobw.tst.",
+        "numbers of workers, targets and outstanding I/Os are not built. On a file system a work file is used, like "
+        "IOMeter's iobw.tst.",
     ),
     examples=("-t virtual:plain-64gib test.icf",),
 )

@@ -28,66 +28,77 @@ _SIZES: Final = (
     Flag("-y", "With -a or several sizes: the smallest record.", "SIZE", example="32k"),
     Flag("-q", "With -a or several sizes: the largest record.", "SIZE", example="64k"),
     Flag("-z", "With -a: records under 64 kB for files of more than 16 MB as well."),
-    Flag(
-        "-+x", "With -a or several sizes: factor from one size to the next; 2 unless given.", "N", example="4"
-    ),
+    Flag("-+x", "With -a or several sizes: factor from one size to the next; default 2.", "N", example="4"),
 )
 _TESTS: Final = (
     Flag(
         "-i",
-        "Test to do, more than one by repeating it: 0 write and rewrite, 1 read and reread, 2 random read and write, "
-        "3 backward read, 4 record rewrite, 5 stride read, 6 fwrite, 7 fread, 8 mix (with -t). All unless given.",
+        "Test to run; repeat it for several: 0 write and rewrite, 1 read and reread, 2 random read and write, "
+        "3 backward read, 4 record rewrite, 5 stride read, 6 fwrite, 7 fread, 8 mix (with -t). Default: all.",
         "TEST",
         example="0",
     ),
     Flag("-+n", "No rewrite, reread, frewrite and freread; they are printed as 0."),
-    Flag("-j", "Distance of the stride read in records; 17 unless given.", "N", example="5"),
-    Flag("-f", "The file that is used; iozone.tmp unless given.", "FILE", example="one.tmp"),
-    Flag("-w", "The file stays."),
-    Flag("-I", "Past the page cache (O_DIRECT); not in the four tests of C streams, as in the original."),
+    Flag("-j", "Stride of the stride read in records; default 17.", "N", example="5"),
+    Flag("-f", "Work file; default iozone.tmp.", "FILE", example="one.tmp"),
+    Flag("-w", "Keep the file."),
+    Flag(
+        "-I", "Bypass the page cache (O_DIRECT), except in the four tests of C streams, as in the original."
+    ),
     Flag("-o", "Every write is durable when it returns (O_SYNC)."),
     Flag("-+D", "Every write is durable when it returns (O_DSYNC)."),
-    Flag("-e", "The flush counts in the time, of reading tests too."),
-    Flag("-c", "Closing counts in the time."),
+    Flag("-e", "Include the flush in the time, of reading tests too."),
+    Flag("-c", "Include the close in the time."),
 )
 _CHILDREN: Final = (
     Flag(
         "-t",
-        "So many children at once, each with a file of its own; repeated: one row of figures for each number.",
+        "Number of parallel children, each with a file of its own; repeated: one row of figures for each number.",
         "N",
         trap="children are threads, not processes",
         example="2",
     ),
-    Flag("-l", "Fewest children; with -u, every number between.", "N", example="1"),
-    Flag("-u", "Most children; with -l, every number between.", "N", example="2"),
+    Flag("-l", "Smallest number of children; with -u, every number between.", "N", example="1"),
+    Flag("-u", "Largest number of children; with -l, every number between.", "N", example="2"),
     Flag(
         "-F",
-        "With -t: the children's files, a word for each, up to the next flag.",
+        "With -t: the files of the children, up to the next flag.",
         "FILES",
         several=True,
         example="a.tmp",
     ),
-    Flag("-T", "With -t: children are threads. They are here in any case."),
-    Flag("-x", "With -t: a child's rate is of its whole file, not of what it had when the first was done."),
-    Flag("-C", "With -t: print what each child moved."),
+    Flag("-T", "With -t: children are threads. They always are here."),
+    Flag(
+        "-x",
+        "With -t: the rate of a child is that of its whole file, not of its part when the first one ended.",
+    ),
+    Flag("-C", "With -t: print the bytes of each child."),
     Flag("-+p", "With -t: percent of the mix's children that read.", "PERCENT", example="50"),
     Flag("-+B", "With -t: the mix goes through its files in order."),
     Flag("-+k", "With -t: -s is the size of all files together."),
-    Flag("-+q", "With -t: seconds of rest after each test, beside IOzone's own 2.", "SECONDS", example="0"),
+    Flag(
+        "-+q",
+        "With -t: seconds of rest after each test, in addition to IOzone's own 2.",
+        "SECONDS",
+        example="0",
+    ),
 )
 _OUTPUT: Final = (
     Flag("-R", "Print the reports for a spreadsheet as well."),
     Flag(
-        "-b", "Write a worksheet: BIFF2 as the original, or .xlsx when so named.", "FILE", example="out.wks"
+        "-b",
+        "Write a worksheet: BIFF2 as the original does, or .xlsx if FILE ends so.",
+        "FILE",
+        example="out.wks",
     ),
     Flag("-O", "Print operations per second."),
     Flag("-N", "Print microseconds per operation (not with -t)."),
     Flag(
         "-+u",
-        "Print the use of the processors: with -t wall time, processor time and percent, with -R a report.",
+        "Print processor utilisation: with -t wall time, processor time and percent, with -R a report.",
     ),
     Flag("-M", "Print the machine, as uname does."),
-    Flag("-v", "Print the version that is followed, and end."),
+    Flag("-v", "Print the version of IOzone that is followed, and exit."),
     Flag("-h", "Show the flags.", also=("-?",)),
     Flag(
         "-S",
@@ -104,7 +115,7 @@ _OUTPUT: Final = (
     Flag(
         "-p",
         "Purge the processor's cache before each test.",
-        instead="leave it out: it was of use before caches of many MB.",
+        instead="omit it: it had an effect before caches of many MB.",
     ),
 )
 _PERCENT: Final = (
@@ -115,28 +126,28 @@ _CONTENT: Final = (
         "-+w",
         "Percent of each record that equals that of other files.",
         "PERCENT",
-        trap="alone, nothing that is written can be compressed; it is duplicate across files only",
+        trap="alone it makes data that is duplicate across files but cannot be compressed",
         example="98",
     ),
     Flag(
         "-+y",
-        "Of what -+w says, percent that is one word again and again.",
+        "Percent of the share of -+w that repeats one word.",
         "PERCENT",
         trap=_PERCENT + "with 75 56 %, with 50 25 %, with 25 6 %, with 2 none",
         example="98",
     ),
     Flag(
         "-+C",
-        "Of what -+y says, percent that differs between files.",
+        "Percent of the share of -+y that differs between files.",
         "PERCENT",
         trap="changes duplicates, not compressibility",
         example="98",
     ),
     Flag(
         "-+d",
-        "Diagnostic mode: every byte that is read is compared with what was written, inside the time of the read, and "
-        "every byte of the files when the tests of a row are done.",
-        trap="this is no random data: each word follows from the one before, and compressors save 17 to 67 % of it "
+        "Diagnostic mode: every byte that is read is compared with the written data, inside the time of the read, and "
+        "every byte of the files after the tests of a row.",
+        trap="this is not random data: each word follows from the previous one, and compressors save 17 to 67 % of it "
         "(--content incompressible of `mileage measure` cannot be compressed)",
     ),
 )
@@ -153,7 +164,7 @@ _REFUSED: Final = (
     Flag(
         "-m",
         "Uses several buffers.",
-        instead="leave it out: writes take their data from several buffers here.",
+        instead="omit it: Mileage always writes from several buffers.",
     ),
     Flag("-P", "Binds children to processors.", "CPU", instead="`mileage measure --pin 0,1`."),
     Flag("-Q", "Writes files of offsets and latencies.", instead=_LOG),
@@ -164,13 +175,11 @@ _REFUSED: Final = (
         instead='a study on loop: or block: with carryover = "remount".',
     ),
     Flag("-V", "Verifies a pattern in every byte.", "PATTERN", instead="`mileage measure --verify all`."),
-    Flag("-W", "Locks the file while it is used.", instead="leave it out; no workload here locks."),
+    Flag("-W", "Locks the file while it is used.", instead="omit it; no workload here locks."),
     Flag("-X", "Takes offsets to write from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),
     Flag("-Y", "Takes offsets to read from a file.", "FILE", instead="`mileage measure -w trace:FILE`."),
     Flag("-Z", "Mixes mmap with file I/O.", instead=f"{_ENGINE} mmap."),
-    Flag(
-        "-d", "Delays each child's start.", "US", instead="leave it out: all children begin at one instant."
-    ),
+    Flag("-d", "Delays each child's start.", "US", instead="omit it: all children begin at one instant."),
     Flag(
         "-+m",
         "Uses children on other machines.",
@@ -180,24 +189,24 @@ _REFUSED: Final = (
     Flag("-+t", "Measures the network of -+m.", instead="a network benchmark."),
     Flag("-+r", "Opens with O_RSYNC and O_SYNC.", instead="-o; Linux takes O_RSYNC for O_SYNC."),
     Flag("-+A", "Gives madvise to mappings.", "N", instead=f"{_ENGINE} mmap."),
-    Flag("-+N", "Keeps an existing file's length.", instead="leave it out: the file is made anew."),
+    Flag("-+N", "Keeps an existing file's length.", instead="omit it: the file is made anew."),
     Flag(
         "-+S",
         "Sets the seed of the duplicate data.",
         "SEED",
-        instead="leave it out: the seed is IOzone's own.",
+        instead="omit it: the seed is IOzone's own.",
     ),
-    Flag("-+W", "Shifts the numbers of the children in duplicate data.", "N", instead="leave it out."),
+    Flag("-+W", "Shifts the numbers of the children in duplicate data.", "N", instead="omit it."),
     Flag(
         "-+V", "All children share one file.", instead="`mileage measure --threads N`, which shares one file."
     ),
-    Flag("-+l", "Locks records.", instead="leave it out; no workload here locks."),
+    Flag("-+l", "Locks records.", instead="omit it; no workload here locks."),
     Flag("-+L", "Locks records of a shared file.", instead="`mileage measure --threads N`, without locks."),
     Flag("-+X", "Short circuit: no I/O is done.", instead="`mileage measure -t null:`."),
-    Flag("-+Z", "Data of old versions.", instead="leave it out; that data is nearly constant."),
+    Flag("-+Z", "Data of old versions.", instead="omit it; that data is nearly constant."),
     Flag("-+b", "Pauses between bursts.", "KB,MS", instead="`mileage measure --burst N --think TIME`."),
     Flag("-+E", "Reads a file that IOzone did not make.", instead="-i 1 -f FILE reads any file."),
-    Flag("-+F", "Truncates files before the mix.", instead="leave it out."),
+    Flag("-+F", "Truncates files before the mix.", instead="omit it."),
     Flag("-+J", "Counts the pause in the time.", instead="`mileage measure --think 10ms`."),
     Flag("-+K", "Steers the mix by hand.", "N", instead="-+p PERCENT."),
     Flag("-+O", "Limits the rate.", "OPS", instead="`mileage measure --rate N` or --cap."),
@@ -205,17 +214,15 @@ _REFUSED: Final = (
     Flag("-+z", "Writes histograms of latency.", instead="the study folder has them: `mileage report DIR`."),
     Flag(
         "-+c",
-        "Names the controlling machine.",
+        "Sets the controlling machine.",
         "HOST",
         instead="one `mileage` on each machine and `mileage merge`.",
     ),
-    Flag("-+h", "Names this machine.", "HOST", instead="leave it out."),
-    Flag("-+i", "Sets the port of the controlling machine.", "PORT", instead="leave it out."),
-    Flag("-+s", "Clients are silent.", instead="leave it out."),
-    Flag("-+H", "Names a time server.", "HOST", instead="leave it out: one machine has one clock."),
-    Flag(
-        "-+P", "Names the port of a time server.", "PORT", instead="leave it out: one machine has one clock."
-    ),
+    Flag("-+h", "Sets the name of this machine.", "HOST", instead="omit it."),
+    Flag("-+i", "Sets the port of the controlling machine.", "PORT", instead="omit it."),
+    Flag("-+s", "Clients are silent.", instead="omit it."),
+    Flag("-+H", "Sets a time server.", "HOST", instead="omit it: one machine has one clock."),
+    Flag("-+P", "Sets the port of a time server.", "PORT", instead="omit it: one machine has one clock."),
     Flag("-+U", "Uses a call of Windows.", instead="-I."),
 )
 
@@ -225,13 +232,13 @@ IOZONE: Final = Tool(
     flags=(*_SIZES, *_TESTS, *_CHILDREN, *_OUTPUT, *_CONTENT, *_REFUSED),
     usage="[-a] [-s SIZE] [-r SIZE] [-i TEST]... [-t N] [-R] [-b FILE] ...",
     notes=(
-        "The calls, the offsets and the bytes are those of IOzone 3.471, as `mileage measure --fidelity` has them; a "
-        "kB is 1024 bytes. Children are threads. Rows of several sizes are measured in IOzone's order, and each is "
-        "printed when it is done.",
-        "With -+w, -+y and -+C IOzone makes the expected data anew inside the time of each read; here reads are timed "
-        "without that, and are two to three times as fast where the page cache answers, which is printed with them. "
+        "Calls, offsets and content are those of IOzone 3.471, as with `mileage measure --fidelity`; a kB is 1024 "
+        "bytes. Children are threads. Rows of several sizes are measured in IOzone's order, and each is "
+        "printed when it is finished.",
+        "With -+w, -+y and -+C IOzone generates the expected data inside the time of each read. Mileage does not, so "
+        "its reads from the page cache are two to three times as fast; the output says so. "
         "With -+d every read is compared inside its time, as IOzone does.",
-        "A file that -f names and that holds something is written only with --destroy FILE.",
+        "A file of -f that has content is written only with --destroy FILE.",
     ),
     examples=(
         "-Rb sheet.wks -s 16M -r 1M",

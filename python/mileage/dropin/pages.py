@@ -12,7 +12,8 @@ _WIDTH = 80
 
 def help_text(tool: Tool) -> str:
     """What `--help` prints, ending in a newline."""
-    lines = [f"Usage: mileage {tool.name} {tool.usage}", "", tool.title, ""]
+    usage = textwrap.wrap(f"Usage: mileage {tool.name} {tool.usage}", _WIDTH, subsequent_indent=" " * 4)
+    lines = [*usage, "", *textwrap.wrap(tool.title, _WIDTH), ""]
     done = [flag for flag in tool.flags if not flag.instead]
     for flag in (*done, *OWN):
         lines += _item(_spelled(tool, flag), flag.summary + (f" Note: {flag.trap}." if flag.trap else ""))
