@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mileage.report.datasheet import _pairs
-from mileage.report.imported import ImportedPage, ReportedCell, imported_text
+from mileage.report.imported import ImportedPage, ReportedCell, imported_text, render_imported
+from mileage.report.view import TrustLamp
 
+HOSTILE = "<script>alert(1)</script>"
 FIGURES = st.floats(min_value=1e-9, max_value=1e24)
 
 
@@ -46,3 +48,35 @@ def test_figures_stand_apart(rate: float, ops: float, latency_ns: float, runs: i
 def test_counters_stand_apart_from_their_names() -> None:
     (line,) = _pairs([("a_counter_with_a_long_name", 10**18)])
     assert line.split() == ["a_counter_with_a_long_name", f"{10**18:,}"]
+
+
+def test_the_page_has_a_bar_for_each_cell_and_folds_the_checks_that_passed() -> None:
+    cells = tuple(
+        ReportedCell(
+            cell=f"fio.read {size} KiB, {HOSTILE}",
+            title="",
+            runs=2,
+            rate_bytes_per_s=(1e6 * size, 1.1e6 * size),
+            ops_per_s=(1e3,),
+            elapsed_s=(),
+            quantiles_ns={},
+        )
+        for size in (4, 64, 1024)
+    )
+    page = ImportedPage(
+        name=HOSTILE,
+        tool="fio",
+        cells=cells,
+        trust=(TrustLamp("files", "ok", "all"), TrustLamp("runs", "warn", "few")),
+        notes=(),
+        identity={},
+        lost=(),
+        unread=(),
+    )
+    html = render_imported(page)
+    assert html.count("<svg") == 1
+    assert html.count("runs</title>") == 3
+    assert "1 check passed</summary>" in html
+    assert "`" not in html
+    assert "<script>" not in html
+    assert "<svg" not in render_imported(page, drawn=False)

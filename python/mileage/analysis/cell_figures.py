@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from mileage.analysis.evidence import picked, places_of, tails_of, traces_of
 from mileage.plan import Plan
-from mileage.report.evidence import Evidence, LevelRuns
+from mileage.report.evidence import Evidence, LevelRuns, ScanPoint
+from mileage.report.grid import number_of
+from mileage.report.measured import quantile_ns, spread_of
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
 from mileage.store.tables import each_test
@@ -39,8 +41,39 @@ def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell])
         runs=[trace for own in traces.values() for trace in (own if alone else own[:1])],
         tails=[tail for tail in tails if alone or tail.runs == whole[tail.arm]],
         levels=levels,
+        scan=_scan(plan, cells, by),
     )
     return evidence, by
+
+
+def _scan(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[ScanPoint]:
+    """A point for each cell whose level of `by` is a number or a size."""
+    places, kinds = places_of(plan), {cell.label: cell.kind for cell in plan.cells}
+    points = []
+    for cell in cells:
+        place = places.get(cell.cell, {})
+        at = number_of(place.get(by, ""))
+        metric = "ops_per_s" if kinds.get(cell.cell) == "iops" else "rate_bytes_per_s"
+        values = cell.ops_per_s if metric == "ops_per_s" else cell.rate_bytes_per_s
+        if not at or not any(values):
+            continue
+        rest = [value for name, value in place.items() if name != by]
+        spread, whole = spread_of(values), cell.latency.get("response") or cell.latency.get("all")
+        points.append(
+            ScanPoint(
+                series=", ".join(rest) or cell.cell.partition(" ")[0],
+                level=place[by],
+                at=at,
+                metric=metric,
+                median=spread.median,
+                low=spread.low,
+                high=spread.high,
+                p50_ns=None if whole is None else quantile_ns(whole, "p50_ns"),
+                p99_ns=None if whole is None else quantile_ns(whole, "p99_ns"),
+            )
+        )
+    # One axis has one unit.
+    return [point for point in points if point.metric == points[0].metric]
 
 
 def _levels(plan: Plan, cells: Sequence[MeasuredCell]) -> tuple[list[LevelRuns], str]:

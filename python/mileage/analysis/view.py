@@ -62,6 +62,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         identity=_identity(plan, head[0] if head else {}, environments, content),
         unfinished=tuple(weak),
         evidence=evidence,
+        environments=[(name, facts) for name, facts in environments if not name.endswith(".after")],
         factor=factor,
     )
 

@@ -233,7 +233,7 @@ class StudyResult:
             from mileage.report.imported import write_imported
 
             write_tables(self.content(), self.folder.directory, (*TABLES, PRINTED))
-            write_imported(imported_page(self.plan, self.folder), self.folder.directory)
+            write_imported(imported_page(self.plan, self.folder), self.folder.directory, drawn=pictures)
             return
         if not self.compares:
             write_tables(self.content(), self.folder.directory)

@@ -59,6 +59,24 @@ class LevelRuns(msgspec.Struct, frozen=True, kw_only=True):
     levels: dict[str, list[float]]
 
 
+class ScanPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One level of a scanned number: its place on the axis and its name there.
+
+    `median`, and `low` to `high` as the 95 % interval of the mean over the runs, are in the unit of `metric`. Several
+    scans of one study differ in `series`.
+    """
+
+    series: str
+    level: str
+    at: float
+    metric: str
+    median: float
+    low: float | None = None
+    high: float | None = None
+    p50_ns: int | None = None
+    p99_ns: int | None = None
+
+
 class Wear(msgspec.Struct, frozen=True):
     """One figure of a drive's age, as it stood before and after a cycle's torture."""
 
@@ -98,6 +116,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     layouts: list[Layout] = []
     device_classes: dict[str, str] = {}
     plan_toml: str = ""
+    scan: list[ScanPoint] = []
+    """Cells that differ in one number, where nothing is compared."""
     files: list[tuple[str, int]] = []
     """Files that stand beside the page, with their sizes in bytes."""
 

@@ -307,9 +307,13 @@ def _ordered(names: set[str]) -> list[str]:
     """Sizes and numbers by their size, other names by the alphabet after them."""
 
     def key(name: str) -> tuple[int, float, str]:
-        found = _SIZE.match(name)
-        if found is None:
-            return (1, 0.0, name)
-        return (0, float(found[1].rstrip(".") or 0) * _UNITS.get(found[2] or "B", 1), name)
+        number = number_of(name)
+        return (1, 0.0, name) if number is None else (0, number, name)
 
     return sorted(names, key=key)
+
+
+def number_of(name: str) -> float | None:
+    """The number or the size in bytes that a level begins with: 4096 for "4 KiB"; None for other names."""
+    found = _SIZE.match(name)
+    return None if found is None else float(found[1].rstrip(".") or 0) * _UNITS.get(found[2] or "B", 1)

@@ -23,7 +23,7 @@ from mileage.report.drawn_tests import undrawn_tests
 from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery, units_counted
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_rows
-from mileage.report.view import StudyView, cleaned
+from mileage.report.view import StudyView, TrustLamp, cleaned
 from mileage.store.environment import is_volatile
 
 if TYPE_CHECKING:
@@ -76,19 +76,22 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
         explaining=explaining,
         sections=_sections(view, below, pictures, explaining),
         drawn=drawn,
-        lamps=[[lamp for lamp in view.trust if (lamp.state in _ATTENTION) == loud] for loud in (True, False)],
-        lamp_glyphs=wording.LAMP_GLYPHS,
-        lamp_words=wording.LAMP_WORDS,
+        grouped_checks=grouped_checks(view.trust),
         night=Markup(night_style()),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
+def grouped_checks(checks: Sequence[TrustLamp]) -> list[list[TrustLamp]]:
+    """The checks to look at, and those that passed."""
+    return [[check for check in checks if (check.state in _ATTENTION) == loud] for loud in (True, False)]
+
+
 def _below(view: StudyView) -> dict[str, Any]:
     """What stands below the pictures. Highlights of few cells would repeat what the forest plot shows."""
     many = len(view.headline) > FIRST_SCREEN_ROWS
-    environment = _environment(view.environments)
+    environment = environment_rows(view.environments)
     classes = view.evidence.device_classes
     return {
         "undrawn_tests": undrawn_tests(view),
@@ -165,13 +168,15 @@ def templates() -> "Environment":
     """Where the page's templates come from; every text put into one is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    found = Environment(
         loader=PackageLoader("mileage.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.globals |= {"check_glyphs": wording.LAMP_GLYPHS, "check_words": wording.LAMP_WORDS}
+    return found
 
 
 def _sentence(told: str) -> tuple[list[tuple[str, bool]], str]:
@@ -222,7 +227,7 @@ def _sorting(cell: CellVerdict) -> tuple[float | None, ...]:
     return (cell.ratio, low, cell.p_adjusted, *means, min(cell.n_baseline, cell.n_candidate))
 
 
-def _environment(snapshots: Sequence[tuple[str, Mapping[str, str]]]) -> list[tuple[str, list[str], bool]]:
+def environment_rows(snapshots: Sequence[tuple[str, Mapping[str, str]]]) -> list[tuple[str, list[str], bool]]:
     """One (key, value per stage, differs) row per fact, those that differ first.
 
     Volatile facts, such as the load, differ between any two snapshots; they are in the study folder.

@@ -14,11 +14,16 @@ from typing import Final
 
 import msgspec
 
-from mileage.report.html import templates
+from mileage.report.dark_mode import night_style
+from mileage.report.evidence import LevelRuns
+from mileage.report.gallery import Picture
+from mileage.report.html import grouped_checks, templates
+from mileage.report.levels import levels_chart
 from mileage.report.measured import spread_of
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
+from mileage.report.render_pool import svg_of
 from mileage.report.view import TrustLamp, cleaned_text
-from mileage.report.wording import LAMP_GLYPHS, LAMP_WORDS, plain
+from mileage.report.wording import LAMP_GLYPHS, plain
 from mileage.store.directory import Directory
 from mileage.store.text_cells import csv_text
 
@@ -32,6 +37,9 @@ _HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "mean", "p50", "p99", "m
 _WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8)
 _FIRST: Final = ("seal", "runs", "errors", "files", "Little's law", "memory", "steady state", "run order")
 """Lamps that stand before the figures when they warn: what the figures are of is in question."""
+_MOST_BARS: Final = 24
+_LETTERS: Final = 48
+"""Letters of a cell's name beside its bar."""
 _MEAN: Final = _HEADS.index("mean")
 
 
@@ -164,14 +172,48 @@ def imported_csv(cells: tuple[ReportedCell, ...]) -> str:
     return csv_text(("cell", "runs", *rates, *(f"latency_{name}_ns" for name in names)), rows)
 
 
-def write_imported(page: ImportedPage, folder: Directory) -> None:
-    """Write the page and `tables/imported.csv`."""
+def write_imported(page: ImportedPage, folder: Directory, *, drawn: bool) -> None:
+    """Write the page and `tables/imported.csv`. With `drawn` False the page has no pictures."""
     folder.write("tables/imported.csv", imported_csv(page.cells).encode())
-    folder.write("report.html", render_imported(page).encode())
+    folder.write("report.html", render_imported(page, drawn=drawn).encode())
 
 
-def render_imported(page: ImportedPage) -> str:
-    """The whole page as text, to be stored as UTF-8."""
+def imported_pictures(cells: Sequence[ReportedCell]) -> list[Picture]:
+    """The rate of each cell as a bar with its runs as dots, for cells with a rate in bytes and for others."""
+    drawn = []
+    for name, metric, values in (
+        (
+            "rates",
+            "rate_bytes_per_s",
+            {c.cell: list(c.rate_bytes_per_s) for c in cells if any(c.rate_bytes_per_s)},
+        ),
+        (
+            "operations",
+            "ops_per_s",
+            {c.cell: list(c.ops_per_s) for c in cells if not any(c.rate_bytes_per_s)},
+        ),
+    ):
+        first = {cleaned_text(cell): own for cell, own in list(values.items())[:_MOST_BARS] if any(own)}
+        chart = levels_chart(
+            [LevelRuns(cell="Rate", metric=metric, levels=first)],
+            baseline="",
+            factor="cell",
+            letters=_LETTERS,
+        )
+        if chart is None:
+            continue
+        some = f"The first {_MOST_BARS} of {len(values)} cells. " if len(values) > _MOST_BARS else ""
+        words = f"{some}Bar: geometric mean of the runs; dot: one run. No interval is drawn."
+        svg = svg_of(chart, name=name, title="Rate of each cell", description=words)
+        drawn.append((name, svg, words))
+    return [Picture(name, svg.result(), words) for name, svg, words in drawn]
+
+
+def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
+    """The whole page as text, to be stored as UTF-8. With `drawn` False it has no pictures."""
+    from markupsafe import Markup
+
+    pictures = imported_pictures(page.cells) if drawn else []
     return (
         templates()
         .get_template("imported.html.j2")
@@ -180,7 +222,9 @@ def render_imported(page: ImportedPage) -> str:
             runs=_runs(page),
             heads=_HEADS,
             rows=[(cleaned_text(cell.cell), _figures(cell)) for cell in page.cells],
-            lamps=[(LAMP_GLYPHS[lamp.state], LAMP_WORDS[lamp.state], lamp) for lamp in page.trust],
+            grouped_checks=grouped_checks(page.trust),
+            night=Markup(night_style()),
+            pictures=[(picture.name, Markup(picture.svg), picture.caption) for picture in pictures],
             unread=[line.strip() for line in unread_lines(page.unread)],
         )
     )

@@ -22,16 +22,18 @@ _MOST_LEVELS: Final = 24
 _COLUMNS: Final = 2
 
 
-def levels_chart(levels: Sequence[LevelRuns], *, baseline: str, factor: str) -> vega.Spec | None:
-    """The panels of up to twelve cells; None where no cell has two levels."""
+def levels_chart(
+    levels: Sequence[LevelRuns], *, baseline: str, factor: str, letters: int = 22
+) -> vega.Spec | None:
+    """The panels of up to twelve cells; None where no cell has two levels. `letters`: of a level's name, at most."""
     shown = [found for found in levels if 1 < len(found.levels) <= _MOST_LEVELS][:MOST_CELLS]
     if not shown:
         return None
-    panels = [_panel(found, baseline, factor) for found in shown]
+    panels = [_panel(found, baseline, factor, letters) for found in shown]
     return vega.grid(panels, columns=min(_COLUMNS, len(panels)), spacing={"row": 26, "column": 170})
 
 
-def _panel(found: LevelRuns, baseline: str, factor: str) -> vega.Spec:
+def _panel(found: LevelRuns, baseline: str, factor: str, letters: int) -> vega.Spec:
     scale = scale_of(found.metric, [value for values in found.levels.values() for value in values])
     means = {name: _mean(values) / scale.per_unit for name, values in found.levels.items() if any(values)}
     base = means.get(baseline)
@@ -43,7 +45,7 @@ def _panel(found: LevelRuns, baseline: str, factor: str) -> vega.Spec:
             "bottom": at + 0.36,
             "zero": 0,
             "value": mean,
-            "name": shortened(name, 22),
+            "name": shortened(name, letters),
             "colour": ARM_COLOURS[0] if name == baseline else ARM_COLOURS[1],
             "words": f"{digits(mean)} {scale.unit}"
             + (

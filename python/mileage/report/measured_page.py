@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from mileage.report.dark_mode import night_style
 from mileage.report.evidence import Evidence
 from mileage.report.figures import write_pictures
 from mileage.report.gallery import Picture
-from mileage.report.html import templates
+from mileage.report.html import environment_rows, templates
 from mileage.report.measured import columns_of, quantile_ns
 from mileage.report.measured_pictures import measured_pictures
 from mileage.report.view import cleaned_evidence, cleaned_text
@@ -39,6 +40,8 @@ class MeasuredPage(msgspec.Struct, frozen=True):
     unfinished: tuple[str, ...] = ()
     """What weakens the figures, a sentence each, said first: what is missing or failed, that nothing was repeated."""
     evidence: Evidence = Evidence()
+    environments: list[tuple[str, dict[str, str]]] = []
+    """One (stage, facts) pair for each snapshot of the machine."""
     factor: str = ""
     """What the levels of `evidence` are levels of."""
 
@@ -56,6 +59,7 @@ def render_measured(
     if pictures is None:
         pictures = measured_pictures(page.evidence, page.factor) if drawn else ()
     columns = columns_of(page.cells)
+    environment = environment_rows(page.environments)
     return (
         templates()
         .get_template("measured.html.j2")
@@ -63,6 +67,10 @@ def render_measured(
             page=page,
             pictures=[(picture.name, Markup(picture.svg), picture.caption) for picture in pictures],
             drawn=drawn,
+            night=Markup(night_style()),
+            environment=[row for row in environment if row[2]],
+            unchanging=[row for row in environment if not row[2]],
+            paragraphs=[part for part in page.method.split("\n\n") if part.strip()],
             heads=[head for head, _, _ in columns],
             rows=[(cleaned_text(cell.cell), [text(cell) for _, _, text in columns]) for cell in page.cells],
         )
@@ -83,6 +91,10 @@ def _cleaned(page: MeasuredPage) -> MeasuredPage:
         unfinished=tuple(map(cleaned_text, page.unfinished)),
         evidence=cleaned_evidence(page.evidence),
         factor=cleaned_text(page.factor),
+        environments=[
+            (cleaned_text(stage), {cleaned_text(key): cleaned_text(value) for key, value in facts.items()})
+            for stage, facts in page.environments
+        ],
     )
 
 

@@ -14,6 +14,7 @@ from mileage.report.evidence import Evidence
 from mileage.report.gallery import WHOLE, Picture
 from mileage.report.levels import levels_chart
 from mileage.report.render_pool import svg_of
+from mileage.report.scan import scan_chart
 from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.wording import plain
@@ -28,11 +29,19 @@ def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
     # Levels change at the places of one cell; between cells a line through all of them would belong to none.
     runs_drawn = found.runs if one_cell else [replace(trace, cuts=[]) for trace in found.runs]
     cuts = cut_words(runs_drawn, "time")
+    scan = scan_chart(found.scan, factor=factor, width=WHOLE - 60)
     drawn: list[tuple[str, str, vega.Spec | None, str]] = [
+        (
+            "scan",
+            f"Rate and latency over {factor}",
+            scan,
+            f"Rate and latency over {factor}. Rate: median of the runs (n = {n} each) with the 95 % interval of their "
+            "mean, where it is wider than the dot. Latency: of all runs together; no interval is drawn.",
+        ),
         (
             "levels",
             f"Rate of each {factor}",
-            levels_chart(found.levels, baseline="", factor=factor),
+            None if scan is not None else levels_chart(found.levels, baseline="", factor=factor),
             f"Rate of each {factor}: bar, geometric mean; dot, one run (n = {n} runs each). No interval is drawn; half "
             "widths are in the table.",
         ),

@@ -1,0 +1,138 @@
+"""A scan of one setting: the rate above and the latency below, over the levels of a number such as the depth.
+
+Models each level at its place on a logarithmic axis: the median of the runs with the 95 % interval of their mean, and
+quantiles of the latencies of all runs together, which have no interval. Refuses fewer than three levels, where a table
+says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mileage.report import vega
+from mileage.report.evidence import ScanPoint
+from mileage.report.theme import ARM_COLOURS, INK, SMALL_FONT_SIZE, marks, texts
+from mileage.report.wording import scale_of
+
+LEVELS_MIN: Final = 3
+_HEIGHT: Final = 150
+_QUANTILES: Final = (("p50", "p50_ns", [1, 0]), ("p99", "p99_ns", [6, 3]))
+_SERIES_MAX: Final = len(ARM_COLOURS)
+
+
+def scan_series(points: Sequence[ScanPoint]) -> dict[str, list[ScanPoint]]:
+    """The points of each scan that has enough levels to be drawn, in the order of the levels."""
+    series: dict[str, list[ScanPoint]] = {}
+    for point in sorted(points, key=lambda point: point.at):
+        series.setdefault(point.series, []).append(point)
+    kept = {name: own for name, own in series.items() if len({point.at for point in own}) >= LEVELS_MIN}
+    return dict(list(kept.items())[:_SERIES_MAX])
+
+
+def scan_chart(points: Sequence[ScanPoint], *, factor: str, width: int) -> vega.Spec | None:
+    """Two panels on one axis; None where no scan has three levels. All points have one metric."""
+    series = scan_series(points)
+    if not series:
+        return None
+    shown = [point for own in series.values() for point in own]
+    names = dict(sorted({point.at: point.level for point in shown}.items()))
+    known = any(point.p50_ns for point in shown)
+    panels = [_rates(series, names, width, None if known else factor)]
+    if known:
+        panels.append(_latencies(series, names, width, factor))
+    return vega.stacked(panels, spacing=14)
+
+
+def _x(names: dict[float, str], title: str | None) -> vega.Spec:
+    low, high = min(names), max(names)
+    cases = [f"abs(datum.value - {at!r}) < 1e-9 * {at!r} ? '{_label(name)}'" for at, name in names.items()]
+    axis = vega.axis(
+        values=list(names), title=title, labelExpr=" : ".join([*cases, "''"]), labels=title is not None
+    )
+    room = (high / low) ** 0.04
+    return vega.channel(
+        "x:Q", scale=vega.scale(type="log", domain=[low / room, high * room], nice=False), axis=axis
+    )
+
+
+def _label(name: str) -> str:
+    """A level inside an expression: letters, digits and harmless signs only."""
+    return "".join(letter if letter.isalnum() or letter in " ." else "_" for letter in name)[:14]
+
+
+def _rates(
+    series: dict[str, list[ScanPoint]], names: dict[float, str], width: int, title: str | None
+) -> vega.Spec:
+    shown = [point for own in series.values() for point in own]
+    scale = scale_of(shown[0].metric, [point.median for point in shown])
+    highest = max(point.high or point.median for point in shown) / scale.per_unit
+    x = _x(names, title)
+    y = vega.channel(
+        "y:Q",
+        scale=vega.scale(domain=[0, 1.08 * highest or 1.0], nice=False),
+        axis=vega.axis(title=f"rate, {scale.unit}", tickCount=4, format=",.4~r", minExtent=52),
+    )
+    layers: list[vega.Marks] = []
+    for colour, own in zip(ARM_COLOURS, series.values(), strict=False):
+        rows: list[dict[str, Any]] = [{"x": point.at, "y": point.median / scale.per_unit} for point in own]
+        spans = [
+            {"x": point.at, "y": point.low / scale.per_unit, "high": point.high / scale.per_unit}
+            for point in own
+            if point.low is not None and point.high is not None
+        ]
+        layers += [
+            marks(rows).mark("line", color=colour, strokeWidth=1.6, aria=False).encode(x=x, y=y),
+            marks(spans)
+            .mark("rule", color=colour, strokeWidth=2.5, aria=False)
+            .encode(x=x, y=y, y2="high:Q"),
+            marks(rows)
+            .mark("point", color=colour, filled=True, size=34, opacity=1, aria=False)
+            .encode(x=x, y=y),
+        ]
+    layers += _legend(list(series), width)
+    return vega.layered(layers, width=width, height=_HEIGHT)
+
+
+def _latencies(
+    series: dict[str, list[ScanPoint]], names: dict[float, str], width: int, title: str
+) -> vega.Spec:
+    values = [
+        ns / 1e6 for own in series.values() for point in own for ns in (point.p50_ns, point.p99_ns) if ns
+    ]
+    x = _x(names, title)
+    y = vega.channel(
+        "y:Q",
+        scale=vega.scale(type="log", domain=[min(values) / 1.3, max(values) * 1.3], nice=False),
+        axis=vega.axis(title="latency, ms", tickCount=4, format=",.3~r", minExtent=52),
+    )
+    layers: list[vega.Marks] = []
+    for colour, own in zip(ARM_COLOURS, series.values(), strict=False):
+        for _, field, dash in _QUANTILES:
+            rows = [
+                {"x": point.at, "y": ns / 1e6} for point in own if (ns := getattr(point, field)) is not None
+            ]
+            style = {} if dash == [1, 0] else {"strokeDash": dash}
+            line = marks(rows).mark(
+                "line", color=colour, strokeWidth=1.6, point={"color": colour}, aria=False, **style
+            )
+            layers.append(line.encode(x=x, y=y))
+    note = texts([{"words": "line: p50, dashes: p99"}], align="left", color=INK, fontSize=SMALL_FONT_SIZE)
+    layers.append(note.encode(x=vega.value(0), y=vega.value(-7), text="words:N"))
+    return vega.layered(layers, width=width, height=_HEIGHT)
+
+
+def _legend(names: Sequence[str], width: int) -> list[vega.Marks]:
+    if len(names) < 2:
+        return []
+    step = width / len(names)
+    return [
+        texts(
+            [{"words": f"\N{BLACK SQUARE} {name}"}],
+            align="left",
+            color=colour,
+            fontSize=SMALL_FONT_SIZE,
+            limit=step - 6,
+        ).encode(x=vega.value(at * step), y=vega.value(-9), text="words:N")
+        for at, (name, colour) in enumerate(zip(names, ARM_COLOURS, strict=False))
+    ]
