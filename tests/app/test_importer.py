@@ -15,6 +15,7 @@ from mileage.app.importer import make_study, read_files
 from mileage.cli.compare import command as compare_command
 from mileage.cli.import_results import command
 from mileage.errors import JudgedFailure, Refused
+from mileage.judge.sentence import unmatched
 from tests.answers import fio_report
 
 SAMPLES = Path(__file__).parent.parent / "formats" / "samples"
@@ -65,6 +66,81 @@ def test_what_was_imported_compares(tmp_path: Path) -> None:
     verdicts = {cell.metric: cell.verdict for cell in found.cells}
     assert verdicts["ops_per_s"] == "slower"
     assert found.vetoes == ()
+
+
+MEASURED = """
+name = "measured"
+target = "dir:TARGET"
+[state]
+file = "8MiB"
+cache = "warm"
+[[stage]]
+name = "fill"
+prepare = ["fill"]
+[[stage]]
+name = "one"
+measure = ["blocks", "files"]
+[torture.fill]
+workload = "throughput.write"
+record = "1MiB"
+amount = "1x"
+[measure.blocks]
+workload = ["iops.shuffled_read", "iops.random_read"]
+record = "4KiB"
+stop = { operations = 200 }
+threads = [1, 2]
+repeat = 2
+[measure.files]
+workload = ["iozone.write", "iozone.reread"]
+record = "1MiB"
+threads = [1, 2]
+repeat = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = tmp_path_factory.mktemp("measured")
+    (place / "study.toml").write_text(MEASURED.replace("TARGET", str(place)))
+    return str(app.run(str(place / "study.toml"), out=place / "study").folder.path)
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ({}, "iops.shuffled_read 4 KiB, 1 thread"),
+        ({"time_based": "1"}, "iops.random_read 4 KiB, 1 thread"),
+        ({"numjobs": "2"}, "iops.shuffled_read 4 KiB, 2 threads"),
+        ({"numjobs": "3"}, None),
+        ({"rate_iops": "100"}, None),
+    ],
+)
+def test_what_fio_did_is_compared_with_the_same_work(
+    options: dict[str, str], same: str | None, measured: str, tmp_path: Path
+) -> None:
+    imported(repeated(tmp_path, "a", 1.0, direct="1", **options), tmp_path / "fio")
+    if same is None:
+        with pytest.raises(Refused, match="no measured cell in common"):
+            app.compare(measured, str(tmp_path / "fio"))
+        return
+    found = app.compare(measured, str(tmp_path / "fio"))
+    assert {cell.cell for cell in found.cells} == {same}
+    assert [ours for _, ours in found.renamed] == [same]
+    # fio read past the page cache and the study through it, which no ratio shows.
+    assert [veto for veto in found.vetoes if veto.startswith("direct is 0 in study and 1 in fio")]
+    assert f"is {same}" in " ".join(unmatched(found))
+
+
+def test_what_iozone_did_is_compared_with_the_same_tests(measured: str, tmp_path: Path) -> None:
+    imported([SAMPLES / "iozone-single.out"], tmp_path / "iozone")
+    found = app.compare(measured, str(tmp_path / "iozone"))
+    assert {cell.cell for cell in found.cells} == {
+        "iozone.write 1 MiB, 1 thread",
+        "iozone.reread 1 MiB, 1 thread",
+    }
+    assert dict(found.renamed)["iozone.reread 1 MiB"] == "iozone.reread 1 MiB, 1 thread"
+    assert "iozone.stride_read 1 MiB" in found.only_candidate
+    assert not [veto for veto in found.vetoes if veto.startswith("file is")]
 
 
 def test_settings_that_differ_are_told_beside_the_verdict(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final
 
@@ -19,7 +19,9 @@ from mileage.judge.course import INTERVALS_MIN, REPETITIONS_MIN, repetition_tren
 from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.judge.outlier import ALPHA, VALUES_MIN, odd_one
 from mileage.plan import Plan
+from mileage.plan.iozone_suite import Suite
 from mileage.plan.quantiles import quantile_is_supported
+from mileage.plan.sizes import format_bytes
 from mileage.plan.workloads import METRICS
 from mileage.report import TrustLamp
 from mileage.report.imported import ImportedPage, ReportedCell, UnreadLine
@@ -201,21 +203,36 @@ def _level_changes(runs: Sequence[Run], name: str) -> list[str]:
     ]
 
 
-def differing_settings(a: StudyFolder, b: StudyFolder) -> list[str]:
-    """Settings that both studies tell of a cell they share, and in which they differ, as vetoes."""
-    mine, others = (
-        {run["cell"]: dict(run.get("levels") or {}) for run in folder.content(around_damage=True).runs()}
-        for folder in (a, b)
-    )
+def differing_settings(
+    a: tuple[Plan, StudyFolder], b: tuple[Plan, StudyFolder], names: Mapping[str, str]
+) -> list[str]:
+    """Settings that both studies tell of a cell they share, and in which they differ, as vetoes.
+
+    `names`: of each cell of the second that the first has as well its label there, and that in the first.
+    """
+    mine, others = _told_settings(*a), _told_settings(*b)
     found: dict[str, str] = {}
-    for cell, levels in mine.items():
-        for name, level in levels.items():
-            other = others.get(cell, {}).get(name, level)
+    for theirs, cell in names.items():
+        for name, level in mine.get(cell, {}).items():
+            other = others.get(theirs, {}).get(name, level)
             if name not in INCIDENTAL and other != level:
-                found.setdefault(
-                    name, f"{name} is {level} in {a.path.name} and {other} in {b.path.name} ({cell})"
-                )
+                told = f"{name} is {level} in {a[1].path.name} and {other} in {b[1].path.name} ({cell})"
+                found.setdefault(name, told)
     return list(found.values())
+
+
+def _told_settings(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, str]]:
+    """Of each cell the settings that are known, as tools call them."""
+    if plan.imported is not None:
+        runs = folder.content(around_damage=True).runs()
+        return {run["cell"]: dict(run.get("levels") or {}) for run in runs}
+    found = {cell.label: dict(cell.key.factors) for cell in plan.cells}
+    for cell in plan.cells:
+        if cell.reach is not None:
+            found[cell.label]["direct"] = str(int(cell.reach.options.direct))
+        if isinstance(cell.job, Suite):
+            found[cell.label]["file"] = format_bytes(cell.job.value["file_bytes"])
+    return found
 
 
 def _failed(runs: Sequence[Run]) -> TrustLamp:

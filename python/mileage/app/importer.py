@@ -273,6 +273,7 @@ def _plan(
                 run.title,
                 unit=label,
                 stem=label,
+                key=msgspec.structs.replace(run.key, workload=run.key.workload or label, called=label),
             )
             for label, run in cells.items()
         ),

@@ -15,6 +15,8 @@ from mileage.errors import Refused
 from mileage.judge import Comparison, compare_arms, compare_stages
 from mileage.judge.grid import Rank, ranking
 from mileage.judge.history import STUDIES_MIN, Change, changes
+from mileage.model.cell_key import alike
+from mileage.plan import Plan
 
 
 def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
@@ -45,13 +47,15 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         return with_phrases(classed(staged, first.plan, first.plan), first.plan)
     left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
     right = [s for s in second.samples() if s.stage == second_stage and s.arm == "torture"]
+    names = names_in(first.plan, second.plan)
+    right = [msgspec.structs.replace(s, cell=names.get(s.cell, s.cell)) for s in right]
     common = {s.cell for s in left} & {s.cell for s in right}
     if not common:
         raise Refused(f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common")
     told = [*_vetoes(first), *_vetoes(second)]
     labels = _labels((first.folder.path, first_stage), (second.folder.path, second_stage))
     if first.plan.imported is not None or second.plan.imported is not None:
-        told += differing_settings(first.folder, second.folder)
+        told += differing_settings((first.plan, first.folder), (second.plan, second.folder), names)
     else:
         told += setting_differences(first.plan, second.plan, common, labels)
     found = compare_arms(
@@ -63,8 +67,18 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         vetoes=told,
     )
     alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
-    found = msgspec.structs.replace(found, only_baseline=alone[0], only_candidate=alone[1])
+    found = msgspec.structs.replace(
+        found,
+        only_baseline=alone[0],
+        only_candidate=alone[1],
+        renamed=tuple((theirs, ours) for theirs, ours in names.items() if theirs != ours and ours in common),
+    )
     return with_phrases(classed(found, first.plan, second.plan), first.plan)
+
+
+def names_in(ours: Plan, others: Plan) -> dict[str, str]:
+    """Of each cell of another study that one of ours means as well its label there, and ours."""
+    return alike(*({cell.label: cell.key for cell in plan.cells} for plan in (ours, others)))
 
 
 def _vetoes(result: StudyResult) -> list[str]:
@@ -150,12 +164,13 @@ def _measured(
             for line in result.outcome().edited:
                 tell(f"{text}: {line}")
         classes[text] = short_classes(result.plan).get("") or "not known"
+        plans.append(result.plan)
+        names = names_in(plans[0], result.plan)
         values: dict[str, list[float]] = {}
         for sample in result.samples():
             wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"
             if (sample.stage, sample.arm, sample.metric) == (name, "torture", wanted):
-                values.setdefault(sample.cell, []).append(sample.value)
-        plans.append(result.plan)
+                values.setdefault(names.get(sample.cell, sample.cell), []).append(sample.value)
         found.append((text, values))
     if tell is not None and all(plan.imported is None for plan in plans):
         for (text, values), plan in zip(found[1:], plans[1:], strict=True):

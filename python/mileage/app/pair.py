@@ -94,7 +94,10 @@ def fresh_folder() -> Path:
 
 def _tests(result: StudyResult) -> dict[str, dict[str, str]]:
     """The test of each cell, as a report has it."""
-    return {cell.label: {"test": cell.key.name} for cell in result.plan.cells}
+    imported = result.plan.imported is not None
+    return {
+        cell.label: {"test": cell.key.workload if imported else cell.key.name} for cell in result.plan.cells
+    }
 
 
 def _classes(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from mileage.formats.input_file import Source
 from mileage.formats.json_documents import Document, documents
 from mileage.formats.numbers import number, rounded, whole
 from mileage.formats.result import Result, ToolRun, Unread
+from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import counted
 
 LAYOUT: Final = "fio-json"
@@ -164,6 +165,7 @@ def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
         else "fio.all clients"
         if everything
         else options.label(name, active, ops, workers, host),
+        key=CellKey() if everything else options.cell_key(workers),
         kind=options.kind(active),
         title=f"job {name}" if name else "",
         levels={"job": name} if grouped else options.levels(name, workers, host),

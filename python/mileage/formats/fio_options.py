@@ -14,11 +14,20 @@ import msgspec
 
 from mileage.formats.numbers import fio_size, whole
 from mileage.formats.result import Kind
+from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes
 
 _ALIASES: Final = {"readwrite": "rw", "blocksize": "bs", "name": "", "iodepth": "iodepth"}
 _SEQUENTIAL: Final = ("read", "write", "rw", "readwrite", "trim", "trimwrite")
 _SYNCHRONOUS: Final = ("psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "sg")
+_OTHER_WORK: Final = frozenset(
+    (
+        *("rate", "rate_iops", "rate_min", "rate_process", "thinktime", "random_distribution", "zonemode"),
+        *("zonesize", "zonerange", "percentage_random", "offset_increment", "rw_sequencer", "read_iolog"),
+        *("latency_target", "flow", "trim_percentage"),
+    )
+)
+"""Options by which a job does something else than its pattern, size, depth and number of jobs state."""
 _NOT_TOLD: Final = frozenset(
     (
         *("name", "description", "rw", "bs", "numjobs", "iodepth"),
@@ -128,6 +137,26 @@ class FioOptions(msgspec.Struct, frozen=True):
         words += [f"rate {self.values['rate']}"] if "rate" in self.values else []
         words += [f"host {host}"] if host else []
         return ", ".join(words)
+
+    def cell_key(self, workers: int) -> CellKey:
+        """What was done, in words of every tool; without threads where an option makes it something else."""
+        values, pattern = self.values, self.pattern
+        name = f"fio.{pattern}"
+        mix = values.get("rwmixread") or self._reads_of_writes() or "50"
+        verb = {"read": "read", "write": "write", "rw": mix, "readwrite": mix}.get(
+            pattern.removeprefix("rand")
+        )
+        depth = 1 if self.waits else whole(values.get("iodepth", "1"))
+        if verb is None or self.block_bytes is None or self.verifies or ":" in values.get("rw", ""):
+            return CellKey(name if pattern else "")
+        if not _OTHER_WORK.isdisjoint(values):
+            return CellKey(name)
+        # Without a map, or with a time, places come again before all were visited, or after it.
+        again = any(values.get(option, "0") != "0" for option in ("norandommap", "time_based"))
+        order = "sequential" if pattern in _SEQUENTIAL else "random" if again else "shuffled"
+        return CellKey(
+            name, record_bytes=self.block_bytes, threads=workers, depth=depth, work=f"{order}_{verb}"
+        )
 
     def _reads_of_writes(self) -> str | None:
         writes = whole(self.values.get("rwmixwrite", ""))

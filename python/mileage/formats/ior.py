@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from mileage.formats.numbers import binary_size, number, whole
 from mileage.formats.result import ToolRun
+from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes
 
 MIB: Final = 1 << 20
@@ -56,6 +57,7 @@ def iteration(
     writes = access == "write"
     return ToolRun(
         cell=f"ior.{access}{size}",
+        key=CellKey(f"ior.{access}", record_bytes=transfer_bytes, threads=tasks, depth=1),
         kind="throughput",
         title=f"{access}, {options.get('api', '')} {options.get('access', '')}".strip(),
         line=line,

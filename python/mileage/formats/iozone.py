@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from mileage.formats.numbers import number
 from mileage.formats.result import ToolRun
+from mileage.model.cell_key import CellKey
 from mileage.plan.sizes import format_bytes
 
 Unit = Literal["kB/s", "ops/s", "us/op"]
@@ -101,6 +102,7 @@ def single(test: str, file_kb: int, record_kb: int, figure: float, unit: Unit, l
     writes = bool(_WRITES.search(test))
     run = ToolRun(
         cell=f"iozone.{test} {format_bytes(record)}",
+        key=CellKey(f"iozone.{test}", record_bytes=record, threads=1, depth=1),
         kind="throughput" if unit == "kB/s" else "iops",
         line=line,
         levels={"file": format_bytes(size), "record": format_bytes(record), "processes": "1"},
@@ -128,6 +130,7 @@ def children(
     size = "" if record is None else f" {format_bytes(record)}"
     return ToolRun(
         cell=f"iozone.{test}{size}",
+        key=CellKey(f"iozone.{test}", record_bytes=record, threads=record and processes, depth=1),
         kind="throughput" if unit == "kB/s" else "iops",
         line=line,
         levels={"processes": str(processes), **({} if record is None else {"record": format_bytes(record)})},

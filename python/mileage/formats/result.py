@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from mileage.model.cell_key import CellKey
+
 Kind = Literal["throughput", "iops", "time"]
 
 SAMPLE_METRICS = ("rate_bytes_per_s", "ops_per_s", "latency_p99_ns", "elapsed_s")
@@ -33,6 +35,8 @@ class ToolRun(msgspec.Struct, kw_only=True):
 
     cell: str
     """Test and setting, "fio.randread 4 KiB, depth 32"; runs with equal cells are repetitions."""
+    key: CellKey = CellKey()
+    """What was done, as a study's cells have it; without threads and depth where the file does not tell enough."""
     kind: Kind
     """Which figure is the headline."""
     title: str = ""

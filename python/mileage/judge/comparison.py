@@ -104,6 +104,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     only_baseline: tuple[str, ...] = ()
     """Cells that the baseline measured and the candidate did not: not compared."""
     only_candidate: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Cells that the candidate calls otherwise and that mean the same: its label, and the baseline's."""
     classes: tuple[str, str] = ("", "")
     """The class of the baseline's and of the candidate's device, such as "SLC" and "TLC"; empty: not known."""
     subject: str = "this drive"

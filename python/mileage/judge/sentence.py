@@ -51,12 +51,16 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
 
 
 def unmatched(comparison: Comparison) -> list[str]:
-    """What only one of the two measured, and is not compared: a sentence for each side that has such cells."""
+    """What has another name on the other side, and what only one of the two measured: a sentence for each."""
     sides = (
         (comparison.baseline, comparison.only_baseline),
         (comparison.candidate, comparison.only_candidate),
     )
-    return [f"Measured in {name} only, and not compared: {', '.join(only)}." for name, only in sides if only]
+    alike = "; ".join(f"{theirs} is {ours}" for theirs, ours in comparison.renamed)
+    return [
+        *([f"Compared as the same work under the baseline's name: {alike}."] if alike else []),
+        *(f"Measured in {name} only, and not compared: {', '.join(only)}." for name, only in sides if only),
+    ]
 
 
 def _weakened(comparison: Comparison, family: Sequence[CellVerdict], claim: str) -> str:
