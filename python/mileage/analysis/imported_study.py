@@ -206,22 +206,22 @@ def _level_changes(runs: Sequence[Run], name: str) -> list[str]:
 def differing_settings(
     a: tuple[Plan, StudyFolder], b: tuple[Plan, StudyFolder], names: Mapping[str, str]
 ) -> list[str]:
-    """Settings that both studies tell of a cell they share, and in which they differ, as vetoes.
+    """Settings that are known on both sides of a cell in common, and differ, as vetoes.
 
     `names`: of each cell of the second that the first has as well its label there, and that in the first.
     """
-    mine, others = _told_settings(*a), _told_settings(*b)
+    mine, others = _known_settings(*a), _known_settings(*b)
     found: dict[str, str] = {}
     for theirs, cell in names.items():
         for name, level in mine.get(cell, {}).items():
             other = others.get(theirs, {}).get(name, level)
             if name not in INCIDENTAL and other != level:
-                told = f"{name} is {level} in {a[1].path.name} and {other} in {b[1].path.name} ({cell})"
-                found.setdefault(name, told)
+                text = f"{name} is {level} in {a[1].path.name} and {other} in {b[1].path.name} ({cell})"
+                found.setdefault(name, text)
     return list(found.values())
 
 
-def _told_settings(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, str]]:
+def _known_settings(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, str]]:
     """Of each cell the settings that are known, as tools call them."""
     if plan.imported is not None:
         runs = folder.content(around_damage=True).runs()

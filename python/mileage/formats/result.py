@@ -36,7 +36,7 @@ class ToolRun(msgspec.Struct, kw_only=True):
     cell: str
     """Test and setting, "fio.randread 4 KiB, depth 32"; runs with equal cells are repetitions."""
     key: CellKey = CellKey()
-    """What was done, as a study's cells have it; without threads and depth where the file does not tell enough."""
+    """What was done, as a study's cells have it; without threads and depth where the file does not state enough."""
     kind: Kind
     """Which figure is the headline."""
     title: str = ""
