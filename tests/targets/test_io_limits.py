@@ -19,7 +19,7 @@ def number(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("cgroup", "file", "line", "told"),
+    ("cgroup", "file", "line", "words"),
     [
         (
             "0::/user/me",
@@ -37,11 +37,11 @@ def number(path: Path) -> str:
     ],
 )
 def test_a_limit_on_this_disk_is_told(
-    cgroup: str, file: str, line: str, told: str, machine: Machine, tmp_path: Path
+    cgroup: str, file: str, line: str, words: str, machine: Machine, tmp_path: Path
 ) -> None:
     root = machine({"proc/self/cgroup": f"{cgroup}\n", file: line.format(number(tmp_path)) + "\n"})
     (found,) = io_limits(tmp_path, root=root)
-    assert f"a control group limits {told}" in found
+    assert f"a control group limits {words}" in found
 
 
 def test_limits_on_other_disks_and_no_limits_are_not(machine: Machine, tmp_path: Path) -> None:

@@ -33,6 +33,16 @@ class Caution(msgspec.Struct, frozen=True):
 
     text: str
     cells: tuple[str, ...]
+    advice: str = ""
+    """What to do in `mileage measure`; empty when nothing needs doing."""
+    is_fresh: bool = False
+    """Whether it is that a drive was fresh: its rates are its own, and may fall. Otherwise something else than the
+    drive had a part in the rates."""
+
+    @property
+    def sentence(self) -> str:
+        """The text with the advice."""
+        return f"{self.text}; {self.advice}" if self.advice else self.text
 
 
 def cautions(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell]) -> tuple[Caution, ...]:
@@ -48,7 +58,7 @@ def with_cautions(cells: Sequence[MeasuredCell], found: Sequence[Caution]) -> tu
     """The cells with the sentences about them among their notes."""
     return tuple(
         msgspec.structs.replace(
-            cell, notes=(*cell.notes, *(caution.text for caution in found if cell.cell in caution.cells))
+            cell, notes=(*cell.notes, *(caution.sentence for caution in found if cell.cell in caution.cells))
         )
         for cell in cells
     )
@@ -143,12 +153,12 @@ def _of_state(
         which = "the run" if len(fresh) == 1 and wrote[fresh[0]].runs == 1 else "each run"
         if 0 < len(fresh) < len(wrote):
             which = f"each run of {len(fresh)} of {len(wrote)} rows"
-        text = f"a fresh drive: {had} when {which} began, and writes found erased blocks; {_TO_STEADY}"
-        yield Caution(text, fresh)
+        text = f"a fresh drive: {had} when {which} began, and writes found erased blocks"
+        yield Caution(text, fresh, _TO_STEADY, is_fresh=True)
     emptied = plan.study.state.purge != "none" and capabilities_of(plan.study.target).is_block_device
     if emptied and wrote and not any(stage.torture for stage in plan.study.stage):
         how = f"{plan.study.target} was emptied ({plan.study.state.purge}) before"
-        yield Caution(f"{how}: its writes may be those of a fresh one", tuple(wrote))
+        yield Caution(f"{how}: its writes may be those of a fresh one", tuple(wrote), is_fresh=True)
 
 
 def _first_fills(plan: Plan, content: JournalContent) -> dict[str, tuple[int, int]]:

@@ -46,7 +46,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Something that a reader must know beside the rates. `disturbs`: the rates may not be the drive's own."""
+    """Something that a reader must know next to the rates. `disturbs`: the rates may not be the drive's own."""
 
     text: str
     disturbs: bool
@@ -130,14 +130,14 @@ def verdict_of(
     sentence = f"{begin} {_speeds(rows)}"
     disturbed = next((finding.text for finding in findings if finding.disturbs), None)
     if fit.fit == "no class":
-        told = "no class is known for it"
+        words = "no class is known for it"
     elif fit.fit == "fits":
-        told = f"as its class does ({fit.title})"
+        words = f"as its class does ({fit.title})"
     elif disturbed is not None:
-        told = f"{_misfit(fit)}, which is not conclusive: {disturbed}"
+        words = f"{_misfit(fit)}, which is not conclusive: {disturbed}"
     else:
-        told = f"{_misfit(fit)}: {fit.reasons[0]}"
-    return f"{sentence}; {told}." if fit.fit != "fits" else f"{sentence}, {told}."
+        words = f"{_misfit(fit)}: {fit.reasons[0]}"
+    return f"{sentence}; {words}." if fit.fit != "fits" else f"{sentence}, {words}."
 
 
 def _misfit(fit: Judged) -> str:

@@ -68,11 +68,11 @@ def _us(value: float | None) -> str:
 
 def _remarks(found: Checked) -> list[str]:
     lines = []
-    told = [finding.text for finding in found.findings]
-    told += [f"health: {remark}" for remark in found.health.remarks]
-    told += [found.health.advice] if found.health.problems else []
-    told += list(found.fit.reasons[1:])
-    for text in told:
+    words = [finding.text for finding in found.findings]
+    words += [f"health: {remark}" for remark in found.health.remarks]
+    words += [found.health.advice] if found.health.problems else []
+    words += list(found.fit.reasons[1:])
+    for text in words:
         lines += wrapped(text, WIDTH, first="[!] ", indent="    ")
     for missing in found.not_tested:
         lines += wrapped(f"Not tested: {missing.text}", WIDTH, indent="  ")
@@ -98,10 +98,10 @@ def pair_text(one: Checked, other: Checked, *, took_turns: bool) -> str:
         if took_turns
         else "all of A, then all of B (load that changes looks like a difference)"
     )
-    told = f"Medians of {len(one.rows[0].iops)} runs, {how}."
+    words = f"Medians of {len(one.rows[0].iops)} runs, {how}."
     if len(pairs) < max(len(one.rows), len(other.rows)):
-        told += " Tests that only one of the two allows are left out."
-    lines += ["", *wrapped(told, WIDTH), "-" * WIDTH]
+        words += " Tests that only one of the two allows are omitted."
+    lines += ["", *wrapped(words, WIDTH), "-" * WIDTH]
     for letter, found in (("A", one), ("B", other)):
         lines += wrapped(f"{letter}: {found.verdict}", WIDTH, indent="   ")
         lines += _remarks(found)
@@ -112,8 +112,8 @@ def _pair_row(row: Row, match: Row, *, paired: bool) -> str:
     name = f"  {row.direction:<5} {row.name} depth {row.depth}"
     rates = [spread_of(found.mb_per_s).median for found in (row, match)]
     ratio, low, high = ratio_of(row.mb_per_s, match.mb_per_s, paired=paired)
-    told = f"{low:.2f} to {high:.2f}" if low is not None and high is not None else "-"
-    return f"{name:<26}{_rate(rates[0]):>11}{_rate(rates[1]):>11}{ratio:>9.2f}{told:>15}"
+    words = f"{low:.2f} to {high:.2f}" if low is not None and high is not None else "-"
+    return f"{name:<26}{_rate(rates[0]):>11}{_rate(rates[1]):>11}{ratio:>9.2f}{words:>15}"
 
 
 def ratio_of(

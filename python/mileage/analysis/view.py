@@ -47,7 +47,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     if cells and max(cell.runs for cell in cells) == 1:
         weak.append("One run of each cell: how much a repetition would differ is not known.")
     found = cautions(plan, content, cells)
-    weak += [caution.text + "." for caution in found]
+    weak += [caution.sentence + "." for caution in found]
     weak += lost_lines(folder) + _of_programs(plan, content.runs())
     return MeasuredPage(
         name=plan.study.name,

@@ -45,6 +45,7 @@ from mileage.plan import Plan, Study
 from mileage.plan.one_off import one_off
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import Compare, Factor, Measure, Stage, StopRule
+from mileage.report.setting import labels_of
 from mileage.store import MeasuredCell, StudyFolder
 from mileage.store.block_device import bus_facts
 from mileage.store.drive_facts import drive_facts
@@ -198,7 +199,8 @@ def check(
     with nullcontext(save) if save is not None else one_off_folder() as folder:
         done = measure(plan, save=folder, progress=progress, command=command)
         content = StudyFolder.open(folder).content()
-        grave = {caution.text for caution in cautions(plan, content, done.cells)}
+        spoiled = cautions(plan, content, done.cells)
+        names = labels_of(plan.cells)
         return tuple(
             _checked(
                 Seen(
@@ -207,7 +209,8 @@ def check(
                     runs=tuple(
                         entry for entry in content.runs() if plan.runs[int(entry["run"])].setting == number
                     ),
-                    grave=grave,
+                    cautions=spoiled,
+                    names=names,
                     before=known,
                     after=drive_facts(place_of(part.target)),
                 )

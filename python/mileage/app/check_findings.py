@@ -1,4 +1,4 @@
-"""What a check of one target says beside its rates: the drive, what had a part in the rates, and what was not tested.
+"""What a check of one target says next to its rates: the drive, what had a part in the rates, and what was not tested.
 
 What it models: lines of identity; findings, each with whether it disturbs the rates; commands that test more.
 What it refuses: nothing.
@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from mileage import _core
+from mileage.analysis.cautions import Caution
 from mileage.analysis.check_class import DriveFacts, facts_from
 from mileage.analysis.check_health import Health, health_of
 from mileage.analysis.check_result import Finding, NotTested, Row
@@ -32,7 +33,7 @@ _LOOKS: Final = 64
 FALL_MIN: Final = 0.2
 """Share by which the last repetitions are slower than the first ones when a drive is said to slow down."""
 FALL_REPETITIONS: Final = 5
-"""Repetitions from which a fall over them is told from chance."""
+"""Repetitions from which a fall over them is distinguished from chance."""
 HOT_C: Final = 10
 """Degrees by which a drive warms up in a check when that is mentioned."""
 
@@ -45,8 +46,10 @@ class Seen(msgspec.Struct, frozen=True):
     cells: tuple[tuple[MeasuredCell, Row], ...]
     runs: tuple[Any, ...]
     """The journal's entries of its runs."""
-    grave: set[str]
-    """Cautions that say that something else had a part in the rates."""
+    cautions: tuple[Caution, ...]
+    """The cautions of all targets."""
+    names: dict[str, str]
+    """What cautions call each cell, by its label."""
     before: dict[str, str]
     """What was known of the drive before the load."""
     after: dict[str, str]
@@ -87,7 +90,7 @@ def identity(seen: Seen) -> Iterator[tuple[str, str]]:
     if plan.facts.virtual:
         yield "Drive", f"{_core.drive_title(load_profile(parse_target(plan.target).name))} (virtual)"
     elif disk_in(known):
-        unnamed = "a file as a loop device" if disk_in(known).startswith("loop") else "model not told"
+        unnamed = "a file as a loop device" if disk_in(known).startswith("loop") else "model not known"
         model = known.get("target.drive_model") or _said(known, "target.model") or unnamed
         firmware = known.get("target.drive_firmware") or _said(known, "target.firmware")
         size = _said(known, "target.disk_bytes")
@@ -167,16 +170,15 @@ def findings(seen: Seen) -> Iterator[Finding]:
     place = place_of(plan.target)
     if place is not None:
         yield from (Finding(text, disturbs=True) for text in io_limits(place))
+    if above := seen.after.get("above"):
+        words = (
+            f"{above} lies on {disk_in(seen.after)}: encryption or a volume manager has a part in the rates"
+        )
+        yield Finding(words, disturbs=True)
     if not _is_direct(plan):
-        told = "this file system does not bypass the page cache: the rates are those of memory as well"
-        yield Finding(told, disturbs=True)
-    notes = (note for cell, _ in seen.cells for note in cell.notes)
-    for note in sorted(dict.fromkeys(notes), key=lambda note: note not in seen.grave):
-        if note.startswith("a fresh drive"):
-            told = f"{note.partition(';')[0]}: a used drive may write more slowly"
-            yield Finding(told, disturbs=False)
-        else:
-            yield Finding(note, disturbs=note in seen.grave)
+        words = "this file system does not bypass the page cache: the rates are those of memory as well"
+        yield Finding(words, disturbs=True)
+    yield from _of_cells(seen)
     if (zeros := _zeros(plan)) >= 0.5:
         yield Finding(
             f"{100 * zeros:.0f} % of the places that were looked at hold zeros only: what was never written, "
@@ -188,16 +190,32 @@ def findings(seen: Seen) -> Iterator[Finding]:
     yield from (Finding(text, disturbs=False) for text in _narrow_link(seen.after))
 
 
+def _of_cells(seen: Seen) -> Iterator[Finding]:
+    """The cautions about the cells of this target, and what else was noted of them."""
+    labels = {cell.cell: row.label for cell, row in seen.cells}
+    for caution in seen.cautions:
+        if labels.keys().isdisjoint(caution.cells):
+            continue
+        text = caution.text
+        for cell, label in labels.items():
+            text = text.replace(f"({seen.names[cell]})", f"({label})")
+        slower = ": a used drive may write more slowly" if caution.advice else ""
+        yield Finding(text + slower, disturbs=not caution.is_fresh)
+    known = {caution.sentence for caution in seen.cautions}
+    notes = dict.fromkeys(note for cell, _ in seen.cells for note in cell.notes if note not in known)
+    yield from (Finding(note, disturbs=False) for note in notes)
+
+
 def _narrow_link(known: dict[str, str]) -> Iterator[str]:
     """A link of PCI Express that is slower, or has fewer lanes, than the drive could use."""
     now, could = ((known.get(f"{best}speed", ""), known.get(f"{best}lanes", "")) for best in ("", "best_"))
     if all((*now, *could)) and _gt(*now) < _gt(*could):
-        told = " of ".join(f"{speed} GT/s x{lanes}" for speed, lanes in (now, could))
-        yield f"its link runs at {told}: another slot may be faster"
+        words = " of ".join(f"{speed} GT/s x{lanes}" for speed, lanes in (now, could))
+        yield f"its link runs at {words}: another slot may be faster"
 
 
 def _gt(speed: str, lanes: str) -> float:
-    """Gigatransfers per second of all lanes; 0 where the kernel does not tell."""
+    """Gigatransfers per second of all lanes; 0 where the kernel does not report it."""
     return float(speed) * _number(lanes) if speed.replace(".", "", 1).isdecimal() else 0.0
 
 
@@ -230,8 +248,8 @@ def _falls(seen: Seen) -> Iterator[str]:
         first, last = row.mb_per_s[:2], row.mb_per_s[-2:]
         if len(row.mb_per_s) >= FALL_REPETITIONS and max(last) < (1 - FALL_MIN) * min(first):
             share = 1 - sum(last) / sum(first)
-            told = f"{row.label} became {100 * share:.0f} % slower from the first repetitions to the last"
-            yield f"{told}: heat, a full write cache, or other load"
+            words = f"{row.label} became {100 * share:.0f} % slower from the first repetitions to the last"
+            yield f"{words}: heat, a full write cache, or other load"
         own = [
             entry["record"]
             for entry in seen.runs

@@ -116,7 +116,7 @@ def _done_in(
     found = cautions(resolved, content, cells)
     before = [note for cell in cells for note in cell.notes]
     before = [
-        *(caution.text for caution in found),
+        *(caution.sentence for caution in found),
         *missed_rate_notes(resolved),
         *_of_cache(resolved),
         *before,

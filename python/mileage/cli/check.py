@@ -53,8 +53,8 @@ def command(
 
     if len(targets) > 2:
         raise click.UsageError(f"{targets[2]} is one target too many; expected one, or two to compare")
-    names = [chosen_target(target) for target in targets]
     wanted = Wanted(quick=quick, seconds=seconds)
+    names = [chosen_target(target) for target in targets]
     shared = plan_of_pair(names, wanted) if len(names) == 2 else None
     plans = [plan_of(name, wanted) for name in names] if shared is None else [shared]
     folders = _folders(save, len(plans))

@@ -1,8 +1,9 @@
-"""The drive below a path: what the kernel tells of it and of how it is attached, and what it says of itself.
+"""The drive below a path: what the kernel reports of it and of how it is attached, and what it says of itself.
 
 What it models: flat keys, as `environment.snapshot` has them; `disk` is the kernel name of the drive, below encryption
-and volume managers where these lie on one drive. `bus` and `speed` are those of `bus_facts`.
-What it refuses: nothing. What is not known is left out.
+and volume managers where these lie on one drive, and `above` that of the topmost of these. `bus` and `speed` are those
+of `bus_facts`.
+What it refuses: nothing. What is not known is omitted.
 """
 
 from __future__ import annotations
@@ -28,5 +29,6 @@ def own_facts(place: Path, *, root: Path = ROOT) -> dict[str, str]:
     if below is not None:
         if below != disk:
             found |= {key: text for key, text in device_facts(below, below, root) if text is not None}
+            found["above"] = str(disk)
         found |= {"disk": below, **bus_facts(below, root)}
     return found | health(below)[0]
