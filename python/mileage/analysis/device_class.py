@@ -20,6 +20,7 @@ _CELLS: Final = {
     "tlc": "three-bit cells",
     "qlc": "four-bit cells",
 }
+_KINDS: Final = {"dir": "directory", "block": "block device", "loop": "loop device", "file": "file"}
 _SLC_CYCLES_MIN: Final = 50_000
 """Rated erases of a block that only single-level cells reach."""
 
@@ -48,7 +49,10 @@ def _by_level(found: dict[str, str]) -> dict[str, str]:
 def _class_words(plan: Plan, target: str) -> str:
     if virtual_name(target) is None:
         facts = plan.others.get(target, plan.facts)
-        return f"{facts.kind} target, class of the device not known"
+        # As the user wrote it: a loop device is used as a directory is.
+        written = target.partition(":")[0]
+        kind = _KINDS.get(written) or _KINDS.get(facts.kind, facts.kind)
+        return f"{kind}, class of the device not known"
     profile = _profile(target)
     if not profile:
         return "virtual drive"

@@ -60,7 +60,12 @@ def lamps_of(
         ),
     ]
     lamps += [TrustLamp("DNF", "bad", line.removeprefix("DNF: ")) for line in unfinished_lines(content)]
-    lamps += [_length_lamp(found.lasted_s), *_percentile_lamps(found.counts), *_repetition_lamps(content)]
+    virtual = all(facts.virtual for facts in (plan.facts, *plan.others.values()))
+    lamps += [
+        _length_lamp(found.lasted_s, virtual=virtual),
+        *_percentile_lamps(found.counts),
+        *_repetition_lamps(content),
+    ]
     tortured = any(stage.torture for stage in plan.study.stage)
     if tortured:
         removed = "subtracted" if comparison.sham_removed else "not part of this comparison"
@@ -80,18 +85,23 @@ def lamps_of(
     return [*lamps, *assumption_lamps(plan), _environment_lamp(plan, changes)]
 
 
-def _length_lamp(lasted: Sequence[tuple[float, str]]) -> TrustLamp:
-    """Whether measured runs, in seconds and with their cells, average out what a device does only now and then."""
+def _length_lamp(lasted: Sequence[tuple[float, str]], *, virtual: bool) -> TrustLamp:
+    """Whether measured runs, in seconds and with their cells, average out what a device does only now and then.
+
+    Simulated time has no noise of a machine to average.
+    """
     if not lasted:
         return TrustLamp("run length", "unknown", "no run was measured")
     shortest_s, cell = min(lasted)
-    told = f"{shortest_s:.3g} s at least ({cell})"
+    text = f"shortest run {shortest_s:.3g} s ({cell})"
+    if virtual:
+        return TrustLamp("run length", "ok", f"{text}; simulated time has no noise to average")
     if shortest_s >= RUN_MIN_S:
-        return TrustLamp("run length", "ok", told)
+        return TrustLamp("run length", "ok", text)
     short = sum(time_s < RUN_MIN_S for time_s, _ in lasted)
     which = f"all {short:,}" if short == len(lasted) else f"{short:,} of {len(lasted):,}"
-    rule = f"{which} runs are shorter than {RUN_MIN_S:g} s"
-    return TrustLamp("run length", "warn", f'{told}; {rule}; stop.at_least = "60 s" makes them last')
+    rule = f"{which} runs are shorter than {RUN_MIN_S:g} s, and short runs are more sensitive to noise"
+    return TrustLamp("run length", "warn", f'{text}; {rule} (set stop.at_least = "60 s")')
 
 
 def _percentile_lamps(counts: Sequence[tuple[int, str]]) -> list[TrustLamp]:

@@ -100,9 +100,11 @@ class StudyResult:
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
         from mileage.analysis.cell_phrases import with_phrases
+        from mileage.analysis.level_names import renamed_comparison
         from mileage.analysis.planned_comparison import comparison_of
 
-        return with_phrases(comparison_of(self.plan, self.samples(), self.vetoes()), self.plan)
+        found = comparison_of(self.plan, self.samples(), self.vetoes())
+        return with_phrases(renamed_comparison(found, self.plan), self.plan)
 
     def vetoes(self) -> list[str]:
         """What speaks against any verdict of this study, each to follow "not conclusive because"."""
@@ -122,6 +124,7 @@ class StudyResult:
 
     def view(self) -> StudyView:
         """What the report shows."""
+        from mileage.analysis.level_names import renamed_view
         from mileage.analysis.planned_comparison import aa_audit, standings_of
         from mileage.analysis.view import study_view
 
@@ -129,7 +132,8 @@ class StudyResult:
         if self._view is None:
             samples = self.samples()
             aa, places = aa_audit(self.plan, samples), standings_of(self.plan, samples)
-            self._view = study_view(self.plan, self.folder, self.comparison(), self.reading(), aa, places)
+            view = study_view(self.plan, self.folder, self.comparison(), self.reading(), aa, places)
+            self._view = renamed_view(view, self.plan)
         return self._view
 
     def table(self, name: str) -> Any:
