@@ -1,43 +1,39 @@
-"""What the sentence calls the parts of a study, from its plan."""
+"""The wear between two stages in words, of tortures that are read back as well."""
 
-import pytest
+from __future__ import annotations
 
-from mileage.analysis.cell_phrases import activities, subject, wear_words
+from mileage.analysis.cell_phrases import wear_words
 from mileage.plan import parse_study, resolve
-from tests.plan.conftest import SMALL, drive_facts
+from tests.plan.conftest import directory_facts
 
-FILL = 'torture = ["fill", "churn"]'
+STUDY = """
+name = "read-back"
+target = "dir:/scratch"
+[state]
+file = "64MiB"
+[[stage]]
+name = "before"
+measure = ["a"]
+[[stage]]
+name = "torture"
+torture = ["churn"]
+[[stage]]
+name = "after"
+measure = "before"
+[torture.churn]
+workload = "throughput.write"
+record = "1MiB"
+amount = "1x"
+read_back = true
+[measure.a]
+workload = "throughput.write"
+record = "1MiB"
+stop = { bytes = "1x" }
+"""
 
 
-def test_activities_are_plain_words_for_each_cell() -> None:
-    found = activities(resolve(parse_study(SMALL, "small.toml"), drive_facts()))
-    assert found["throughput.write 128 KiB"] == "writes 128 KiB blocks in sequence"
-    assert found["iops.random_read 4 KiB"] == "reads 4 KiB blocks at random"
-
-
-def test_cells_that_share_their_words_keep_their_labels() -> None:
-    text = SMALL.replace('record = "4KiB"\nthreads = 4\nstop', 'record = "4KiB"\nthreads = [1, 4]\nstop')
-    plan = resolve(parse_study(text, "small.toml"), drive_facts())
-    assert sum(cell.label.startswith("iops.random_read") for cell in plan.cells) == 2
-    assert not [label for label in activities(plan) if label.startswith("iops.random_read")]
-
-
-def test_the_subject_is_what_was_measured() -> None:
-    assert subject(resolve(parse_study(SMALL, "small.toml"), drive_facts())) == "this simulated drive"
-
-
-CHURN = SMALL[SMALL.index("[torture.churn]") : SMALL.index("[compare]")]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (SMALL, "191 GiB of writes"),
-        (SMALL.replace(FILL, 'torture = ["fill"]').replace(CHURN, ""), "59.6 GiB of sequential writes"),
-    ],
-)
-def test_the_wear_between_two_stages_is_counted(text: str, expected: str) -> None:
-    """Once 64 GB and 2.2 times, of one cycle and without the sham arm's."""
-    plan = resolve(parse_study(text, "small.toml"), drive_facts())
-    assert wear_words(plan, "before", "after") == expected
-    assert wear_words(plan, "rest", "after") == ""
+def test_a_torture_that_is_read_back_has_wear_in_words() -> None:
+    plan = resolve(parse_study(STUDY, "read-back.toml"), directory_facts())
+    runs = [run for run in plan.runs if run.role == "torture"]
+    assert [(run.torture, run.reads_back) for run in runs[:2]] == [("churn", False), ("churn", True)]
+    assert wear_words(plan, "before", "after") == "64 MiB of sequential writes"

@@ -61,7 +61,7 @@ def _scan(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[ScanPoint]
         spread, whole = spread_of(values), cell.latency.get("response") or cell.latency.get("all")
         points.append(
             ScanPoint(
-                series=", ".join(rest) or cell.cell.partition(" ")[0],
+                series=", ".join(rest) or place.get("test", cell.cell),
                 level=place[by],
                 at=at,
                 metric=metric,

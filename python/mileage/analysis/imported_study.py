@@ -42,6 +42,8 @@ _DIRECT_FLAGS: Final = {
 """Flags by which a tool bypasses the page cache."""
 _MEMORY_BY_NAME: Final = ("hdparm.cached", "hdparm.cached_direct")
 """What is meant to come from memory."""
+_DIRECT_BY_NAME: Final = ("hdparm.cached_direct", "hdparm.buffered_direct")
+"""What bypasses the page cache, as its name states."""
 NO_SETTINGS: Final = (
     *("write_lat_log", "write_bw_log", "write_iops_log", "log", "beside", "began", "label", "repetitions"),
 )
@@ -390,7 +392,7 @@ def _rate_facts(run: Run, command: str) -> RateFacts:
     record, levels = run["record"], run.get("levels") or {}
     tool, _, words = command.partition(" ")
     direct = (levels.get("direct"), levels.get("direct IO"), {"0": "1"}.get(levels.get("buffered", "")))
-    bypasses = any(told in ("1", "true", "True", "on") for told in direct) or "direct" in run["cell"]
+    bypasses = any(told in ("1", "true", "True", "on") for told in direct) or run["cell"] in _DIRECT_BY_NAME
     bypasses = (
         bypasses or levels.get("cache") == "software cache disabled"
     )  # DiskSpd's XML has no command line

@@ -7,7 +7,7 @@ has no plan, and `mileage.analysis.imported_study` compares what its files state
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -28,17 +28,16 @@ _NESTED: Final = ("options", "load", "value")
 
 
 def setting_differences(
-    first: Plan, second: Plan, cells: Collection[str], names: tuple[str, str]
+    first: Plan, second: Plan, common: Mapping[str, str], names: tuple[str, str]
 ) -> list[str]:
-    """What differs in cells of one label, once for each key: "depth is 1 in a and 4 in b (CELL)"."""
-    mine, others = (
-        {cell.label: cell for cell in plan.cells if cell.label in cells} for plan in (first, second)
-    )
+    """What differs in cells that two studies share, once for each key: "depth is 1 in a and 4 in b (CELL)".
+
+    `common`: of each shared cell the label in the second study, and that in the first. `names`: of the studies.
+    """
+    mine, others = ({cell.label: cell for cell in plan.cells} for plan in (first, second))
     found: dict[str, str] = {}
-    for label, cell in mine.items():
-        if label not in others:
-            continue
-        one, other = _settings(first, cell), _settings(second, others[label])
+    for theirs, label in common.items():
+        one, other = _settings(first, mine[label]), _settings(second, others[theirs])
         for key in one.keys() & other.keys():
             if one[key] != other[key]:
                 values = f"{_value(key, one[key])} in {names[0]} and {_value(key, other[key])} in {names[1]}"

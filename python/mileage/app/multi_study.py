@@ -52,12 +52,13 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     common = {s.cell for s in left} & {s.cell for s in right}
     if not common:
         raise Refused(f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common")
+    names = {theirs: ours for theirs, ours in names.items() if ours in common}
     told = [*_vetoes(first), *_vetoes(second)]
     labels = _labels((first.folder.path, first_stage), (second.folder.path, second_stage))
     if first.plan.imported is not None or second.plan.imported is not None:
         told += differing_settings((first.plan, first.folder), (second.plan, second.folder), names)
     else:
-        told += setting_differences(first.plan, second.plan, common, labels)
+        told += setting_differences(first.plan, second.plan, names, labels)
     found = compare_arms(
         [s for s in left if s.cell in common],
         [s for s in right if s.cell in common],
@@ -71,7 +72,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         found,
         only_baseline=alone[0],
         only_candidate=alone[1],
-        renamed=tuple((theirs, ours) for theirs, ours in names.items() if theirs != ours and ours in common),
+        renamed=tuple((theirs, ours) for theirs, ours in names.items() if theirs != ours),
     )
     return with_phrases(classed(found, first.plan, second.plan), first.plan)
 
@@ -166,6 +167,10 @@ def _measured(
         classes[text] = short_classes(result.plan).get("") or "not known"
         plans.append(result.plan)
         names = names_in(plans[0], result.plan)
+        if tell is not None:
+            for theirs, ours in names.items():
+                if theirs != ours:
+                    tell(f"{theirs} of {text} is taken for {ours}")
         values: dict[str, list[float]] = {}
         for sample in result.samples():
             wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"
@@ -174,7 +179,8 @@ def _measured(
         found.append((text, values))
     if tell is not None and all(plan.imported is None for plan in plans):
         for (text, values), plan in zip(found[1:], plans[1:], strict=True):
-            for line in setting_differences(plans[0], plan, values, (found[0][0], text)):
+            shared = {theirs: ours for theirs, ours in names_in(plans[0], plan).items() if ours in values}
+            for line in setting_differences(plans[0], plan, shared, (found[0][0], text)):
                 tell(f"not measured in the same way: {line}")
     if tell is not None and len(set(classes.values())) > 1:
         tell(

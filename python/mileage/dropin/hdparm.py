@@ -60,7 +60,7 @@ def run(given: Given) -> None:
 
 def _line(given: Given, run: PlannedRun, record: dict[str, Any]) -> str:
     """What is printed of one timing."""
-    what = "cached" if run.cell.startswith("hdparm.cached") else "buffered"
+    what = "cached" if run.workload is not None and run.workload.pattern == "fixed" else "buffered"
     return timing_line(what, given.has("--direct"), record["bytes_read"], _seconds(record))
 
 

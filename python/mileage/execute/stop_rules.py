@@ -15,7 +15,6 @@ from collections.abc import Callable, Container
 from typing import Any, NamedTuple, Protocol
 
 from mileage.plan import Plan, PlannedRun
-from mileage.plan.expansion import READ_BACK
 from mileage.plan.study import Repeat
 from mileage.store import Journal
 from mileage.store.headline import headline_of
@@ -135,10 +134,10 @@ class Stopping:
         return max(repeat.min, self._limits.get(key._replace(session=self._sessions[0]), 0))
 
     def _turn_wanted(self, run: PlannedRun) -> bool:
-        if run.cell.removesuffix(READ_BACK) not in self._untils:
+        if run.torture not in self._untils:
             return True
         key, times = _rounds(run), run.turn - 1
-        if run.cell.endswith(READ_BACK):
+        if run.reads_back:
             return run.turn <= self._limits.get(key, run.turn)
         if key not in self._limits and times >= 1 and self._rules is not None:
             rounds = self._until(key, times)
@@ -168,7 +167,7 @@ class Stopping:
 
 
 def _rounds(run: PlannedRun) -> Key:
-    return Key(run.session, run.cycle, run.arm, run.stage, run.cell.removesuffix(READ_BACK), run.setting)
+    return Key(run.session, run.cycle, run.arm, run.stage, run.torture, run.setting)
 
 
 def _repetition(run: PlannedRun, table: str) -> Key:

@@ -18,6 +18,7 @@ from mileage.formats.input_file import Source, open_source
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import number
 from mileage.formats.result import Result, ToolRun, Unread
+from mileage.model.cell_key import CellKey
 
 LAYOUT: Final = "io500"
 SUMMARY: Final = "result_summary.txt"
@@ -78,6 +79,7 @@ def _row(result: Result, at: int, found: re.Match[str], line: str) -> None:
     rate = found["unit"].endswith("B/s")
     run = ToolRun(
         cell=f"io500.{_plain(found['name'])}",
+        key=CellKey(f"io500.{found['name']}", work=_plain(found["name"])),
         kind="throughput" if rate else "iops",
         line=at,
         rate_bytes_per_s=figure * (1 << 30) if rate else None,
@@ -99,7 +101,7 @@ def _plain(name: str) -> str:
 
 def _settings(source: Source, run: ToolRun, result: Result) -> None:
     """What the listing of a phase tells of it: `ior-easy-write.txt` beside the summary, or `ior_easy_write.txt`."""
-    stem = run.cell.removeprefix("io500.")
+    stem = run.key.work
     path = next((p for p in sorted(source.path.parent.glob("*.txt")) if _plain(p.stem) == stem), None)
     if path is None:
         return

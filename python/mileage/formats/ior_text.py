@@ -205,7 +205,7 @@ class _Reader:
             return
         lines = list(state.runs)
         for access, (at, most, mean, repetitions) in state.means.items():
-            own = [run for run in state.runs if run.cell.startswith(f"ior.{access}")]
+            own = [run for run in state.runs if run.key.workload == f"ior.{access}"]
             rates = [(run.rate_bytes_per_s or 0) / MIB for run in own]
             if not own:
                 self._from_summary(access, at, mean, repetitions)
@@ -239,6 +239,6 @@ def _has_all(state: _State, repetitions: int | None) -> bool:
     """
     words = [word for word in state.options.get("command", "").split() if re.fullmatch("-[A-Za-z]+", word)]
     asked = [access for access in ACCESSES if any(access[0] in word for word in words)] or list(ACCESSES)
-    counts = [sum(run.cell.startswith(f"ior.{access}") for run in state.runs) for access in asked]
+    counts = [sum(run.key.workload == f"ior.{access}" for run in state.runs) for access in asked]
     quiet = not any("v" in word for word in words)
     return quiet and repetitions is not None and all(count >= repetitions for count in counts)

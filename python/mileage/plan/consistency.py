@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mileage.plan.expansion import READ_BACK
 from mileage.plan.factors import named_levels
 from mileage.plan.planned_runs import Plan
 
@@ -87,7 +86,7 @@ def _of_runs(plan: Plan) -> Iterator[str]:
             yield f"run {index} is of stage {run.stage!r}, which the study does not have"
         if run.role == "measure" and run.cell not in (labels if run.job is None else units):
             yield f"run {index} measures {run.cell!r}, which is no cell"
-        if run.role in ("torture", "prepare") and run.cell.removesuffix(READ_BACK) not in plan.study.torture:
+        if run.role in ("torture", "prepare") and run.torture not in plan.study.torture:
             yield f"run {index} writes as {run.cell!r}, which is no table"
         if run.mirrors is not None and not 0 <= run.mirrors < index:
             yield f"run {index} mirrors run {run.mirrors}, which is not before it"

@@ -11,7 +11,7 @@ What it refuses: nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,12 +21,9 @@ from mileage.plan.action import FileJob
 from mileage.plan.api import Reach
 from mileage.plan.factors import Setting
 from mileage.plan.order import block_order, measure_seed, setting_order, torture_seed
-from mileage.plan.planned_runs import Arm, Cell, PlannedRun, Role
+from mileage.plan.planned_runs import READ_BACK, Arm, Cell, PlannedRun, Role
 from mileage.plan.study import PURGE_EACH, Stage, Study
 from mileage.plan.workload import Workload
-
-READ_BACK: Final = " read back"
-"""Ends the name of a run that reads what a round of a torture wrote."""
 
 Tortures = Mapping[str, tuple[Workload, Reach | None]]
 """The I/O of each [torture.*] table and how it reaches the target."""

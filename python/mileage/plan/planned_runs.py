@@ -30,6 +30,9 @@ PLAN_VERSION: Final = 3
 SMALL_BYTES: Final = 64 << 10
 """Size of a work file that no run uses."""
 
+READ_BACK: Final = " read back"
+"""Ends the name of a run that reads what a round of a torture wrote."""
+
 Arm = Literal["torture", "sham"]
 Role = Literal["measure", "torture", "prepare", "idle", "reset"]
 
@@ -105,6 +108,16 @@ class PlannedRun(msgspec.Struct, frozen=True):
     """The labels at which it can be done, "kernel=6.1"; empty when the study has none."""
     turn: int = 1
     """Of tortures and preparations that are done in rounds, the round, from 1."""
+
+    @property
+    def reads_back(self) -> bool:
+        """Whether it reads what a torture wrote."""
+        return self.role != "measure" and self.cell.endswith(READ_BACK)
+
+    @property
+    def torture(self) -> str:
+        """NAME of the [torture.NAME] table that it does, mirrors or reads back; of other runs, `cell`."""
+        return self.cell.removesuffix(READ_BACK) if self.reads_back else self.cell
 
     @property
     def action(self) -> Action:
