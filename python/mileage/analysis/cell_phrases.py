@@ -7,6 +7,7 @@ rule may have ended it earlier.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Final
 
@@ -14,6 +15,8 @@ from msgspec.structs import replace
 
 from mileage.analysis.planned_comparison import compares_levels, places
 from mileage.judge import Comparison
+from mileage.judge.comparison import RESAMPLING_SEED
+from mileage.judge.grid import MeanRatio, mean_ratio
 from mileage.plan import Plan
 from mileage.plan.estimate import bytes_written
 from mileage.plan.sizes import format_bytes
@@ -29,7 +32,27 @@ def with_phrases(found: Comparison, plan: Plan) -> Comparison:
     wear = (
         wear_words(plan, found.baseline, found.candidate) if found.tortured and found.kind == "stages" else ""
     )
-    return replace(found, subject=subject(plan), wear=wear, activities=activities(plan))
+    return replace(
+        found, subject=subject(plan), wear=wear, activities=activities(plan), groups=groups(found, plan)
+    )
+
+
+def groups(found: Comparison, plan: Plan) -> dict[str, MeanRatio]:
+    """By workload its headline cells together; empty where the cells share no units. Reads and writes never mix."""
+    if found.overall is None:
+        return {}
+    place_of = places(plan) if compares_levels(plan) else {}
+    workloads = {place_of.get(cell.label, ("", cell.label))[1]: cell.key.workload for cell in plan.cells}
+    logs: dict[str, list[list[float]]] = {}
+    for cell in found.headline:
+        if cell.cell not in workloads:
+            return {}
+        logs.setdefault(workloads[cell.cell], []).append([math.log(ratio) for ratio in cell.unit_ratios])
+    return {
+        workload: mean_ratio(cells, seed=RESAMPLING_SEED)
+        for workload, cells in logs.items()
+        if len({len(cell) for cell in cells}) == 1 and len(cells[0]) > 1
+    }
 
 
 def activities(plan: Plan) -> dict[str, str]:

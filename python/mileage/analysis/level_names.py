@@ -6,13 +6,14 @@ two levels would get one name all keep their numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from mileage.analysis.planned_comparison import compares_levels
-from mileage.judge import Comparison
+from mileage.analysis.planned_comparison import compares_levels, standings_of
+from mileage.judge import Comparison, Sample
+from mileage.judge.standings import CellStandings, ranking_words
 from mileage.plan import Plan
 from mileage.plan.factors import key_of
 from mileage.report import StudyView
@@ -49,6 +50,12 @@ def renamed_comparison(found: Comparison, plan: Plan) -> Comparison:
     )
 
 
+def with_ranking(found: Comparison, plan: Plan, samples: Sequence[Sample]) -> Comparison:
+    """The comparison with all levels of its factor in their order, where there are more than two."""
+    ranked = readable_standings(standings_of(plan, samples), level_names(plan))
+    return replace(found, ranking=ranking_words(ranked, plan.study.compare.arms))
+
+
 def renamed_view(view: StudyView, plan: Plan) -> StudyView:
     """The view with readable names of levels in its standings and pictures; its comparison has them already."""
     names = level_names(plan)
@@ -65,14 +72,18 @@ def renamed_view(view: StudyView, plan: Plan) -> StudyView:
         baseline_level=names.get(found.baseline_level, found.baseline_level),
         device_classes=_keys(found.device_classes, names),
     )
-    standings = tuple(
+    return replace(view, evidence=evidence, standings=readable_standings(view.standings, names))
+
+
+def readable_standings(cells: Sequence[CellStandings], names: Mapping[str, str]) -> tuple[CellStandings, ...]:
+    """The standings with readable names of their levels."""
+    return tuple(
         replace(
             cell,
             places=tuple(replace(place, level=names.get(place.level, place.level)) for place in cell.places),
         )
-        for cell in view.standings
+        for cell in cells
     )
-    return replace(view, evidence=evidence, standings=standings)
 
 
 def _keys(found: Mapping[str, _Value], names: Mapping[str, str]) -> dict[str, _Value]:

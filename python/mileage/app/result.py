@@ -100,11 +100,12 @@ class StudyResult:
     def comparison(self) -> Comparison:
         """The comparison that the study's plan asks for."""
         from mileage.analysis.cell_phrases import with_phrases
-        from mileage.analysis.level_names import renamed_comparison
+        from mileage.analysis.level_names import renamed_comparison, with_ranking
         from mileage.analysis.planned_comparison import comparison_of
 
         found = comparison_of(self.plan, self.samples(), self.vetoes())
-        return with_phrases(renamed_comparison(found, self.plan), self.plan)
+        ranked = with_ranking(found, self.plan, self.samples())
+        return with_phrases(renamed_comparison(ranked, self.plan), self.plan)
 
     def vetoes(self) -> list[str]:
         """What speaks against any verdict of this study, each to follow "not conclusive because"."""

@@ -114,6 +114,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """What was written between two stages, in words ("190 GiB of writes"); empty: not known."""
     activities: dict[str, str] = {}
     """By cell, what is done in it, in words ("writes 128 KiB blocks in sequence"), where it has such words."""
+    groups: dict[str, MeanRatio] = {}
+    """By workload, its headline cells together; empty where the workloads are not known, or `overall` is None."""
+    ranking: str = ""
+    """All levels of the compared factor in their order, in words; empty for fewer than three."""
 
 
 def compare_stages(

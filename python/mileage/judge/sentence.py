@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mileage.judge.comparison import CellVerdict, Comparison, Interval
+from mileage.judge.grid import MeanRatio
 from mileage.judge.verdict import VERDICTS, Verdict
 
 _DASH: Final = "\N{EN DASH}"
@@ -28,6 +29,9 @@ METRIC_WORDS: Final = {
     "latency_p99_ns": "p99 latency",
     "elapsed_s": "time",
 }
+MANY_CELLS: Final = 12
+"""Cells of the headline from which their counts lead the sentence."""
+_MOST_GROUPS: Final = 13
 _RATE_UNITS: Final = {"rate_bytes_per_s": (1e6, "MB/s"), "ops_per_s": (1.0, "IOPS")}
 
 
@@ -41,7 +45,7 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     if family:
         told = f"{_weakened(comparison, family, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
-        told = " ".join(filter(None, (told, rest, _design(comparison))))
+        told = " ".join(filter(None, (told, comparison.ranking, rest, _design(comparison))))
     else:
         names = f"{comparison.baseline} or {comparison.candidate}"
         told = f"There is nothing to compare: no cell was measured in {names}."
@@ -84,6 +88,8 @@ def _joined(comparison: Comparison, told: str) -> str:
 
 def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str) -> str:
     decided = [c for c in family if c.verdict in ("faster", "slower") and c.ratio is not None]
+    if len(family) >= MANY_CELLS:
+        return _many(comparison, family, decided, emphasis)
     if decided:
         lead = max(decided, key=lambda c: abs(math.log(c.ratio or 1.0)))
         opening = _difference(comparison, lead, emphasis)
@@ -98,6 +104,39 @@ def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str)
     opening = _opened(comparison, f"{first} {subject} is {emphasis}as fast{emphasis} {like}")
     matters = " in all that matters" if counts["real but irrelevant"] else ""
     return f"{opening}{matters}: {_counts(family)}"
+
+
+def _many(
+    comparison: Comparison, family: Sequence[CellVerdict], decided: Sequence[CellVerdict], emphasis: str
+) -> str:
+    """Of many cells the counts lead: the largest of many ratios is mostly the luckiest."""
+    first, subject, _ = _scene(comparison)
+    scene = f"{comparison.candidate} against {comparison.baseline}" if not first else f"{first} {subject}"
+    found = [
+        f"{sum(p is not None and p <= comparison.alpha for p in ps)} by {name}"
+        for name, ps in (
+            ("Holm", [cell.p_holm for cell in family]),
+            ("Benjamini-Hochberg", [cell.p_bh for cell in family]),
+        )
+        if any(p is not None for p in ps)
+    ]
+    corrections = f" (p is at most {comparison.alpha:g} in {' and in '.join(found)})" if found else ""
+    opening = f"{_opened(comparison, scene)}: {emphasis}{_counts(family)}{emphasis}{corrections}"
+    groups = "; ".join(f"{name} {group_words(group)}" for name, group in comparison.groups.items())
+    text = (
+        f"{opening}. By workload: {groups}" if groups and len(comparison.groups) <= _MOST_GROUPS else opening
+    )
+    if not decided:
+        return text
+    lead = max(decided, key=lambda c: abs(math.log(c.ratio or 1.0)))
+    return f"{text}. The largest difference: {_joined(comparison, _difference(comparison, lead, ''))}"
+
+
+def group_words(group: MeanRatio) -> str:
+    """The geometric mean of a group of cells as a change, with its interval: "-8.4 % (95 % CI -9.0 to -7.8 %)"."""
+    low, high = group.ci95
+    change, ends = (100 * (group.ratio - 1), [100 * (end - 1) for end in (low, high)])
+    return f"{change:+.1f} % (95 % CI {ends[0]:+.1f} to {ends[1]:+.1f} %)"
 
 
 def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:

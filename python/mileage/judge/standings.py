@@ -18,6 +18,7 @@ import msgspec
 
 from mileage.judge.grid import TREND_LEVELS_MIN, Trend, ranking, trend_of_runs
 
+_MOST_ORDERS: Final = 4
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -67,6 +68,33 @@ def standings(
         first, last = (None, None) if rank is None else (rank.first, rank.last)
         places.append(Standing(name, means[name], len(usable[name]), means[name] / best, first, last))
     return CellStandings(cell, metric, tuple(places), _trend(usable, list(arms)))
+
+
+def ranking_words(cells: Sequence[CellStandings], factor: str) -> str:
+    """All levels in their order, one order after the other with the cells that have it; empty for fewer than three.
+
+    ">" is faster, "=" not distinguished by its ranks. Reads and writes often differ in their order, and have no common
+    one.
+    """
+    orders: dict[str, list[str]] = {}
+    for cell in cells:
+        ranked = [place for place in cell.places if place.first is not None and place.last is not None]
+        if len(ranked) > 2:
+            parts = [ranked[0].level]
+            for above, place in pairwise(ranked):
+                tied = (place.first or 0) <= (above.last or 0)
+                parts += ["=" if tied else ">", place.level]
+            orders.setdefault(" ".join(parts), []).append(cell.cell)
+    if not orders:
+        return ""
+    most = sorted(orders.items(), key=lambda item: -len(item[1]))
+    shown = [
+        f"{order} at {cells[0] if len(cells) == 1 else f'{len(cells)} cells'}"
+        for order, cells in most[:_MOST_ORDERS]
+    ]
+    rest = sum(len(cells) for _, cells in most[_MOST_ORDERS:])
+    other = [f"other orders at {rest} cells"] if rest else []
+    return f"All levels of {factor}, fastest first: {'; '.join([*shown, *other])}."
 
 
 def _trend(arms: Mapping[str, Sequence[float]], levels: Sequence[str]) -> Trend | None:

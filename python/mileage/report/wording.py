@@ -113,10 +113,20 @@ def correction_note(comparison: Comparison) -> str:
 
 
 def overall(comparison: Comparison) -> str:
-    """The headline's cells together: "All 6 cells together: −8.4 %, 95 % interval ...", or nothing."""
+    """The headline's cells together, one mean for each workload; of unknown workloads for all; or nothing.
+
+    "Cells of one workload together: throughput.write −8.4 %, 95 % interval −9.0 to −7.8 %; ...".
+    """
     found = comparison.overall
     if found is None:
         return ""
+    if comparison.groups:
+        each = "; ".join(
+            f"{name} {percent(group.ratio)}, 95 % interval {interval(group.ci95)}"
+            for name, group in comparison.groups.items()
+        )
+        how = f"geometric means of the ratios, intervals over {found.blocks} {comparison.unit}s"
+        return f"Cells of one workload together: {each} ({how})."
     cells = len(comparison.headline)
     reach = f"the cells from {percent(found.lowest)} to {percent(found.highest)}"
     how = f"geometric mean of the ratios, interval over {found.blocks} {comparison.unit}s; {reach}"
