@@ -1,10 +1,56 @@
-"""The wear between two stages in words, of tortures that are read back as well."""
+"""What the sentence calls the parts of a study, from its plan."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from mileage.analysis.cell_phrases import wear_words
+import pytest
+
+from mileage import app
+from mileage.analysis.cell_phrases import activities, subject, wear_words
 from mileage.plan import parse_study, resolve
-from tests.plan.conftest import directory_facts
+from tests.plan.conftest import SMALL, directory_facts, drive_facts
+
+FILL = 'torture = ["fill", "churn"]'
+
+
+def test_activities_are_plain_words_for_each_cell() -> None:
+    found = activities(resolve(parse_study(SMALL, "small.toml"), drive_facts()))
+    assert found["throughput.write 128 KiB"] == "writes 128 KiB blocks in sequence"
+    assert found["iops.random_read 4 KiB"] == "reads 4 KiB blocks at random"
+
+
+def test_cells_that_share_their_words_keep_their_labels() -> None:
+    text = SMALL.replace('record = "4KiB"\nthreads = 4\nstop', 'record = "4KiB"\nthreads = [1, 4]\nstop')
+    plan = resolve(parse_study(text, "small.toml"), drive_facts())
+    assert sum(cell.label.startswith("iops.random_read") for cell in plan.cells) == 2
+    assert not [label for label in activities(plan) if label.startswith("iops.random_read")]
+
+
+def test_the_subject_is_what_was_measured() -> None:
+    assert subject(resolve(parse_study(SMALL, "small.toml"), drive_facts())) == "this simulated drive"
+
+
+CHURN = SMALL[SMALL.index("[torture.churn]") : SMALL.index("[compare]")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (SMALL, "191 GiB of writes"),
+        (SMALL.replace(FILL, 'torture = ["fill"]').replace(CHURN, ""), "59.6 GiB of sequential writes"),
+    ],
+)
+def test_the_wear_between_two_stages_is_counted(text: str, expected: str) -> None:
+    """Once 64 GB and 2.2 times, of one cycle and without the sham arm's."""
+    plan = resolve(parse_study(text, "small.toml"), drive_facts())
+    assert wear_words(plan, "before", "after") == expected
+    assert wear_words(plan, "rest", "after") == ""
+
+
+def test_a_torture_that_ends_by_time_has_no_certain_amount(tmp_path: Path) -> None:
+    plan = app.plan("degradation", quick=True, target=f"dir:{tmp_path}")
+    assert any(run.reads_back for run in plan.runs)
+    assert wear_words(plan, "before", "after") == ""
+
 
 STUDY = """
 name = "read-back"

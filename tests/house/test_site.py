@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mileage.report.glossary import TERMS, page
+from mileage.report.glossary import MEANINGS, SHOWN, TERMS, explained, page
 from tests.house.repository import ROOT
 
 EXTERNAL = re.compile(
@@ -77,3 +77,9 @@ def test_the_first_page_leads_to_every_page(folder: str) -> None:
         path.name for path in (ROOT / "docs" / folder).glob("*.md") if f"{folder}/{path.name}" not in start
     ]
     assert not missing
+
+
+def test_what_the_report_explains_is_in_the_glossary() -> None:
+    assert set(SHOWN.values()) <= set(MEANINGS)
+    assert 'title="' in explained("seed")
+    assert explained("<b>") == "&lt;b&gt;"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mileage.report import StudyView, render_html
+from mileage.report.glossary import MEANINGS
 from tests.report import chromium
 from tests.report.chromium import Chromium
 from tests.report.conftest import comparison, example
@@ -120,3 +121,18 @@ def test_print_is_the_whole_report(page: str, browser: Chromium, tmp_path: Path)
         assert browser.ask(HIDDEN) == []
     finally:
         browser.do("Emulation.setEmulatedMedia", media="")
+
+
+TERM = "document.querySelector('.identity .term')"
+
+
+def test_a_term_is_explained_on_hover_and_focus(page: str, browser: Chromium, tmp_path: Path) -> None:
+    browser.open(stored(page, tmp_path))
+    assert browser.ask(f"{TERM}.title") in MEANINGS.values()
+    assert browser.ask(f"getComputedStyle({TERM}, '::after').content") == "none"
+    browser.ask(f"{TERM}.focus()")
+    assert browser.ask(f"document.activeElement === {TERM}")
+    shown = browser.ask(f"getComputedStyle({TERM}, '::after').content")
+    assert shown.strip('"') == browser.ask(f"{TERM}.title")
+    browser.ask(axe())
+    assert browser.ask(FAULTS) == []

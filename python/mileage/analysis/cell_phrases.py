@@ -95,7 +95,8 @@ def wear_words(plan: Plan, baseline: str, candidate: str) -> str:
         for run in plan.runs
         if run.role == "torture" and run.arm == "torture" and run.stage in between and run.cycle == 1
     ]
-    certain = all(run.workload is not None and run.workload.stop.bytes is not None for run in runs)
+    stops = [run.workload.stop for run in runs if run.workload is not None]
+    certain = len(stops) == len(runs) and all(stop.bytes and not stop.time_ns for stop in stops)
     rounds = any(plan.study.torture[run.torture].rounds > 1 for run in runs)
     if not runs or not certain or rounds or len({run.setting for run in runs}) > 1:
         return ""

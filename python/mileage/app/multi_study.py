@@ -53,19 +53,19 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     if not common:
         raise Refused(f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common")
     names = {theirs: ours for theirs, ours in names.items() if ours in common}
-    told = [*_vetoes(first), *_vetoes(second)]
+    vetoes = [*_vetoes(first), *_vetoes(second)]
     labels = _labels((first.folder.path, first_stage), (second.folder.path, second_stage))
     if first.plan.imported is not None or second.plan.imported is not None:
-        told += differing_settings((first.plan, first.folder), (second.plan, second.folder), names)
+        vetoes += differing_settings((first.plan, first.folder), (second.plan, second.folder), names)
     else:
-        told += setting_differences(first.plan, second.plan, names, labels)
+        vetoes += setting_differences(first.plan, second.plan, names, labels)
     found = compare_arms(
         [s for s in left if s.cell in common],
         [s for s in right if s.cell in common],
         relevance=relevance,
         paired=False,
         labels=labels,
-        vetoes=told,
+        vetoes=vetoes,
     )
     alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
     found = msgspec.structs.replace(

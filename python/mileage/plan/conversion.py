@@ -207,7 +207,7 @@ def named_tables(raw: dict[str, Any], key: str) -> list[tuple[str, Any]]:
 
 
 def _converted(faults: Faults, path: str, value: Any, struct: type[S]) -> S | None:
-    """A table as a struct. What has the wrong type is reported and left out; None where nothing is left to read."""
+    """A table as a struct. What has the wrong type is reported and skipped; None where nothing is left to read."""
     seen: set[str] = set()
     while True:
         try:
@@ -235,7 +235,7 @@ def _walk(path: str, value: Any, steps: list[str]) -> tuple[str, Any, Any]:
 
 
 def _repair(holder: Any, wrong: Mismatch) -> bool:
-    """Leave out a value that cannot be read, or put a stand-in in its place; whether the others can be read then."""
+    """Skip a value that cannot be read, or put a stand-in in its place; whether the others can be read then."""
     if not wrong.steps:
         return False
     key = wrong.steps[-1]

@@ -7,8 +7,11 @@ the report shows on hover and focus.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 class Term(NamedTuple):
@@ -157,7 +160,30 @@ def _terms() -> Iterator[Term]:
 
 
 TERMS: Final[tuple[Term, ...]] = tuple(_terms())
-MEANINGS: Final = {term.word: term.meaning for term in TERMS}
+MEANINGS: Final[Mapping[str, str]] = {term.word: term.meaning for term in TERMS}
+SHOWN: Final[Mapping[str, str]] = {
+    "95 % interval": "confidence interval (CI)",
+    "Adjusted p": "adjusted p",
+    "class of device": "device class",
+    "drive model": "virtual drive",
+    "erased blocks": "erased blocks (free blocks)",
+    "geometric": "geometric mean",
+    "level in runs": "regime, change of level",
+    "memory": "page cache",
+    "p99": "p50, p99, p99.9",
+    "runs": "run",
+}
+"""Texts of the page that stand for a word of the table under another spelling."""
+
+
+def explained(text: str) -> Markup:
+    """A text of the page, as HTML with its meaning on hover and focus where the table has it."""
+    from markupsafe import Markup
+
+    meaning = MEANINGS.get(SHOWN.get(text, text))
+    if meaning is None:
+        return Markup.escape(text)
+    return Markup('<dfn class="term" tabindex="0" title="{}">{}</dfn>').format(meaning, text)
 
 
 def page() -> str:

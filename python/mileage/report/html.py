@@ -21,6 +21,7 @@ from mileage.report.dark_mode import night_style
 from mileage.report.details import downloads, favours, highlight_rows, value_rows, wear_rows
 from mileage.report.drawn_tests import undrawn_tests
 from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery, units_counted
+from mileage.report.glossary import TERMS, explained
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_rows
 from mileage.report.view import StudyView, TrustLamp, cleaned
@@ -77,6 +78,7 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
         sections=_sections(view, below, pictures, explaining),
         drawn=drawn,
         grouped_checks=grouped_checks(view.trust),
+        terms=[term for term in TERMS if "report" in term.where],
         night=Markup(night_style()),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -138,6 +140,7 @@ def _sections(
         "environment": ("Environment", True),
         "method": ("Method", True),
         "data": ("Data files", below["downloads"]),
+        "glossary": ("Glossary", True),
     }  # fmt: skip
     return {anchor: title for anchor, (title, content) in titles.items() if content}
 
@@ -176,6 +179,7 @@ def templates() -> "Environment":
         lstrip_blocks=True,
     )
     found.globals |= {"check_glyphs": wording.LAMP_GLYPHS, "check_words": wording.LAMP_WORDS}
+    found.filters["term"] = explained
     return found
 
 
