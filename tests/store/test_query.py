@@ -45,6 +45,14 @@ def test_the_table_of_studies(studies: Path) -> None:
     assert rows == [("arms", 18, 18, True)] * 2
 
 
+def test_the_keys_of_cells_join_the_samples(studies: Path) -> None:
+    _, rows = Query(study_folders([studies])).sql(
+        "SELECT DISTINCT workload, work, record_bytes, threads, depth FROM samples JOIN cell_keys USING (folder, cell) "
+        "WHERE cell LIKE 'iops.random_read%'"
+    )
+    assert rows == [("iops.random_read", "random_read", 4096, 1, 1)]
+
+
 def test_an_unfinished_study_is_asked_with_what_it_has(studies: Path, tmp_path: Path) -> None:
     part = tmp_path / "part"
     part.mkdir()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mileage.app.result import StudyResult, load
 from mileage.errors import Refused
+from mileage.plan.cell_keys import KEY_COLUMNS, key_rows
 from mileage.store import StudyFolder
 from mileage.store.directory import refuse_links
 from mileage.store.export_tables import Column, Row, Table, environment_table, journal_tables
@@ -21,6 +22,14 @@ _TEXTS = (
 )
 _TRUTHS = ("rule_bars_apart", "rule_bar_clears_zero", "depends_on_method")
 _IN_METRIC = ("mean", "mean_baseline", "mean_candidate")
+_KEYS = {
+    "cell": "its label, as in the other tables",
+    "workload": "name of what is done",
+    "work": "the same in words that tools share",
+    "record_bytes": "size of one operation",
+    "threads": "threads, processes or tasks at the same time",
+    "depth": "operations outstanding per thread",
+}
 _MEANINGS = {
     "cells": "One row per judged cell and metric, as in the report.",
     "summaries": "The runs of each judged cell and metric in each arm.",
@@ -53,7 +62,12 @@ def exported_tables(folder: Path) -> tuple[str, list[Table], list[str]]:
         return f"Tables of {folder.name}", tables, [*missing, f"What was judged is missing: {refusal}"]
     missing += [f"Not whole: {veto}." for veto in result.outcome().vetoes]
     title = f"Tables of the study {result.plan.study.name} on {result.plan.study.target}"
-    return title, [*tables, *_judged(result)], missing
+    return title, [*tables, _cell_keys(result), *_judged(result)], missing
+
+
+def _cell_keys(result: StudyResult) -> Table:
+    columns = tuple(Column(name, kind, _KEYS[name]) for name, kind in KEY_COLUMNS.items())
+    return Table("cell_keys", "One row per cell of the plan.", columns, lambda: iter(key_rows(result.plan)))
 
 
 def _judged(result: StudyResult) -> Iterator[Table]:

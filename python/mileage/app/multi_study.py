@@ -161,16 +161,13 @@ def _measured(
     classes, plans = {}, []
     for text in studies:
         result, name = stage_of(text, stage)
-        if tell is not None:
-            for line in result.outcome().edited:
-                tell(f"{text}: {line}")
-        classes[text] = short_classes(result.plan).get("") or "not known"
         plans.append(result.plan)
         names = names_in(plans[0], result.plan)
         if tell is not None:
-            for theirs, ours in names.items():
-                if theirs != ours:
-                    tell(f"{theirs} of {text} is taken for {ours}")
+            renamed = [f"{other} is taken for {ours}" for other, ours in names.items() if other != ours]
+            for line in (*result.outcome().edited, *renamed):
+                tell(f"{text}: {line}")
+        classes[text] = short_classes(result.plan).get("") or "not known"
         values: dict[str, list[float]] = {}
         for sample in result.samples():
             wanted = "ops_per_s" if sample.measure == "iops" else "rate_bytes_per_s"

@@ -14,7 +14,7 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="As JSON: a list of objects.")
 @click.option("--allow-files", is_flag=True, help="Allow SQL to read and write other files.")
 def command(sql: str, folders: tuple[Path, ...], as_json: bool, allow_files: bool) -> None:
-    """Run SQL over the tables samples, series, latency, counters and studies
+    """Run SQL over the tables samples, series, latency, counters, studies and cell_keys
     of study FOLDERs, or of all studies below the given folders (default: here).
 
     \b

@@ -150,6 +150,25 @@ def with_keys(plan: Plan) -> Plan:
     return replace(plan, cells=tuple(found))
 
 
+KEY_COLUMNS: Final = {
+    "cell": "VARCHAR",
+    "workload": "VARCHAR",
+    "work": "VARCHAR",
+    "record_bytes": "BIGINT",
+    "threads": "INTEGER",
+    "depth": "INTEGER",
+}
+"""The columns of a table of keys, and their types in SQL."""
+
+
+def key_rows(plan: Plan) -> list[dict[str, str | int | None]]:
+    """The key of every cell of a plan, by column; None where it has no such part, or a tool does not state it."""
+    return [
+        {"cell": cell.label, **{name: getattr(cell.key, name) or None for name in list(KEY_COLUMNS)[1:]}}
+        for cell in plan.cells
+    ]
+
+
 def _with_label_keys(plan: Plan) -> Plan:
     """The plan with keys that have no more than the labels."""
     return replace(plan, cells=tuple(replace(cell, key=CellKey(cell.label)) for cell in plan.cells))

@@ -1,9 +1,9 @@
 """SQL over the tables of many studies.
 
 What it models: `samples`, `series`, `latency` and `counters` of every given folder as one table each, with the columns
-`folder` and `study` before their own, and `studies` with one row per folder. A table that is damaged, or is not of the
-journal as it is now, is made again first, so that a study can be asked while it runs; only the tables that a query
-names are looked at. SQL reaches no other files unless that is allowed.
+`folder` and `study` before their own, `studies` with one row per folder, and `cell_keys` with one per cell. A table
+that is damaged, or is not of the journal as it is now, is made again first, so that a study can be asked while it runs;
+only the tables that a query names are looked at. SQL reaches no other files unless that is allowed.
 What it refuses: a folder that is no study, and SQL that DuckDB refuses, with its message in one line.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import msgspec
 
 from mileage.errors import Refused
+from mileage.plan import Plan
+from mileage.plan.cell_keys import KEY_COLUMNS, key_rows, with_keys
 from mileage.scratch import scratch_directory
 from mileage.store.directory import Directory, open_to_read
 from mileage.store.folder import StudyFolder
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
     import duckdb
 
 STUDIES: Final = "studies"
-_NAMES: Final = (*TABLES, PRINTED, STUDIES)
+CELL_KEYS: Final = "cell_keys"
+_NAMES: Final = (*TABLES, PRINTED, STUDIES, CELL_KEYS)
 _STUDY_COLUMNS: Final = {
     "folder": "VARCHAR",
     "study": "VARCHAR",
@@ -42,6 +45,9 @@ _STUDY_COLUMNS: Final = {
     "finished": "BOOLEAN",
     "imported": "TIMESTAMP",
 }
+
+
+_KEY_COLUMNS: Final = {"folder": "VARCHAR", "study": "VARCHAR", **KEY_COLUMNS}
 
 
 class _Named(msgspec.Struct):
@@ -95,6 +101,19 @@ def study_row(folder: Path) -> dict[str, Any]:
     return dict(zip(_STUDY_COLUMNS, values, strict=True))
 
 
+def _key_rows(folder: Path) -> list[dict[str, Any]]:
+    """The key of every cell of a study folder: rows of the table `cell_keys`."""
+    plan = with_keys(StudyFolder.open(folder).decoded_plan(Plan))
+    return [{"folder": str(folder), "study": plan.study.name, **row} for row in key_rows(plan)]
+
+
+_MADE: Final[dict[str, tuple[dict[str, str], Callable[[Path], list[dict[str, Any]]]]]] = {
+    STUDIES: (_STUDY_COLUMNS, lambda folder: [study_row(folder)]),
+    CELL_KEYS: (_KEY_COLUMNS, _key_rows),
+}
+"""Tables that are made from the plans, and hold rows of every folder: their columns, and a folder's rows."""
+
+
 class Query:
     """The tables of some study folders, for as long as this lives."""
 
@@ -116,7 +135,7 @@ class Query:
         if name not in _NAMES:
             raise Refused(f"there is no table {name!r}; expected one of {', '.join(_NAMES)}")
         connection = self._connect([name])
-        relation = connection.table(name) if name == STUDIES else connection.view(name)
+        relation = connection.table(name) if name in _MADE else connection.view(name)
         # The relation needs the connection, which would otherwise end with this object.
         _KEPT[id(relation)] = (self, connection)
         return relation
@@ -141,7 +160,7 @@ class Query:
         import duckdb
 
         for name in names:
-            if name != STUDIES and name not in self._files:
+            if name not in _MADE and name not in self._files:
                 self._files[name] = [self._source(self._file(folder, name)) for folder in self._folders]
         connection = duckdb.connect(config={"threads": 2})
         if not self._allow_files:
@@ -150,19 +169,20 @@ class Query:
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
         for name in names:
-            if name == STUDIES:
-                self._make_studies(connection)
+            if name in _MADE:
+                self._make_table(connection, name)
             else:
                 self._make_view(connection, name)
         return connection
 
-    def _make_studies(self, connection: duckdb.DuckDBPyConnection) -> None:
-        columns = ", ".join(f"{key} {kind}" for key, kind in _STUDY_COLUMNS.items())
-        connection.execute(f"CREATE TABLE {STUDIES} ({columns})")
-        marks = ", ".join("?" for _ in _STUDY_COLUMNS)
+    def _make_table(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+        kinds, rows_of = _MADE[name]
+        columns = ", ".join(f"{key} {kind}" for key, kind in kinds.items())
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+        marks = ", ".join("?" for _ in kinds)
         for folder in self._folders:
-            row = study_row(folder)
-            connection.execute(f"INSERT INTO {STUDIES} VALUES ({marks})", list(row.values()))
+            for row in rows_of(folder):
+                connection.execute(f"INSERT INTO {name} VALUES ({marks})", list(row.values()))
 
     def _make_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         parts = []
