@@ -11,11 +11,14 @@ import sys
 import time
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from mileage.analysis.check_result import Row
 from mileage.app.check import Wanted, plan_of, plan_of_pair
+from mileage.app.check_findings import Seen, falls
 from mileage.store.environment import disk_of
 from tests import smart_answers as answers
 from tests.command import mileage
@@ -90,6 +93,7 @@ def test_two_drives_side_by_side() -> None:
     assert "in turn on A and B" in text
 
 
+@pytest.mark.slow
 def test_the_runs_of_two_targets_take_turns(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -106,6 +110,7 @@ def test_the_runs_of_two_targets_take_turns(tmp_path: Path) -> None:
     assert not list((tmp_path / "b").iterdir())
 
 
+@pytest.mark.slow
 def test_targets_of_two_kinds_follow_each_other(tmp_path: Path) -> None:
     text = checked(str(tmp_path), X25E, "--quick")
     assert "all of A, then all of B" in flat(text)
@@ -209,6 +214,7 @@ def limited(loop_device: Path) -> Path:
     return group
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("devices")
 def test_a_throttled_device_is_told_and_not_judged(limited: Path, loop_device: Path) -> None:
     try:
@@ -265,3 +271,70 @@ def test_nothing_is_left_when_it_is_killed(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
     checked(X25E)
     assert list(place.iterdir()) == []
+
+
+NVME = {
+    "disk": "nvme0n1",
+    "bus": "nvme",
+    "speed": "8.0",
+    "lanes": "2",
+    "best_speed": "8.0",
+    "best_lanes": "4",
+    "above": "dm-0",
+    "target.rotational": "0",
+    "target.drive_model": "Samsung SSD 970 EVO 1TB",
+    "target.drive_firmware": "2B2QEXE7",
+    "target.disk_bytes": "1000204886016",
+    "target.fs_type": "ext4",
+    "target.smartctl": "present",
+    "now.health_smart_passed": "true",
+    "now.health_temperature_c": "41",
+    "now.health_thm_temp1_trans_count": "2",
+}
+
+
+def test_what_is_known_of_an_nvme_drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([NVME, {**NVME, "now.health_temperature_c": "63", "now.health_thm_temp1_trans_count": "3"}])
+    monkeypatch.setattr("mileage.app.check.drive_facts", lambda place: next(looks))
+    text = flat(checked(str(tmp_path), "--quick"))
+    for words in (
+        "Drive Samsung SSD 970 EVO 1TB, firmware 2B2QEXE7, 1 TB, NVMe, PCIe 3.0 x2, /dev/nvme0n1",
+        "Health good: SMART passed, 63 °C",
+        "NVMe SSD on PCIe 3.0 x2",
+        "dm-0 lies on nvme0n1: encryption or a volume manager has a part in the rates",
+        "warmed up from 41 to 63 °C",
+        "throttled itself lightly because of its temperature",
+        "its link runs at 8.0 GT/s x2 of 8.0 GT/s x4: another slot may be faster",
+    ):
+        assert words in text
+
+
+def test_rates_that_fall_are_reported(tmp_path: Path) -> None:
+    """Truth: three of five runs of a made-up test fall to half after their first half; another test halves."""
+    steady, falling = [100] * 40, [100] * 20 + [50] * 20
+    level = [{"series": series(steady)} for _ in range(5)]
+    within = [{"series": series(falling)} for _ in range(3)] + level[:2]
+    assert list(falls(seen("within", [100.0] * 5, within))) == [
+        "RND 4 KiB read depth 1 slows down within its runs (3 of 5): after 200 ms of 390 ms the rate falls by 50% "
+        "and stays there"
+    ]
+    (slower,) = falls(seen("over", [100.0, 101.0, 80.0, 50.0, 51.0], level))
+    assert slower.startswith("RND 4 KiB read depth 1 became 50 % slower from the first repetitions")
+    assert list(falls(seen("steady", [100.0, 90.0, 95.0, 92.0, 85.0], level))) == []
+
+
+def series(operations: list[int]) -> dict[str, Any]:
+    return {
+        "interval_ns": 10_000_000,
+        "ops": operations,
+        "bytes_read": [4096 * count for count in operations],
+        "bytes_written": [0] * len(operations),
+    }
+
+
+def seen(name: str, rates: list[float], records: list[dict[str, Any]]) -> Seen:
+    row = Row("RND 4 KiB", "read", 1, tuple(rates), tuple(rates), None, None)
+    cell = SimpleNamespace(cell=name, notes=())
+    runs = tuple({"cell": name, "record": record} for record in records)
+    plan: Any = None
+    return Seen(plan, ((cell, row),), runs, (), {}, {}, {})  # type: ignore[arg-type]

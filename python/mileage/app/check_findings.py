@@ -185,7 +185,7 @@ def findings(seen: Seen) -> Iterator[Finding]:
             "or was trimmed, is answered without reading the medium, so data may be read more slowly",
             disturbs=False,
         )
-    yield from (Finding(text, disturbs=True) for text in _falls(seen))
+    yield from (Finding(text, disturbs=True) for text in falls(seen))
     yield from (Finding(text, disturbs=False) for text in _warm(seen.before, seen.after))
     yield from (Finding(text, disturbs=False) for text in _narrow_link(seen.after))
 
@@ -240,7 +240,7 @@ def _zeros(plan: Plan) -> float:
         os.close(descriptor)
 
 
-def _falls(seen: Seen) -> Iterator[str]:
+def falls(seen: Seen) -> Iterator[str]:
     """Rates that went down: from repetition to repetition, or within the runs of a test."""
     from mileage.analysis.courses import course_of, course_words
 
