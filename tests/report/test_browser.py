@@ -89,6 +89,26 @@ def test_the_command_is_copied(page: str, browser: Chromium, tmp_path: Path) -> 
     assert browser.ask('document.getElementById("copy").textContent') in ("Copied", "Selected: press Ctrl+C")
 
 
+OUTSIDE = """Array.from(document.querySelectorAll("svg")).flatMap(svg => {
+  const whole = svg.viewBox.baseVal, inverse = svg.getScreenCTM().inverse();
+  return Array.from(svg.querySelectorAll("text[textLength]")).filter(text => {
+    const box = text.getBoundingClientRect(), ends = [box.left, box.right].map(x =>
+      new DOMPoint(x, box.top).matrixTransform(inverse).x);
+    return box.width > 0 && (ends[0] < whole.x - 2 || ends[1] > whole.x + whole.width + 2); })
+  .map(text => svg.id + ": " + text.textContent); })"""
+
+
+@pytest.mark.parametrize("font", ["monospace", "DejaVu Sans", "Liberation Sans"])
+def test_no_label_leaves_its_drawing_whatever_the_fonts(
+    font: str, page: str, browser: Chromium, tmp_path: Path
+) -> None:
+    style = f"<style>svg text {{ font-family: {font} !important; }}</style></head>"
+    browser.open(stored(page.replace("</head>", style), tmp_path))
+    browser.ask("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert browser.ask("document.querySelectorAll('text[textLength]').length") > 50
+    assert browser.ask(OUTSIDE) == []
+
+
 HEIGHT_MAX = 2500
 """Pixels at a width of 1280, everything below the contents folded."""
 HIDDEN = """Array.from(document.querySelectorAll("details.folded > div, details ul, details table"))

@@ -9,6 +9,7 @@ import msgspec
 
 from mileage.report.evidence import LevelRuns
 from mileage.report.grid import fields_of, heat_chart, level_fields, most_changed, multiples_chart
+from mileage.report.stages import before_after_chart
 from tests.report.conftest import comparison
 
 CELL = comparison().headline[0]
@@ -63,3 +64,50 @@ def test_an_interval_that_knows_nothing_leaves_the_bars_to_be_seen() -> None:
     text = str(multiples_chart(fields, row=row, column=column))
     assert "1000000000000" not in text
     assert "999999999900" not in text
+
+
+def areas(part: dict[str, Any]) -> list[list[tuple[Any, ...]]]:
+    """The places of the rectangles of each panel, by what they are drawn at."""
+    found = [
+        [
+            tuple(
+                row.get(key) for key in ("x", "left", "right", "row", "column", "top", "bottom") if key in row
+            )
+            for layer in part.get("layer", ())
+            if (layer["mark"] if isinstance(layer["mark"], str) else layer["mark"]["type"]) == "rect"
+            for row in layer["data"]["values"]
+        ]
+    ]
+    below = [inner for key in ("vconcat", "concat") for inner in part.get(key, ())]
+    return [places for places in found if places] + [places for inner in below for places in areas(inner)]
+
+
+def test_no_two_marks_of_a_chart_share_a_place() -> None:
+    """Cells that differ in a property on no axis would be drawn over each other."""
+    many = [
+        msgspec.structs.replace(cell, cell=f"{cell.cell}, {threads} threads, {content}")
+        for cell in comparison().headline
+        for threads in (1, 4)
+        for content in ("zeros", "random")
+    ]
+    places = {
+        cell.cell: {
+            "test": cell.cell.partition(" ")[0],
+            "record": cell.cell.partition(" ")[2].partition(",")[0],
+            "threads": cell.cell.split(", ")[1].partition(" ")[0],
+            "content": cell.cell.rpartition(" ")[2],
+        }
+        for cell in many
+    }
+    fields, row, column = fields_of(many, places)
+    assert len(fields) == len(many)
+    charts = [
+        heat_chart(fields, row=row, column=column),
+        multiples_chart(fields, row=row, column=column),
+        before_after_chart(many, baseline="before", candidate="after"),
+    ]
+    for chart in charts:
+        assert chart is not None
+        drawn = areas(chart)
+        assert sum(map(len, drawn)) >= len(many)
+        assert [panel for panel in drawn if len(set(panel)) < len(panel)] == []

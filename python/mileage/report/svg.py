@@ -11,6 +11,7 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from mileage.report import vega
+from mileage.report.text_width import fit_texts
 from mileage.report.theme import FONT, FONT_SIZE, INK, STYLE
 
 _SVG: Final = "http://www.w3.org/2000/svg"
@@ -35,6 +36,7 @@ def to_svg(chart: vega.Spec, *, name: str, title: str, description: str) -> str:
     root = ET.fromstring(drawn)
     _rename_identifiers(root, name)
     _describe(root, name, title, description)
+    fit_texts(root)
     return ET.tostring(root, encoding="unicode")
 
 
