@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -9,8 +10,7 @@ import pytest
 
 from mileage.cli import foreign_options
 from mileage.cli.measure import command
-from mileage.plan.families import WORKLOADS
-from mileage.plan.workloads import _SYNONYMS
+from mileage.plan.families import _SYNONYMS, WORKLOADS
 from tests.cli.test_measure import mileage
 
 OPTIONS = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
@@ -94,12 +94,18 @@ def test_the_answer_says_what_to_do(tmp_path: Path, typed: str, words: str) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+DISK = sorted(os.listdir("/sys/class/block"))[0]
+
+
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ((), "--target is missing: what is measured, such as -t dir:/mnt/scratch"),
-        (("-t", "/mnt/x"), "a directory is dir:/mnt/x, a file file:/mnt/x, a device block:/mnt/x"),
-        (("-t", "nvme0n1"), "a device block:nvme0n1"),
+        ((), "--target is missing: what is measured, such as -t /mnt/scratch"),
+        (
+            ("-t", "/mnt/x"),
+            "a directory must be made first (mkdir -p /mnt/x, then dir:/mnt/x), a new file of Mileage's own is file:/mnt/x",
+        ),
+        (("-t", DISK), f"did you mean the block device /dev/{DISK}?"),
         (("-t", "dirs:/x"), "did you mean dir:?"),
     ],
 )

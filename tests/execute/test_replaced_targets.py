@@ -197,14 +197,15 @@ class Attack:
             "opened": (cycle.Cycle, "_restore_real", 1, False),
             "stages": (cycle.Cycle, "_end_stage", 1, True),
             "runs": (cycle, "perform", 2, False),
-            "reset": (cycle, "_reset", 1, False),
+            "reset": (cycle, "perform", 1, False),
             "cleanup": (study, "_run_cycles", 1, True),
         }[step]
         original = getattr(owner, name)
         calls = itertools.count(1)
 
         def seam(*arguments: Any, **keys: Any) -> Any:
-            is_now = next(calls) == call
+            is_counted = name != "perform" or (arguments[1].role == "reset") == (step == "reset")
+            is_now = is_counted and next(calls) == call
             if is_now and not after:
                 self.strike()
             result = original(*arguments, **keys)

@@ -70,6 +70,8 @@ class Seen:
     def __call__(self, target: Any, run: Any, **rest: Any) -> Any:
         if run.key.startswith(self._fail_at) and self._fail_at:
             raise RunFailed("pulled out", cause="vanished")
+        if run.role == "reset":
+            return self._genuine(target, run, **rest)
         self.runs.append((run.key, [hashlib.sha256(path.read_bytes()).hexdigest() for path in target.paths]))
         return self._genuine(target, run, **rest)
 

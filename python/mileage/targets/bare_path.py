@@ -47,6 +47,8 @@ def _nothing_there(text: str) -> Refused:
         return Refused(f"target {text!r} does not exist here; did you mean the virtual drive virtual:{text}?")
     if text.startswith("/dev/"):
         return Refused(f"target {text!r} does not exist; `lsblk` lists the block devices of this machine")
+    if "/" not in text and os.path.exists(f"/sys/class/block/{text}"):
+        return Refused(f"target {text!r} does not exist here; did you mean the block device /dev/{text}?")
     return Refused(
         f"target {text!r} does not exist; a directory must be made first (mkdir -p {text}, then dir:{text}), "
         f"a new file of Mileage's own is file:{text}"
