@@ -103,7 +103,7 @@ DISK = sorted(os.listdir("/sys/class/block"))[0]
         ((), "--target is missing: what is measured, such as -t /mnt/scratch"),
         (
             ("-t", "/mnt/x"),
-            "a directory must be made first (mkdir -p /mnt/x, then dir:/mnt/x), a new file of Mileage's own is file:/mnt/x",
+            "a directory must be made first (mkdir -p /mnt/x, then dir:/mnt/x)",
         ),
         (("-t", DISK), f"did you mean the block device /dev/{DISK}?"),
         (("-t", "dirs:/x"), "did you mean dir:?"),
