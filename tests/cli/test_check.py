@@ -163,6 +163,15 @@ def test_memory_and_nothing_are_refused(tmp_path: Path) -> None:
     assert mileage("check", str(tmp_path / "missing"), *FAST).returncode == 2
 
 
+def test_too_little_room_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "small").write_bytes(b"x" * 5000)
+    done = mileage("check", str(tmp_path / "small"), *FAST)
+    assert done.returncode == 2
+    assert "a check needs 1 MiB at least" in done.stderr
+    if Path("/sys/kernel").is_dir():
+        assert "has room for 0 B; a check needs 8 MiB at least" in mileage("check", "/sys/kernel").stderr
+
+
 def test_a_file_with_a_content_is_only_read(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_bytes(os.urandom(1 << 22))

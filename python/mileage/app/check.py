@@ -43,7 +43,7 @@ from mileage.execute import Progress
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Study
 from mileage.plan.one_off import one_off
-from mileage.plan.sizes import exact_bytes
+from mileage.plan.sizes import exact_bytes, format_bytes
 from mileage.plan.study import Compare, Factor, Measure, Stage, StopRule
 from mileage.report.setting import labels_of
 from mileage.store import MeasuredCell, StudyFolder
@@ -62,6 +62,8 @@ MEASURED_S: Final = 40.0
 QUICK_S: Final = 0.2
 """Seconds of each run of a quick check."""
 QUICK_BYTES: Final = 64 << 20
+ROOM_MIN: Final = 8 << 20
+"""Free space below which nothing is written: the work file takes a quarter of what is free."""
 SLOW_BYTES: Final = 256 << 20
 """Size of the file on memory cards and USB, where a whole GiB takes minutes to write."""
 _INTERVALS: Final = 40
@@ -100,6 +102,12 @@ def plan_of(target: str, wanted: Wanted) -> Plan:
         raise Refused(
             f"{target} is a {ground.memory_file_system}, which is memory: there is no drive to check; expected a "
             "directory on a drive (df -h lists where drives are mounted)"
+        )
+    least = ROOM_MIN if not asked.kept else 1 << 20
+    if asked.room_bytes < least:
+        what = "has" if asked.kept else "has room for"
+        raise Refused(
+            f"{target}: {what} {format_bytes(asked.room_bytes)}; a check needs {format_bytes(least)} at least"
         )
     bus = bus_facts(ground.disk, ROOT)["bus"] if ground is not None else ""
     writes = not asked.kept
