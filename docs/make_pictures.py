@@ -22,7 +22,7 @@ KEPT: Final = {
     "drives": ("forest", "levels"),
     "sustained": ("forest", "torture"),
 }
-SCREENS: Final = {"screen": (1280, 1010), "phone": (390, 844)}
+SCREENS: Final = {"screen": (1280, 1010), "summary": (1280, 502), "phone": (390, 844)}
 
 
 def packed(png: bytes) -> bytes:
@@ -65,6 +65,7 @@ def main() -> None:
         ):
             for name, size in SCREENS.items():
                 browser.open(folder / "report.html", *size)
+                browser.do("Emulation.setScrollbarsHidden", hidden=True)
                 browser.picture(pictures / f"{study}_{name}.png")
 
 
