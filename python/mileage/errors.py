@@ -16,7 +16,10 @@ ends with 3 and one line, and MILEAGE_DEBUG=1 prints its traceback (`cli/exit_st
 from __future__ import annotations
 
 import errno
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from mileage.model.run_record import RunRecord
 
 UNKNOWN_CAUSE: Final = "unknown"
 """The cause of a RunFailed when nobody knows it."""
@@ -137,7 +140,7 @@ class RunFailed(MileageError):
     def __init__(self, message: str, *, cause: str = UNKNOWN_CAUSE) -> None:
         super().__init__(message)
         self.cause: str = cause
-        self.record: dict[str, Any] | None = None
+        self.record: RunRecord | None = None
 
     @classmethod
     def from_os_error(cls, what: str, error: OSError) -> RunFailed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mileage.analysis.courses import Courses, Erasing, RunCourse, changing, level_lamps, state_lamps
 from mileage.app import plan as planned
 from mileage.judge.course import Course
+from tests.entries import record
 
 
 def run(cell: str, kind: str, change: float, stage: str = "measured") -> RunCourse:
@@ -64,15 +65,19 @@ def test_without_a_run_that_is_long_enough_nothing_is_said() -> None:
 
 
 def test_the_sham_arm_may_have_erased_blocks() -> None:
-    record = {
-        "ops_written": 1,
-        "series": {"interval_ns": 1, "ops": [1, 1], "bytes_read": [0, 0], "bytes_written": [1, 1]},
-        "counters": {"blocks_erased": 0, "flash_pages_programmed": 256},
+    series = {
+        "interval_ns": 1,
+        "ops": [1, 1],
+        "bytes_read": [0, 0],
+        "bytes_written": [1, 1],
+        "latency_sum_ns": [1, 1],
     }
+    counters = {"blocks_erased": 0, "flash_pages_programmed": 256}
+    done = record(ops_written=1, series=series, counters=counters)
     found = Courses()
-    found.add("a", "after", record, sham=True)
+    found.add("a", "after", done, sham=True)
     assert found.erasing == []
-    found.add("a", "after", record)
+    found.add("a", "after", done)
     assert len(found.erasing) == 1
 
 

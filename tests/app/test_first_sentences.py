@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mileage.model.journal_entries import Run
 from mileage.store import StudyFolder
 from tests.command import mileage
 from tests.execute.conftest import STUDY, Finished, Small
@@ -107,7 +108,7 @@ def started(arguments: list[str], folder: Path, runs: int) -> "subprocess.Popen[
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + 120
     while time.monotonic() < end and process.poll() is None:
-        if (folder / "journal.jsonl").exists() and len(StudyFolder(folder).content().of_kind("run")) >= runs:
+        if (folder / "journal.jsonl").exists() and len(StudyFolder(folder).content().of_kind(Run)) >= runs:
             break
         time.sleep(0.02)
     assert process.poll() is None, "the study was done before it could be looked at"

@@ -9,6 +9,7 @@ import pytest
 from mileage import app
 from mileage.app.pair import pair_view, write_pair
 from mileage.errors import Refused
+from mileage.model.journal_entries import Run
 from tests.command import mileage
 from tests.execute.conftest import Finished
 
@@ -53,7 +54,7 @@ def test_what_weakens_one_of_them_comes_first(two: Path, tmp_path: Path) -> None
 def test_stages_of_one_study_too(two: Path) -> None:
     view = pair_view(f"{two}/a:before", f"{two}/a:after")
     assert view.comparison.kind == "stages"
-    assert view.runs_total == len(app.load(two / "a").content().of_kind("run"))
+    assert view.runs_total == len(app.load(two / "a").content().of_kind(Run))
     assert msgspec.to_builtins(view.comparison) == msgspec.to_builtins(
         app.compare(f"{two}/a:before", f"{two}/a:after")
     )

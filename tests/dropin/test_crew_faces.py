@@ -39,7 +39,7 @@ def read_back(place: Path, text: str) -> Any:
 
 def records(place: Path, study: str = "study-0") -> list[dict[str, Any]]:
     runs = StudyFolder.open(place / study).content().runs()
-    return [result for run in runs for result in run["record"]["results"]]
+    return [result for run in runs for result in run.record.results]
 
 
 def shape(line: str) -> list[int]:
@@ -68,8 +68,8 @@ def test_the_listing_is_read_back_equal(tmp_path: Path) -> None:
     kept = records(tmp_path)
     assert len(kept) == 4
     for access in ("write", "read"):
-        own = [found["record"] for found in kept if found["name"] == f"ior.{access}"]
-        assert {record["bytes_read"] + record["bytes_written"] for record in own} == {2 * 4 * 65536}
+        own = [found.record for found in kept if found.name == f"ior.{access}"]
+        assert {record.bytes_read + record.bytes_written for record in own} == {2 * 4 * 65536}
 
 
 def test_figures_are_those_of_the_records_by_iors_formulas(tmp_path: Path) -> None:
@@ -79,14 +79,14 @@ def test_figures_are_those_of_the_records_by_iors_formulas(tmp_path: Path) -> No
     value = json.loads(text)
     rows = value["tests"][0]["Results"]
     for row, kept in zip(rows, records(tmp_path), strict=True):
-        record = kept["record"]
-        ends = [task["close_ns"][1] for task in record["tasks"]]
-        begins = [task["transfer_ns"][0] for task in record["tasks"]]
-        opened = [task["open_ns"] for task in record["tasks"]]
+        record = kept.record
+        ends = [task.close_ns[1] for task in record.tasks]
+        begins = [task.transfer_ns[0] for task in record.tasks]
+        opened = [task.open_ns for task in record.tasks]
         opening = max(span[1] for span in opened) - min(span[0] for span in opened)
         total_s = (opening + max(ends) - min(begins)) / 1e9
         assert row["bwMiB"] == pytest.approx(0.5 / total_s, rel=1e-3)
-        assert row["access"] == kept["name"].removeprefix("ior.")
+        assert row["access"] == kept.name.removeprefix("ior.")
     summary = value["summary"][0]
     rates = [row["bwMiB"] for row in rows if row["access"] == "write"]
     assert summary["bwMaxMIB"] == max(rates)
@@ -145,7 +145,7 @@ def test_metarates_prints_three_rates_and_is_read_back(tmp_path: Path) -> None:
         "utime",
     ]
     for kept in records(tmp_path, "study-1"):
-        slowest = max(end - start for start, end in (task["operate_ns"] for task in kept["record"]["tasks"]))
+        slowest = max(end - start for start, end in (task.operate_ns for task in kept.record.tasks))
         assert f"total rate = {2 * 50 / slowest * 1e9:.6f}" in done.stdout
 
 

@@ -71,8 +71,8 @@ def test_a_configuration_is_done_on_a_virtual_drive(tmp_path: Path) -> None:
     rate = float(sequential["Read MiBps (Binary)"]) * (1 << 20)
     assert rate == pytest.approx(float(sequential["Read MBps (Decimal)"]) * 1e6, rel=1e-4)
     entries = StudyFolder.open(tmp_path / "study").content().runs()
-    measured = [entry for entry in entries if entry["role"] == "measure"]
-    assert all(entry["record"]["elapsed_ns"] == pytest.approx(2e9, rel=0.01) for entry in measured)
+    measured = [entry for entry in entries if entry.role == "measure"]
+    assert all(entry.record.elapsed_ns == pytest.approx(2e9, rel=0.01) for entry in measured)
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_a_run_keeps_a_study_folder_and_no_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["study-0"]
     content = StudyFolder.open(tmp_path / "study-0").content()
     (entry,) = content.runs()
-    assert [result["name"] for result in entry["record"]["results"]] == ["iozone.write", "iozone.rewrite"]
+    assert [result.name for result in entry.record.results] == ["iozone.write", "iozone.rewrite"]
     assert (tmp_path / "study-0" / "report.html").is_file()
 
 
@@ -288,7 +288,7 @@ def test_diagnosis_compares_every_read_inside_its_time(tmp_path: Path, words: tu
     done = mileage("iozone", "-s", "256k", "-r", "64k", *tests, *words, "--save", "kept", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (run,) = StudyFolder(tmp_path / "kept").content().runs()
-    compared = {result["name"]: result["record"]["ops_compared"] for result in run["record"]["results"]}
+    compared = {result.name: result.record.ops_compared for result in run.record.results}
     reads = [name for name in compared if "read" in name]
     assert len(reads) == 4
     assert compared == {name: 4 if words and name in reads else 0 for name in compared}

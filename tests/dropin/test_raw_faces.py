@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mileage.formats.raw_print import amount, summary, timing_line
+from mileage.model.run_record import RunRecord
 from mileage.store import StudyFolder
 from tests.command import mileage
 
@@ -39,10 +40,9 @@ def loop(tmp_path: Path) -> Iterator[str]:
     subprocess.run(["losetup", "-d", made.stdout.strip()], check=True)
 
 
-def record_of(place: Path) -> dict[str, int]:
-    (entry,) = [run for run in StudyFolder.open(place / "study").content().runs() if run["role"] == "measure"]
-    record: dict[str, int] = entry["record"]
-    return record
+def record_of(place: Path) -> RunRecord:
+    (entry,) = [run for run in StudyFolder.open(place / "study").content().runs() if run.role == "measure"]
+    return entry.record
 
 
 def test_hdparm_prints_cached_first_whatever_the_order_of_flags(tmp_path: Path, loop: str) -> None:
@@ -135,8 +135,8 @@ def test_dd_writes_what_was_given_up_and_flushes_in_the_time(tmp_path: Path, loo
     with open(loop, "rb") as device:
         assert device.read(8 << 20) == bytes(4 << 20) + b"1" * (4 << 20)
     record = record_of(tmp_path)
-    assert record["durable_ns"] > record["submit_ns"]
-    assert record["elapsed_ns"] == record["durable_ns"]
+    assert record.durable_ns > record.submit_ns
+    assert record.elapsed_ns == record.durable_ns
 
 
 def test_dd_never_writes_a_device_in_use(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ def printed(place: Path, *words: str) -> tuple[str, str]:
 def rates_of(place: Path) -> list[float]:
     """Bytes per second of every test that the study folder has."""
     runs = StudyFolder.open(place / "study").content().runs()
-    records = [result["record"] for run in runs for result in run["record"]["results"]]
-    return sorted((one["bytes_read"] + one["bytes_written"]) * 1e9 / one["elapsed_ns"] for one in records)
+    records = [result.record for run in runs for result in run.record.results]
+    return sorted((one.bytes_read + one.bytes_written) * 1e9 / one.elapsed_ns for one in records)
 
 
 @pytest.mark.parametrize("name", IOZONE)
@@ -44,7 +44,7 @@ def test_iozones_text_is_understood_to_the_last_line(name: str, tmp_path: Path) 
     assert result.tool == "iozone"
     assert result.unread == []
     kept = StudyFolder.open(tmp_path / "study").content().runs()
-    assert len(result.runs) == sum(len(run["record"]["results"]) for run in kept)
+    assert len(result.runs) == sum(len(run.record.results) for run in kept)
 
 
 def test_the_figures_of_a_table_are_those_of_the_study(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mileage import app
+from mileage.model.journal_entries import Run
 from mileage.store import StudyFolder
 from mileage.targets.profiles import load_profile
 
@@ -68,7 +69,7 @@ def small_profile(blocks_per_plane: int) -> str:
 
 def run_keys(folder: Path) -> list[int]:
     """Numbers of the finished runs, in the journal's order."""
-    return [int(entry["run"]) for entry in StudyFolder(folder).content().of_kind("run")]
+    return [entry.run for entry in StudyFolder(folder).content().of_kind(Run)]
 
 
 @dataclass

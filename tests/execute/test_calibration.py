@@ -10,6 +10,7 @@ import pytest
 
 from mileage.errors import Refused
 from mileage.execute.calibration import scaled
+from mileage.model.journal_entries import Calibrated, Run
 from mileage.store import StudyFolder
 from tests.execute.conftest import Small
 from tests.execute.test_resume import kill_after
@@ -26,12 +27,12 @@ def calibrated(small: Small, least: str = "2 s") -> list[str]:
 
 
 def iops_runs(folder: Path) -> list[dict[str, Any]]:
-    runs = StudyFolder(folder).content().of_kind("run")
-    return [entry for entry in runs if entry["measure"] == "iops"]
+    runs = StudyFolder(folder).content().of_kind(Run)
+    return [entry for entry in runs if entry.measure == "iops"]
 
 
 def operations(entry: dict[str, Any]) -> int:
-    return int(entry["record"]["ops_read"] + entry["record"]["ops_written"])
+    return int(entry.record.ops_read + entry.record.ops_written)
 
 
 def test_the_count_is_found_in_the_first_run_and_kept_for_all(small: Small, tmp_path: Path) -> None:
@@ -39,18 +40,18 @@ def test_the_count_is_found_in_the_first_run_and_kept_for_all(small: Small, tmp_
 
     study, *_ = calibrated(small)
     app.run(study, out=tmp_path / "study")
-    found = list(StudyFolder(tmp_path / "study").content().of_kind("calibrated"))
+    found = list(StudyFolder(tmp_path / "study").content().of_kind(Calibrated))
     runs = iops_runs(tmp_path / "study")
-    assert {entry["cell"] for entry in found} == {entry["cell"] for entry in runs}
+    assert {entry.cell for entry in found} == {entry.cell for entry in runs}
     assert len(found) == 2
     for entry in found:
-        mine = [run for run in runs if run["cell"] == entry["cell"]]
-        assert {operations(run) for run in mine} == {16 * entry["factor"]}
+        mine = [run for run in runs if run.cell == entry.cell]
+        assert {operations(run) for run in mine} == {16 * entry.factor}
         assert len(mine) == 2 * 2 * 2 * 2
-        first = next(run for run in mine if run["run"] == entry["run"])
-        assert first["record"]["elapsed_ns"] == entry["elapsed_ns"] >= 2e9
-        assert entry["trials"][0] == 1
-        assert entry["reached"]
+        first = next(run for run in mine if run.run == entry.run)
+        assert first.record.elapsed_ns == entry.elapsed_ns >= 2e9
+        assert entry.trials[0] == 1
+        assert entry.reached
 
 
 def test_killed_or_not_the_same_counts_and_the_same_table(small: Small, tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_what_does_not_last_longer_is_left_and_said(small: Small, tmp_path: Path
     path.write_text(path.read_text().replace('at_least = "2 s"', 'at_least = "50 ms", time = "50 ms"'))
     app.run(study, out=tmp_path / "study")
     assert all(
-        entry["factor"] < 1 << 24 for entry in StudyFolder(tmp_path / "study").content().of_kind("calibrated")
+        entry.factor < 1 << 24 for entry in StudyFolder(tmp_path / "study").content().of_kind(Calibrated)
     )
 
 

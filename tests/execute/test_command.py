@@ -15,6 +15,8 @@ import pytest
 
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.command import perform_command
+from mileage.model.journal_entries import Run
+from mileage.model.run_record import RunRecord
 from mileage.plan.job import Programs
 from mileage.plan.program import Program
 from mileage.plan.sizes import parse_time_ns
@@ -50,7 +52,7 @@ def never(_bytes: int, _operations: int) -> bool:
     return False
 
 
-def run(tmp_path: Path, *argv: str, **keys: str) -> dict:
+def run(tmp_path: Path, *argv: str, **keys: str) -> RunRecord:
     timeout_ns = parse_time_ns(keys["timeout"]) if "timeout" in keys else 0
     return perform_command(Program.running(Programs(argv), timeout_ns), tmp_path, "it", never)
 
@@ -58,17 +60,17 @@ def run(tmp_path: Path, *argv: str, **keys: str) -> dict:
 def test_bytes_are_those_of_the_program_and_of_what_it_waited_for(tmp_path: Path) -> None:
     record = run(tmp_path, "sh", "-c", f'{sys.executable} -c "{WRITES}"; true')
     # The interpreter writes nothing else; it reads its own files.
-    assert record["bytes_written"] == 1 << 20
-    assert record["bytes_read"] > 0
-    assert record["counters"]["command_writes"] == 256
+    assert record.bytes_written == 1 << 20
+    assert record.bytes_read > 0
+    assert record.counters["command_writes"] == 256
     assert (tmp_path / "f").stat().st_size == 1 << 20
 
 
 def test_time_and_processor_time(tmp_path: Path) -> None:
     started = time.monotonic()
     record = run(tmp_path, sys.executable, "-c", BURNS)
-    assert 0.3e9 <= record["elapsed_ns"] <= (time.monotonic() - started) * 1e9
-    assert record["counters"]["command_user_us"] + record["counters"]["command_system_us"] >= 0.29e6
+    assert 0.3e9 <= record.elapsed_ns <= (time.monotonic() - started) * 1e9
+    assert record.counters["command_user_us"] + record.counters["command_system_us"] >= 0.29e6
 
 
 @pytest.mark.parametrize(
@@ -130,9 +132,9 @@ def test_a_study_of_a_program_is_judged_by_its_time(tmp_path: Path) -> None:
     result = mileage("run", str(study), "--out", str(folder), "--allow-commands")
     assert result.returncode == 0, result.stderr
     assert "compile" in result.stdout
-    runs = list(StudyFolder(folder).content().of_kind("run"))
+    runs = list(StudyFolder(folder).content().of_kind(Run))
     assert len(runs) == 6
-    assert all(entry["record"]["elapsed_ns"] > 0 for entry in runs)
+    assert all(entry.record.elapsed_ns > 0 for entry in runs)
     assert not any(path.name in ("out", "copy", "fresh") for path in (tmp_path / "target").iterdir())
     assert os.path.getsize(folder / "report.html") > 10_000
 
@@ -172,8 +174,8 @@ def test_why_a_program_failed_is_not_hidden_by_what_cleans_up(tmp_path: Path) ->
 def test_processes_that_outlive_the_program_are_told(tmp_path: Path) -> None:
     record = run(tmp_path, "sh", "-c", "sleep 60 & echo $! > child")
     os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
-    assert [note for note in record["notes"] if "went on after its end" in note]
-    assert "notes" not in run(tmp_path, "sh", "-c", "sleep 0 & wait")
+    assert [note for note in record.notes if "went on after its end" in note]
+    assert run(tmp_path, "sh", "-c", "sleep 0 & wait").notes == []
 
 
 def test_a_process_that_has_ended_and_was_not_waited_for_is_not_told(tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ def test_a_process_that_has_ended_and_was_not_waited_for_is_not_told(tmp_path: P
         "    os._exit(0)\n"
         "while os.getpgid(child) == group: time.sleep(0.01)\n"
     )
-    assert "notes" not in run(tmp_path, sys.executable, "-c", script)
+    assert run(tmp_path, sys.executable, "-c", script).notes == []
 
 
 @pytest.mark.parametrize("compares", [True, False])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mileage.model.journal_entries import DidNotFinish, Failed, Run
 from mileage.store import StudyFolder, left_out
 from tests.command import mileage
 from tests.execute.conftest import Small, small_profile
@@ -36,15 +37,15 @@ def test_a_worn_out_drive_ends_its_arm_and_the_sham_arm_goes_on(weak: Path, tmp_
     result = mileage("run", str(weak), "--out", str(folder))
     assert result.returncode == 0, result.stderr
     content = StudyFolder(folder).content()
-    unfinished = content.of_kind("dnf")
-    assert sorted((entry["cycle"], entry["arm"], entry["stage"]) for entry in unfinished) == [
+    unfinished = content.of_kind(DidNotFinish)
+    assert sorted((entry.cycle, entry.arm, entry.stage) for entry in unfinished) == [
         (cycle, "torture", "torture") for cycle in (1, 2, 3)
     ]
     for entry in unfinished:
-        assert entry["record"]["bytes_written"] > 0
-        assert "worn out" in entry["message"]
-    sham = [entry for entry in content.of_kind("run") if entry["arm"] == "sham"]
-    assert {entry["stage"] for entry in sham} >= {"prepare", "before", "after"}
+        assert entry.record.bytes_written > 0
+        assert "worn out" in entry.message
+    sham = [entry for entry in content.of_kind(Run) if entry.arm == "sham"]
+    assert {entry.stage for entry in sham} >= {"prepare", "before", "after"}
     assert "DNF" in result.stdout
     assert "worn out" in result.stdout
 
@@ -55,8 +56,8 @@ def test_a_study_that_stops_on_failure_stops(weak: Path, tmp_path: Path) -> None
     result = mileage("run", str(weak), "--out", str(folder))
     assert result.returncode == 3
     content = StudyFolder(folder).content()
-    assert content.of_kind("failed")
-    assert not content.of_kind("dnf")
+    assert content.of_kind(Failed)
+    assert not content.of_kind(DidNotFinish)
 
 
 @pytest.mark.parametrize(
@@ -79,11 +80,11 @@ def test_a_drive_that_drops_off_or_loses_a_command_did_not_finish(
     (small.folder / "small-drive.toml").write_text(small_profile(8) + "\n" + tables)
     result = app.run(study, out=tmp_path / "study")
     content = result.folder.content()
-    unfinished = list(content.of_kind("dnf"))
+    unfinished = list(content.of_kind(DidNotFinish))
     assert unfinished
-    assert {entry["cause"] for entry in unfinished} == {cause}
-    assert all(entry["record"]["bytes_written"] + entry["record"]["bytes_read"] > 0 for entry in unfinished)
-    done, needed = len(content.of_kind("run")), len(result.plan.runs)
+    assert {entry.cause for entry in unfinished} == {cause}
+    assert all(entry.record.bytes_written + entry.record.bytes_read > 0 for entry in unfinished)
+    done, needed = len(content.of_kind(Run)), len(result.plan.runs)
     # Left out are the rest of each arm that ended, and the rests of the sham that mirror a torture that never was.
     assert done + left_out(content) == needed
     vetoes = result.comparison().vetoes

@@ -13,6 +13,7 @@ import pytest
 
 from mileage.errors import Interrupted, RunFailed
 from mileage.execute.run_conditions import settle
+from mileage.model.journal_entries import Accepted, EnvironmentChange, Rewrite, Run
 from mileage.store import StudyFolder
 from tests.command import mileage
 from tests.execute.conftest import Small
@@ -100,11 +101,11 @@ def test_killed_and_booted_anew_nothing_is_lost(small: Small, tmp_path: Path, ma
             except subprocess.TimeoutExpired:
                 process.kill()
         if (folder / "journal.jsonl").exists():
-            for entry in StudyFolder(folder).content().of_kind("run"):
-                assert seen.setdefault(entry["run"], entry["record"]) == entry["record"]
+            for entry in StudyFolder(folder).content().of_kind(Run):
+                assert seen.setdefault(entry.run, entry.record) == entry.record
     app.run(str(study), out=folder)
     assert_every_run_once(folder)
-    done = {entry["run"]: entry["record"] for entry in StudyFolder(folder).content().of_kind("run")}
+    done = {entry.run: entry.record for entry in StudyFolder(folder).content().of_kind(Run)}
     assert seen.items() <= done.items()
 
 
@@ -171,8 +172,8 @@ def test_a_changed_kernel_or_memory_stops_the_study_and_says_which(
         app.run(str(begun))
     assert told in str(failure.value)
     assert failure.value.exit_status == 3
-    (stopped,) = StudyFolder(begun).content().of_kind("environment")
-    assert told in stopped["changes"]
+    (stopped,) = StudyFolder(begun).content().of_kind(EnvironmentChange)
+    assert told in stopped.changes
     # Put back, the study goes on; it was not damaged.
     (machine / name).write_text(FILES[name])
     app.run(str(begun))
@@ -185,8 +186,8 @@ def test_an_accepted_change_lets_the_study_go_on_and_stays_on_record(begun: Path
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
     app.run(str(begun), accept_change=True)
     assert_every_run_once(begun)
-    (accepted,) = StudyFolder(begun).content().of_kind("accepted")
-    assert accepted["changes"] == ["kernel.release changed from 6.1.0-before to 6.2.0-after"]
+    (accepted,) = StudyFolder(begun).content().of_kind(Accepted)
+    assert accepted.changes == ["kernel.release changed from 6.1.0-before to 6.2.0-after"]
 
 
 def test_a_study_told_to_mark_goes_on_and_the_report_has_the_change(
@@ -244,7 +245,7 @@ def test_what_is_gone_is_not_written_again_on_a_machine_that_changed(
     with pytest.raises(RunFailed, match="the study stops"):
         app.run(str(begun))
     assert list((tmp_path / "target").iterdir()) == []
-    assert not StudyFolder(begun).content().of_kind("rewrite")
+    assert not StudyFolder(begun).content().of_kind(Rewrite)
     app.run(str(begun), accept_change=True)
     assert_every_run_once(begun)
 
@@ -296,7 +297,7 @@ def test_a_change_accepted_within_a_stage_is_told_and_speaks_against_a_verdict(
         patch.setattr(cycle, "perform", perform)
         with pytest.raises(Stop):
             app.run(str(study), out=folder)
-    assert StudyFolder(folder).content().of_kind("run")
+    assert StudyFolder(folder).content().of_kind(Run)
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
     result = app.run(str(folder), accept_change=True)
     told = "kernel.release changed from 6.1.0-before to 6.2.0-after"

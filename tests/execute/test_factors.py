@@ -11,6 +11,7 @@ import pytest
 import mileage
 from mileage.app import load, run
 from mileage.errors import Refused
+from mileage.model.journal_entries import End, Run
 from mileage.store import StudyFolder
 from tests.execute.conftest import small_profile
 
@@ -63,7 +64,7 @@ def written(folder: Path, more: str, *changes: tuple[str, str]) -> str:
 
 
 def records(folder: Path) -> dict[int, object]:
-    return {entry["run"]: entry["record"] for entry in StudyFolder(folder).content().runs()}
+    return {entry.run: entry.record for entry in StudyFolder(folder).content().runs()}
 
 
 def test_a_counterfactual_drive_is_slower_where_it_was_made_slower_and_nowhere_else(tmp_path: Path) -> None:
@@ -98,10 +99,10 @@ def test_a_label_is_measured_where_the_machine_stands_and_goes_on_at_the_other(t
         run(study, out=out, labels={"kernel": "5.0"})
     run(study, out=out, labels={"kernel": "6.8"})
     content = StudyFolder(out).content()
-    assert {entry["session"] for entry in content.of_kind("run")} == {"kernel=6.8"}
-    assert not content.of_kind("end")
+    assert {entry.session for entry in content.of_kind(Run)} == {"kernel=6.8"}
+    assert not content.of_kind(End)
     result = run(str(out), labels={"kernel": "6.1"})
-    assert result.folder.content().of_kind("end")
+    assert result.folder.content().of_kind(End)
     comparison = result.comparison()
     assert not comparison.vetoes
     assert comparison.unit != "block"
@@ -135,7 +136,7 @@ def test_two_directories_are_two_arms(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     Path(study).write_text(text)
     result = run(study, out=tmp_path / "out")
-    assert {entry["levels"]["disk"] for entry in result.folder.content().runs()} == {"a", "b"}
+    assert {entry.levels["disk"] for entry in result.folder.content().runs()} == {"a", "b"}
     assert not list((tmp_path / "a").iterdir())
     assert not list((tmp_path / "b").iterdir())
     with pytest.raises(Refused, match=r"factor.disk of arms names its targets"):
@@ -155,7 +156,7 @@ def test_file_systems_are_arms_each_on_a_device_of_its_own(tmp_path: Path) -> No
     text = study.read_text().replace(f"virtual:{tmp_path / 'drive.toml'}", "loop:400MiB")
     study.write_text(text.replace("[[stage]]", '[state]\nfile = "8MiB"\n[[stage]]', 1))
     result = run(str(study), out=tmp_path / "out")
-    assert {entry["levels"]["filesystem"] for entry in result.folder.content().runs()} == {"ext4", "xfs"}
+    assert {entry.levels["filesystem"] for entry in result.folder.content().runs()} == {"ext4", "xfs"}
     assert result.comparison().design == "4 paired blocks"
     kinds = {
         found.get("target.fs_type") for name, found in result.folder.environments() if "start" not in name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,24 +10,19 @@ from mileage import app
 from mileage.errors import RunFailed
 from mileage.execute import run
 from mileage.execute.record import failure_of
+from tests.entries import record
 from tests.execute.conftest import Small
 
-RECORD: dict[str, Any] = {
-    "bytes_read": 3 << 20,
-    "bytes_written": 1 << 20,
-    "submit_ns": 2_500_000_000,
-    "error": None,
-    "mismatches": [],
-}
+DONE = {"bytes_read": 3 << 20, "bytes_written": 1 << 20, "submit_ns": 2_500_000_000}
 
 
 def test_a_good_run_is_no_failure() -> None:
-    assert failure_of(RECORD, "x") is None
+    assert failure_of(record(**DONE), "x") is None
 
 
 def test_what_was_done_is_told() -> None:
     error = {"kind": "ETIMEDOUT", "message": "a read did not complete in 1 s"}
-    failure = failure_of({**RECORD, "error": error}, "iops on dir:/x")
+    failure = failure_of(record(**DONE, error=error), "iops on dir:/x")
     assert failure is not None
     assert failure.cause == "ETIMEDOUT"
     assert str(failure) == "iops on dir:/x: a read did not complete in 1 s; until then 4 MiB in 2.5 s"
@@ -37,7 +31,7 @@ def test_what_was_done_is_told() -> None:
 
 def test_wrong_data_is_a_failure_with_its_kind() -> None:
     wrong = [{"offset_bytes": 4096, "kind": "stale", "message": "generation 3, found 2"}] * 3
-    failure = failure_of({**RECORD, "mismatches": wrong}, "x")
+    failure = failure_of(record(**DONE, mismatches=wrong), "x")
     assert failure is not None
     assert failure.cause == "verification"
     assert str(failure) == "x: wrong data at byte 4096: stale: generation 3, found 2 (and 2 more)"

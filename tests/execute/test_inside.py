@@ -1,24 +1,20 @@
 """What the runs of an arm say of themselves: worked sums, and series of known memory."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from mileage.analysis.run_variation import _light, _of
+from mileage.analysis.run_variation import RunSums, _of
 from mileage.judge.within_run import within_run
+from mileage.model.run_record import Series
+from tests import entries
 
 
-def record(ops: list[int], *, written: int, elapsed_s: float) -> dict[str, Any]:
-    return _light(
-        {
-            "elapsed_ns": round(elapsed_s * 1e9),
-            "bytes_read": 0,
-            "bytes_written": written,
-            "ops_read": 0,
-            "ops_written": sum(ops),
-            "series": {"ops": ops},
-        }
+def record(ops: list[int], *, written: int, elapsed_s: float) -> RunSums:
+    series = Series(interval_ns=1, bytes_read=[], bytes_written=[], ops=ops, latency_sum_ns=[])
+    return RunSums.of(
+        entries.record(
+            elapsed_ns=round(elapsed_s * 1e9), bytes_written=written, ops_written=sum(ops), series=series
+        )
     )
 
 

@@ -2,8 +2,8 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 
 from mileage.app import load
@@ -12,6 +12,8 @@ from mileage.app import run as do
 from mileage.app.result import StudyResult
 from mileage.execute.live_view import Terminal
 from mileage.execute.status import Standing
+from mileage.model.histogram import Histogram
+from mileage.model.run_record import RunRecord
 from mileage.plan.estimate import remaining_s
 from tests.execute.conftest import Small
 from tests.terminal.test_streams import SHOUT, on_terminal
@@ -36,8 +38,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     return load(folder / "s")
 
 
-def records(study: StudyResult) -> list[dict[str, Any]]:
-    return [entry["record"] for entry in study.content().runs()]
+def records(study: StudyResult) -> list[RunRecord]:
+    return [entry.record for entry in study.content().runs()]
 
 
 def test_the_lines_say_where_it_is_and_what_was_seen(study: StudyResult) -> None:
@@ -68,9 +70,9 @@ def test_the_lines_say_where_it_is_and_what_was_seen(study: StudyResult) -> None
 def test_a_percentile_needs_as_many_operations_as_on_the_page(
     study: StudyResult, count: int, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = records(study)[1]
-    monkeypatch.setattr("mileage.execute.status.of_all_kinds", lambda _found: {"count": count, "max_ns": 9})
-    monkeypatch.setattr("mileage.execute.status.quantile_ns", lambda _found, _share: 5)
+    buckets = [(5, count - 1), (9, 1)]
+    latency = {"read": Histogram(count=count, sum_ns=5 * count + 4, min_ns=5, max_ns=9, buckets=buckets)}
+    record = msgspec.structs.replace(records(study)[1], latency=latency)
     standing = Standing(Clock())
     standing.finished(study.plan.runs[1], record)
     assert dict(standing.last())["latency"] == (

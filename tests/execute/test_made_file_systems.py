@@ -10,6 +10,7 @@ import pytest
 
 from mileage import app
 from mileage.errors import Refused
+from mileage.model.journal_entries import Run
 from mileage.plan.steps import steps_of
 from mileage.store import measured_cells
 from mileage.targets.kernel_text import read_word
@@ -146,7 +147,7 @@ def test_the_files_of_a_torture_s_tasks_are_made_on_it(tmp_path: Path) -> None:
     text = text.replace("[torture.fill]", of_tasks).replace('amount = "file"', 'amount = "2MiB"')
     Path(name).write_text(text, "utf-8")
     result = app.run(name, out=tmp_path / "out")
-    records = [run["record"] for run in result.folder.content().of_kind("run") if run["role"] == "prepare"]
-    moved = [record["bytes_read"] + record["bytes_written"] for record in records]
+    records = [run.record for run in result.folder.content().of_kind(Run) if run.role == "prepare"]
+    moved = [record.bytes_read + record.bytes_written for record in records]
     assert moved == [2 << 20] * 4
     assert not left(tmp_path)

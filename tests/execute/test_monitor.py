@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mileage.execute import environment_guard, monitor
+from mileage.model.journal_entries import Run
 from mileage.store import StudyFolder
 from mileage.targets import open_target
 from tests.execute.conftest import Small
@@ -84,8 +85,8 @@ def test_every_run_on_a_real_target_is_watched_and_in_the_table_and_no_simulated
     (tmp_path / "target").mkdir()
     folder = tmp_path / "study"
     result = app.run(str(small.study(f"dir:{tmp_path}/target")), out=folder)
-    runs = list(StudyFolder(folder).content().of_kind("run"))
-    assert all(entry["watch"]["wall_us"] > 0 for entry in runs)
+    runs = list(StudyFolder(folder).content().of_kind(Run))
+    assert all(entry.watch["wall_us"] > 0 for entry in runs)
     counted = duckdb.sql(
         f"SELECT count(*) FROM '{folder}/counters.parquet' WHERE counter = 'host_wall_us'"
     ).fetchall()
@@ -94,5 +95,5 @@ def test_every_run_on_a_real_target_is_watched_and_in_the_table_and_no_simulated
     assert {"steal", "other programs", "memory pressure", "temperature"} <= lamps
     study, *_ = small.virtual(cycles=1)
     simulated = app.run(study, out=tmp_path / "simulated")
-    assert not any("watch" in entry for entry in simulated.folder.content().of_kind("run"))
+    assert not any(entry.watch for entry in simulated.folder.content().of_kind(Run))
     assert "steal" not in {lamp.name for lamp in simulated.view().trust}

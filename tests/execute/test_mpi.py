@@ -132,7 +132,7 @@ def test_two_hosts_in_network_namespaces(tmp_path: Path, files: str, ahead_s: in
     names = [rank["host"] for rank in told["ranks"]]
     assert len(set(names)) == 2, said
     for entry in entries(tmp_path / "out", "run"):
-        for result in entry["record"].get("results", []):
+        for result in entry["record"]["results"] or ():
             for task in result["record"]["tasks"] if ahead_s else []:
                 known_ns = ahead_s * 10**9 if task["host"] != names[0] else 0
                 if "clock_offset_ns" in task:

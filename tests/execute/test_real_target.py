@@ -6,18 +6,20 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from mileage.model.journal_entries import Failed, Run
 from mileage.store import StudyFolder
 from tests.command import mileage
 from tests.execute.conftest import Small, run_keys
 from tests.execute.test_resume import assert_every_run_once
 
 
-def runs_of(folder: Path) -> list[dict]:
-    return StudyFolder(folder).content().of_kind("run")
+def runs_of(folder: Path) -> Sequence[Run]:
+    return StudyFolder(folder).content().of_kind(Run)
 
 
 @pytest.mark.thorough  # half a minute; .ci/run runs it after the demo
@@ -39,17 +41,17 @@ def test_the_journal_agrees_with_the_kernels_count_of_each_thread(small: Small, 
     assert result.returncode == 0, result.stderr
     compared = 0
     for entry in runs_of(folder):
-        if not entry["record"]["threads"]:
+        if not entry.record.threads:
             continue
-        counted = entry["record"]["audit"]
+        counted = entry.record.audit
         if counted is None:
             pytest.skip("this kernel keeps no /proc/self/task/TID/io")
-        kernel = {thread["tid"]: thread for thread in counted}
-        for thread in entry["record"]["threads"]:
-            seen = kernel[thread["tid"]]
-            assert seen["rchar"] == thread["bytes_read"]
-            assert seen["wchar"] == thread["bytes_written"]
-            assert seen["syscr"] + seen["syscw"] == thread["calls"]
+        kernel = {thread.tid: thread for thread in counted}
+        for thread in entry.record.threads:
+            seen = kernel[thread.tid]
+            assert seen.rchar == thread.bytes_read
+            assert seen.wchar == thread.bytes_written
+            assert seen.syscr + seen.syscw == thread.calls
             compared += 1
     assert compared >= 20
 
@@ -85,9 +87,9 @@ def test_the_journal_agrees_with_strace(small: Small, tmp_path: Path) -> None:
     journalled: Counter[int] = Counter()
     journalled_bytes: Counter[int] = Counter()
     for entry in runs_of(folder):
-        for thread in entry["record"]["threads"]:
-            journalled[thread["tid"]] += thread["calls"]
-            journalled_bytes[thread["tid"]] += thread["bytes_read"] + thread["bytes_written"]
+        for thread in entry.record.threads:
+            journalled[thread.tid] += thread.calls
+            journalled_bytes[thread.tid] += thread.bytes_read + thread.bytes_written
     assert journalled
     assert seen == journalled
     assert moved == journalled_bytes
@@ -133,8 +135,8 @@ def test_no_room_in_mid_run_fails_that_run_and_the_study_goes_on_later(
             app.run(str(study), out=folder)
         assert failure.value.cause == "ENOSPC"
         assert failure.value.exit_status == 3
-        (failed,) = StudyFolder(folder).content().of_kind("failed")
-        assert failed["cause"] == "ENOSPC"
+        (failed,) = StudyFolder(folder).content().of_kind(Failed)
+        assert failed.cause == "ENOSPC"
         filler.write_bytes(b"")
         app.run(str(folder))
     finally:
@@ -164,7 +166,7 @@ def test_a_directory_that_vanishes_fails_the_run_and_can_come_back(small: Small,
     finally:
         cycle.perform = genuine
     assert failure.value.exit_status == 3
-    assert StudyFolder(folder).content().of_kind("failed")[0]["cause"] == "vanished"
+    assert StudyFolder(folder).content().of_kind(Failed)[0].cause == "vanished"
     before = run_keys(folder)
     target.mkdir()
     again: list[tuple[str, bool]] = []

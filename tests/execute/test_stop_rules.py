@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mileage.model.journal_entries import Look, Run, StageEnd
 from mileage.store import StudyFolder
 from tests.execute.conftest import Small, small_profile
 from tests.execute.test_resume import kill_after
@@ -39,8 +40,8 @@ amount = "1%"
 
 def rounds_of(folder: Path) -> list[float]:
     """Bytes per second of each round of the torture."""
-    runs = [entry for entry in StudyFolder(folder).content().of_kind("run") if entry["role"] == "torture"]
-    return [entry["record"]["bytes_written"] / entry["record"]["elapsed_ns"] * 1e9 for entry in runs]
+    runs = [entry for entry in StudyFolder(folder).content().of_kind(Run) if entry.role == "torture"]
+    return [entry.record.bytes_written / entry.record.elapsed_ns * 1e9 for entry in runs]
 
 
 def churned(tmp_path: Path, name: str, keys: str, blocks_per_plane: int = 8) -> Path:
@@ -79,14 +80,14 @@ def test_the_snia_rule_passes_a_fresh_drive_that_the_honest_rule_waits_for(tmp_p
 def test_every_look_is_journalled_with_its_figures(tmp_path: Path) -> None:
     folder = churned(tmp_path, "snia", 'rounds = 50\nuntil = "pts-steady"\n')
     content = StudyFolder(folder).content()
-    looks = content.of_kind("look")
+    looks = content.of_kind(Look)
     rounds = rounds_of(folder)
-    assert [look["times"] for look in looks] == list(range(1, len(rounds) + 1))
-    assert [look["enough"] for look in looks] == [False] * (len(rounds) - 1) + [True]
+    assert [look.times for look in looks] == list(range(1, len(rounds) + 1))
+    assert [look.enough for look in looks] == [False] * (len(rounds) - 1) + [True]
     window = rounds[-5:]
-    assert looks[-1]["range"] == pytest.approx((max(window) - min(window)) / fmean(window))
-    (ended,) = [entry for entry in content.of_kind("stage") if entry["stage"] == "torture"]
-    assert ended["left_out"] == 50 - len(rounds)
+    assert looks[-1].range == pytest.approx((max(window) - min(window)) / fmean(window))
+    (ended,) = [entry for entry in content.of_kind(StageEnd) if entry.stage == "torture"]
+    assert ended.left_out == 50 - len(rounds)
 
 
 def precise(small: Small, precision: float) -> list[str]:
@@ -101,10 +102,10 @@ def precise(small: Small, precision: float) -> list[str]:
 def blocks_of(folder: Path) -> dict[tuple[Any, ...], int]:
     """The highest block of each cell in each stage, arm and cycle."""
     found: dict[tuple[Any, ...], int] = {}
-    for entry in StudyFolder(folder).content().of_kind("run"):
-        if entry["role"] == "measure":
-            key = (entry["cycle"], entry["arm"], entry["stage"], entry["cell"])
-            found[key] = max(found.get(key, 0), entry["block"])
+    for entry in StudyFolder(folder).content().of_kind(Run):
+        if entry.role == "measure":
+            key = (entry.cycle, entry.arm, entry.stage, entry.cell)
+            found[key] = max(found.get(key, 0), entry.block)
     return found
 
 
@@ -139,8 +140,8 @@ def test_a_killed_study_decides_as_an_undisturbed_one(small: Small, tmp_path: Pa
     assert blocks_of(cut) == blocks_of(whole)
     assert (cut / "samples.parquet").read_bytes() == (whole / "samples.parquet").read_bytes()
     figures = [
-        sorted((look["cycle"], look["table"], look["times"], look["half_width"]) for look in looks)
-        for looks in (StudyFolder(folder).content().of_kind("look") for folder in (whole, cut))
+        sorted((look.cycle, look.table, look.times, look.half_width) for look in looks)
+        for looks in (StudyFolder(folder).content().of_kind(Look) for folder in (whole, cut))
     ]
     assert figures[0] == figures[1]
     assert all(math.isfinite(look[3]) for look in figures[0])
@@ -160,7 +161,7 @@ def test_the_rules_that_end_rounds_on_slow_decays_of_known_truth(
         level = 1 + (start - 1) * np.exp(-np.arange(400) / tau)
         rounds = (level * (1 + rng.normal(0, 0.02, 400))).tolist()
         for rule, found in ends.items():
-            at = next(n for n in range(1, 401) if rules.steady(rounds[:n], 10, rule, 1)["enough"])
+            at = next(n for n in range(1, 401) if rules.steady(rounds[:n], 10, rule, 1).enough)
             found.append(float(fmean(rounds[at - 5 : at])) - 1)
     assert fmean(ends["pts-steady"]) == pytest.approx(bias, rel=0.15)
     assert fmean(ends["steady"]) < 0.06
@@ -174,10 +175,10 @@ def test_a_level_that_changed_lately_is_not_steady_even_where_the_drift_is_none(
     # High, low, high again: no line through the last half tells.
     hump = np.where((np.arange(200) >= 140) & (np.arange(200) < 160), 0.9, 1.0) * noise
     found = Deciding().steady(hump.tolist(), 10, "steady", 1)
-    assert not found["enough"]
-    assert found["level_rounds"] < 100
-    assert Deciding().steady(noise.tolist(), 10, "steady", 1)["enough"]
-    assert not Deciding().steady(noise.tolist(), 1, "steady", 1)["enough"]
+    assert not found.enough
+    assert found.level_rounds < 100
+    assert Deciding().steady(noise.tolist(), 10, "steady", 1).enough
+    assert not Deciding().steady(noise.tolist(), 1, "steady", 1).enough
 
 
 def test_a_sham_idles_and_a_round_reads_back_as_often_as_there_were_rounds(
@@ -192,12 +193,12 @@ def test_a_sham_idles_and_a_round_reads_back_as_often_as_there_were_rounds(
     result = app.run(study, out=tmp_path / "study")
     content = result.folder.content()
     rounds = len(
-        [entry for entry in content.of_kind("run") if entry["cell"] == "churn" and entry["arm"] == "torture"]
+        [entry for entry in content.of_kind(Run) if entry.cell == "churn" and entry.arm == "torture"]
     )
     assert 5 <= rounds < 40
     for arm in ("torture", "sham"):
         for cell in ("churn", "churn read back"):
-            done = [entry for entry in content.of_kind("run") if (entry["arm"], entry["cell"]) == (arm, cell)]
+            done = [entry for entry in content.of_kind(Run) if (entry.arm, entry.cell) == (arm, cell)]
             assert len(done) == rounds, (arm, cell)
     assert "missing" not in " ".join(result.comparison().vetoes)
     lamps = {lamp.name: lamp for lamp in result.view().trust}

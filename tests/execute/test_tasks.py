@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from mileage import _core
 from mileage.errors import Refused, RunFailed
 from mileage.execute.processes import crew_of
-from mileage.execute.tasks import perform_tasks, spans_of
+from mileage.execute.tasks import perform_tasks, phases_of
 from mileage.execute.workers import byte_order, lead
+from mileage.model.run_record import Phases, RunRecord, TaskRecord
 from mileage.plan.tasks import MDTEST, METARATES, Ior, Mdtest, Metarates, ior_problem, place_of
 from mileage.plan.workload import Stop, Workload
 
@@ -28,7 +29,7 @@ def never(_bytes: int, _operations: int) -> bool:
 def done(place: Path, value: Ior | Mdtest | Metarates) -> dict[str, dict[str, Any]]:
     results = perform_tasks(place, value, "test", never)
     assert not place.exists()
-    return {result["name"]: result["record"] for result in results}
+    return {result.name: result.record for result in results}
 
 
 def small(files: str, **more: Any) -> Ior:
@@ -90,15 +91,15 @@ def test_what_is_read_is_what_was_written_whoever_reads_it(
     found = done(tmp_path / "run", ior)
     assert list(found) == ["ior.write", "ior.read"]
     write, read = found["ior.write"], found["ior.read"]
-    assert (write["bytes_written"], write["bytes_read"]) == (ior.aggregate_bytes, 0)
-    assert (read["bytes_read"], read["bytes_written"]) == (ior.aggregate_bytes, 0)
-    assert read["ops_compared"] == ior.transfers == read["ops_read"]
+    assert (write.bytes_written, write.bytes_read) == (ior.aggregate_bytes, 0)
+    assert (read.bytes_read, read.bytes_written) == (ior.aggregate_bytes, 0)
+    assert read.ops_compared == ior.transfers == read.ops_read
     for record in found.values():
-        assert sum(task["bytes"] for task in record["tasks"]) == ior.aggregate_bytes
-        assert sum(task["operations"] for task in record["tasks"]) == ior.transfers
-        assert sum(count for _, count in record["latency"]["read"]["buckets"]) == record["ops_read"]
-        assert len({task["pid"] for task in record["tasks"]}) == ior.tasks
-        assert record["elapsed_ns"] == record["phases"]["total_ns"] > 0
+        assert sum(task.bytes for task in record.tasks) == ior.aggregate_bytes
+        assert sum(task.operations for task in record.tasks) == ior.transfers
+        assert sum(count for _, count in record.latency["read"].buckets) == record.ops_read
+        assert len({task.pid for task in record.tasks}) == ior.tasks
+        assert record.elapsed_ns == record.phases.total_ns > 0
 
 
 def test_wrong_data_fails_a_reading_task(tmp_path: Path) -> None:
@@ -114,8 +115,9 @@ def test_wrong_data_fails_a_reading_task(tmp_path: Path) -> None:
                 3,
                 never,
             )
-            record = json.loads(_core.merge_shares(work.to_json(), list(step.shares)))
-    assert record["error"]["kind"] == "VERIFY"
+            record = RunRecord.from_json(_core.merge_shares(work.to_json(), list(step.shares)))
+    assert record.error is not None
+    assert record.error.kind == "VERIFY"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["f.0", "f.1", "f.2"]
 
 
@@ -146,11 +148,11 @@ def test_the_layout_covers_every_byte_of_every_file_once(
 def test_a_phase_takes_from_the_earliest_start_to_the_latest_end() -> None:
     """Three tasks with a skew: IOR's definition, worked out by hand."""
     tasks = [
-        {"open_ns": [-50, -40], "transfer_ns": [5, 100], "close_ns": [100, 103]},
-        {"open_ns": [-60, -45], "transfer_ns": [20, 90], "close_ns": [90, 130]},
-        {"open_ns": [-48, -30], "transfer_ns": [0, 95], "close_ns": [96, 97]},
+        TaskRecord(0, "", 1, 0, 0, open_ns=(-50, -40), transfer_ns=(5, 100), close_ns=(100, 103)),
+        TaskRecord(1, "", 1, 0, 0, open_ns=(-60, -45), transfer_ns=(20, 90), close_ns=(90, 130)),
+        TaskRecord(2, "", 1, 0, 0, open_ns=(-48, -30), transfer_ns=(0, 95), close_ns=(96, 97)),
     ]
-    assert spans_of(tasks) == {"open_ns": 30, "transfer_ns": 100, "close_ns": 40, "total_ns": 30 + 130}
+    assert phases_of(tasks) == Phases(open_ns=30, transfer_ns=100, close_ns=40, total_ns=30 + 130)
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 4])
@@ -160,12 +162,12 @@ def test_metarates_makes_looks_and_removes(tmp_path: Path, tasks: int, own: bool
     found = done(tmp_path / "run", value)
     assert list(found) == [f"metarates.{test}" for test in METARATES]
     for record in found.values():
-        assert record["ops_metadata"] == 40 * tasks
-        assert [task["operations"] for task in record["tasks"]] == [40] * tasks
-        assert sum(count for _, count in record["latency"]["metadata"]["buckets"]) == 40 * tasks
-        starts = [task["operate_ns"][0] for task in record["tasks"]]
-        ends = [task["operate_ns"][1] for task in record["tasks"]]
-        assert record["elapsed_ns"] == max(ends) - min(starts)
+        assert record.ops_metadata == 40 * tasks
+        assert [task.operations for task in record.tasks] == [40] * tasks
+        assert sum(count for _, count in record.latency["metadata"].buckets) == 40 * tasks
+        starts = [task.operate_ns[0] for task in record.tasks]
+        ends = [task.operate_ns[1] for task in record.tasks]
+        assert record.elapsed_ns == max(ends) - min(starts)
 
 
 def test_metarates_keeps_its_files_when_asked(tmp_path: Path) -> None:
@@ -196,9 +198,9 @@ def test_mdtest_does_all_its_tests(tmp_path: Path, more: dict[str, Any]) -> None
     trees = 3 if value.own_directories else 1
     nodes = sum(value.branch**level for level in range(value.depth + 1)) * trees
     for name, record in found.items():
-        assert record["ops_metadata"] == (nodes if "tree" in name else 63), name
-    assert found["mdtest.file_create"]["bytes_written"] == value.write_bytes * 63
-    assert found["mdtest.file_read"]["bytes_read"] == value.read_bytes * 63
+        assert record.ops_metadata == (nodes if "tree" in name else 63), name
+    assert found["mdtest.file_create"].bytes_written == value.write_bytes * 63
+    assert found["mdtest.file_read"].bytes_read == value.read_bytes * 63
 
 
 def test_names_are_those_that_mdtest_itself_leaves(tmp_path: Path) -> None:

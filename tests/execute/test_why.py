@@ -1,9 +1,9 @@
 """What a drive's counters say of a difference: the mechanism by name, or that none shows."""
 
-from typing import Any
-
 from mileage.analysis.counter_explanations import why
+from mileage.analysis.run_variation import RunSums
 from mileage.judge import Sample, compare_arms
+from tests import entries
 
 
 def arm(values: list[float], cell: str = "write") -> list[Sample]:
@@ -13,11 +13,11 @@ def arm(values: list[float], cell: str = "write") -> list[Sample]:
     ]
 
 
-def record(**counters: int) -> dict[str, Any]:
-    return {"ops_read": 0, "ops_written": 2000, "counters": counters}
+def record(**counters: int) -> RunSums:
+    return RunSums.of(entries.record(ops_written=2000, counters=counters))
 
 
-def sentences(low: list[dict[str, Any]], high: list[dict[str, Any]]) -> list[str]:
+def sentences(low: list[RunSums], high: list[RunSums]) -> list[str]:
     judged = compare_arms(
         arm([100.0, 101.0, 99.0]), arm([20.0, 21.0, 19.0]), relevance={}, paired=True, labels=("a", "b")
     )

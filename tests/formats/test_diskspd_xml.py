@@ -13,6 +13,8 @@ import pytest
 from mileage.analysis import imported_study
 from mileage.errors import Refused
 from mileage.formats.result import ToolRun
+from mileage.model.imported_record import ImportedRecord, ImportedSeries, Reported
+from mileage.model.journal_entries import ImportedRun
 from tests.formats.diskspd_made import Made, text_of, xml_of
 from tests.formats.reading import of, of_text
 
@@ -249,18 +251,35 @@ def test_made_to_hurt(tmp_path: Path, text: str) -> None:
 def test_without_a_command_line_the_setting_says_whether_the_cache_was_bypassed(
     cache: str, direct: bool
 ) -> None:
-    reported = {"rate_bytes_per_s": 5e9, "ops_per_s": 5e3, "elapsed_s": 10.0}
-    record = {
-        "outstanding": 8,
-        "bytes_read": 1,
-        "bytes_written": 0,
-        "device_bytes": None,
-        "reported": reported,
-    }
-    run = {
-        "cell": "diskspd.sequential_read",
-        "measure": "throughput",
-        "record": record,
-        "levels": {"cache": cache},
-    }
+    record = ImportedRecord(
+        reported=Reported(5e9, 5e3, None, 10.0),
+        bytes_read=1,
+        bytes_written=0,
+        ops_read=None,
+        ops_written=None,
+        quantiles_ns={},
+        latency_sum_ns=None,
+        outstanding=8,
+        device_bytes=None,
+        latency={},
+        series=ImportedSeries(0, [], [], [], []),
+        counters={},
+        notes=[],
+        error=None,
+        file="made.xml",
+        line=0,
+    )
+    run = ImportedRun(
+        run=0,
+        cycle=1,
+        arm="torture",
+        stage="imported",
+        role="measure",
+        block=1,
+        measure="throughput",
+        cell="diskspd.sequential_read",
+        metrics=[],
+        levels={"cache": cache},
+        record=record,
+    )
     assert imported_study._rate_facts(run, "diskspd ").bypasses is direct

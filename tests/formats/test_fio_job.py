@@ -50,10 +50,10 @@ def test_a_job_runs_as_a_study(tmp_path: Path, name: str, monkeypatch: pytest.Mo
     assert [sample for sample in samples if sample.value <= 0] == []
     stops = {run.index: run.workload.stop for run in result.plan.runs if run.workload is not None}
     for entry in result.content().runs():
-        stop, record = stops[entry["run"]], entry["record"]
+        stop, record = stops[entry.run], entry.record
         if stop.bytes is not None and stop.time_ns == UNHURRIED_NS:
             # The last record of a mixture may reach beyond the amount.
-            assert record["bytes_read"] + record["bytes_written"] >= stop.bytes, entry
+            assert record.bytes_read + record.bytes_written >= stop.bytes, entry
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -9,13 +9,15 @@ from statistics import quantiles
 
 import pytest
 
-from mileage import _core, app
+from mileage import app
 from mileage.app.importer import make_study, read_files
 from mileage.errors import Refused
 from mileage.formats.fio_logs import read_group
-from mileage.formats.histogram import bounds_of, bucket_of, histogram_of
+from mileage.formats.histogram import histogram_of
 from mileage.formats.input_file import open_source
 from mileage.formats.result import ToolRun
+from mileage.model.histogram import bounds_of, bucket_of
+from mileage.model.imported_record import ImportedSeries
 from tests.formats.reading import SAMPLES
 
 
@@ -42,12 +44,17 @@ def operations(seed: int, count: int) -> list[tuple[int, ...]]:
     return found
 
 
+def series_of(run: ToolRun) -> ImportedSeries:
+    assert run.series is not None
+    return run.series
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_every_line_counts_once(tmp_path: Path, seed: int) -> None:
     lines = operations(seed, 4000 + 1000 * seed)
     run = run_of(log(tmp_path, "x_clat.1.log", lines))
-    series = run.series or {}
+    series = series_of(run)
     for direction, kind in ((0, "read"), (1, "write")):
         own = [line for line in lines if line[2] == direction]
         assert run.latency[kind] == histogram_of(
@@ -55,12 +62,12 @@ def test_every_line_counts_once(tmp_path: Path, seed: int) -> None:
         ), f"seed {seed}"
         moved = sum(line[3] for line in own)
         assert (run.bytes_read if direction == 0 else run.bytes_written) == moved
-        assert sum(series["bytes_read" if direction == 0 else "bytes_written"]) == moved
-    assert sum(series["ops"]) == len(lines)
-    assert sum(series["latency_sum_ns"]) == sum(line[1] for line in lines) == run.latency_sum_ns
-    assert max(series["latency_max_ns"]) == max(line[1] for line in lines)
+        assert sum(series.bytes_read if direction == 0 else series.bytes_written) == moved
+    assert sum(series.ops) == len(lines)
+    assert sum(series.latency_sum_ns) == sum(line[1] for line in lines) == run.latency_sum_ns
+    assert max(series.latency_max_ns) == max(line[1] for line in lines)
     assert run.elapsed_s == lines[-1][0] / 1000
-    assert len(series["ops"]) <= 512
+    assert len(series.ops) <= 512
 
 
 def test_quantiles_are_those_of_the_operations(tmp_path: Path) -> None:
@@ -68,7 +75,7 @@ def test_quantiles_are_those_of_the_operations(tmp_path: Path) -> None:
     run = run_of(log(tmp_path, "x_lat.1.log", lines))
     exact = quantiles([line[1] for line in lines], n=100)[98]
     assert run.latency_p99_ns == pytest.approx(exact, rel=0.01)
-    assert _core.latency_quantile_ns(json.dumps(run.latency["read"]), 0.99) == pytest.approx(exact, rel=0.01)
+    assert run.latency["read"].quantile_ns(0.99) == pytest.approx(exact, rel=0.01)
 
 
 def test_buckets_are_those_of_the_engine() -> None:
@@ -76,8 +83,7 @@ def test_buckets_are_those_of_the_engine() -> None:
     for value in [0, 1, 255, 256, 257, *(draw.randrange(1 << draw.randrange(1, 46)) for _ in range(3000))]:
         low, high = bounds_of(bucket_of(value))
         assert low <= value <= high
-        stored = json.dumps(histogram_of({value: 1}))
-        assert _core.latency_quantile_ns(stored, 0.5) == value
+        assert histogram_of({value: 1}).quantile_ns(0.5) == value
 
 
 def test_logs_of_one_job_are_one_run_and_of_averages_rates(tmp_path: Path) -> None:
@@ -89,7 +95,7 @@ def test_logs_of_one_job_are_one_run_and_of_averages_rates(tmp_path: Path) -> No
     assert run.ops_per_s == pytest.approx(250)
     assert (run.latency, run.latency_p99_ns, run.quantiles_ns) == ({}, None, {"mean": 5000})
     assert dict(run.printed) == {"lat mean of averages ns": 5000}
-    assert set((run.series or {})["latency_sum_ns"]) == {None}
+    assert set(series_of(run).latency_sum_ns) == {None}
 
 
 def test_a_line_that_is_none_is_named_and_one_that_cannot_be_is_counted(tmp_path: Path) -> None:
@@ -100,7 +106,7 @@ def test_a_line_that_is_none_is_named_and_one_that_cannot_be_is_counted(tmp_path
     result = read_group([open_source(path)])
     assert {entry.line for entry in result.unread} >= {11, 12, 14}
     lost = sum(int(text.split(": ")[1].split(" ")[0]) for text in result.lost)
-    assert sum((result.runs[0].series or {})["ops"]) == 500
+    assert sum(series_of(result.runs[0]).ops) == 500
     assert len(result.unread) + lost == 6
 
 
@@ -114,7 +120,7 @@ def test_names_and_contents_that_are_no_logs(tmp_path: Path) -> None:
         read_files([tmp_path / "y_lat.1.log"], "fio-logs")
     star = log(tmp_path, "*_lat.1.log", operations(2, 9))
     log(tmp_path, "z_lat.1.log", operations(3, 900))
-    assert sum((run_of(star).series or {})["ops"]) == 9
+    assert sum(series_of(run_of(star)).ops) == 9
 
 
 def test_logs_go_to_the_run_of_the_json_that_names_them(tmp_path: Path) -> None:
@@ -144,12 +150,12 @@ def test_intervals_of_averages_are_whole_windows(tmp_path: Path, window_ms: int,
     # A window may end a millisecond late, each time: after 700 windows the last one is 0.7 s behind.
     times = [(window_ms * at) + late_ms * at // 2 for at in range(1, 701)]
     run = run_of(log(tmp_path, "w_bw.1.log", [(time, 4096, 0, 0, 0) for time in times]))
-    series = run.series or {}
-    rates = [moved / series["interval_ns"] * 1e9 for moved in series["bytes_read"][:-1]]
+    series = series_of(run)
+    rates = [moved / series.interval_ns * 1e9 for moved in series.bytes_read[:-1]]
     assert rates == pytest.approx([4096 * 1024] * len(rates), rel=1e-3)
     assert len(rates) < 512
-    assert series["interval_ns"] >= 100e6
-    assert sum(series["bytes_read"]) == pytest.approx(4096 * 1024 * times[-1] / 1000, rel=1e-3)
+    assert series.interval_ns >= 100e6
+    assert sum(series.bytes_read) == pytest.approx(4096 * 1024 * times[-1] / 1000, rel=1e-3)
 
 
 def test_a_log_of_mean_latencies_alone_has_a_mean_and_nothing_to_judge(tmp_path: Path) -> None:
@@ -168,7 +174,7 @@ def test_a_log_of_mean_latencies_alone_has_a_mean_and_nothing_to_judge(tmp_path:
 def test_four_columns_are_of_fio_2_or_3(tmp_path: Path) -> None:
     lines = [line[:4] for line in operations(6, 2000)]
     surely = log(tmp_path, "ns_lat.1.log", lines)
-    assert (run_of(surely).series or {})["latency_sum_ns"]
+    assert series_of(run_of(surely)).latency_sum_ns
     old = log(
         tmp_path, "us_lat.1.log", [(at, max(1, value // 1000), d, size) for at, value, d, size in lines]
     )
@@ -176,7 +182,7 @@ def test_four_columns_are_of_fio_2_or_3(tmp_path: Path) -> None:
         read_files([old])
     ((_, result),) = read_files([old], "fio2-logs")
     assert result.runs[0].latency_sum_ns == 1000 * sum(max(1, line[1] // 1000) for line in lines)
-    assert result.runs[0].latency["read"]["max_ns"] == 1000 * max(
+    assert result.runs[0].latency["read"].max_ns == 1000 * max(
         line[1] // 1000 for line in lines if line[2] == 0
     )
     ((_, result),) = read_files([old], "fio-logs")

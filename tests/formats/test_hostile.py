@@ -157,8 +157,8 @@ def _sound(result: Result) -> None:
             value = getattr(run, name)
             assert value is None or 0 <= value <= 1e24, (name, value)
         for found in run.latency.values():
-            assert found["count"] == sum(count for _, count in found["buckets"])
-            assert found["min_ns"] <= found["max_ns"]
+            assert found.count == sum(count for _, count in found.buckets)
+            assert found.min_ns <= found.max_ns
         for name, value in run.printed:
             assert math.isfinite(value), name
         assert all(math.isfinite(value) for value in run.quantiles_ns.values())

@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mileage.store.cell_measurements import measured_cells, merge
+from mileage.formats.histogram import histogram_of
+from mileage.model.journal_entries import Run
+from mileage.store.cell_measurements import measured_cells
 from mileage.store.journal import JournalContent
-
-EMPTY: dict[str, Any] = {"count": 0, "sum_ns": 0, "min_ns": 0, "max_ns": 0, "buckets": []}
-
-
-def histogram(values: list[int]) -> dict[str, Any]:
-    """Values below 256 are their own bucket."""
-    if not values:
-        return EMPTY
-    buckets = [[value, values.count(value)] for value in sorted(set(values))]
-    return {
-        "count": len(values),
-        "sum_ns": sum(values),
-        "min_ns": min(values),
-        "max_ns": max(values),
-        "buckets": buckets,
-    }
+from tests.entries import record, run
 
 
-def entry(run: int, cell: str, seconds: int, latencies: list[int], **more: Any) -> dict[str, Any]:
-    record = {
-        "bytes_read": 4096 * len(latencies),
-        "bytes_written": 0,
-        "ops_read": len(latencies),
-        "ops_written": 0,
-        "elapsed_ns": seconds * 10**9,
-        "latency": {"read": histogram(latencies), "write": EMPTY},
-        "series": {"interval_ns": 10**9, "bytes_read": [], "bytes_written": [], "ops": []},
-        "counters": {"pages": 2},
+def entry(number: int, cell: str, seconds: int, latencies: list[int], **more: Any) -> Run:
+    done = record(
+        bytes_read=4096 * len(latencies),
+        ops_read=len(latencies),
+        elapsed_ns=seconds * 10**9,
+        latency={"read": histogram_of(Counter(latencies))},
+        counters={"pages": 2},
         **more,
-    }
-    return {
-        "kind": "run",
-        "run": run,
-        "role": "measure",
-        "arm": "torture",
-        "stage": "s",
-        "cell": cell,
-        "record": record,
-    }
+    )
+    return run(number, stage="s", cell=cell, record=done)
 
 
-def content(*entries: dict[str, Any]) -> JournalContent:
+def content(*entries: Run) -> JournalContent:
     return JournalContent([*entries], 0, 0)
 
 
@@ -113,14 +88,10 @@ def test_seconds_are_whole_and_the_last_is_left_out() -> None:
         "bytes_read": [10, 20, 30, 40, 50, 60, 1],
         "bytes_written": [0] * 7,
         "ops": [],
+        "latency_sum_ns": [],
     }
     (cell,) = measured_cells(content(entry(0, "a", 3, [1], series=series)))
     assert cell.per_second_bytes == (30.0, 110.0)
-
-
-@given(st.lists(st.lists(st.integers(0, 255), max_size=20), min_size=1, max_size=5))
-def test_merging_is_the_histogram_of_all_values(parts: list[list[int]]) -> None:
-    assert merge(histogram(part) for part in parts) == histogram([value for part in parts for value in part])
 
 
 def test_what_the_device_counted_is_summed_and_every_note_stands_once() -> None:

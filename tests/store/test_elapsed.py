@@ -6,22 +6,28 @@ from typing import Any
 
 import pytest
 
+from mileage.model.journal_entries import Entry, Run
 from mileage.store.elapsed import closed_s, spent_s
 from mileage.store.journal import JournalContent
+from tests import entries
 
-STAGE = {"session": "", "cycle": 1, "arm": "torture", "stage": "before"}
+STAGE: dict[str, Any] = {"session": "", "cycle": 1, "arm": "torture", "stage": "before"}
 
 
 def at(second: float) -> str:
     return f"2010-11-21T10:00:{second:06.3f}+00:00"
 
 
-def run(number: int, started: float, finished: float, **other: Any) -> dict[str, Any]:
-    return {"kind": "run", "run": number, "started": at(started), "finished": at(finished)} | STAGE | other
+def run(number: int, started: float, finished: float, **other: Any) -> Run:
+    return entries.run(number, started=at(started), finished=at(finished), **STAGE | other)
 
 
-def content(*entries: dict[str, Any]) -> JournalContent:
-    return JournalContent(entries, 0, 0)
+def end(second: float, **other: Any) -> Entry:
+    return entries.entry_of({"kind": "stage", "at": at(second)} | STAGE | other)
+
+
+def content(*lines: Entry) -> JournalContent:
+    return JournalContent(lines, 0, 0)
 
 
 def test_a_run_takes_from_the_end_of_the_one_before_it() -> None:
@@ -34,8 +40,7 @@ def test_an_interruption_belongs_to_no_run() -> None:
 
 
 def test_the_end_of_a_stage_takes_from_its_last_run() -> None:
-    ended = {"kind": "stage", "at": at(7.5)} | STAGE
-    other = {"kind": "stage", "at": at(9)} | STAGE | {"cycle": 2}
-    found = closed_s(content(run(0, 1, 2), run(1, 2, 5), ended, run(2, 7, 8.75, cycle=2), other))
+    runs = run(0, 1, 2), run(1, 2, 5), run(2, 7, 8.75, cycle=2)
+    found = closed_s(content(*runs, end(7.5), end(9, cycle=2)))
     assert found == pytest.approx({("", 1, "torture", "before"): 2.5, ("", 2, "torture", "before"): 0.25})
-    assert closed_s(content(run(0, 1, 2), ended | {"stage": "idle"})) == {}
+    assert closed_s(content(run(0, 1, 2), end(7.5, stage="idle"))) == {}

@@ -15,8 +15,8 @@ from mileage import _core
 from mileage.app import load
 from mileage.app.export_tables import exported_tables
 from mileage.errors import Refused, RunFailed
+from mileage.model.histogram import bounds_of
 from mileage.store.export_folder import write_tables
-from mileage.store.export_tables import bucket_ns
 from mileage.store.export_writers import FORMATS
 from tests.command import mileage
 from tests.execute.conftest import Finished
@@ -77,12 +77,12 @@ def test_the_runs_are_those_of_the_journal(study: Path, tmp_path: Path) -> None:
 
 def test_buckets_have_the_bounds_of_the_core(study: Path, tmp_path: Path) -> None:
     for index in (*range(300), 1000, 2500, 5000, 7000):
-        low, high = bucket_ns(index)
+        low, high = bounds_of(index)
         histogram = {"count": 1, "sum_ns": low, "min_ns": low, "max_ns": high, "buckets": [[index, 1]]}
         told = _core.latency_quantile_ns(json.dumps(histogram), 0.5)
         assert told is not None
         assert low <= told <= high
-        assert bucket_ns(index + 1)[0] == high + 1
+        assert bounds_of(index + 1)[0] == high + 1
     rows = json.loads((saved(study, "json", tmp_path / "j") / "latency.json").read_text())
     runs = {row["run"]: row for row in json.loads((tmp_path / "j" / "runs.json").read_text())}
     for number, one in runs.items():

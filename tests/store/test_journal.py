@@ -1,28 +1,23 @@
 """The journal loses nothing but a torn last line, wherever the cut falls."""
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mileage.errors import Refused
+from mileage.model.journal_entries import End, Entry, Merged, Rank, RankList, Study
 from mileage.store import FORMAT, Journal, read_journal
 
-ENTRIES = [
-    {
-        "kind": "study",
-        "format": FORMAT,
-        "plan": "ab",
-        "mileage": "1",
-        "command": 'näh\n"quoted"',
-        "started": "2030-01-01T00:00:00Z",
-    },
-    {"kind": "ranks", "ranks": [{"rank": 0}]},
-    {"kind": "merged", "values": list(range(20))},
+HEAD = Study(format=FORMAT, plan="ab", mileage="1", command='näh\n"quoted"', started="2030-01-01T00:00:00Z")
+ENTRIES: list[Entry] = [
+    HEAD,
+    RankList(ranks=[Rank(0, "here", 1)], at="2030-01-01T00:00:00Z"),
+    Merged(folder="a", head=HEAD),
 ]
 
 
@@ -44,8 +39,9 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_the_name_of_a_new_journal_is_forced_to_the_disk_before_its_first_line(tmp_path: Path) -> None:
     script = "import json, sys; from pathlib import Path; from mileage.store import Journal\n"
-    script += "for line in sys.argv[2:]: Journal(Path(sys.argv[1])).append(json.loads(line))"
-    entries = [json.dumps(entry) for entry in ENTRIES[:2]]
+    script += "from tests.entries import entry_of\n"
+    script += "for line in sys.argv[2:]: Journal(Path(sys.argv[1])).append(entry_of(json.loads(line)))"
+    entries = [msgspec.json.encode(entry).decode() for entry in ENTRIES[:2]]
     trace, journal = tmp_path / "trace", tmp_path / "study" / "journal.jsonl"
     journal.parent.mkdir()
     watch = ["strace", "-y", "-e", "trace=openat,fsync,write", "-o", str(trace)]
@@ -101,12 +97,10 @@ def test_a_cut_at_every_byte_of_the_last_two_lines_loses_only_torn_lines(tmp_pat
         assert content.torn_bytes == cut - starts[whole]
         journal = Journal(path)
         assert journal.torn_bytes == content.torn_bytes
-        journal.append({"kind": "end", "finished": ""})
+        journal.append(End(finished=""))
         journal.close()
         again = read_journal(path)
-        assert list(again.entries) == [*ENTRIES[:whole], {"kind": "end", "finished": ""}], (
-            f"cut at byte {cut}"
-        )
+        assert list(again.entries) == [*ENTRIES[:whole], End(finished="")], f"cut at byte {cut}"
         assert not again.problems, "the chain goes on after what was cut off"
 
 

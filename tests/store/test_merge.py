@@ -9,6 +9,7 @@ import pytest
 
 from mileage.app import load, run
 from mileage.errors import Refused
+from mileage.model.journal_entries import End, Merged
 from mileage.store import StudyFolder
 from mileage.store.merge import merge_folders
 from tests.execute.test_factors import DRIVES, KERNELS, written
@@ -23,10 +24,10 @@ def test_two_sessions_become_one_study(tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     run(study, out=whole, labels={"kernel": "6.1"})
     run(str(whole), labels={"kernel": "6.8"})
-    runs = {entry["run"]: entry["record"] for entry in merged.content().runs()}
-    assert runs == {entry["run"]: entry["record"] for entry in StudyFolder(whole).content().runs()}
-    assert merged.content().of_kind("end")
-    assert len(merged.content().of_kind("merged")) == 2
+    runs = {entry.run: entry.record for entry in merged.content().runs()}
+    assert runs == {entry.run: entry.record for entry in StudyFolder(whole).content().runs()}
+    assert merged.content().of_kind(End)
+    assert len(merged.content().of_kind(Merged)) == 2
     assert not load(tmp_path / "both").comparison().vetoes
 
 
@@ -35,9 +36,9 @@ def test_a_merged_study_that_lacks_a_session_goes_on(tmp_path: Path) -> None:
     for name, kernel in (("a", "6.1"), ("b", "6.8")):
         run(study, out=tmp_path / name, labels={"kernel": kernel})
     merged = merge_folders([tmp_path / "a", tmp_path / "b"], tmp_path / "both")
-    assert not merged.content().of_kind("end")
+    assert not merged.content().of_kind(End)
     run(str(merged.path), labels={"kernel": "6.9"})
-    assert merged.content().of_kind("end")
+    assert merged.content().of_kind(End)
     assert len(merged.content().runs()) == len(load(merged.path).plan.runs)
 
 

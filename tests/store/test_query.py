@@ -68,13 +68,13 @@ def test_an_unfinished_study_is_asked_with_what_it_has(studies: Path, tmp_path: 
 
 def test_series_and_latencies_have_a_row_for_each_interval_and_bucket(studies: Path) -> None:
     folder = mileage.load(studies / "a").folder
-    records = [entry["record"] for entry in folder.content().runs()]
+    records = [entry.record for entry in folder.content().runs()]
     query = Query([folder.path])
     (intervals, ops) = query.sql("SELECT count(*), sum(ops) FROM series")[1][0]
-    assert intervals == sum(len(record["series"]["ops"]) for record in records)
-    assert ops == sum(sum(record["series"]["ops"]) for record in records)
+    assert intervals == sum(len(record.series.ops) for record in records)
+    assert ops == sum(sum(record.series.ops) for record in records)
     found = dict(query.sql("SELECT direction, sum(count) FROM latency GROUP BY ALL")[1])
-    assert found["read"] == sum(record["latency"]["read"]["count"] for record in records)
+    assert found["read"] == sum(record.latency["read"].count for record in records)
 
 
 def test_a_loaded_study_gives_its_tables_to_duckdb_and_numpy(studies: Path) -> None:

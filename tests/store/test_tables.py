@@ -7,11 +7,12 @@ from typing import Any
 import duckdb
 import pytest
 
+from mileage.model.journal_entries import Run
 from mileage.store import write_tables
 from mileage.store.directory import Directory
 from mileage.store.journal import JournalContent
+from tests.entries import record, run
 
-_EMPTY = {"count": 0, "sum_ns": 0, "min_ns": 0, "max_ns": 0, "buckets": []}
 _OLD_SERIES = {
     "interval_ns": 10,
     "bytes_read": [4096, 0, 8192],
@@ -23,19 +24,12 @@ _OLD_SERIES = {
 _LATER = {"latency_p50_ns": [7, 0, 10], "latency_p99_ns": [7, 0, 20], "latency_max_ns": [7, 0, 20]}
 
 
-def _run(number: int, series: dict[str, Any]) -> dict[str, Any]:
-    identity = {"run": number, "cycle": 1, "arm": "torture", "stage": "before", "role": "measure", "block": 1}
-    record = {
-        "latency": {"read": _EMPTY, "write": _EMPTY},
-        "series": series,
-        "counters": {},
-        "elapsed_ns": 30,
-    }
-    return {"kind": "run", **identity, "measure": "iops", "cell": "c", "metrics": [], "record": record}
+def _run(number: int, series: dict[str, Any]) -> Run:
+    return run(number, record=record(series=series, elapsed_ns=30))
 
 
-def _latencies(folder: Path, run: int) -> list[tuple[int | None, ...]]:
-    query = f"SELECT latency_p50_ns, latency_p99_ns, latency_max_ns FROM '{folder}/series.parquet' WHERE run = {run}"
+def _latencies(folder: Path, number: int) -> list[tuple[int | None, ...]]:
+    query = f"SELECT latency_p50_ns, latency_p99_ns, latency_max_ns FROM '{folder}/series.parquet' WHERE run = {number}"
     return duckdb.connect().execute(f"{query} ORDER BY interval").fetchall()
 
 

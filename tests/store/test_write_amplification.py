@@ -1,6 +1,6 @@
 """Write amplification: one definition, of a record and of each interval of its series."""
 
-from mileage.store.write_amplification import write_amplification, write_amplifications
+from mileage.model.write_amplification import write_amplification, write_amplifications
 
 
 def test_it_is_bytes_over_bytes() -> None:

@@ -22,19 +22,21 @@ pub struct Histogram {
     max_ns: u64,
 }
 
-/// A histogram as it is stored: only the buckets that hold something.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HistogramData {
-    /// Values recorded.
-    pub count: u64,
-    /// Their exact sum, in nanoseconds (saturated at `u64::MAX`).
-    pub sum_ns: u64,
-    /// The smallest value in nanoseconds, exact; 0 when empty.
-    pub min_ns: u64,
-    /// The largest value in nanoseconds, exact; 0 when empty.
-    pub max_ns: u64,
-    /// `(bucket index, count)`, ascending by index.
-    pub buckets: Vec<(u32, u64)>,
+stored! {
+    /// A histogram as it is stored: only the buckets that hold something.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct HistogramData {
+        /// Values recorded.
+        pub count: u64,
+        /// Their exact sum, in nanoseconds (saturated at `u64::MAX`).
+        pub sum_ns: u64,
+        /// The smallest value in nanoseconds, exact; 0 when empty.
+        pub min_ns: u64,
+        /// The largest value in nanoseconds, exact; 0 when empty.
+        pub max_ns: u64,
+        /// `(bucket index, count)`, ascending by index.
+        pub buckets: Vec<(u32, u64)>,
+    }
 }
 
 impl From<Histogram> for HistogramData {

@@ -9,6 +9,8 @@
 #[doc = include_str!("../README.md")]
 mod readme {}
 
+#[macro_use]
+mod schema;
 mod histogram;
 mod record;
 mod series;
@@ -18,4 +20,5 @@ pub use histogram::{Histogram, HistogramData, SUB_BUCKETS_PER_OCTAVE};
 pub use record::{
     Concurrency, ContentData, LatencyData, LogRecord, Mismatch, PackedData, RunError, RunRecord, ThreadRecord, Usage,
 };
+pub use schema::{Fields, schema};
 pub use series::{Series, SeriesData, SeriesState};

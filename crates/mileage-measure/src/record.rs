@@ -4,67 +4,73 @@ use crate::{HistogramData, SeriesData};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Latencies of one run, from submission to completion.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LatencyData {
-    /// Of reads.
-    pub read: HistogramData,
-    /// Of writes; syncs are not among them.
-    pub write: HistogramData,
-    /// Of syncs, the final one included.
-    #[serde(default)]
-    pub sync: HistogramData,
-    /// Of discards.
-    #[serde(default)]
-    pub discard: HistogramData,
-    /// Of metadata operations (create, stat, unlink, ...).
-    #[serde(default)]
-    pub metadata: HistogramData,
-    /// Of reads and writes from their intended start, waiting included; empty in the closed loop.
-    #[serde(default)]
-    pub response: HistogramData,
+stored! {
+    /// Latencies of one run, from submission to completion.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct LatencyData {
+        /// Of reads.
+        pub read: HistogramData,
+        /// Of writes; syncs are not among them.
+        pub write: HistogramData,
+        /// Of syncs, the final one included.
+        #[serde(default)]
+        pub sync: HistogramData,
+        /// Of discards.
+        #[serde(default)]
+        pub discard: HistogramData,
+        /// Of metadata operations (create, stat, unlink, ...).
+        #[serde(default)]
+        pub metadata: HistogramData,
+        /// Of reads and writes from their intended start, waiting included; empty in the closed loop.
+        #[serde(default)]
+        pub response: HistogramData,
+    }
 }
 
-/// What a run cost the machine that did it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Usage {
-    /// Processor time of the workers in user mode, in nanoseconds.
-    pub user_ns: u64,
-    /// Processor time of the workers in the kernel, in nanoseconds.
-    pub system_ns: u64,
-    /// Times a worker gave up the processor because it had to wait.
-    pub switches_voluntary: u64,
-    /// Times a worker was taken off the processor.
-    pub switches_involuntary: u64,
-    /// Time spent generating data to write, in nanoseconds. It lies inside the run's time and outside latencies, but for
-    /// the filling of a buffer during which an operation of a ring completes.
-    pub fill_ns: u64,
-    /// Time spent comparing what was read, in nanoseconds; likewise.
-    pub verify_ns: u64,
-    /// The engine's own cost of one operation on a target that does nothing, in picoseconds.
-    pub overhead_ps: u64,
-    /// Clock that timed the run: `tsc` or `monotonic_raw`; empty in virtual time.
-    pub clock: String,
-    /// Nanoseconds that this clock gained on `CLOCK_MONOTONIC_RAW` over the run (negative: lost).
-    pub clock_gained_ns: i64,
-    /// Processor time of kernel threads that worked for the run (`io_uring` worker threads), in nanoseconds.
-    pub kernel_workers_ns: u64,
-    /// The device's own counters over the run (`/sys/dev/block/.../stat`), by name; empty where there is no device.
-    pub device: BTreeMap<String, u64>,
-    /// What limited the rate: `device`, `cpu`, `rate`, `memory`; empty when not known.
-    pub limited_by: String,
+stored! {
+    /// What a run cost the machine that did it.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default)]
+    pub struct Usage {
+        /// Processor time of the workers in user mode, in nanoseconds.
+        pub user_ns: u64,
+        /// Processor time of the workers in the kernel, in nanoseconds.
+        pub system_ns: u64,
+        /// Times a worker gave up the processor because it had to wait.
+        pub switches_voluntary: u64,
+        /// Times a worker was taken off the processor.
+        pub switches_involuntary: u64,
+        /// Time spent generating data to write, in nanoseconds. It lies inside the run's time and outside latencies, but for
+        /// the filling of a buffer during which an operation of a ring completes.
+        pub fill_ns: u64,
+        /// Time spent comparing what was read, in nanoseconds; likewise.
+        pub verify_ns: u64,
+        /// The engine's own cost of one operation on a target that does nothing, in picoseconds.
+        pub overhead_ps: u64,
+        /// Clock that timed the run: `tsc` or `monotonic_raw`; empty in virtual time.
+        pub clock: String,
+        /// Nanoseconds that this clock gained on `CLOCK_MONOTONIC_RAW` over the run (negative: lost).
+        pub clock_gained_ns: i64,
+        /// Processor time of kernel threads that worked for the run (`io_uring` worker threads), in nanoseconds.
+        pub kernel_workers_ns: u64,
+        /// The device's own counters over the run (`/sys/dev/block/.../stat`), by name; empty where there is no device.
+        pub device: BTreeMap<String, u64>,
+        /// What limited the rate: `device`, `cpu`, `rate`, `memory`; empty when not known.
+        pub limited_by: String,
+    }
 }
 
-/// What became of the log of single operations.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogRecord {
-    /// Operations that stand in the log.
-    pub written: u64,
-    /// Operations that do not, because memory was full or the file could not be written.
-    pub lost: u64,
-    /// Why the file could not be written, in one line; empty if it could.
-    pub failure: String,
+stored! {
+    /// What became of the log of single operations.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct LogRecord {
+        /// Operations that stand in the log.
+        pub written: u64,
+        /// Operations that do not, because memory was full or the file could not be written.
+        pub lost: u64,
+        /// Why the file could not be written, in one line; empty if it could.
+        pub failure: String,
+    }
 }
 
 impl LogRecord {
@@ -79,158 +85,172 @@ impl LogRecord {
     }
 }
 
-/// A read that did not return what was written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mismatch {
-    /// First byte that differs.
-    pub offset_bytes: u64,
-    /// `flipped`, `stale`, `misplaced`, `torn` or `foreign`.
-    pub kind: String,
-    /// One line: what was expected there and what was found.
-    pub message: String,
+stored! {
+    /// A read that did not return what was written.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Mismatch {
+        /// First byte that differs.
+        pub offset_bytes: u64,
+        /// `flipped`, `stale`, `misplaced`, `torn` or `foreign`.
+        pub kind: String,
+        /// One line: what was expected there and what was found.
+        pub message: String,
+    }
 }
 
-/// What was really written, measured on a sample.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ContentData {
-    /// Bytes of the sample that was compressed, taken evenly over the run.
-    pub sample_bytes: u64,
-    /// What compressors made of it, by the size of the pieces: 4 KiB, and the record where that is longer.
-    pub packed: Vec<PackedData>,
-    /// Blocks of 4 KiB that were written, those that were written again to their place with the same bytes once; 0 when
-    /// records are smaller. Where all writes carry the same bytes, every one of them.
-    pub blocks: u64,
-    /// Different ones among them: the share of duplicates is 1 - `blocks_distinct` / `blocks`. Both are estimated within
-    /// 1 to 2 % where there are more than 8192.
-    pub blocks_distinct: u64,
+stored! {
+    /// What was really written, measured on a sample.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct ContentData {
+        /// Bytes of the sample that was compressed, taken evenly over the run.
+        pub sample_bytes: u64,
+        /// What compressors made of it, by the size of the pieces: 4 KiB, and the record where that is longer.
+        pub packed: Vec<PackedData>,
+        /// Blocks of 4 KiB that were written, those that were written again to their place with the same bytes once; 0 when
+        /// records are smaller. Where all writes carry the same bytes, every one of them.
+        pub blocks: u64,
+        /// Different ones among them: the share of duplicates is 1 - `blocks_distinct` / `blocks`. Both are estimated within
+        /// 1 to 2 % where there are more than 8192.
+        pub blocks_distinct: u64,
+    }
 }
 
-/// Bytes that the sample takes when each piece is compressed on its own; the share saved is 1 - bytes / sample.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PackedData {
-    /// Size of a piece in bytes.
-    pub piece_bytes: u64,
-    /// With zlib at level 1.
-    pub zlib_bytes: u64,
-    /// With zstd at level 1.
-    pub zstd_bytes: u64,
-    /// With LZ4.
-    pub lz4_bytes: u64,
+stored! {
+    /// Bytes that the sample takes when each piece is compressed on its own; the share saved is 1 - bytes / sample.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct PackedData {
+        /// Size of a piece in bytes.
+        pub piece_bytes: u64,
+        /// With zlib at level 1.
+        pub zlib_bytes: u64,
+        /// With zstd at level 1.
+        pub zstd_bytes: u64,
+        /// With LZ4.
+        pub lz4_bytes: u64,
+    }
 }
 
-/// Rates that a run of several threads has beside its total (IOzone's "children see" and "parent sees").
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Concurrency {
-    /// First submission of any thread to the end of the thread that was done first, in nanoseconds.
-    pub first_done_ns: u64,
-    /// Bytes that all threads had moved by then, each as far as it hears of that end: what completes in the
-    /// microseconds before, or while the thread that is done is kept from telling, counts too.
-    pub first_done_bytes: u64,
-    /// Operations that all threads had completed by then, likewise.
-    pub first_done_ops: u64,
+stored! {
+    /// Rates that a run of several threads has beside its total (IOzone's "children see" and "parent sees").
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Concurrency {
+        /// First submission of any thread to the end of the thread that was done first, in nanoseconds.
+        pub first_done_ns: u64,
+        /// Bytes that all threads had moved by then, each as far as it hears of that end: what completes in the
+        /// microseconds before, or while the thread that is done is kept from telling, counts too.
+        pub first_done_bytes: u64,
+        /// Operations that all threads had completed by then, likewise.
+        pub first_done_ops: u64,
+    }
 }
 
-/// What one thread did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ThreadRecord {
-    /// The operating system's thread number; `None` in virtual time.
-    pub tid: Option<u32>,
-    /// Reads completed.
-    pub ops_read: u64,
-    /// Writes completed.
-    pub ops_written: u64,
-    /// Bytes read.
-    pub bytes_read: u64,
-    /// Bytes written.
-    pub bytes_written: u64,
-    /// Metadata operations completed.
-    #[serde(default)]
-    pub ops_metadata: u64,
-    /// Read and write system calls made; more than the operations when the kernel transferred less than asked.
-    pub calls: u64,
-    /// First submission to last completion of this thread, in nanoseconds.
-    #[serde(default)]
-    pub elapsed_ns: u64,
-    /// Bytes that this thread had moved when the first thread was done; `None` if it was done itself by then.
-    #[serde(default)]
-    pub first_done_bytes: Option<u64>,
-    /// Operations that it had completed by then; `None` likewise.
-    #[serde(default)]
-    pub first_done_ops: Option<u64>,
+stored! {
+    /// What one thread did.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct ThreadRecord {
+        /// The operating system's thread number; `None` in virtual time.
+        pub tid: Option<u32>,
+        /// Reads completed.
+        pub ops_read: u64,
+        /// Writes completed.
+        pub ops_written: u64,
+        /// Bytes read.
+        pub bytes_read: u64,
+        /// Bytes written.
+        pub bytes_written: u64,
+        /// Metadata operations completed.
+        #[serde(default)]
+        pub ops_metadata: u64,
+        /// Read and write system calls made; more than the operations when the kernel transferred less than asked.
+        pub calls: u64,
+        /// First submission to last completion of this thread, in nanoseconds.
+        #[serde(default)]
+        pub elapsed_ns: u64,
+        /// Bytes that this thread had moved when the first thread was done; `None` if it was done itself by then.
+        #[serde(default)]
+        pub first_done_bytes: Option<u64>,
+        /// Operations that it had completed by then; `None` likewise.
+        #[serde(default)]
+        pub first_done_ops: Option<u64>,
+    }
 }
 
-/// Why a run ended before its stop rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunError {
-    /// The operating system's name for it, such as `ENOSPC`.
-    pub kind: String,
-    /// One line: what failed, where, and what to do.
-    pub message: String,
+stored! {
+    /// Why a run ended before its stop rule.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct RunError {
+        /// The operating system's name for it, such as `ENOSPC`.
+        pub kind: String,
+        /// One line: what failed, where, and what to do.
+        pub message: String,
+    }
 }
 
-/// One execution of one workload.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunRecord {
-    /// Bytes read.
-    pub bytes_read: u64,
-    /// Bytes written.
-    pub bytes_written: u64,
-    /// Reads completed.
-    pub ops_read: u64,
-    /// Writes completed.
-    pub ops_written: u64,
-    /// Discards completed.
-    #[serde(default)]
-    pub ops_discarded: u64,
-    /// Bytes discarded.
-    #[serde(default)]
-    pub bytes_discarded: u64,
-    /// Metadata operations completed.
-    #[serde(default)]
-    pub ops_metadata: u64,
-    /// First submission to last completion without the final sync, in nanoseconds.
-    pub submit_ns: u64,
-    /// First submission to the end of the final sync, in nanoseconds; equal to `submit_ns` without one.
-    pub durable_ns: u64,
-    /// The denominator of every rate: `durable_ns` if the workload times its sync, else `submit_ns`.
-    pub elapsed_ns: u64,
-    /// Latency histograms.
-    pub latency: LatencyData,
-    /// Rate, latency and counters over time.
-    pub series: SeriesData,
-    /// What explains the result: each counter's change over the run.
-    pub counters: BTreeMap<String, u64>,
-    /// Each thread's part.
-    pub threads: Vec<ThreadRecord>,
-    /// What the run cost the machine.
-    #[serde(default)]
-    pub usage: Usage,
-    /// What the threads together had done when the first was done; `None` with one thread.
-    #[serde(default)]
-    pub concurrency: Option<Concurrency>,
-    /// What was really written; `None` when nothing was.
-    #[serde(default)]
-    pub content: Option<ContentData>,
-    /// Reads that were compared with what was written.
-    #[serde(default)]
-    pub ops_compared: u64,
-    /// Those of them that did not return it.
-    #[serde(default)]
-    pub ops_mismatched: u64,
-    /// What was wrong with those, the first 100.
-    #[serde(default)]
-    pub mismatches: Vec<Mismatch>,
-    /// What became of the log of single operations; `None` when none was asked for.
-    #[serde(default)]
-    pub log: Option<LogRecord>,
-    /// What a reader of this run must know beside its figures, one line each: the log lacks operations, a thread had
-    /// to be left behind, the clock strayed.
-    #[serde(default)]
-    pub notes: Vec<String>,
-    /// Set when the run failed; what was done before stands above.
-    pub error: Option<RunError>,
-    /// Set when the user interrupted the run.
-    pub interrupted: bool,
+stored! {
+    /// One execution of one workload.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct RunRecord {
+        /// Bytes read.
+        pub bytes_read: u64,
+        /// Bytes written.
+        pub bytes_written: u64,
+        /// Reads completed.
+        pub ops_read: u64,
+        /// Writes completed.
+        pub ops_written: u64,
+        /// Discards completed.
+        #[serde(default)]
+        pub ops_discarded: u64,
+        /// Bytes discarded.
+        #[serde(default)]
+        pub bytes_discarded: u64,
+        /// Metadata operations completed.
+        #[serde(default)]
+        pub ops_metadata: u64,
+        /// First submission to last completion without the final sync, in nanoseconds.
+        pub submit_ns: u64,
+        /// First submission to the end of the final sync, in nanoseconds; equal to `submit_ns` without one.
+        pub durable_ns: u64,
+        /// The denominator of every rate: `durable_ns` if the workload times its sync, else `submit_ns`.
+        pub elapsed_ns: u64,
+        /// Latency histograms.
+        pub latency: LatencyData,
+        /// Rate, latency and counters over time.
+        pub series: SeriesData,
+        /// What explains the result: each counter's change over the run.
+        pub counters: BTreeMap<String, u64>,
+        /// Each thread's part.
+        pub threads: Vec<ThreadRecord>,
+        /// What the run cost the machine.
+        #[serde(default)]
+        pub usage: Usage,
+        /// What the threads together had done when the first was done; `None` with one thread.
+        #[serde(default)]
+        pub concurrency: Option<Concurrency>,
+        /// What was really written; `None` when nothing was.
+        #[serde(default)]
+        pub content: Option<ContentData>,
+        /// Reads that were compared with what was written.
+        #[serde(default)]
+        pub ops_compared: u64,
+        /// Those of them that did not return it.
+        #[serde(default)]
+        pub ops_mismatched: u64,
+        /// What was wrong with those, the first 100.
+        #[serde(default)]
+        pub mismatches: Vec<Mismatch>,
+        /// What became of the log of single operations; `None` when none was asked for.
+        #[serde(default)]
+        pub log: Option<LogRecord>,
+        /// What a reader of this run must know beside its figures, one line each: the log lacks operations, a thread had
+        /// to be left behind, the clock strayed.
+        #[serde(default)]
+        pub notes: Vec<String>,
+        /// Set when the run failed; what was done before stands above.
+        pub error: Option<RunError>,
+        /// Set when the user interrupted the run.
+        pub interrupted: bool,
+    }
 }
 
 impl RunRecord {

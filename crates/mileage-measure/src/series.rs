@@ -15,6 +15,7 @@ pub use state::SeriesState;
 use crate::histogram::{Extremes, Histogram, bucket_of, quantile_ns_of};
 use crate::sparse::{Place, Sparse, joined};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 const INTERVALS_MAX: usize = 512;
 
@@ -54,31 +55,33 @@ pub struct Series {
     counters: Vec<Vec<u64>>,
 }
 
-/// A series as it is stored; all lists have one entry per interval.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeriesData {
-    /// Length of every interval, in nanoseconds.
-    pub interval_ns: u64,
-    /// Bytes read by operations that completed in the interval.
-    pub bytes_read: Vec<u64>,
-    /// Bytes written by operations that completed in the interval.
-    pub bytes_written: Vec<u64>,
-    /// Operations that completed in the interval.
-    pub ops: Vec<u64>,
-    /// Sum of their latencies, in nanoseconds.
-    pub latency_sum_ns: Vec<u64>,
-    /// Median of their latencies in nanoseconds, within 0.4 %; 0 where no operation completed. Empty, like the two
-    /// lists below, in records of before these were kept.
-    #[serde(default)]
-    pub latency_p50_ns: Vec<u64>,
-    /// 99th percentile of their latencies in nanoseconds, within 0.4 %; 0 where no operation completed.
-    #[serde(default)]
-    pub latency_p99_ns: Vec<u64>,
-    /// The largest of their latencies in nanoseconds, exact; 0 where no operation completed.
-    #[serde(default)]
-    pub latency_max_ns: Vec<u64>,
-    /// Counters, cumulative since the run began, at the interval's end.
-    pub counters: std::collections::BTreeMap<String, Vec<u64>>,
+stored! {
+    /// A series as it is stored; all lists have one entry per interval.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct SeriesData {
+        /// Length of every interval, in nanoseconds.
+        pub interval_ns: u64,
+        /// Bytes read by operations that completed in the interval.
+        pub bytes_read: Vec<u64>,
+        /// Bytes written by operations that completed in the interval.
+        pub bytes_written: Vec<u64>,
+        /// Operations that completed in the interval.
+        pub ops: Vec<u64>,
+        /// Sum of their latencies, in nanoseconds.
+        pub latency_sum_ns: Vec<u64>,
+        /// Median of their latencies in nanoseconds, within 0.4 %; 0 where no operation completed. Empty, like the two
+        /// lists below, in records of before these were kept.
+        #[serde(default)]
+        pub latency_p50_ns: Vec<u64>,
+        /// 99th percentile of their latencies in nanoseconds, within 0.4 %; 0 where no operation completed.
+        #[serde(default)]
+        pub latency_p99_ns: Vec<u64>,
+        /// The largest of their latencies in nanoseconds, exact; 0 where no operation completed.
+        #[serde(default)]
+        pub latency_max_ns: Vec<u64>,
+        /// Counters, cumulative since the run began, at the interval's end.
+        pub counters: BTreeMap<String, Vec<u64>>,
+    }
 }
 
 impl Series {

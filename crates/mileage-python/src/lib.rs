@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use crate::log::forward_log;
     #[pymodule_export]
-    use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes};
+    use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes, record_schema};
     #[pymodule_export]
     use crate::toml_text::{toml_faults, toml_lines};
     #[pymodule_export]

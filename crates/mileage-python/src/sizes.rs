@@ -1,4 +1,4 @@
-//! Sizes and histogram quantiles.
+//! Sizes, histogram quantiles, and the schema of a run record.
 
 use mileage_measure::{Histogram, HistogramData};
 use pyo3::exceptions::PyValueError;
@@ -29,4 +29,11 @@ pub fn latency_quantile_ns(histogram: &str, q: f64) -> PyResult<Option<u64>> {
     let whole =
         Histogram::from_data(&data).ok_or_else(|| PyValueError::new_err("the histogram's parts do not agree"))?;
     Ok(whole.quantile_ns(q))
+}
+
+/// The types that a run record consists of, as its owner defines them: of each the name and its fields in order, with
+/// their names and Rust types. `RunRecord` is the first.
+#[pyfunction]
+pub fn record_schema() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
+    mileage_measure::schema().map(|(name, fields)| (name, fields.to_vec())).to_vec()
 }

@@ -15,12 +15,12 @@ import msgspec
 from mileage.judge.disturbance import disturbances
 from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.model.target_kind import capabilities_of
+from mileage.model.write_amplification import MEDIUM
 from mileage.plan import Cell, Plan, TargetFacts
 from mileage.plan.sizes import format_bytes
 from mileage.report.setting import labels_of
 from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
-from mileage.store.write_amplification import MEDIUM
 
 _TO_STEADY = (
     "for those of a used drive add --as-study > used.toml to this command, write precondition = "
@@ -165,8 +165,8 @@ def _first_fills(plan: Plan, content: JournalContent) -> dict[str, tuple[int, in
     """Of each cell on a virtual drive that was not yet written once when a run began: bytes written, and capacity."""
     written: dict[tuple[Any, ...], int] = {}
     found: dict[str, tuple[int, int]] = {}
-    for entry in sorted(content.runs(), key=lambda entry: int(entry["run"])):
-        run = plan.runs[int(entry["run"])]
+    for entry in content.runs():
+        run = plan.runs[entry.run]
         setting = plan.setting_of(run)
         facts = plan.facts_of(setting)
         if not facts.virtual:
@@ -177,13 +177,13 @@ def _first_fills(plan: Plan, content: JournalContent) -> dict[str, tuple[int, in
         before = written.get(key, 0)
         if run.role == "measure" and before < facts.capacity_bytes:
             found[run.cell] = max(found.get(run.cell, (0, 0)), (before, facts.capacity_bytes))
-        written[key] = before + int(entry["record"]["bytes_written"])
+        written[key] = before + entry.record.bytes_written
     return found
 
 
 def _of_machine(content: JournalContent, names: dict[str, str]) -> Iterator[Caution]:
     """What else the machine did meanwhile."""
-    runs = [entry for entry in content.runs() if entry["role"] == "measure" and entry.get("watch")]
-    watched = [(names.get(str(entry["cell"]), str(entry["cell"])), entry["watch"]) for entry in runs]
-    labels = tuple(dict.fromkeys(str(entry["cell"]) for entry in runs))
+    runs = [entry for entry in content.runs() if entry.role == "measure" and entry.watch]
+    watched = [(names.get(entry.cell, entry.cell), entry.watch) for entry in runs]
+    labels = tuple(dict.fromkeys(entry.cell for entry in runs))
     yield from (Caution(found.text, labels) for found in disturbances(watched) if found.state == "warn")

@@ -7,9 +7,10 @@ no series and no latencies has fewer pictures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from mileage.analysis.evidence import picked, places_of, tails_of, traces_of
+from mileage.model.journal_entries import Run
 from mileage.plan import Plan
 from mileage.report.evidence import Evidence, LevelRuns, ScanPoint
 from mileage.report.grid import number_of
@@ -25,12 +26,12 @@ CELLS_MAX: Final = 4
 def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell]) -> tuple[Evidence, str]:
     """It, and what the levels are levels of: the property that differs most often, such as threads."""
     shown = [cell.cell for cell in cells][:CELLS_MAX]
-    found: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {cell: [] for cell in shown}
+    found: dict[str, list[Run]] = {cell: [] for cell in shown}
     units = {cell.unit or cell.label for cell in plan.cells}
     for entry in picked(content, "measure", units) if shown else ():
         for one in each_test(entry):
-            if one["cell"] in found and one["record"].get("series"):
-                found[one["cell"]].append((one, one["record"]))
+            if one.cell in found:
+                found[one.cell].append(one)
     traces = {cell: traces_of(cell, runs) for cell, runs in found.items()}
     tails = [tail for cell, runs in found.items() for tail in tails_of(cell, runs)]
     # One cell has room for all of its runs; several have a line each.

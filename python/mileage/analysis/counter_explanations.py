@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
+from mileage.analysis.run_variation import RunSums
 from mileage.judge import CellVerdict, Comparison
-from mileage.store.write_amplification import write_amplification
+from mileage.model.run_record import summed
+from mileage.model.write_amplification import write_amplification
 
 CELLS_MAX: Final = 3
 """Cells that are explained, those that changed most."""
@@ -42,7 +44,7 @@ _NOTHING: Final = (
     f"No counter of the drive differs by more than {100 * DIFFERS:g} % at {{cells}}, apart from the time that its "
     "commands took."
 )
-Records = Mapping[tuple[str, str], Sequence[dict[str, Any]]]
+Records = Mapping[tuple[str, str], Sequence[RunSums]]
 
 
 def why(comparison: Comparison, records: Records) -> list[str]:
@@ -81,14 +83,13 @@ def _parts(comparison: Comparison, cell: CellVerdict, records: Records) -> list[
     ]
 
 
-def _rates(records: Sequence[dict[str, Any]]) -> dict[str, float] | None:
+def _rates(records: Sequence[RunSums]) -> dict[str, float] | None:
     """Every counter per 1,000 operations, and write amplification; None where nothing is counted."""
-    counted = [record for record in records if record["counters"]]
-    operations = sum(record["ops_read"] + record["ops_written"] for record in counted)
+    counted = [record for record in records if record.counters]
+    operations = sum(record.transfers for record in counted)
     if not operations:
         return None
-    every = dict.fromkeys(name for record in counted for name in record["counters"])
-    sums = {name: sum(record["counters"].get(name, 0) for record in counted) for name in every}
+    sums = summed(record.counters for record in counted)
     amplified = write_amplification(sums)
     rates = {name: 1000 * total / operations for name, total in sums.items()}
     return rates if amplified is None else {_AMPLIFICATION: amplified, **rates}

@@ -9,11 +9,13 @@ What it refuses: nothing. Runs of fewer than 30 intervals and drives without the
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from mileage.errors import Refused
 from mileage.judge.course import Course, course
+from mileage.model.imported_record import ImportedRecord
+from mileage.model.run_record import RunRecord
 from mileage.plan import Plan
 from mileage.report import TrustLamp
 from mileage.report.quantity import duration
@@ -57,36 +59,36 @@ class Courses:
         self.runs: list[RunCourse] = []
         self.erasing: list[Erasing] = []
 
-    def add(self, cell: str, stage: str, record: Mapping[str, Any], *, sham: bool = False) -> None:
+    def add(self, cell: str, stage: str, record: RunRecord, *, sham: bool = False) -> None:
         """Add a measured run; runs that write nothing are skipped."""
-        if not record.get("ops_written") or "series" not in record:
+        if not record.ops_written:
             return
         self.run_count += 1
         if len(self.runs) < RUNS_CHECKED_MAX:
             found = course_of(record)
             self.runs.append(RunCourse(cell, stage, found, course_words(found, record)))
-        counters = record.get("counters") or {}
+        counters = record.counters
         # The sham arm is not worn: its drive is meant to have erased blocks.
         if not sham and "blocks_erased" in counters and "flash_pages_programmed" in counters:
             pages, blocks = counters["flash_pages_programmed"], counters["blocks_erased"]
             self.erasing.append(Erasing(cell, stage, pages, blocks))
 
 
-def course_of(record: Mapping[str, Any]) -> Course:
+def course_of(record: RunRecord | ImportedRecord) -> Course:
     """The course of a run, by its bytes, or its operations where they are not told."""
-    series = record["series"]
-    both = list(zip(series["bytes_read"], series["bytes_written"], strict=True))
-    moved = [sum(pair) for pair in both if None not in pair]
+    series = record.series
+    both = zip(series.bytes_read, series.bytes_written, strict=True)
+    moved = [read + written for read, written in both if read is not None and written is not None]
     # The end of the run cuts the last interval short.
-    return course((moved if any(moved) else [count for count in series["ops"] if count is not None])[:-1])
+    return course((moved if any(moved) else [count for count in series.ops if count is not None])[:-1])
 
 
-def course_words(found: Course, record: Mapping[str, Any]) -> str:
+def course_words(found: Course, record: RunRecord | ImportedRecord) -> str:
     """What a run does, with times."""
-    series = record["series"]
-    interval_s = series["interval_ns"] / 1e9
-    change, at = f"{abs(found.change):.0%}", duration(found.intervals * series["interval_ns"])
-    lasted = duration((len(series["ops"]) - 1) * series["interval_ns"])
+    series = record.series
+    interval_s = series.interval_s
+    change, at = f"{abs(found.change):.0%}", duration(found.intervals * series.interval_ns)
+    lasted = duration((len(series.ops) - 1) * series.interval_ns)
     return {
         "slow start": f"the first {at} are {change} slower than the other {lasted}",
         "fast start": f"the first {at} are {change} faster than the rest of {lasted}",

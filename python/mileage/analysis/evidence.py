@@ -10,17 +10,20 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from statistics import fmean
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from mileage.analysis.device_class import device_classes
 from mileage.analysis.planned_comparison import compares_levels, places
-from mileage.formats.histogram import bounds_of
 from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
 from mileage.judge.course import levels_within
 from mileage.judge.regimes import SEGMENT_MIN
+from mileage.model.histogram import bounds_of
+from mileage.model.journal_entries import Run
+from mileage.model.run_record import RunRecord, Series
+from mileage.model.write_amplification import write_amplifications
 from mileage.plan import Plan
 from mileage.plan.factors import again
 from mileage.plan.planned_runs import Cell
@@ -40,7 +43,6 @@ from mileage.report.evidence import (
 from mileage.store import StudyFolder
 from mileage.store.journal import Entries, JournalContent
 from mileage.store.tables import each_test
-from mileage.store.write_amplification import write_amplifications
 
 _RUNS_MAX: Final = 10
 """Runs of each arm that are drawn one by one."""
@@ -56,8 +58,6 @@ _WEAR: Final = {
     "replaced_blocks": "blocks replaced",
     "free_blocks": "free blocks",
 }
-
-Record = dict[str, Any]
 
 
 def evidence_of(
@@ -108,32 +108,30 @@ def _lead(comparison: Comparison) -> str:
     return chosen.cell if chosen is not None else ""
 
 
-def _records(
-    plan: Plan, content: JournalContent, cell: str
-) -> dict[str, list[tuple[dict[str, Any], Record]]]:
-    """The runs of one cell in the two compared arms: the entry and, of a set of tests, the record of this test."""
+def _records(plan: Plan, content: JournalContent, cell: str) -> dict[str, list[Run]]:
+    """The runs of one cell in the two compared arms; of a set of tests, this test alone."""
     study = plan.study
     levels = compares_levels(plan)
     place_of = places(plan) if levels else {}
     stage = study.measuring_stages[-1]
-    found: dict[str, list[tuple[dict[str, Any], Record]]] = {}
+    found: dict[str, list[Run]] = {}
     for side in (study.baseline, study.candidate):
         found[f"{study.compare.arms} {side}" if levels else str(side)] = []
     labels = {c.label for c in plan.cells if place_of.get(c.label, ("", c.label))[1] == cell}
     units = {c.unit or c.label for c in plan.cells if c.label in labels}
     for entry in picked(content, "measure", units):
-        if levels and entry["stage"] != stage:
+        if levels and entry.stage != stage:
             continue
         for one in each_test(entry):
-            if one["cell"] not in labels:
+            if one.cell not in labels:
                 continue
-            arm = f"{study.compare.arms} {place_of[one['cell']][0]}" if levels else str(one["stage"])
-            if arm in found and one["record"].get("series"):
-                found[arm].append((one, one["record"]))
+            arm = f"{study.compare.arms} {place_of[one.cell][0]}" if levels else one.stage
+            if arm in found:
+                found[arm].append(one)
     return found
 
 
-def picked(content: JournalContent, role: str, cells: set[str] | None = None) -> Iterable[dict[str, Any]]:
+def picked(content: JournalContent, role: str, cells: set[str] | None = None) -> Iterable[Run]:
     """The runs of a role, but those of the sham arm; of `cells` (or sets of tests) alone, where given."""
     runs = content.runs()
     if isinstance(runs, Entries):
@@ -143,46 +141,38 @@ def picked(content: JournalContent, role: str, cells: set[str] | None = None) ->
     return [
         entry
         for entry in runs
-        if entry["role"] == role and entry["arm"] == "torture" and (cells is None or entry["cell"] in cells)
+        if entry.role == role and entry.arm == "torture" and (cells is None or entry.cell in cells)
     ]
 
 
-def traces_of(arm: str, found: Sequence[tuple[dict[str, Any], Record]]) -> list[RunTrace]:
-    """The course of up to ten of an arm's runs, given as entry and record."""
+def traces_of(arm: str, found: Sequence[Run]) -> list[RunTrace]:
+    """The course of up to ten of an arm's runs."""
     stride = -(-len(found) // _RUNS_MAX) or 1
-    traces = []
-    for entry, record in found[::stride]:
-        trace = _trace(arm, int(entry["cycle"]), int(entry["block"]), [record["series"]])
-        if trace is not None:
-            traces.append(trace)
-    return traces
+    traces = (_trace(arm, run.cycle, run.block, [run.record.series]) for run in found[::stride])
+    return [trace for trace in traces if trace is not None]
 
 
 def _torture(content: JournalContent) -> list[RunTrace]:
     """One trace for each cycle and target: its torture runs after each other."""
-    groups: dict[tuple[int, str], list[Record]] = {}
+    groups: dict[tuple[int, str], list[Series]] = {}
     for entry in picked(content, "torture"):
-        levels = ", ".join(f"{name} {level}" for name, level in entry.get("levels", {}).items())
-        series = entry["record"].get("series")
-        if series:
-            groups.setdefault((int(entry["cycle"]), levels), []).append(series)
+        levels = ", ".join(f"{name} {level}" for name, level in entry.levels.items())
+        groups.setdefault((entry.cycle, levels), []).append(entry.record.series)
     traces = (_trace(levels or "torture", cycle, 1, series) for (cycle, levels), series in groups.items())
     return [trace for trace in traces if trace is not None]
 
 
-def _trace(arm: str, cycle: int, block: int, parts: Sequence[Record]) -> RunTrace | None:
+def _trace(arm: str, cycle: int, block: int, parts: Sequence[Series]) -> RunTrace | None:
     """Series after each other as one trace; None when there are fewer than two whole intervals."""
     rows: dict[str, list[float]] = {}
     widths: list[float] = []
     for series in parts:
         # The last interval is cut short by the end of the run; its rate would be wrong.
-        count = len(series["bytes_read"]) - 1
-        seconds = series["interval_ns"] / 1e9
-        moved = [a + b for a, b in zip(series["bytes_read"], series["bytes_written"], strict=True)][:count]
+        count, seconds = len(series.bytes_read) - 1, series.interval_s
         widths += [seconds] * max(count, 0)
-        rows.setdefault("rate", []).extend(value / seconds for value in moved)
-        for name, key in (("p50", "latency_p50_ns"), ("p99", "latency_p99_ns"), ("max", "latency_max_ns")):
-            rows.setdefault(name, []).extend(series.get(key, [])[:count])
+        rows.setdefault("rate", []).extend(value / seconds for value in series.bytes_moved[:-1])
+        for name in ("p50", "p99", "max"):
+            rows.setdefault(name, []).extend(getattr(series, f"latency_{name}_ns")[:count])
         for name, values in _gauges(series, count).items():
             rows.setdefault(name, []).extend(values)
     if len(widths) < 2:
@@ -190,7 +180,7 @@ def _trace(arm: str, cycle: int, block: int, parts: Sequence[Record]) -> RunTrac
     whole = {name: values for name, values in rows.items() if len(values) == len(widths)}
     ends = list(accumulate(widths))
     moved_bytes = list(accumulate(rate * width for rate, width in zip(rows["rate"], widths, strict=True)))
-    done = sum(sum(series["ops"]) for series in parts)
+    done = sum(sum(series.ops) for series in parts)
     # Points with few operations would show how they fall into the intervals, not a rate.
     group = max(-(-len(widths) // _POINTS_MAX), math.ceil(_OPERATIONS_MIN * len(widths) / max(done, 1)))
     edges = [(start, min(start + group, len(widths))) for start in range(0, len(widths), group)]
@@ -221,9 +211,9 @@ def _joined(name: str, values: Sequence[float]) -> float:
     return fmean(counted) if counted else 0.0
 
 
-def _gauges(series: Record, count: int) -> dict[str, list[float]]:
+def _gauges(series: Series, count: int) -> dict[str, list[float]]:
     """What a drive counted, as it is drawn: write amplification of each interval, and what stands free at its end."""
-    counters = series.get("counters") or {}
+    counters = series.counters
     found: dict[str, list[float]] = {}
     amplified = write_amplifications(counters) or []
     if any(value is not None for value in amplified):
@@ -238,12 +228,12 @@ def _gauges(series: Record, count: int) -> dict[str, list[float]]:
     return found
 
 
-def tails_of(arm: str, found: Sequence[tuple[dict[str, Any], Record]]) -> list[Tail]:
+def tails_of(arm: str, found: Sequence[Run]) -> list[Tail]:
     """All runs of an arm together, and some of them one by one."""
     tails: list[Tail] = []
     stride = -(-len(found) // _RUNS_MAX) or 1
     for kind in ("service", "response"):
-        histograms = [h for _, record in found if (h := _histogram(record, kind))]
+        histograms = [h for run in found if (h := _histogram(run.record, kind))]
         if not histograms:
             continue
         together: dict[int, int] = {}
@@ -256,14 +246,10 @@ def tails_of(arm: str, found: Sequence[tuple[dict[str, Any], Record]]) -> list[T
     return tails
 
 
-def _histogram(record: Record, kind: str) -> dict[int, int]:
-    latency = record.get("latency") or {}
-    if kind == "response":
-        buckets = (latency.get("response") or {}).get("buckets", [])
-    else:
-        main = max(("read", "write", "metadata"), key=lambda name: (latency.get(name) or {}).get("count", 0))
-        buckets = (latency.get(main) or {}).get("buckets", [])
-    return {int(bucket): int(count) for bucket, count in buckets}
+def _histogram(record: RunRecord, kind: str) -> dict[int, int]:
+    """The buckets of the response times, or of the operations that were done most."""
+    kinds = ("response",) if kind == "response" else ("read", "write", "metadata")
+    return dict(max((record.latency_of(name) for name in kinds), key=lambda found: found.count).buckets)
 
 
 def _tail(arm: str, kind: str, runs: int, histogram: dict[int, int]) -> Tail:
@@ -337,14 +323,12 @@ def _properties(cell: Cell) -> dict[str, str]:
 
 def _wear(content: JournalContent) -> list[Wear]:
     """The gauges of the drive's age before the first and after the last torture run of each cycle."""
-    ends: dict[int, tuple[Record, Record]] = {}
+    ends: dict[int, tuple[dict[str, int], dict[str, int]]] = {}
     for entry in picked(content, "torture"):
-        series = entry["record"].get("series") or {}
-        counters = {key: values for key, values in (series.get("counters") or {}).items() if values}
+        counters = {key: values for key, values in entry.record.series.counters.items() if values}
         if counters:
-            cycle = int(entry["cycle"])
-            first = ends[cycle][0] if cycle in ends else {key: values[0] for key, values in counters.items()}
-            ends[cycle] = (first, {key: values[-1] for key, values in counters.items()})
+            first, _ = ends.get(entry.cycle) or ({key: values[0] for key, values in counters.items()}, {})
+            ends[entry.cycle] = (first, {key: values[-1] for key, values in counters.items()})
     return [
         Wear(words, cycle, float(first[key]), float(last[key]))
         for cycle, (first, last) in ends.items()

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any, Final
+from typing import Final
 
 from mileage.analysis.courses import CHANGE_MIN, course_of, course_words
 from mileage.analysis.validity_checks import P99, RUN_MIN_S
@@ -18,6 +18,8 @@ from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.course import INTERVALS_MIN, REPETITIONS_MIN, repetition_trend
 from mileage.judge.memory_rate import RateFacts, memory_rate
 from mileage.judge.outlier import ALPHA, VALUES_MIN, odd_one
+from mileage.model.imported_record import ImportedRecord
+from mileage.model.journal_entries import ImportedRun, SourceFile
 from mileage.plan import Plan
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.quantiles import quantile_is_supported
@@ -52,18 +54,17 @@ INCIDENTAL: Final = (
     *("job", "filename", "directory", "host", "runtime", "test filename", "dirname", *NO_SETTINGS),
 )
 """Settings in which two studies, or two files of one, may differ and still have measured the same."""
-Run = dict[str, Any]
 
 
 def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
     """Collect what is shown of an imported study."""
     assert plan.imported is not None
     content = folder.content(around_damage=True)
-    runs = list(content.runs())
-    files = list(content.of_kind("file"))
-    head = content.of_kind("study")
-    began = next((str(file["began"]) for file in files if file["began"]), "not told")
-    machine = {key: value for file in files for key, value in file["machine"].items()}
+    runs = list(content.imported_runs())
+    files = list(content.of_kind(SourceFile))
+    head = content.study
+    began = next((str(file.began) for file in files if file.began), "not told")
+    machine = {key: value for file in files for key, value in file.machine.items()}
     identity = {
         "tool": plan.imported.words,
         "files": ", ".join(file.path for file in plan.imported.files),
@@ -71,12 +72,12 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
         "layout": ", ".join(dict.fromkeys(file.layout for file in plan.imported.files)),
         "began": began,
         **machine,
-        "command line": next((str(file["command"]) for file in files if file["command"]), "not told"),
-        "mileage": str(head[0]["mileage"]) if head else "unknown",
+        "command line": next((str(file.command) for file in files if file.command), "not told"),
+        "mileage": head.mileage if head is not None else "unknown",
         "seal": content.seal_words,
     }
     edited = outcome_of(folder, content, len(plan.runs)).vetoes
-    notes = dict.fromkeys(note for run in runs for note in run["record"]["notes"])
+    notes = dict.fromkeys(note for run in runs for note in run.record.notes)
     return ImportedPage(
         name=plan.study.name,
         tool=plan.imported.words,
@@ -84,28 +85,28 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
         trust=(*(TrustLamp("seal", "bad", line) for line in edited), *lamps(runs, files)),
         notes=tuple(notes)[:_NOTES_MAX],
         identity=identity,
-        lost=tuple(f"{file['path']}: {text}" for file in files for text in file["lost"]),
+        lost=tuple(f"{file.path}: {text}" for file in files for text in file.lost),
         unread=tuple(
-            UnreadLine(file["path"], entry["line"], entry["text"], entry["why"])
+            UnreadLine(file.path, entry.line, entry.text, entry.why)
             for file in files
-            for entry in file["unread"]
+            for entry in file.unread
         ),
     )
 
 
-def _cells(plan: Plan, runs: list[Run]) -> Iterable[ReportedCell]:
-    by_cell: dict[str, list[Run]] = {}
+def _cells(plan: Plan, runs: list[ImportedRun]) -> Iterable[ReportedCell]:
+    by_cell: dict[str, list[ImportedRecord]] = {}
     for run in runs:
-        by_cell.setdefault(run["cell"], []).append(run["record"])
+        by_cell.setdefault(run.cell, []).append(run.record)
     titles = {cell.label: cell.title for cell in plan.cells}
     for label, records in by_cell.items():
         quantiles: dict[str, list[float]] = {}
         for record in records:
-            for name, value in record["quantiles_ns"].items():
+            for name, value in record.quantiles_ns.items():
                 quantiles.setdefault(name, []).append(value)
 
-        def told(name: str, records: list[Run] = records) -> tuple[float, ...]:
-            return tuple(value for r in records if (value := r["reported"][name]) is not None)
+        def told(name: str, records: list[ImportedRecord] = records) -> tuple[float, ...]:
+            return tuple(value for r in records if (value := getattr(r.reported, name)) is not None)
 
         yield ReportedCell(
             cell=label,
@@ -118,7 +119,7 @@ def _cells(plan: Plan, runs: list[Run]) -> Iterable[ReportedCell]:
         )
 
 
-def lamps(runs: Sequence[Run], files: Sequence[Run]) -> list[TrustLamp]:
+def lamps(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[TrustLamp]:
     """Every lamp of an imported study."""
     if not runs:
         return [TrustLamp("runs", "bad", "the journal has no run that can be believed")]
@@ -146,24 +147,24 @@ def lamps(runs: Sequence[Run], files: Sequence[Run]) -> list[TrustLamp]:
     return found
 
 
-def audits(runs: Sequence[Run]) -> tuple[Audit, ...]:
+def audits(runs: Sequence[ImportedRun]) -> tuple[Audit, ...]:
     """The audits of measured runs, on what another tool tells of its own."""
     facts = [
         RunFacts(
-            cell=run["cell"],
-            latency_sum_ns=round(record["latency_sum_ns"]),
-            latency_whole=record.get("submission_counted", True),
-            elapsed_ns=round(record["reported"]["elapsed_s"] * 1e9),
-            outstanding=record["outstanding"],
-            operations=(record["ops_read"] or 0) + (record["ops_written"] or 0),
-            bytes_read=record["bytes_read"] or 0,
-            bytes_written=record["bytes_written"] or 0,
-            device_bytes=record["device_bytes"],
+            cell=run.cell,
+            latency_sum_ns=round(record.latency_sum_ns),
+            latency_whole=record.submission_counted,
+            elapsed_ns=round(record.reported.elapsed_s * 1e9),
+            outstanding=record.outstanding,
+            operations=record.operations,
+            bytes_read=record.bytes_read or 0,
+            bytes_written=record.bytes_written or 0,
+            device_bytes=record.device_bytes,
         )
         for run in runs
-        if (record := run["record"])["latency_sum_ns"] is not None
-        and record["reported"]["elapsed_s"] is not None
-        and record["outstanding"] is not None
+        if (record := run.record).latency_sum_ns is not None
+        and record.reported.elapsed_s is not None
+        and record.outstanding is not None
     ]
     return audit(facts, direct=False)
 
@@ -173,36 +174,31 @@ def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
     if plan.imported is None:
         return []
     content = folder.content(around_damage=True)
-    runs = list(content.runs())
+    runs = list(content.imported_runs())
     name = folder.path.name
     found = [f"{line} (in {name})" for line in outcome_of(folder, content, len(plan.runs)).vetoes]
     found += [f"{entry.veto} ({name})" for entry in audits(runs) if entry.veto is not None]
-    found += [
-        f"{run['cell']} failed in {name}: {run['record']['error']}" for run in runs if run["record"]["error"]
-    ][:1]
-    # A study that was imported by an earlier version has no such key.
-    invalid = [told for run in runs if (told := run["record"].get("invalid"))]
+    found += [f"{run.cell} failed in {name}: {run.record.error}" for run in runs if run.record.error][:1]
+    invalid = [told for run in runs if (told := run.record.invalid)]
     found += [f"{told} (in {name})" for told in dict.fromkeys(invalid)][:1]
-    served = memory_rates(runs, list(content.of_kind("file")))
+    served = memory_rates(runs, list(content.of_kind(SourceFile)))
     found += [f"{told} (in {name})" for told, certain in served if certain][:1]
     found += _level_changes(runs, name)
     found += [f"{told} (in {name})" for told in _trends(runs)[:1]]
     odd = odd_repetition(runs)
     found += [f"in {name}, {odd[1]}"] if odd is not None and odd[0] == "warn" else []
-    found += [f"{name} is damaged: {text}" for file in content.of_kind("file") for text in file["lost"]][:1]
+    found += [f"{name} is damaged: {text}" for file in content.of_kind(SourceFile) for text in file.lost][:1]
     return found
 
 
-def _level_changes(runs: Sequence[Run], name: str) -> list[str]:
+def _level_changes(runs: Sequence[ImportedRun], name: str) -> list[str]:
     """Runs whose mean is one of different levels, the one that changes most."""
-    found = [(abs(one.change), one, run) for run in runs if (one := course_of(run["record"])).changes_level]
+    found = [(abs(one.change), one, run) for run in runs if (one := course_of(run.record)).changes_level]
     most = max(found, key=lambda entry: entry[0], default=None)
     if most is None or most[0] < CHANGE_MIN:
         return []
     of = f" in {len(found)} of {len(runs)} runs" if len(found) > 1 else ""
-    return [
-        f"{most[2]['cell']} in {name} changes its rate level{of}: {course_words(most[1], most[2]['record'])}"
-    ]
+    return [f"{most[2].cell} in {name} changes its rate level{of}: {course_words(most[1], most[2].record)}"]
 
 
 def differing_settings(
@@ -226,8 +222,7 @@ def differing_settings(
 def _known_settings(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, str]]:
     """Of each cell the settings that are known, as tools call them."""
     if plan.imported is not None:
-        runs = folder.content(around_damage=True).runs()
-        return {run["cell"]: dict(run.get("levels") or {}) for run in runs}
+        return {run.cell: run.levels for run in folder.content(around_damage=True).imported_runs()}
     found = {cell.label: dict(cell.key.factors) for cell in plan.cells}
     for cell in plan.cells:
         if cell.reach is not None:
@@ -237,19 +232,19 @@ def _known_settings(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, str]
     return found
 
 
-def _failed(runs: Sequence[Run]) -> TrustLamp:
-    failed = [run for run in runs if run["record"]["error"]]
+def _failed(runs: Sequence[ImportedRun]) -> TrustLamp:
+    failed = [run for run in runs if run.record.error]
     if failed:
         first = failed[0]
         return TrustLamp(
-            "errors", "bad", f"{len(failed)} of {len(runs)} runs: {first['cell']}, {first['record']['error']}"
+            "errors", "bad", f"{len(failed)} of {len(runs)} runs: {first.cell}, {first.record.error}"
         )
     return TrustLamp("errors", "ok", "the files tell of none")
 
 
-def _whole(files: Sequence[Run]) -> TrustLamp:
-    lost = [text for file in files for text in file["lost"]]
-    unread = sum(len(file["unread"]) for file in files)
+def _whole(files: Sequence[SourceFile]) -> TrustLamp:
+    lost = [text for file in files for text in file.lost]
+    unread = sum(len(file.unread) for file in files)
     if lost:
         return TrustLamp("files", "bad", lost[0])
     if unread:
@@ -257,10 +252,10 @@ def _whole(files: Sequence[Run]) -> TrustLamp:
     return TrustLamp("files", "ok", "understood to the last line")
 
 
-def _repeated(runs: Sequence[Run]) -> TrustLamp:
+def _repeated(runs: Sequence[ImportedRun]) -> TrustLamp:
     counts: dict[str, int] = {}
     for run in runs:
-        counts[run["cell"]] = counts.get(run["cell"], 0) + 1
+        counts[run.cell] = counts.get(run.cell, 0) + 1
     least = min(counts.values())
     state: LampState = "ok" if least >= REPEATS_MIN else "warn"
     told = f"each cell {least} time{'s' if least != 1 else ''} or more"
@@ -269,21 +264,21 @@ def _repeated(runs: Sequence[Run]) -> TrustLamp:
     )
 
 
-def _run_order(runs: Sequence[Run]) -> list[TrustLamp]:
+def _run_order(runs: Sequence[ImportedRun]) -> list[TrustLamp]:
     """Whether the repetitions go one way, so that they are none; only where a cell has enough to tell."""
     told = _trends(runs)
     if told:
         return [TrustLamp("run order", "warn", told[0])]
-    enough = max(Counter(run["cell"] for run in runs).values()) >= REPETITIONS_MIN
+    enough = max(Counter(run.cell for run in runs).values()) >= REPETITIONS_MIN
     return [TrustLamp("run order", "ok", "no trend over the repetitions")] if enough else []
 
 
-def _trends(runs: Sequence[Run]) -> list[str]:
+def _trends(runs: Sequence[ImportedRun]) -> list[str]:
     """Cells whose repetitions, in the order of the files, go one way, the steepest first."""
     values: dict[str, list[float]] = {}
     for run in runs:
-        for metric in run["metrics"][:1]:
-            values.setdefault(run["cell"], []).append(run["record"]["reported"][METRICS[metric]])
+        for metric in run.metrics[:1]:
+            values.setdefault(run.cell, []).append(getattr(run.record.reported, METRICS[metric]))
     found = {cell: one for cell, rates in values.items() if (one := repetition_trend(rates, len(values)))}
     return [
         f"{cell} goes {'up' if one.change > 0 else 'down'} by {abs(one.change):.0%} from the first of {one.n} runs to "
@@ -293,20 +288,20 @@ def _trends(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def odd_repetition(runs: Sequence[Run]) -> tuple[LampState, str] | None:
+def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[LampState, str] | None:
     """Whether the tests of one repetition (a call of the tool) are all unlike those of the others.
 
     Tests of one call share what happened meanwhile, so that they confirm each other in nothing. None where there are
     too few repetitions with the same tests to say so.
     """
     rates: dict[int, dict[str, float]] = {}
-    first: dict[int, Run] = {}
+    first: dict[int, ImportedRun] = {}
     for run in runs:
-        told = run["record"]["reported"]
-        rate = told["ops_per_s"] if run["measure"] == "iops" else told["rate_bytes_per_s"]
+        told = run.record.reported
+        rate = told.ops_per_s if run.measure == "iops" else told.rate_bytes_per_s
         if rate:
-            first.setdefault(run["block"], run)
-            rates.setdefault(run["block"], {})[run["cell"]] = rate
+            first.setdefault(run.block, run)
+            rates.setdefault(run.block, {})[run.cell] = rate
     alike: dict[frozenset[str], list[int]] = {}
     for block, cells in rates.items():
         alike.setdefault(frozenset(cells), []).append(block)
@@ -319,17 +314,15 @@ def odd_repetition(runs: Sequence[Run]) -> tuple[LampState, str] | None:
     others = fmean(log for place, log in enumerate(logs) if place != at)
     if at is None or abs(change := math.expm1(logs[at] - others)) < ODD_MIN:
         return "ok", f"{len(blocks)} of {tests} tests each, none unlike the others"
-    where = first[blocks[at]]["record"]
+    where = first[blocks[at]].record
     return "warn", (
-        f"{where['file']}, from line {where['line']}, is unlike the other {len(blocks) - 1}: its {tests} tests are "
+        f"{where.file}, from line {where.line}, is unlike the other {len(blocks) - 1}: its {tests} tests are "
         f"together {abs(change):.1%} {'faster' if change > 0 else 'slower'} (Grubbs's test, p < {ALPHA:g})"
     )
 
 
-def _length(runs: Sequence[Run]) -> TrustLamp:
-    lasted = [
-        (time, run["cell"]) for run in runs if (time := run["record"]["reported"]["elapsed_s"]) is not None
-    ]
+def _length(runs: Sequence[ImportedRun]) -> TrustLamp:
+    lasted = [(time, run.cell) for run in runs if (time := run.record.reported.elapsed_s) is not None]
     if not lasted:
         return TrustLamp("run length", "unknown", "the files do not tell it")
     shortest_s, cell = min(lasted)
@@ -339,13 +332,12 @@ def _length(runs: Sequence[Run]) -> TrustLamp:
     )
 
 
-def _percentiles(runs: Sequence[Run]) -> list[TrustLamp]:
+def _percentiles(runs: Sequence[ImportedRun]) -> list[TrustLamp]:
     """Whether enough operations lie beyond each p99 that is judged."""
     counts = [
-        ((record["ops_read"] or 0) + (record["ops_written"] or 0), run["cell"])
+        (record.operations, run.cell)
         for run in runs
-        if "p99" in run["metrics"]
-        and ((record := run["record"])["ops_read"], record["ops_written"]) != (None, None)
+        if "p99" in run.metrics and ((record := run.record).ops_read, record.ops_written) != (None, None)
     ]
     if not counts:
         return []
@@ -354,9 +346,9 @@ def _percentiles(runs: Sequence[Run]) -> list[TrustLamp]:
     return [TrustLamp("p99", state, f"{fewest:,} operations at least in a run ({cell})")]
 
 
-def _steady(runs: Sequence[Run]) -> TrustLamp:
+def _steady(runs: Sequence[ImportedRun]) -> TrustLamp:
     """Whether the rate of runs with a series kept one level."""
-    found = [(one, run) for run in runs if (one := course_of(run["record"])).kind != "too short"]
+    found = [(one, run) for run in runs if (one := course_of(run.record)).kind != "too short"]
     if not found:
         told = f"no series over time has {INTERVALS_MIN} intervals, which can tell"
         return TrustLamp("steady state", "unknown", told)
@@ -364,11 +356,11 @@ def _steady(runs: Sequence[Run]) -> TrustLamp:
     steady = sum(one.kind == "steady" for one, _ in found)
     told = f"steady in {steady} of {len(found)} series"
     worst, run = max(changing or found, key=lambda pair: abs(pair[0].change))
-    told += f"; {run['cell']}: {course_words(worst, run['record'])}"
+    told += f"; {run.cell}: {course_words(worst, run.record)}"
     return TrustLamp("steady state", "ok" if steady == len(found) else "warn", told)
 
 
-def _memory(runs: Sequence[Run], files: Sequence[Run]) -> TrustLamp:
+def _memory(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> TrustLamp:
     """Whether some rate is one that memory gives; no tool counts what the page cache served."""
     found = [told for told, _ in memory_rates(runs, files)]
     if not found:
@@ -377,46 +369,44 @@ def _memory(runs: Sequence[Run], files: Sequence[Run]) -> TrustLamp:
     return TrustLamp("memory", "warn", f"{found[0]}{more}")
 
 
-def memory_rates(runs: Sequence[Run], files: Sequence[Run]) -> list[tuple[str, bool]]:
+def memory_rates(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[tuple[str, bool]]:
     """Why runs were served from memory, and whether that is certain; those that are first."""
-    commands = {file["path"]: f"{file['tool']} {file['command'] or ''}" for file in files}
+    commands = {file.path: f"{file.tool} {file.command or ''}" for file in files}
     found = []
     for run in runs:
-        told = memory_rate(_rate_facts(run, commands.get(run["record"]["file"], "")))
-        if told is not None and run["cell"] not in _MEMORY_BY_NAME:
+        told = memory_rate(_rate_facts(run, commands.get(run.record.file, "")))
+        if told is not None and run.cell not in _MEMORY_BY_NAME:
             found.append((told.text, told.certain))
     return sorted(found, key=lambda entry: not entry[1])
 
 
-def _rate_facts(run: Run, command: str) -> RateFacts:
-    record, levels = run["record"], run.get("levels") or {}
+def _rate_facts(run: ImportedRun, command: str) -> RateFacts:
+    record, levels = run.record, run.levels
     tool, _, words = command.partition(" ")
     direct = (levels.get("direct"), levels.get("direct IO"), {"0": "1"}.get(levels.get("buffered", "")))
-    bypasses = any(told in ("1", "true", "True", "on") for told in direct) or run["cell"] in _DIRECT_BY_NAME
+    bypasses = any(told in ("1", "true", "True", "on") for told in direct) or run.cell in _DIRECT_BY_NAME
     bypasses = (
         bypasses or levels.get("cache") == "software cache disabled"
     )  # DiskSpd's XML has no command line
     bypasses = bypasses or not _DIRECT_FLAGS.get(tool, frozenset()).isdisjoint(words.split())
     workers = [levels[name] for name in ("processes", "tasks", "clients") if levels.get(name, "").isdecimal()]
-    streams = (
-        record["outstanding"] or int(next(iter(workers), "1" if tool in ("dd", "hdparm") else "0")) or None
-    )
-    moved = (record["bytes_read"], record["bytes_written"])
+    streams = record.outstanding or int(next(iter(workers), "1" if tool in ("dd", "hdparm") else "0")) or None
+    read, written = record.bytes_read, record.bytes_written
     return RateFacts(
-        cell=run["cell"],
+        cell=run.cell,
         streams=streams,
         bypasses=bypasses,
-        waits=bypasses or run["measure"] == "iops",
-        rate_bytes_per_s=record["reported"]["rate_bytes_per_s"],
-        ops_per_s=record["reported"]["ops_per_s"],
-        elapsed_s=record["reported"]["elapsed_s"],
-        moved_bytes=None if None in moved else sum(moved),
-        device_bytes=record["device_bytes"],
+        waits=bypasses or run.measure == "iops",
+        rate_bytes_per_s=record.reported.rate_bytes_per_s,
+        ops_per_s=record.reported.ops_per_s,
+        elapsed_s=record.reported.elapsed_s,
+        moved_bytes=None if read is None or written is None else read + written,
+        device_bytes=record.device_bytes,
     )
 
 
-def _environment(files: Sequence[Run]) -> TrustLamp:
-    machine = {key: value for file in files for key, value in file["machine"].items()}
+def _environment(files: Sequence[SourceFile]) -> TrustLamp:
+    machine = {key: value for file in files for key, value in file.machine.items()}
     if not machine:
         return TrustLamp("environment", "unknown", "the files do not tell of the machine")
     told = ", ".join(f"{key} {value}" for key, value in machine.items())

@@ -6,10 +6,8 @@ hides nothing.
 
 from __future__ import annotations
 
-from typing import Any
-
 from mileage.judge.overload import STOPPED_MIN, omission
-from mileage.store.histogram import of_all_kinds, quantile_ns
+from mileage.model.journal_entries import Run
 
 
 class Hidden:
@@ -24,25 +22,24 @@ class Hidden:
         """It in a sentence; none if none hides anything."""
         return [self._most[1]] if self._most[1] else []
 
-    def add(self, entry: dict[str, Any]) -> None:
+    def add(self, entry: Run) -> None:
         """Take a run."""
-        record = entry["record"]
-        latency = record["latency"]
-        if entry["role"] != "measure" or record["submit_ns"] == 0:
+        record = entry.record
+        if entry.role != "measure" or record.submit_ns == 0:
             return
-        longest_ns = max(latency["read"]["max_ns"], latency["write"]["max_ns"])
-        response = latency.get("response")
-        if not (response and response["count"]) and longest_ns / record["submit_ns"] <= STOPPED_MIN:
+        longest_ns = record.latency_of("read", "write").max_ns
+        response = record.latency_of("response")
+        if not response.count and longest_ns / record.submit_ns <= STOPPED_MIN:
             return
-        service = quantile_ns(of_all_kinds(latency), 0.99)
+        service = record.service.quantile_ns(0.99)
         if service is None:
             return
         sentence = omission(
             service_p99_ns=service,
-            response_p99_ns=quantile_ns(response, 0.99) if response else None,
+            response_p99_ns=response.quantile_ns(0.99),
             longest_ns=longest_ns,
-            elapsed_ns=record["submit_ns"],
+            elapsed_ns=record.submit_ns,
         )
         if sentence:
-            told = f"{entry['cell']}, {entry['stage']}: {sentence}"
-            self._most = max(self._most, (longest_ns / record["submit_ns"], told))
+            told = f"{entry.cell}, {entry.stage}: {sentence}"
+            self._most = max(self._most, (longest_ns / record.submit_ns, told))

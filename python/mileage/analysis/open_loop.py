@@ -8,11 +8,10 @@ sentence.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from mileage.model.journal_entries import Run
 from mileage.plan import Plan
 from mileage.store.journal import JournalContent
-from mileage.store.tables import runs_of
 
 
 def load_notes(resolved: Plan, content: JournalContent) -> list[str]:
@@ -24,22 +23,20 @@ def load_notes(resolved: Plan, content: JournalContent) -> list[str]:
         and cell.workload.load.open is not None
         and cell.workload.load.open.ramp is None
     }
-    return _sentences(rates, [entry for entry in runs_of(content) if entry["cell"] in rates]) if rates else []
+    return _sentences(rates, [run for run in content.runs() if run.cell in rates]) if rates else []
 
 
-def _sentences(rates: Mapping[str, float], entries: Sequence[dict[str, Any]]) -> list[str]:
+def _sentences(rates: Mapping[str, float], entries: Sequence[Run]) -> list[str]:
     # Beside the numbers only an open loop needs.
     from mileage.judge.overload import INTERVALS_MIN, knee, overload
 
     points = []
     for entry in entries:
-        series = entry["record"]["series"]
+        series = entry.record.series
         # The last interval is cut short by the end of the run.
-        done = series["ops"][:-1]
+        done = series.ops[:-1]
         if len(done) >= INTERVALS_MIN:
-            points.append(
-                overload(done, interval_s=series["interval_ns"] / 1e9, offered=rates[entry["cell"]])
-            )
+            points.append(overload(done, interval_s=series.interval_s, offered=rates[entry.cell]))
     found = knee(points)
     if found.lost is None:
         return []

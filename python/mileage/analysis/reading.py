@@ -7,12 +7,12 @@ Refuses nothing; of a run that another tool reported only the figures are taken.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from mileage.analysis.latency_bound_notes import Hidden
 from mileage.analysis.run_facts import Look, Seen
 from mileage.analysis.run_variation import Arms
 from mileage.judge import Sample
+from mileage.model.journal_entries import AnyRun, Run
 from mileage.plan import Plan
 from mileage.store.journal import JournalContent
 from mileage.store.tables import Staging, each_test, measured_of
@@ -32,28 +32,30 @@ def read(plan: Plan, content: JournalContent, staging: Staging | None = None) ->
     """Read the runs once; `staging`, where given, gets them for the tables."""
     samples: list[Sample] = []
     look, arms, hidden = Look(plan), Arms(plan), Hidden()
-    takers: list[Look | Arms | Hidden] = [] if plan.imported is not None else [look]
-    takers += [arms, hidden] if takers and plan.study.baseline is not None else []
-    for entry in content.runs():
+    takers: list[Look | Arms | Hidden] = [look]
+    takers += [arms, hidden] if plan.study.baseline is not None else []
+    for entry in content.any_runs():
         for one in each_test(entry):
-            samples += _samples(one)
+            samples += samples_of(one)
             if staging is not None:
                 staging.add(one)
-        for taker in takers:
-            taker.add(entry)
+        if isinstance(entry, Run):
+            for taker in takers:
+                taker.add(entry)
     return Reading(samples, look.found, arms, hidden)
 
 
-def _samples(entry: dict[str, Any]) -> list[Sample]:
+def samples_of(entry: AnyRun) -> list[Sample]:
+    """The measured values of a run; of a set of tests, of one of its tests."""
     return [
         Sample(
-            run=entry["run"],
-            cycle=entry["cycle"],
-            arm=entry["arm"],
-            stage=entry["stage"],
-            block=entry["block"],
-            measure=entry["measure"],
-            cell=entry["cell"],
+            run=entry.run,
+            cycle=entry.cycle,
+            arm=entry.arm,
+            stage=entry.stage,
+            block=entry.block,
+            measure=entry.measure,
+            cell=entry.cell,
             metric=metric,
             value=value,
             higher_is_better=higher_is_better,

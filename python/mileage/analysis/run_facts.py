@@ -8,14 +8,13 @@ What it refuses: nothing; a journal without runs has nothing to tell.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from mileage.analysis.courses import Courses
 from mileage.judge.audit import RunFacts
 from mileage.judge.samples import SHAM
+from mileage.model.journal_entries import Run
 from mileage.plan import Plan
 from mileage.plan.workload import Workload
-from mileage.store.histogram import of_judgement
 from mileage.store.tables import each_test
 
 
@@ -30,7 +29,7 @@ class Seen:
     """Operations of every run that is judged by its p99, with its cell."""
     facts: list[RunFacts] = field(default_factory=list)
     """What the audits look at, of every measured run that has a workload."""
-    watched: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    watched: list[tuple[str, dict[str, int]]] = field(default_factory=list)
     """What was watched beside a run, with its cell."""
     courses: Courses = field(default_factory=Courses)
     """How the measured runs that write went over time."""
@@ -49,49 +48,44 @@ class Look:
         self._caches = {cell.label: settings[cell.setting].state.cache for cell in plan.cells if settings}
         self._cache = plan.study.state.cache
 
-    def add(self, entry: dict[str, Any]) -> None:
+    def add(self, entry: Run) -> None:
         """Take a run."""
         found = self.found
         found.runs += 1
-        cell = str(entry["cell"])
-        if entry.get("watch"):
-            found.watched.append((cell, entry["watch"]))
-        if entry["role"] == "torture":
-            found.written[int(entry["cycle"])] = entry["record"]["series"]["bytes_written"]
-        if entry["role"] != "measure":
+        cell = entry.cell
+        if entry.watch:
+            found.watched.append((cell, entry.watch))
+        if entry.role == "torture":
+            found.written[entry.cycle] = entry.record.series.bytes_written
+        if entry.role != "measure":
             return
         for one in each_test(entry):
-            found.lasted_s.append((one["record"]["elapsed_ns"] / 1e9, str(one["cell"])))
-            if "p99" in entry["metrics"]:
-                found.counts.append((of_judgement(one["record"]["latency"])["count"], str(one["cell"])))
-        workload = self._workloads[int(entry["run"])]
+            found.lasted_s.append((one.record.elapsed_s, one.cell))
+            if "p99" in entry.metrics:
+                found.counts.append((one.record.judged_latency.count, one.cell))
+        workload = self._workloads[entry.run]
         if workload is not None:
-            found.courses.add(cell, str(entry["stage"]), entry["record"], sham=entry["arm"] == SHAM)
+            found.courses.add(cell, entry.stage, entry.record, sham=entry.arm == SHAM)
             bypasses = self._caches.get(cell, self._cache) == "direct"
             found.facts.append(_facts(entry, workload, bypasses=bypasses))
 
 
-def _facts(entry: dict[str, Any], workload: Workload, *, bypasses: bool) -> RunFacts:
-    record = entry["record"]
-    threads = record.get("audit")
-    device = record.get("usage", {}).get("device")
-    due = workload.load.open
-    watch = entry.get("watch", {})
+def _facts(entry: Run, workload: Workload, *, bypasses: bool) -> RunFacts:
+    record, watch, due = entry.record, entry.watch, workload.load.open
+    device = record.usage.device
     moved = [watch[key] for key in ("device_read_bytes", "device_written_bytes") if key in watch]
+    if device:
+        moved = [device["read_bytes"], device["write_bytes"]]
     return RunFacts(
-        cell=str(entry["cell"]),
+        cell=entry.cell,
         bypasses=bypasses,
-        latency_sum_ns=sum(record["latency"][kind]["sum_ns"] for kind in ("read", "write")),
-        elapsed_ns=record["submit_ns"],
+        latency_sum_ns=record.latency_of("read", "write").sum_ns,
+        elapsed_ns=record.submit_ns,
         outstanding=workload.depth * workload.threads,
         offered_per_s=None if due is None or due.ramp is not None else float(due.operations_per_s),
-        operations=record["ops_read"] + record["ops_written"] + record.get("ops_discarded", 0),
-        bytes_read=record["bytes_read"],
-        bytes_written=record["bytes_written"],
-        fetched_bytes=sum(thread["read_bytes"] for thread in threads) if threads else None,
-        device_bytes=device["read_bytes"] + device["write_bytes"]
-        if device
-        else sum(moved)
-        if moved
-        else None,
+        operations=record.ops_read + record.ops_written + record.ops_discarded,
+        bytes_read=record.bytes_read,
+        bytes_written=record.bytes_written,
+        fetched_bytes=sum(thread.read_bytes for thread in record.audit) if record.audit else None,
+        device_bytes=sum(moved) if moved else None,
     )

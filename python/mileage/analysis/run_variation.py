@@ -7,18 +7,16 @@ twenty intervals have no effective sample size.
 from __future__ import annotations
 
 from statistics import median
-from typing import Any, Final
 
 import msgspec
 
 from mileage.analysis.planned_comparison import compares_levels, places
 from mileage.judge.summary import total_work_rate
-from mileage.judge.within_run import BATCHES_MIN, within_run
+from mileage.judge.within_run import BATCHES_MIN, WithinRun, within_run
+from mileage.model.journal_entries import Run
+from mileage.model.run_record import RunRecord
 from mileage.plan import Plan
 from mileage.store.tables import each_test
-
-_KINDS: Final = ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
-_KEPT: Final = ("elapsed_ns", "bytes_read", "bytes_written", *_KINDS)
 
 
 class Inside(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,30 +36,55 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
     half_width_percent: float | None
 
 
+class RunSums(msgspec.Struct, frozen=True):
+    """Of a run what is told of it here: a study may have tens of thousands, with series and histograms."""
+
+    elapsed_s: float
+    bytes_moved: int
+    operations: int
+    transfers: int
+    """Reads and writes."""
+    counters: dict[str, int]
+    """Those that counted something."""
+    intervals: int
+    within: WithinRun | None
+    """What its intervals say of its mean; None where there are too few."""
+
+    @classmethod
+    def of(cls, record: RunRecord) -> RunSums:
+        """Take it from a record."""
+        rates = record.series.array("ops").tolist()
+        return cls(
+            elapsed_s=record.elapsed_s,
+            bytes_moved=record.bytes_moved,
+            operations=record.operations,
+            transfers=record.ops_read + record.ops_written,
+            counters={name: value for name, value in record.counters.items() if value},
+            intervals=len(rates),
+            within=within_run(rates) if len(rates) >= BATCHES_MIN else None,
+        )
+
+
 class Arms:
     """Of the measured runs' records what is told here, by cell and arm, named as in the comparison; no sham arm."""
 
     def __init__(self, plan: Plan) -> None:
         """Of no run yet."""
-        self.found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self.found: dict[tuple[str, str], list[RunSums]] = {}
         self._levels = compares_levels(plan)
         self._places = places(plan) if self._levels else {}
         self._stage = plan.study.measuring_stages[-1] if self._levels else ""
         self._arms = plan.study.compare.arms
 
-    def add(self, entry: dict[str, Any]) -> None:
+    def add(self, entry: Run) -> None:
         """Take a run."""
         levels = self._levels
-        if (
-            entry["role"] != "measure"
-            or entry["arm"] != "torture"
-            or (levels and entry["stage"] != self._stage)
-        ):
+        if entry.role != "measure" or entry.arm != "torture" or (levels and entry.stage != self._stage):
             return
         for one in each_test(entry):
-            level, cell = self._places.get(one["cell"], ("", str(one["cell"])))
-            arm = f"{self._arms} {level}" if levels else str(entry["stage"])
-            self.found.setdefault((cell, arm), []).append(_light(one["record"]))
+            level, cell = self._places.get(one.cell, ("", one.cell))
+            arm = f"{self._arms} {level}" if levels else entry.stage
+            self.found.setdefault((cell, arm), []).append(RunSums.of(one.record))
 
 
 def inside(arms: Arms) -> list[Inside]:
@@ -69,35 +92,17 @@ def inside(arms: Arms) -> list[Inside]:
     return [_of(cell, arm, records) for (cell, arm), records in arms.found.items()]
 
 
-def _light(record: dict[str, Any]) -> dict[str, Any]:
-    """Of a record what is told of it here: a study may have tens of thousands, with series and histograms."""
-    rates = _rates(record)
-    return {
-        **{name: record.get(name, 0) for name in _KEPT},
-        "counters": {name: value for name, value in record.get("counters", {}).items() if value},
-        "intervals": len(rates),
-        "within": within_run(rates) if len(rates) >= BATCHES_MIN else None,
-    }
-
-
-def _of(cell: str, arm: str, records: list[dict[str, Any]]) -> Inside:
-    times_s = [record["elapsed_ns"] / 1e9 for record in records]
-    counts = [sum(record[kind] for kind in _KINDS) for record in records]
-    moved = [record["bytes_read"] + record["bytes_written"] for record in records]
-    told = [record["within"] for record in records if record["within"] is not None]
+def _of(cell: str, arm: str, runs: list[RunSums]) -> Inside:
+    times_s = [run.elapsed_s for run in runs]
+    told = [run.within for run in runs if run.within is not None]
     widths = [run.half_width / run.mean * 100 for run in told if run.half_width is not None and run.mean > 0]
     lasting = sum(times_s) > 0
     return Inside(
         cell=cell,
         arm=arm,
-        bytes_per_s=total_work_rate(moved, times_s) if lasting else 0.0,
-        operations_per_s=total_work_rate(counts, times_s) if lasting else 0.0,
-        intervals=median(record["intervals"] for record in records),
+        bytes_per_s=total_work_rate([run.bytes_moved for run in runs], times_s) if lasting else 0.0,
+        operations_per_s=total_work_rate([run.operations for run in runs], times_s) if lasting else 0.0,
+        intervals=median(run.intervals for run in runs),
         intervals_effective=median(run.n_eff for run in told) if told else None,
         half_width_percent=median(widths) if widths else None,
     )
-
-
-def _rates(record: dict[str, Any]) -> list[float]:
-    """Operations per interval; the last one, which the end of the run cuts short, is left out."""
-    return [float(count) for count in record["series"]["ops"][:-1]]

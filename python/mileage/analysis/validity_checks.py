@@ -6,7 +6,7 @@ Where the journal, the audits of `judge` and the report's lamps meet.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from mileage.analysis.assumptions import assumption_lamps
 from mileage.analysis.courses import level_lamps, measured_stages, state_lamps
@@ -17,6 +17,7 @@ from mileage.judge import Comparison
 from mileage.judge.audit import Audit, RunFacts, audit
 from mileage.judge.disturbance import disturbances
 from mileage.judge.steady_state import drift
+from mileage.model.journal_entries import Failed, Look, StageKey
 from mileage.plan import Plan
 from mileage.plan.quantiles import BEYOND_MIN, quantile_is_supported
 from mileage.report import TrustLamp
@@ -46,7 +47,7 @@ def lamps_of(
     `found`: what was read of its runs. `changes`: where a key of the environment changed, the line that tells, and the
     two snapshots. `aa`: the audit of the baseline measured twice.
     """
-    failed = len(content.of_kind("failed"))
+    failed = len(content.of_kind(Failed))
     needed = len(plan.runs) - left_out(content)
     missing = needed - found.runs
     blocks = comparison.units_baseline if comparison.unit == "block" else 0
@@ -121,39 +122,34 @@ def _percentile_lamps(counts: Sequence[tuple[int, str]]) -> list[TrustLamp]:
 
 def _repetition_lamps(content: JournalContent) -> list[TrustLamp]:
     """How precisely tables that repeat until precise are known in the end: of each cycle the last look."""
-    last = {
-        (e["session"], e["cycle"], e["arm"], e["stage"], e["table"]): e
-        for e in content.of_kind("look")
-        if e["rule"] == "precision"
-    }
-    widths = [(look["half_width"], look) for look in last.values() if look.get("half_width") is not None]
+    last = {(*look.stage_key, look.table): look for look in content.of_kind(Look) if look.rule == "precision"}
+    widths = [(look.half_width, look) for look in last.values() if look.half_width is not None]
     if not widths:
         return []
     width, look = max(widths, key=lambda pair: pair[0])
-    reached = sum(bool(found["enough"]) for found in last.values())
+    reached = sum(found.enough for found in last.values())
     told = (
-        f"precise enough in {reached} of {len(last)}; {look['table']} to +-{width:.2%} at worst (asked for "
-        f"+-{look['precision']:.2%}), where a difference of {look['detectable']:.2%} would be found in 80 % of cases"
+        f"precise enough in {reached} of {len(last)}; {look.table} to +-{width:.2%} at worst (asked for "
+        f"+-{look.precision:.2%}), where a difference of {look.detectable:.2%} would be found in 80 % of cases"
     )
     return [TrustLamp("repetition", "ok" if reached == len(last) else "warn", told)]
 
 
 def _until_lamps(plan: Plan, content: JournalContent) -> list[TrustLamp]:
     """Whether rounds of writing that were to end steady did so, by table."""
-    last: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {}
-    for look in content.of_kind("look"):
-        if look["rule"] != "precision":
-            key = tuple(look[field] for field in ("session", "cycle", "arm", "stage", "setting"))
-            last.setdefault(look["table"], {})[key] = look
+    last: dict[str, dict[tuple[StageKey, int], Look]] = {}
+    for look in content.of_kind(Look):
+        if look.rule != "precision":
+            last.setdefault(look.table, {})[look.stage_key, look.setting] = look
     lamps = []
     for table, found in last.items():
-        reached = [look["times"] for look in found.values() if look["enough"]]
+        reached = [look.times for look in found.values() if look.enough]
         most = plan.study.torture[table].rounds
         told = f"{table} steady in {len(reached)} of {len(found)}"
         told += f", after {min(reached)} to {max(reached)} rounds" if reached else ""
         told += "" if len(reached) == len(found) else f"; not reached in {most} rounds in the others"
         state: LampState = "ok" if len(reached) == len(found) else "warn"
-        rule = next(iter(found.values()))["rule"]
+        rule = next(iter(found.values())).rule
         lamps.append(TrustLamp("SNIA steady" if rule == "pts-steady" else "steady", state, told))
     return lamps
 

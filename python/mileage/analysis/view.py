@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, Final
+from typing import Final
 
 from mileage.analysis.cautions import cautions, with_cautions
 from mileage.analysis.cell_figures import pictured
@@ -19,6 +19,9 @@ from mileage.judge.audit import Audit
 from mileage.judge.course import levels_within
 from mileage.judge.sentence import listed
 from mileage.judge.standings import CellStandings
+from mileage.model.journal_entries import Accepted, Failed, Run
+from mileage.model.run_record import Series
+from mileage.model.write_amplification import write_amplifications
 from mileage.plan import Plan
 from mileage.plan.program import Program
 from mileage.report import StudyView, TortureTrace
@@ -29,7 +32,6 @@ from mileage.report.view import RunShape
 from mileage.store import StudyFolder, left_out, measured_cells
 from mileage.store.environment import diff
 from mileage.store.journal import Entries, JournalContent
-from mileage.store.write_amplification import write_amplifications
 
 _TARGETS_MAX: Final = 5
 """Targets that a heading names."""
@@ -40,7 +42,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     content = folder.content(around_damage=True)
     order = {cell.label: number for number, cell in enumerate(plan.cells)}
     cells = tuple(sorted(measured_cells(content), key=lambda cell: (cell.stage, order[cell.cell])))
-    head = content.of_kind("study")
+    head = content.study
     environments = folder.environments()
     evidence, factor = pictured(plan, content, cells)
     weak = [f"Not conclusive because {listed(vetoes)}."] if vetoes else []
@@ -56,10 +58,10 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         setting=setting_lines(plan),
         cells=with_cautions(cells, found),
         runs_total=len(plan.runs) - left_out(content),
-        runs_failed=len(content.of_kind("failed")),
+        runs_failed=len(content.of_kind(Failed)),
         method=method_of(plan, content),
-        command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
-        identity=_identity(plan, head[0] if head else {}, environments, content),
+        command=head.command if head is not None else f"mileage run {folder.path}",
+        identity=_identity(plan, environments, content),
         unfinished=tuple(weak),
         evidence=evidence,
         environments=[(name, facts) for name, facts in environments if not name.endswith(".after")],
@@ -78,9 +80,10 @@ def lost_lines(folder: StudyFolder) -> list[str]:
 
 def method_of(plan: Plan, content: JournalContent) -> str:
     """How a study was measured and judged, in paragraphs parted by an empty line."""
-    heads = content.of_kind("study")
-    head = heads[0] if heads else {}
-    return method_text(plan, version=str(head.get("mileage", "")), started=str(head.get("started", "")))
+    head = content.study
+    if head is None:
+        return method_text(plan, version="", started="")
+    return method_text(plan, version=head.mileage, started=str(head.started))
 
 
 def study_view(
@@ -97,18 +100,18 @@ def study_view(
     """
     content = folder.content(around_damage=True)
     runs = content.runs()
-    failed = content.of_kind("failed")
+    failed = content.of_kind(Failed)
     saved = dict(folder.environments())
     order = dict.fromkeys(stage_name(run) for run in plan.runs)
     environments = [(name, saved[name]) for name in order if name in saved]
     changes = environment_changes(plan, content, saved)
-    head = content.of_kind("study")
+    head = content.study
     return StudyView(
         name=plan.study.name,
         question=plan.study.question,
         target=_named(targets_of(plan)),
-        identity=_identity(plan, head[0] if head else {}, environments, content),
-        command=str(head[0]["command"]) if head else f"mileage run {folder.path}",
+        identity=_identity(plan, environments, content),
+        command=head.command if head is not None else f"mileage run {folder.path}",
         comparison=comparison,
         torture=_traces(_tortures(runs)),
         environments=environments,
@@ -131,11 +134,11 @@ def study_view(
     )
 
 
-def _of_programs(plan: Plan, runs: Sequence[dict[str, Any]]) -> list[str]:
+def _of_programs(plan: Plan, runs: Sequence[Run]) -> list[str]:
     """What was noted of runs of programs, once for each cell."""
     if not any(isinstance(run.job, Program) for run in plan.runs):
         return []
-    told = Counter((run["cell"], note) for run in runs for note in run["record"].get("notes", ()))
+    told = Counter((run.cell, note) for run in runs for note in run.record.notes)
     return [f"{cell}: {note} (in {number} of its runs)." for (cell, note), number in told.items()]
 
 
@@ -146,17 +149,13 @@ def environment_changes(
 
     A change that was accepted is one, too, though the snapshots of before are written over as the study goes on.
     """
-    accepted = content.of_kind("accepted")
-    found = [
-        ("accepted", line, entry.get("was", {}), entry.get("now", {}))
-        for entry in accepted
-        for line in entry["changes"]
-    ]
+    accepted = content.of_kind(Accepted)
+    found = [("accepted", line, entry.was, entry.now) for entry in accepted for line in entry.changes]
     starts = dict(saved)
     for entry in reversed(accepted):
-        name = start_name(str(entry["session"]))
-        starts[name] = {**starts.get(name, {}), **entry.get("was", {})}
-        for key in entry.get("now", {}).keys() - entry.get("was", {}).keys():
+        name = start_name(entry.session)
+        starts[name] = {**starts.get(name, {}), **entry.was}
+        for key in entry.now.keys() - entry.was.keys():
             starts[name].pop(key, None)
     told = {line for _, line, *_ in found}
     others = sorted({setting.instance for setting in plan.settings})
@@ -182,9 +181,9 @@ def _named(targets: Sequence[str]) -> str:
 
 
 def _identity(
-    plan: Plan, head: dict[str, Any], environments: list[tuple[str, dict[str, str]]], content: JournalContent
+    plan: Plan, environments: list[tuple[str, dict[str, str]]], content: JournalContent
 ) -> dict[str, str]:
-    first = environments[0][1] if environments else {}
+    first, head = environments[0][1] if environments else {}, content.study
     names = targets_of(plan)
     places = {setting.target: setting.place for setting in plan.settings}
     sizes = [plan.others.get(places.get(name, name), plan.facts).capacity_bytes for name in names]
@@ -193,32 +192,32 @@ def _identity(
         "size" if len(names) == 1 else "sizes": ", ".join(f"{size / 1e9:.1f} GB" for size in sizes),
         "devices": str(len(names)),
         "kernel": first.get("kernel.release", "unknown"),
-        "mileage": str(head.get("mileage", "unknown")),
+        "mileage": head.mileage if head is not None else "unknown",
         "plan": plan.hash[:16],
         "seed": str(plan.study.seed),
-        "date": str(head.get("started", "unknown")),
+        "date": str(head.started) if head is not None else "unknown",
         "seal": content.seal_words,
     }
     return known
 
 
-def _tortures(runs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+def _tortures(runs: Sequence[Run]) -> Sequence[Run]:
     """The torture runs alone: a long study has few of them, and the others need not be read for it."""
     if isinstance(runs, Entries):
         return runs.where(lambda head: head.role == "torture")
-    return [entry for entry in runs if entry["role"] == "torture"]
+    return [entry for entry in runs if entry.role == "torture"]
 
 
-def _traces(runs: Sequence[dict[str, Any]]) -> list[TortureTrace]:
+def _traces(runs: Sequence[Run]) -> list[TortureTrace]:
     """Rate and write amplification per interval over the bytes written, one trace per cycle and target."""
     traces: dict[tuple[int, str], TortureTrace] = {}
     for entry in runs:
-        if entry["role"] != "torture":
+        if entry.role != "torture":
             continue
-        cycle = int(entry["cycle"])
-        levels = ", ".join(f"{name} {level}" for name, level in entry.get("levels", {}).items())
+        cycle = entry.cycle
+        levels = ", ".join(f"{name} {level}" for name, level in entry.levels.items())
         trace = traces.setdefault((cycle, levels), TortureTrace(cycle, [], [], []))
-        _extend(trace, entry["record"]["series"])
+        _extend(trace, entry.record.series)
     return [
         trace
         if trace.write_amplification
@@ -227,14 +226,13 @@ def _traces(runs: Sequence[dict[str, Any]]) -> list[TortureTrace]:
     ]
 
 
-def _extend(trace: TortureTrace, series: dict[str, Any]) -> None:
-    amplified = write_amplifications(series["counters"])
+def _extend(trace: TortureTrace, series: Series) -> None:
+    amplified = write_amplifications(series.counters)
     offset = trace.bytes_written[-1] if trace.bytes_written else 0.0
-    interval_s = series["interval_ns"] / 1e9
+    interval_s = series.interval_s
     total = 0
     # The last interval is cut short by the end of the run; its rate would be wrong.
-    for at in range(len(series["bytes_written"]) - 1):
-        written = series["bytes_written"][at]
+    for at, written in enumerate(series.bytes_written[:-1]):
         total += written
         if written == 0:
             continue
@@ -247,21 +245,21 @@ def _extend(trace: TortureTrace, series: dict[str, Any]) -> None:
         trace.rate_bytes_per_s.append(written / interval_s)
 
 
-def _shapes(runs: Sequence[dict[str, Any]]) -> list[RunShape]:
+def _shapes(runs: Sequence[Run]) -> list[RunShape]:
     """What happened inside each torture run, from its rate per interval."""
     shapes = []
     for entry in runs:
-        series = entry["record"]["series"]
+        series = entry.record.series
         # The last interval is cut short by the end of the run; its rate would be wrong.
-        written = series["bytes_written"][:-1]
-        if entry["role"] != "torture" or not any(written):
+        written = series.bytes_written[:-1]
+        if entry.role != "torture" or not any(written):
             continue
-        found = levels_within([count / (series["interval_ns"] / 1e9) for count in written])
+        found = levels_within([count / series.interval_s for count in written])
         done = list(accumulate(written, initial=0))
         shapes.append(
             RunShape(
-                cell=str(entry["cell"]),
-                cycle=int(entry["cycle"]),
+                cell=entry.cell,
+                cycle=entry.cycle,
                 kind=found.kind,
                 levels_bytes_per_s=[segment.level for segment in found.segments],
                 cut_bytes=[float(done[cut]) for cut in found.cuts],

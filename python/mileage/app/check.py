@@ -214,9 +214,7 @@ def check(
                 Seen(
                     plan=part,
                     cells=_rows_of_part(part, done.cells),
-                    runs=tuple(
-                        entry for entry in content.runs() if plan.runs[int(entry["run"])].setting == number
-                    ),
+                    runs=tuple(entry for entry in content.runs() if plan.runs[entry.run].setting == number),
                     cautions=spoiled,
                     names=names,
                     before=known,

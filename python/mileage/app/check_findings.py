@@ -10,7 +10,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -19,6 +19,7 @@ from mileage.analysis.cautions import Caution
 from mileage.analysis.check_class import DriveFacts, facts_from
 from mileage.analysis.check_health import Health, health_of
 from mileage.analysis.check_result import Finding, NotTested, Row
+from mileage.model.journal_entries import Run
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan
 from mileage.plan.sizes import format_bytes
@@ -44,7 +45,7 @@ class Seen(msgspec.Struct, frozen=True):
     plan: Plan
     """The plan, with this target and its cells alone."""
     cells: tuple[tuple[MeasuredCell, Row], ...]
-    runs: tuple[Any, ...]
+    runs: tuple[Run, ...]
     """The journal's entries of its runs."""
     cautions: tuple[Caution, ...]
     """The cautions of all targets."""
@@ -105,7 +106,7 @@ def identity(seen: Seen) -> Iterator[tuple[str, str]]:
     seconds = (work.stop.time_ns or 0) / 1e9
     if any(cell.workload is not None and cell.workload.threads > 1 for cell in cells):
         how += ", depth by threads (io_uring is not allowed here)"
-    written = sum(int(entry["record"]["bytes_written"]) for entry in seen.runs)
+    written = sum(entry.record.bytes_written for entry in seen.runs)
     wrote = f"wrote {format_bytes(written)}" if written else "read only"
     repetitions = len(seen.cells[0][1].iops)
     span = format_bytes(work.span_bytes)
@@ -250,11 +251,7 @@ def falls(seen: Seen) -> Iterator[str]:
             share = 1 - sum(last) / sum(first)
             words = f"{row.label} became {100 * share:.0f} % slower from the first repetitions to the last"
             yield f"{words}: heat, a full write cache, or other load"
-        own = [
-            entry["record"]
-            for entry in seen.runs
-            if entry["cell"] == cell.cell and "series" in entry["record"]
-        ]
+        own = [entry.record for entry in seen.runs if entry.cell == cell.cell]
         courses = [(course_of(record), record) for record in own]
         falls = [
             course_words(*pair) for pair in courses if pair[0].kind == "fall" and pair[0].change <= -FALL_MIN

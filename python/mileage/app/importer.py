@@ -26,6 +26,9 @@ from mileage.formats.io500 import SUMMARY
 from mileage.formats.readers import read_sources
 from mileage.formats.result import Kind, Result, ToolRun
 from mileage.formats.sanitize import TEXT_MAX
+from mileage.model.imported_record import ImportedRecord, ImportedSeries, Reported
+from mileage.model.journal_entries import End, ImportedRun, SourceFile, UnreadLine
+from mileage.model.journal_entries import Study as JournalHead
 from mileage.plan import Plan, Study, TargetFacts
 from mileage.plan.factors import Setting
 from mileage.plan.imported import Imported, ImportedFile
@@ -122,12 +125,12 @@ def make_study(
     folder = StudyFolder.create(out or _fresh_path(plan.study.name), _toml(plan), plan.to_json().encode())
     journal = Journal(folder.journal)
     try:
-        journal.extend([{**_head(plan, found, command), "files": folder.plan_checksums()}])
+        journal.extend([_head(plan, found, command, folder.plan_checksums())])
         for planned, (source, _, run) in zip(plan.runs, runs, strict=True):
             journal.extend([_entry(planned, source, run)])
         for source, result in found:
             journal.extend([_told(source, result)])
-        journal.extend([{"kind": "end", "finished": datetime.now().isoformat(timespec="seconds")}])
+        journal.extend([End(finished=datetime.now().isoformat(timespec="seconds"))])
     finally:
         journal.close()
     return folder
@@ -331,21 +334,22 @@ def _toml(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(plan: Plan, found: Sequence[tuple[Source, Result]], command: str) -> dict[str, Any]:
+def _head(
+    plan: Plan, found: Sequence[tuple[Source, Result]], command: str, files: dict[str, str]
+) -> JournalHead:
     from mileage import __version__
 
     began = next((result.began for _, result in found if result.began), None)
-    return {
-        "kind": "study",
-        "format": FORMAT,
-        "mileage": __version__,
-        "plan": plan.hash,
-        "started": _date(began),
-        "began": began,
-        "command": command,
-        "imported_at": datetime.now().isoformat(timespec="seconds"),
-        "imported": plan.imported,
-    }
+    return JournalHead(
+        format=FORMAT,
+        mileage=__version__,
+        plan=plan.hash,
+        started=_date(began),
+        began=began,
+        command=command,
+        imported_at=datetime.now().isoformat(timespec="seconds"),
+        files=files,
+    )
 
 
 def _date(text: str | None) -> str | None:
@@ -358,72 +362,58 @@ def _date(text: str | None) -> str | None:
     return None
 
 
-def _entry(planned: PlannedRun, source: Source, run: ToolRun) -> dict[str, Any]:
-    """The journal's line of a run. What the tool does not say is null."""
-    nothing: dict[str, Any] = {
-        "interval_ns": 0,
-        "bytes_read": [],
-        "bytes_written": [],
-        "ops": [],
-        "latency_sum_ns": [],
-    }
-    return {
-        "kind": "run",
-        "run": planned.index,
-        "key": planned.key,
-        "cycle": 1,
-        "arm": "torture",
-        "stage": planned.stage,
-        "role": "measure",
-        "block": planned.block,
-        "measure": run.kind,
-        "cell": run.cell,
-        "metrics": metrics_of(run),
-        "levels": run.levels,
-        "record": {
-            "reported": {
-                "rate_bytes_per_s": run.rate_bytes_per_s,
-                "ops_per_s": run.ops_per_s,
-                "latency_p99_ns": run.latency_p99_ns,
-                "elapsed_s": run.elapsed_s,
-            },
-            "bytes_read": run.bytes_read,
-            "bytes_written": run.bytes_written,
-            "ops_read": run.ops_read,
-            "ops_written": run.ops_written,
-            "quantiles_ns": run.quantiles_ns,
-            "latency_sum_ns": run.latency_sum_ns,
-            "submission_counted": run.submission_counted,
-            "outstanding": run.outstanding,
-            "device_bytes": run.device_bytes,
-            "latency": run.latency,
-            "series": run.series or nothing,
-            "counters": run.counters,
-            "notes": run.notes,
-            "error": run.error,
-            "invalid": run.invalid,
-            "file": words_of(source.path),
-            "line": run.line,
-            "printed_names": [name for name, _ in run.printed],
-            "printed_figures": [value for _, value in run.printed],
-        },
-    }
+def _entry(planned: PlannedRun, source: Source, run: ToolRun) -> ImportedRun:
+    """The journal's line of a run. What the tool does not say is None."""
+    return ImportedRun(
+        run=planned.index,
+        key=planned.key,
+        cycle=1,
+        arm="torture",
+        stage=planned.stage,
+        role="measure",
+        block=planned.block,
+        measure=run.kind,
+        cell=run.cell,
+        metrics=list(metrics_of(run)),
+        levels=run.levels,
+        record=ImportedRecord(
+            reported=Reported(run.rate_bytes_per_s, run.ops_per_s, run.latency_p99_ns, run.elapsed_s),
+            bytes_read=run.bytes_read,
+            bytes_written=run.bytes_written,
+            ops_read=run.ops_read,
+            ops_written=run.ops_written,
+            quantiles_ns=run.quantiles_ns,
+            latency_sum_ns=run.latency_sum_ns,
+            submission_counted=run.submission_counted,
+            outstanding=run.outstanding,
+            device_bytes=run.device_bytes,
+            latency=run.latency,
+            series=run.series or ImportedSeries(0, [], [], [], []),
+            counters=run.counters,
+            notes=run.notes,
+            error=run.error,
+            invalid=run.invalid,
+            file=words_of(source.path),
+            line=run.line,
+            printed_names=[name for name, _ in run.printed],
+            printed_figures=[value for _, value in run.printed],
+        ),
+    )
 
 
-def _told(source: Source, result: Result) -> dict[str, Any]:
+def _told(source: Source, result: Result) -> SourceFile:
     """The journal's line of a file: what it says of the whole, and what was not understood."""
-    return {
-        "kind": "file",
-        "path": words_of(source.path),
-        "sha256": source.sha256,
-        "layout": result.layout,
-        "tool": result.tool,
-        "version": result.version,
-        "began": result.began,
-        "command": result.command,
-        "machine": result.machine,
-        "facts": result.facts,
-        "left_out": [run.cell for run in result.runs if not run.measured],
-        "unread": result.unread,
-        "lost": result.lost,
-    }
+    return SourceFile(
+        path=words_of(source.path),
+        sha256=source.sha256,
+        layout=result.layout,
+        tool=result.tool,
+        version=result.version,
+        began=result.began,
+        command=result.command,
+        machine=result.machine,
+        facts=result.facts,
+        left_out=[run.cell for run in result.runs if not run.measured],
+        unread=[UnreadLine(one.line, one.text, one.why) for one in result.unread],
+        lost=result.lost,
+    )

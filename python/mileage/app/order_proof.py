@@ -17,11 +17,12 @@ import msgspec
 import numpy as np
 
 from mileage.analysis.planned_comparison import comparison_of
+from mileage.analysis.reading import samples_of
+from mileage.execute.cycle import entry_of
 from mileage.execute.run import perform
 from mileage.judge import Comparison, Sample
+from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, Study, parse_study, resolve
-from mileage.store import sample_rows
-from mileage.store.journal import JournalContent
 from mileage.targets import parse_target
 from mileage.targets.virtual import VirtualTarget
 
@@ -76,11 +77,12 @@ class DriftingDrive:
 
     def run(self, workload: str, poll: Any) -> str:
         """As the drive's own, with longer times."""
-        record = msgspec.json.decode(self._drive.run(workload, poll))
+        record = RunRecord.from_json(self._drive.run(workload, poll))
         factor = self._drift.slower()
-        for key in ("submit_ns", "durable_ns", "elapsed_ns"):
-            record[key] = round(record[key] * factor)
-        return msgspec.json.encode(record).decode()
+        times = {
+            key: round(getattr(record, key) * factor) for key in ("submit_ns", "durable_ns", "elapsed_ns")
+        }
+        return msgspec.json.encode(msgspec.structs.replace(record, **times)).decode()
 
 
 def judged(study: Study, seed: int, rng: np.random.Generator) -> Comparison:
@@ -104,15 +106,12 @@ def _measured(plan: Plan, drift: Drift) -> list[Sample]:
         setting.instance: VirtualTarget(parse_target(setting.target), make_drive=drifting)
         for setting in plan.settings
     }
-    entries = []
+    samples: list[Sample] = []
     for run in plan.runs:
         target = targets[plan.setting_of(run).instance]
         record = perform(target, run, idle_ns=0, poll=lambda _bytes, _operations: False)
-        identity = msgspec.structs.asdict(run)
-        entries.append({**identity, "kind": "run", "run": run.index, "record": record})
-    names = {field.name for field in msgspec.structs.fields(Sample)}
-    rows = sample_rows(JournalContent(entries, 0, 0))
-    return [Sample(**{key: value for key, value in row.items() if key in names}) for row in rows]
+        samples += samples_of(entry_of(run, record, plan.setting_of(run)))
+    return samples
 
 
 def false_differences(studies: int, seed: int) -> Iterator[tuple[str, int]]:

@@ -17,6 +17,7 @@ from mileage.app.report_level import rewritten_level
 from mileage.app.result import StudyResult
 from mileage.errors import Refused
 from mileage.judge.sentence import listed, unmatched
+from mileage.model.journal_entries import Failed
 from mileage.report import StudyView, TrustLamp
 from mileage.report.evidence import Evidence
 from mileage.report.view import LampState
@@ -51,8 +52,8 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
         environments=environments,
         environment_changes=[f"between the two: {line}" for line in changes],
         trust=_lamps([(result.folder.path.name, result) for result in results]),
-        runs_total=sum(len(result.content().of_kind("run")) for result in results),
-        runs_failed=sum(len(result.content().of_kind("failed")) for result in results),
+        runs_total=sum(len(result.content().any_runs()) for result in results),
+        runs_failed=sum(len(result.content().of_kind(Failed)) for result in results),
         method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
         notes=[*_differences(first, second), *unmatched(comparison)],
         evidence=Evidence(device_classes=_classes(sides), places={**_tests(second), **_tests(first)}),
@@ -120,12 +121,11 @@ def _snapshot(result: StudyResult, stage: str) -> dict[str, str]:
 def _identity(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
     found = {}
     for side, (name, result) in zip(("baseline", "candidate"), sides, strict=True):
-        heads = result.content().of_kind("study")
-        head = heads[0] if heads else {}
-        plan = result.plan
+        head, plan = result.content().study, result.plan
+        written = f"mileage {head.mileage}, {head.started}" if head is not None else "not begun"
         found[side] = (
             f"{name}, {plan.study.name} on {plan.study.target}, seed {plan.study.seed}, plan {plan.hash[:16]}, "
-            f"mileage {head.get('mileage', 'unknown')}, {head.get('started', 'not begun')}"
+            f"{written}"
         )
     return found
 

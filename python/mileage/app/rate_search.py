@@ -7,7 +7,7 @@ drive that they write to is made anew for each.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -16,13 +16,13 @@ from mileage.errors import Refused
 from mileage.execute.run import perform
 from mileage.execute.signals import raise_on_signals
 from mileage.judge.search import Probe, best_of, next_rate, probe_of
+from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.load import Load, Open, Spacing
 from mileage.plan.pattern import is_own_master
 from mileage.plan.quantiles import operations_needed, quantile_is_supported
 from mileage.plan.sizes import counted, parse_time_ns
 from mileage.plan.study import PURGE_EACH
-from mileage.store.histogram import of_judgement, quantile_ns
 
 QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999, "max": 1.0}
 
@@ -101,7 +101,7 @@ def search(
     counts: list[int] = []
     with raise_on_signals(), opened(resolved, destroy) as target:
 
-        def done(run: PlannedRun) -> dict[str, Any]:
+        def done(run: PlannedRun) -> RunRecord:
             def poll(byte_count: int, _operations: int) -> bool:
                 moved(run, byte_count)
                 return False
@@ -114,7 +114,7 @@ def search(
                     done(run)
 
         prepare()
-        closed = _ops_per_s(done(measured[0]))
+        closed = done(measured[0]).ops_per_s
         while (rate := next_rate(probes, closed)) is not None:
             load = Load(open=Open(rate, spacing), warm_up_ns=workload.load.warm_up_ns)
             probing = msgspec.structs.replace(
@@ -124,17 +124,12 @@ def search(
                 target.purge()
                 prepare()
             record = done(probing)
-            counts.append(of_judgement(record["latency"])["count"])
-            probes.append(probe_of(rate, _ops_per_s(record), _latency_ns(record, goal), goal.limit_ns))
+            counts.append(record.judged_latency.count)
+            probes.append(probe_of(rate, record.ops_per_s, _latency_ns(record, goal), goal.limit_ns))
             tell(probes[-1])
     return Found(closed, tuple(probes), best_of(probes), min(counts, default=0))
 
 
-def _ops_per_s(record: dict[str, Any]) -> float:
-    ops = record["ops_read"] + record["ops_written"] + record.get("ops_discarded", 0)
-    return float(ops) * 1e9 / max(int(record["elapsed_ns"]), 1)
-
-
-def _latency_ns(record: dict[str, Any], goal: Goal) -> float:
-    found = quantile_ns(of_judgement(record["latency"]), QUANTILES[goal.quantile])
+def _latency_ns(record: RunRecord, goal: Goal) -> float:
+    found = record.judged_latency.quantile_ns(QUANTILES[goal.quantile])
     return float("inf") if found is None else float(found)

@@ -16,6 +16,7 @@ from mileage.app.session import check_built, check_commands, do, facts_of_all, t
 from mileage.errors import MileageError, Refused, RunFailed
 from mileage.execute.concurrency import cycles_at_once
 from mileage.execute.progress import Progress, Silent
+from mileage.model.journal_entries import End
 from mileage.plan import (
     Plan,
     Study,
@@ -212,9 +213,9 @@ def time_left(study: str) -> tuple[float, int, int] | None:
     resolved, content = load_plan(folder), folder.content()
     check_runnable(resolved, folder)
     needed = len(resolved.runs) - left_out(content)
-    done = len(content.of_kind("run"))
+    done = len(content.any_runs())
     lanes = cycles_at_once(resolved)
-    if content.of_kind("end"):
+    if content.of_kind(End):
         return 0.0, done, needed
     return remaining_s(resolved, spent_s(content), closed_s(content), lanes=lanes), done, needed
 

@@ -111,6 +111,7 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
 
     from mileage._core import Drive, drive_figures, drive_rates
     from mileage.errors import Refused, RunFailed
+    from mileage.model.run_record import RunRecord
     from mileage.report.datasheet import missed_rates, power_cut_line, run_drawing
     from mileage.targets.profiles import load_profile
 
@@ -125,14 +126,15 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
         if options["power_cut"]:
             Drive(profile).power_cut()  # What cannot be said of this drive is refused before the run.
         start_ns = drive.now_ns
-        record = msgspec.json.decode(drive.run(_workload(drive.capacity_bytes, options["workload"], options)))
+        text = drive.run(_workload(drive.capacity_bytes, options["workload"], options))
+        record = RunRecord.from_json(text)
         cut = _power_cut(drive, start_ns, options["power_cut"])
     except ValueError as error:
         raise Refused(f"{name}: {error}") from error
     if save:
         save.write_bytes(drive.save())
     if as_json:
-        _echo_json({**record, "gauges": dict(drive.gauges()), "life": drive.life, **cut})
+        _echo_json({**msgspec.json.decode(text), "gauges": dict(drive.gauges()), "life": drive.life, **cut})
     else:
         page_bytes = next(int(value) for name, value, *_ in drive_figures(profile) if name == "page_bytes")
         pages = drive.capacity_bytes // page_bytes
@@ -143,8 +145,8 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
         click.echo(run_drawing(record, drive.gauges(), drive.life, pages), nl=False)
         if cut:
             click.echo("\n" + power_cut_line(cut["power_cut"]))
-    if record["error"]:
-        raise RunFailed(f"{name}: {record['error']['message']}")
+    if record.error is not None:
+        raise RunFailed(f"{name}: {record.error.message}")
 
 
 def _power_cut(drive: Any, start_ns: int, after_s: float | None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def command(folders: tuple[Path, ...], out: Path, as_json: bool) -> None:
 
     merged = merge_folders(folders, out)
     result = app.load(merged.path)
-    done = len(merged.content().of_kind("run"))
+    done = len(merged.content().any_runs())
     needed = len(result.plan.runs)
     if done:
         result.write_report()

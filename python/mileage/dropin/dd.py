@@ -56,8 +56,8 @@ def run(given: Given) -> None:
     else:
         done = do_study(given, study, destroy=destroy)
     _, record = done.runs()[-1]
-    moved = record["bytes_written"] if writes else record["bytes_read"]
-    text = summary(moved, block, record["elapsed_ns"] / 1e9)
+    moved = record.bytes_written if writes else record.bytes_read
+    text = summary(moved, block, record.elapsed_s)
     status = given.last("status")
     if status != "none":
         sys.stderr.write(text if status != "noxfer" else "".join(text.splitlines(keepends=True)[:2]))

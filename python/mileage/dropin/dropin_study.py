@@ -20,6 +20,7 @@ from mileage.app.measurement import Measurement, measure, planned, refuse_existi
 from mileage.dropin.flags import Given
 from mileage.errors import RunFailed
 from mileage.execute import Silent
+from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun, Study
 from mileage.store import StudyFolder
 from mileage.targets import parse_target
@@ -28,7 +29,7 @@ from mileage.targets.file import guard_file
 if TYPE_CHECKING:
     from mileage.execute.progress_line import Watch
 
-Finished = Callable[[PlannedRun, dict[str, Any]], str]
+Finished = Callable[[PlannedRun, RunRecord], str]
 """What is printed of a run that is done."""
 
 
@@ -40,11 +41,11 @@ class Done:
     folder: StudyFolder
     measurement: Measurement
 
-    def runs(self, role: str = "measure") -> list[tuple[PlannedRun, dict[str, Any]]]:
+    def runs(self, role: str = "measure") -> list[tuple[PlannedRun, RunRecord]]:
         """The runs of that role with their records, in the order of the plan."""
         by_index = {run.index: run for run in self.plan.runs}
         entries = self.folder.content().runs()
-        return [(by_index[entry["run"]], entry["record"]) for entry in entries if entry["role"] == role]
+        return [(by_index[entry.run], entry.record) for entry in entries if entry.role == role]
 
 
 def folder_of(given: Given) -> Path:
@@ -150,7 +151,7 @@ class _Printing(Silent):
         if self._watch is not None:
             self._watch.advance(byte_count)
 
-    def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
+    def finished(self, run: PlannedRun, record: RunRecord) -> None:
         """Print what is said of the run."""
         if run.role == "measure" and self._finished is not None:
             self.print(self._finished(run, record))

@@ -11,13 +11,14 @@ import os
 import stat
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mileage.app.session import facts_of
 from mileage.dropin.dropin_study import do_study, tell
 from mileage.dropin.flags import Given
 from mileage.errors import Refused
 from mileage.formats.raw_print import timing_line
+from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import PlannedRun, Study
 from mileage.plan.sizes import exact_bytes, format_bytes
@@ -58,10 +59,10 @@ def run(given: Given) -> None:
         do_study(given, study, head=f"\n{device}:\n", finished=partial(_line, given))
 
 
-def _line(given: Given, run: PlannedRun, record: dict[str, Any]) -> str:
+def _line(given: Given, run: PlannedRun, record: RunRecord) -> str:
     """What is printed of one timing."""
     what = "cached" if run.workload is not None and run.workload.pattern == "fixed" else "buffered"
-    return timing_line(what, given.has("--direct"), record["bytes_read"], _seconds(record))
+    return timing_line(what, given.has("--direct"), record.bytes_read, _seconds(record))
 
 
 def _notes(given: Given) -> list[str]:
@@ -75,10 +76,10 @@ def _notes(given: Given) -> list[str]:
     ]
 
 
-def _seconds(record: dict[str, Any]) -> float:
+def _seconds(record: RunRecord) -> float:
     """The time of the reads alone, in seconds; of a virtual drive, all of it is."""
-    alone = record["latency"]["read"]["sum_ns"]
-    return float(min(alone, record["elapsed_ns"]) or record["elapsed_ns"]) / 1e9
+    alone_ns = record.latency_of("read").sum_ns
+    return (min(alone_ns, record.elapsed_ns) or record.elapsed_ns) / 1e9
 
 
 def study_of(given: Given, device: str, wanted: list[str]) -> Study:

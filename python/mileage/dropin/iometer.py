@@ -10,13 +10,14 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mileage.dropin.dropin_study import Done, do_study
 from mileage.dropin.flags import Given
 from mileage.errors import Refused
 from mileage.formats.icf import Configuration, Line, read_icf
 from mileage.formats.iometer_print import Row, result_text
+from mileage.model.run_record import RunRecord
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Study
 from mileage.plan.sizes import exact_bytes
@@ -163,22 +164,17 @@ def _rows(found: Configuration, study: Study, done: Done) -> list[Row]:
     return rows
 
 
-def _figures(name: str, threads: int, depth: int, record: dict[str, Any]) -> Row:
-    read, write = record["latency"]["read"], record["latency"]["write"]
-
-    def mean(*kinds: dict[str, Any]) -> float:
-        count = sum(kind["count"] for kind in kinds)
-        return float(sum(kind["sum_ns"] for kind in kinds) / count) if count else 0.0
-
+def _figures(name: str, threads: int, depth: int, record: RunRecord) -> Row:
+    each = record.latency_of("read", "write"), record.latency_of("read"), record.latency_of("write")
     return Row(
         specification=name,
         workers=threads,
         depth=depth,
-        seconds=record["elapsed_ns"] / 1e9,
-        reads=record["ops_read"],
-        writes=record["ops_written"],
-        bytes_read=record["bytes_read"],
-        bytes_written=record["bytes_written"],
-        mean_ns=(mean(read, write), mean(read), mean(write)),
-        max_ns=(max(read["max_ns"], write["max_ns"]), read["max_ns"], write["max_ns"]),
+        seconds=record.elapsed_s,
+        reads=record.ops_read,
+        writes=record.ops_written,
+        bytes_read=record.bytes_read,
+        bytes_written=record.bytes_written,
+        mean_ns=(each[0].mean_ns or 0.0, each[1].mean_ns or 0.0, each[2].mean_ns or 0.0),
+        max_ns=(each[0].max_ns, each[1].max_ns, each[2].max_ns),
     )

@@ -20,6 +20,7 @@ from mileage.dropin.task_tools import number, size_of, study_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats import ior_print as layout
 from mileage.judge.tasks import smallest_mean_latency_s
+from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun
 from mileage.plan.sizes import exact_bytes
 from mileage.plan.study import Measure
@@ -36,7 +37,7 @@ def run(given: Given) -> None:
     directory = Path(given.last("-o") or "testFile").parent
     phases: list[layout.Phase] = []
 
-    def finished(run: PlannedRun, record: dict[str, Any]) -> str:
+    def finished(run: PlannedRun, record: RunRecord) -> str:
         own = _phases(record, run.block - 1)
         phases.extend(own)
         return layout.listing_lines(setting, own) if shown == "default" else ""
@@ -134,25 +135,24 @@ def _table(given: Given, setting: layout.Setting) -> Measure:
     )
 
 
-def _phases(record: dict[str, Any], repetition: int) -> list[layout.Phase]:
+def _phases(record: RunRecord, repetition: int) -> list[layout.Phase]:
     """The phases of a repetition, in the order in which they were done."""
-    return [
-        _phase(result["name"].partition(".")[2], result["record"], repetition) for result in record["results"]
-    ]
+    return [_phase(result.test, result.record, repetition) for result in record.results or ()]
 
 
-def _phase(access: str, record: dict[str, Any], repetition: int) -> layout.Phase:
-    spans = record["phases"]
-    moved = [task for task in record["tasks"] if task["operations"]]
-    times_s = [(task["transfer_ns"][1] - task["transfer_ns"][0]) / _S for task in moved]
+def _phase(access: str, record: RunRecord, repetition: int) -> layout.Phase:
+    spans = record.phases
+    assert spans is not None
+    moved = [(task, task.transfer_ns) for task in record.tasks if task.operations and task.transfer_ns]
+    times_s = [(end_ns - start_ns) / _S for _, (start_ns, end_ns) in moved]
     return layout.Phase(
         access=access,
-        moved_bytes=record["bytes_read"] + record["bytes_written"],
-        transfers=record["ops_read"] + record["ops_written"],
-        open_s=spans["open_ns"] / _S,
-        transfer_s=spans["transfer_ns"] / _S,
-        close_s=spans["close_ns"] / _S,
-        total_s=spans["total_ns"] / _S,
-        latency_s=smallest_mean_latency_s(times_s, [task["operations"] for task in moved]) if moved else 0.0,
+        moved_bytes=record.bytes_moved,
+        transfers=record.ops_read + record.ops_written,
+        open_s=spans.open_ns / _S,
+        transfer_s=spans.transfer_ns / _S,
+        close_s=spans.close_ns / _S,
+        total_s=spans.total_ns / _S,
+        latency_s=smallest_mean_latency_s(times_s, [task.operations for task, _ in moved]) if moved else 0.0,
         repetition=repetition,
     )

@@ -17,6 +17,7 @@ from mileage.dropin.dropin_study import Done, do_study, give_up, tell
 from mileage.dropin.flags import Given
 from mileage.errors import Refused, RunFailed
 from mileage.formats.sheet import refuse_unwritable
+from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Study
 from mileage.plan.iozone_suite import IOZONE as TESTS
 from mileage.plan.iozone_suite import RETESTS
@@ -79,7 +80,7 @@ def run(given: Given) -> None:
     made = _files_of(asked) if makes else []
     diagnosis = Diagnosis(_files_of(asked), made, stays=given.has("-w")) if given.has("-+d") else None
 
-    def finished(run: PlannedRun, record: dict[str, Any]) -> str:
+    def finished(run: PlannedRun, record: RunRecord) -> str:
         wrong = diagnosis.compare(run) if diagnosis is not None else ""
         return wrong or text_of_run(given, asked, run, record)
 

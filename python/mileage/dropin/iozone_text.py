@@ -16,6 +16,7 @@ from mileage.dropin.dropin_study import Done, tell
 from mileage.dropin.flags import Given
 from mileage.formats import iozone_print as layout
 from mileage.formats.sheet import write_sheet
+from mileage.model.run_record import Moved, RunRecord, TestResult
 
 if TYPE_CHECKING:
     from mileage.dropin.iozone import Asked
@@ -117,7 +118,7 @@ def _ports(given: Given) -> str:
     return "threads" if given.has("-T") else "processes"
 
 
-def text_of_run(given: Given, asked: Asked, run: PlannedRun, record: dict[str, Any]) -> str:
+def text_of_run(given: Given, asked: Asked, run: PlannedRun, record: RunRecord) -> str:
     """What is printed of one run: a row of the table, or the blocks of a number of children."""
     if run.job is None:
         return ""
@@ -161,55 +162,48 @@ def _with_skipped(rows: list[layout.Row], asked: Asked) -> list[layout.Row]:
     return sorted([*rows, *zeros], key=lambda row: (row.file_kb, row.record_kb))
 
 
-def _row(given: Given, suite: dict[str, Any], record: dict[str, Any]) -> layout.Row:
+def _row(given: Given, suite: dict[str, Any], record: RunRecord) -> layout.Row:
     values: dict[str, int] = {}
     cpu: dict[str, float] = {}
-    for result in record["results"]:
-        test = result["name"].partition(".")[2]
-        values[test] = int(_figure(given, result["record"]))
-        wall_ns = result["record"]["elapsed_ns"]
-        cpu[test] = 100.0 * cpu_ns(result["record"]) / wall_ns if wall_ns else 0.0
+    for result in record.results or ():
+        values[result.test] = int(_figure(given, result.record))
+        wall_ns = result.record.elapsed_ns
+        cpu[result.test] = 100.0 * result.record.usage.cpu_ns / wall_ns if wall_ns else 0.0
     if given.has("-+n"):
         pairs = (("write", "rewrite"), ("read", "reread"), ("fwrite", "frewrite"), ("fread", "freread"))
         values |= {again: 0 for first, again in pairs if first in values}
     return layout.Row(suite["file_bytes"] // _KB, suite["record_bytes"] // _KB, values, cpu)
 
 
-def _figure(given: Given, record: dict[str, Any]) -> float:
+def _figure(given: Given, record: RunRecord) -> float:
     """Kilobytes per second, operations per second, or microseconds per operation; 0 when no time passed."""
-    seconds = record["elapsed_ns"] / _S
-    ops = record["ops_read"] + record["ops_written"]
+    seconds = record.elapsed_s
+    ops = record.ops_read + record.ops_written
     if not seconds or not ops:
         return 0.0
     if given.has("-N"):
         return float(seconds * 1e6 / ops)
     if given.has("-O"):
         return float(ops / seconds)
-    return float((record["bytes_read"] + record["bytes_written"]) / _KB / seconds)
-
-
-def cpu_ns(record: dict[str, Any]) -> int:
-    """Processor time of a run, in nanoseconds."""
-    usage = record.get("usage") or {}
-    return int(sum(usage.get(key, 0) for key in ("user_ns", "system_ns", "kernel_workers_ns")))
+    return float(record.bytes_moved / _KB / seconds)
 
 
 def _cpu_lines(done: Done) -> list[str]:
     """Wall time, processor time and percent of each test, which IOzone keeps out of its table."""
     lines = []
     for _, record in done.runs():
-        for result in record["results"]:
-            wall, used = result["record"]["elapsed_ns"] / _S, cpu_ns(result["record"]) / _S
+        for result in record.results or ():
+            wall, used = result.record.elapsed_s, result.record.usage.cpu_ns / _S
             percent = 100.0 * used / wall if wall else 0.0
             lines.append(
-                f"{result['name']}: wall time {wall:.3f} s, CPU time {used:.3f} s, CPU utilization {percent:.2f} %"
+                f"{result.name}: wall time {wall:.3f} s, CPU time {used:.3f} s, CPU utilization {percent:.2f} %"
             )
     return lines
 
 
-def _blocks(given: Given, suite: dict[str, Any], record: dict[str, Any]) -> list[layout.Block]:
+def _blocks(given: Given, suite: dict[str, Any], record: RunRecord) -> list[layout.Block]:
     """The tests of one number of children, in IOzone's order."""
-    blocks = [_block(given, suite, result) for result in record["results"]]
+    blocks = [_block(given, suite, result) for result in record.results or ()]
     return sorted(blocks, key=lambda block: list(layout.CHILDREN).index(block.test))
 
 
@@ -266,15 +260,14 @@ def _parts(given: Given, columns: dict[int, list[layout.Block]], cpu: bool) -> l
     return parts
 
 
-def _block(given: Given, suite: dict[str, Any], result: dict[str, Any]) -> layout.Block:
+def _block(given: Given, suite: dict[str, Any], result: TestResult) -> layout.Block:
     size = suite["record_bytes"] if given.has("-O") else _KB
-    workers, record = result["workers"], result["record"]
+    workers, record = result.workers, result.record
+    assert workers is not None
 
-    def rate(moved: dict[str, int]) -> float:
-        return moved["bytes"] / size * _S / moved["ns"] if moved["ns"] else 0.0
+    def rate(moved: Moved) -> float:
+        return moved.bytes / size * _S / moved.ns if moved.ns else 0.0
 
-    children = tuple(layout.Child(child["bytes"] / size, rate(child)) for child in workers["children"])
-    test = result["name"].partition(".")[2]
-    return layout.Block(
-        test, children, rate(workers["parent"]), record["elapsed_ns"] / _S, cpu_ns(record) / _S
-    )
+    children = tuple(layout.Child(child.bytes / size, rate(child)) for child in workers.children)
+    cpu_s = record.usage.cpu_ns / _S
+    return layout.Block(result.test, children, rate(workers.parent), record.elapsed_s, cpu_s)

@@ -11,7 +11,7 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mileage.dropin.dropin_study import Done, do_study, tell
 from mileage.dropin.flags import Given
@@ -20,6 +20,7 @@ from mileage.dropin.task_tools import number, size_of, study_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats.metadata_print import MDTEST_VERSION, ROWS, mdtest_table
 from mileage.judge.tasks import mdtest_per_s, mdtest_tree_per_s
+from mileage.model.run_record import RunRecord
 from mileage.plan.study import Measure, StopRule
 
 _S: Final = 1e9
@@ -129,22 +130,21 @@ def _rates(done: Done) -> dict[str, list[float]]:
     """Operations per second of each iteration, by test."""
     found: dict[str, list[float]] = {}
     for _, record in done.runs():
-        for result in record["results"]:
-            test = result["name"].partition(".")[2]
+        for result in record.results or ():
+            test = result.test
             rate = _tree_rate if test in ("tree_create", "tree_remove") else _rate
-            found.setdefault(test, []).append(rate(result["record"]))
+            found.setdefault(test, []).append(rate(result.record))
     return found
 
 
-def _rate(record: dict[str, Any]) -> float:
+def _rate(record: RunRecord) -> float:
     """The smallest of the tasks' rates times their number; a task waits for the last one inside its time."""
-    tasks = record["tasks"]
-    end = max(task["operate_ns"][1] for task in tasks)
-    times_s = [max(end - task["operate_ns"][0], 1) / _S for task in tasks]
-    return mdtest_per_s([task["operations"] for task in tasks], times_s)
+    spans = [task.operate_ns for task in record.tasks if task.operate_ns is not None]
+    end = max(last for _, last in spans)
+    times_s = [max(end - first, 1) / _S for first, _ in spans]
+    return mdtest_per_s([task.operations for task in record.tasks], times_s)
 
 
-def _tree_rate(record: dict[str, Any]) -> float:
+def _tree_rate(record: RunRecord) -> float:
     """Each task has a tree, or the first one, which is then alone in the record, has made that of all."""
-    trees = len(record.get("tasks", ())) or 1
-    return mdtest_tree_per_s(record["ops_metadata"], trees, record["elapsed_ns"] / _S)
+    return mdtest_tree_per_s(record.ops_metadata, len(record.tasks) or 1, record.elapsed_s)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mileage.dropin.dropin_study import do_study, tell
 from mileage.dropin.flags import Given
 from mileage.dropin.task_tools import number, study_of, tasks_of
 from mileage.errors import Refused
 from mileage.formats.metadata_print import Rates, metarates_head, metarates_lines
+from mileage.model.run_record import TestResult
 from mileage.plan.study import Measure, StopRule
 
 _TESTS: Final = {"create": "-C", "stat": "-S", "utime": "-U"}
@@ -49,7 +50,7 @@ def run(given: Given) -> None:
         if made and not any(directory.iterdir()):
             directory.rmdir()
     ((_, record),) = done.runs()
-    found = [_rates(result, files // tasks) for result in record["results"]]
+    found = [_rates(result, files // tasks) for result in record.results or ()]
     sys.stdout.write(metarates_lines(found))
 
 
@@ -83,7 +84,7 @@ def _table(given: Given, tasks: int, files: int, tests: list[str]) -> Measure:
     )
 
 
-def _rates(result: dict[str, Any], files: int) -> Rates:
-    spans = [task["operate_ns"] for task in result["record"]["tasks"]]
+def _rates(result: TestResult, files: int) -> Rates:
+    spans = [task.operate_ns for task in result.record.tasks if task.operate_ns is not None]
     seconds = tuple(max(end - start, 1) / 1e9 for start, end in spans)
-    return Rates(result["name"].partition(".")[2], files, seconds)
+    return Rates(result.test, files, seconds)

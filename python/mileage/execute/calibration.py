@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from mileage.model.journal_entries import Calibrated
+from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.sizes import parse_time_ns
 from mileage.store import Journal
@@ -28,7 +30,7 @@ STUCK: Final = 1.05
 MARGIN: Final = 1.1
 """How much longer than asked a run is aimed at, since the next one may be faster."""
 
-Do = Callable[[PlannedRun], dict[str, Any]]
+Do = Callable[[PlannedRun], RunRecord]
 
 
 class Calibration:
@@ -47,11 +49,11 @@ class Calibration:
         }
         self._factors: dict[str, int] = {}
         self._trials: dict[int, list[int]] = {}
-        for entry in content.of_kind("calibrated"):
-            self._factors[entry["cell"]] = int(entry["factor"])
-            self._trials[int(entry["run"])] = list(entry["trials"])
+        for entry in content.of_kind(Calibrated):
+            self._factors[entry.cell] = entry.factor
+            self._trials[entry.run] = entry.trials
 
-    def perform(self, run: PlannedRun, do: Do, *, again: bool) -> dict[str, Any]:
+    def perform(self, run: PlannedRun, do: Do, *, again: bool) -> RunRecord:
         """Do a run with its cell's count, which is found if it was not yet, and return its record.
 
         `again`: what was tried before this run is tried again, for the state that it leaves.
@@ -66,11 +68,11 @@ class Calibration:
             return do(scaled(run, factor))
         return self._find(run, least_ns, do)
 
-    def _find(self, run: PlannedRun, least_ns: int, do: Do) -> dict[str, Any]:
+    def _find(self, run: PlannedRun, least_ns: int, do: Do) -> RunRecord:
         factor, trials, before_ns = 1, [], 0
         while True:
             record = do(scaled(run, factor))
-            lasted_ns = int(record["elapsed_ns"])
+            lasted_ns = record.elapsed_ns
             # More that lasts no longer is limited by something else, such as the end of a span or a time.
             stuck = before_ns > SETTLED_NS and lasted_ns < STUCK * before_ns
             if lasted_ns >= least_ns or factor >= FACTOR_MAX or stuck:
@@ -80,8 +82,16 @@ class Calibration:
             growth = math.ceil(least_ns * MARGIN / max(lasted_ns, 1))
             factor *= min(max(growth, 2), GROWTH_MAX)
         reached = lasted_ns >= least_ns
-        found = {"cell": run.cell, "run": run.index, "factor": factor, "trials": trials}
-        self._journal.append({"kind": "calibrated", **found, "elapsed_ns": lasted_ns, "reached": reached})
+        self._journal.append(
+            Calibrated(
+                cell=run.cell,
+                run=run.index,
+                factor=factor,
+                trials=trials,
+                elapsed_ns=lasted_ns,
+                reached=reached,
+            )
+        )
         self._factors[run.cell] = factor
         self._trials[run.index] = trials
         told = "" if reached else f"; {least_ns / 1e9:g} s were not reached"

@@ -19,11 +19,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
+
+import msgspec
 
 from mileage.errors import Interrupted, RunFailed
-from mileage.execute.record import Poll, empty_record
+from mileage.execute.record import Poll
 from mileage.execute.workers import ranks_here
+from mileage.model.run_record import RunRecord
 from mileage.plan.program import Program
 from mileage.targets.file_identity import FileIdentity, opened_as
 from mileage.targets.kernel_text import fields_of, lines_of, read_text
@@ -41,7 +44,7 @@ _GUARD: Final = 'read -r group && { read -r _ || kill -s KILL -- "-$group"; }'
 
 def perform_command(
     job: Program, place: Path | None, what: str, poll: Poll, own: FileIdentity | None = None
-) -> dict[str, Any]:
+) -> RunRecord:
     """Run a program with what prepares it and cleans up after it, and return the record. `what` names it in messages.
 
     `own`: what the directory at `place` must be; the programs are started in it, whatever its path means meanwhile.
@@ -53,7 +56,7 @@ def perform_command(
         return _perform(job, Path(f"/proc/self/fd/{directory}"), what, poll)
 
 
-def _perform(job: Program, place: Path | None, what: str, poll: Poll) -> dict[str, Any]:
+def _perform(job: Program, place: Path | None, what: str, poll: Poll) -> RunRecord:
     timeout_s = job.value["timeout_ns"] / 1e9 or None
     try:
         if job.value["before"]:
@@ -80,7 +83,7 @@ def _clean_up(job: Program, place: Path | None, what: str) -> None:
 
 def _run(
     argv: Sequence[str], place: Path | None, what: str, poll: Poll, timeout_s: float | None
-) -> dict[str, Any]:
+) -> RunRecord:
     with tempfile.TemporaryFile() as said, _guarded() as guard:
         started_ns = time.monotonic_ns()
         try:
@@ -109,11 +112,7 @@ def _run(
             raise RunFailed(
                 f"{what}: {shlex.join(argv)} ended with status {process.returncode}{told}", cause="command"
             )
-    record = empty_record(ended_ns - started_ns)
-    record["bytes_read"], record["bytes_written"] = counted.get("rchar", 0), counted.get("wchar", 0)
-    if _is_at_work(process.pid):
-        record["notes"] = [_LEFT]
-    record["counters"] = {
+    counters = {
         "command_user_us": round(usage.ru_utime * 1e6),
         "command_system_us": round(usage.ru_stime * 1e6),
         "command_memory_most_bytes": usage.ru_maxrss * 1024,
@@ -124,7 +123,13 @@ def _run(
         "command_reads": counted.get("syscr", 0),
         "command_writes": counted.get("syscw", 0),
     }
-    return record
+    return msgspec.structs.replace(
+        RunRecord.idle(ended_ns - started_ns),
+        bytes_read=counted.get("rchar", 0),
+        bytes_written=counted.get("wchar", 0),
+        notes=[_LEFT] if _is_at_work(process.pid) else [],
+        counters=counters,
+    )
 
 
 @contextlib.contextmanager

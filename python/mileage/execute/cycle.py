@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -26,16 +26,16 @@ from mileage.execute.environment_guard import Surroundings
 from mileage.execute.monitor import Monitor
 from mileage.execute.progress import Progress, stage_text
 from mileage.execute.rank_loss import RankLoss, failed_entry
-from mileage.execute.record import Poll, empty_record
+from mileage.execute.record import Poll
 from mileage.execute.run import perform
 from mileage.execute.stop_rules import Stopping
+from mileage.model.journal_entries import DidNotFinish, Rewrite, Run, SavedPoint, StageEnd, StageKey
+from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.store import Journal, StudyFolder
 from mileage.store.journal import JournalContent
 from mileage.targets import Target
 from mileage.targets.base import Simulation
-
-StageKey = tuple[str, int, str, str]
 
 #: A long stage on virtual drives saves them every so many seconds, and no more often than each 20th second would be
 #: spent on saving: what a crash loses is time only, since the runs after it are repeated.
@@ -91,12 +91,12 @@ class Cycle:
         self._shared = shared
         self._arms = [tuple(arm) for _, arm in groupby(runs, key=lambda run: run.arm)]
         self._done = _Known(shared.content, {run.index for run in runs})
-        ended = shared.content.of_kind("stage")
-        self._ended = {_entry_key(entry): entry for entry in ended}
-        self._points = {_entry_key(entry): entry for entry in shared.content.of_kind("point")}
-        self._unfinished = unfinished_arms(shared.content)
-        rewrites = shared.content.of_kind("rewrite")
-        self._rewritten = {(*_entry_key(e)[:3], int(e["target"])): bool(e["done"]) for e in rewrites}
+        content = shared.content
+        self._ended = {entry.stage_key: entry for entry in content.of_kind(StageEnd)}
+        self._points = {entry.stage_key: entry for entry in content.of_kind(SavedPoint)}
+        self._unfinished = unfinished_arms(content)
+        rewrites = content.of_kind(Rewrite)
+        self._rewritten = {(*entry.stage_key[:3], entry.target): entry.done for entry in rewrites}
         """Whether what had vanished was all written again, when that was begun."""
         self._targets: dict[int, Target] = {}
         self._saved_s = 0.0
@@ -176,14 +176,9 @@ class Cycle:
             raise failure
         open_stages = [other for other in arm if stage_key(other) not in self._ended]
         left_out = sum(other.index not in self._done for other in open_stages)
-        entry = {
-            **_entry(run, _now(), failure.record or empty_record(0), shared.plan.setting_of(run)),
-            "kind": "dnf",
-            "cause": failure.cause,
-            "message": str(failure),
-            "left_out": left_out,
-        }
-        shared.journal.append(entry)
+        done = entry_of(run, failure.record or RunRecord.idle(0), shared.plan.setting_of(run), _now())
+        ended = {"cause": failure.cause, "message": str(failure), "left_out": left_out}
+        shared.journal.append(msgspec.convert({**msgspec.structs.asdict(done), **ended}, DidNotFinish))
         shared.progress.note(f"DNF: cycle {run.cycle}, {run.arm} arm, stage {run.stage}: {failure}")
 
     def _restore(self, stages: list[tuple[PlannedRun, ...]]) -> tuple[int, int]:
@@ -200,10 +195,11 @@ class Cycle:
         for number in virtual:
             self._targets[number].purge()
         point = self._points.get(stage_key(stages[finished][0])) if finished < len(stages) else None
-        if point is not None and self._load(virtual, point, stages[0][0]):
-            return finished, int(point["run"])
+        if point is not None and self._load(virtual, point.states, stages[0][0]):
+            return finished, point.run
         for number in range(finished, 0, -1):
-            if self._load(virtual, self._ended[stage_key(stages[number - 1][0])], stages[0][0]):
+            ended = self._ended[stage_key(stages[number - 1][0])]
+            if self._load(virtual, ended.drive_states, stages[0][0]):
                 return number, 0
         return 0, 0
 
@@ -261,8 +257,7 @@ class Cycle:
 
     def _note_rewrite(self, number: int, run: PlannedRun, *, ended: bool) -> None:
         """Journal that a target's content is written again, and that it was: in between it is not to be measured."""
-        entry = {"kind": "rewrite", **_key_fields(run), "target": number, "done": ended, "at": _now()}
-        self._shared.journal.append(entry)
+        self._shared.journal.append(Rewrite(**_key_fields(run), target=number, done=ended, at=_now()))
 
     def _simulated(self) -> dict[int, Simulation]:
         """The drives whose time is simulated, by instance."""
@@ -272,9 +267,8 @@ class Cycle:
             if target.simulation is not None
         }
 
-    def _load(self, drives: Mapping[int, Simulation], entry: dict[str, Any], first: PlannedRun) -> bool:
-        """Put drives back into the states that a stage or a point saved; false when one of them is gone."""
-        names = entry.get("states") or {"0": entry["state"]}
+    def _load(self, drives: Mapping[int, Simulation], names: Mapping[str, str], first: PlannedRun) -> bool:
+        """Put drives back into states that were saved, by target; false when one of them is gone."""
         states = {}
         for number in drives:
             name = names.get(str(number))
@@ -301,19 +295,19 @@ class Cycle:
                 shared.calibration.perform(run, partial(self._do_again, target), again=True)
                 _clear_after(target, run)
 
-    def _do_again(self, target: Target, run: PlannedRun) -> dict[str, Any]:
+    def _do_again(self, target: Target, run: PlannedRun) -> RunRecord:
         """Do a run for what it leaves; the log of its operations stays that of the run in the journal."""
         if run.reach is not None and run.reach.log:
             run = msgspec.structs.replace(run, reach=msgspec.structs.replace(run.reach, log=False))
         return self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
 
-    def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> dict[str, Any]:
+    def _perform(self, target: Target, run: PlannedRun, poll: Poll) -> RunRecord:
         return perform(target, run, idle_ns=self._idle_ns(run), poll=poll, kept=self._shared.folder)
 
     def _idle_ns(self, run: PlannedRun) -> int:
         """How long an idle run rests: as planned, or as long as the torture run that it mirrors lasted."""
         if run.mirrors is not None:
-            return int(self._done.entry(run.mirrors)["record"]["durable_ns"])
+            return self._done.entry(run.mirrors).record.durable_ns
         return run.idle_ns or 0
 
     def _run_one(self, target: Target, run: PlannedRun) -> None:
@@ -342,7 +336,7 @@ class Cycle:
             shared.progress.run(run)
         watch = Monitor(target)
 
-        def do(run: PlannedRun) -> dict[str, Any]:
+        def do(run: PlannedRun) -> RunRecord:
             nonlocal watch
             watch = Monitor(target)
             with watch:
@@ -355,17 +349,15 @@ class Cycle:
             self._broken = failure
             raise
         if known is not None:
-            if known["record"] != record:
+            if known.record != record:
                 raise RunFailed(
                     f"run {run.index} ({run.cell}) repeated on the saved drive state differs from the journal; "
                     "the study is void: start it anew",
                     cause="replay",
                 )
             return
-        shared.progress.advance(record["bytes_read"] + record["bytes_written"] - told)
-        entry = _entry(run, started, record, shared.plan.setting_of(run))
-        if watch.found:
-            entry["watch"] = watch.found
+        shared.progress.advance(record.bytes_moved - told)
+        entry = entry_of(run, record, shared.plan.setting_of(run), started, watch.found)
         shared.journal.append(entry)
         self._done.add(run, entry)
         _clear_after(target, run)
@@ -381,8 +373,9 @@ class Cycle:
             return
         started_s = time.monotonic()
         states = self._save(run, keep=True)
-        entry = {"kind": "point", **_key_fields(run), "run": run.index + 1, "states": states, "at": _now()}
-        self._shared.journal.append(entry)
+        self._shared.journal.append(
+            SavedPoint(**_key_fields(run), run=run.index + 1, states=states, at=_now())
+        )
         self._forget(run, states)
         self._saved_s = time.monotonic()
         self._saving_s = self._saved_s - started_s
@@ -408,14 +401,13 @@ class Cycle:
             return
         last = number + 1 == len(stages)
         states = self._save(run, keep=not last)
-        entry = {
-            "kind": "stage",
+        entry = StageEnd(
             **_key_fields(run),
-            "state": states.get("0"),
-            "states": states,
-            "left_out": sum(run.index not in self._done for run in stages[number]),
-            "at": _now(),
-        }
+            state=states.get("0"),
+            states=states,
+            left_out=sum(run.index not in self._done for run in stages[number]),
+            at=_now(),
+        )
         shared.journal.append(entry)
         self._ended[key] = entry
         self._forget(run, {} if last else states)
@@ -429,19 +421,19 @@ class _Known:
         self._entries = content.entries
         heads = enumerate(content.heads)
         self._places = {head.run: at for at, head in heads if head.kind == "run" and head.run in mine}
-        self._tortures: dict[int, dict[str, Any]] = {}
+        self._tortures: dict[int, Run] = {}
         self._new: set[int] = set()
 
     def __contains__(self, index: object) -> bool:
         return index in self._places or index in self._new
 
-    def entry(self, index: int) -> dict[str, Any]:
+    def entry(self, index: int) -> Run:
         """The journal's entry of a run that an earlier process did, or of a torture that this one did."""
         if index in self._places:
-            return self._entries[self._places[index]]
+            return cast(Run, self._entries[self._places[index]])
         return self._tortures[index]
 
-    def add(self, run: PlannedRun, entry: dict[str, Any]) -> None:
+    def add(self, run: PlannedRun, entry: Run) -> None:
         """A run that was done now; of a torture the record is kept, since a sham may idle for as long."""
         self._new.add(run.index)
         if run.role == "torture":
@@ -465,26 +457,26 @@ def _key_fields(run: PlannedRun) -> dict[str, Any]:
     return {"session": run.session, "cycle": run.cycle, "arm": run.arm, "stage": run.stage}
 
 
-def _entry_key(entry: dict[str, Any]) -> StageKey:
-    return (str(entry.get("session", "")), int(entry["cycle"]), str(entry["arm"]), str(entry["stage"]))
-
-
-def _entry(run: PlannedRun, started: str, record: dict[str, Any], setting: Setting) -> dict[str, Any]:
-    identity = {
+def entry_of(
+    run: PlannedRun,
+    record: RunRecord,
+    setting: Setting,
+    started: str = "",
+    watch: Mapping[str, int] | None = None,
+) -> Run:
+    """The journal's line of a run that is done."""
+    return Run(
         **_key_fields(run),
-        "role": run.role,
-        "block": run.block,
-        "measure": run.measure,
-        "cell": run.cell,
-        "levels": setting.levels,
-        "metrics": run.metrics,
-        "seed": run.seed,
-    }
-    return {
-        "kind": "run",
-        "run": run.index,
-        **identity,
-        "started": started,
-        "finished": _now(),
-        "record": record,
-    }
+        run=run.index,
+        role=run.role,
+        block=run.block,
+        measure=run.measure,
+        cell=run.cell,
+        levels=setting.levels,
+        metrics=list(run.metrics),
+        seed=run.seed,
+        started=started,
+        finished=_now(),
+        record=record,
+        watch=dict(watch or {}),
+    )

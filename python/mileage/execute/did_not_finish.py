@@ -7,9 +7,10 @@ What it refuses: to call a full disk, a vanished directory or wrong data a DNF; 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from mileage.errors import Interrupted, RunFailed
+from mileage.model.journal_entries import DidNotFinish, Run
 from mileage.plan.sizes import format_bytes
 from mileage.store.journal import JournalContent
 
@@ -30,23 +31,23 @@ def gave_up(failure: RunFailed) -> bool:
     return not isinstance(failure, Interrupted) and failure.cause in DEVICE_CAUSES
 
 
-def unfinished_arms(content: JournalContent) -> dict[Arm, dict[str, Any]]:
+def unfinished_arms(content: JournalContent) -> dict[Arm, DidNotFinish]:
     """The arms that ended as DNF, with their lines of the journal."""
-    return {_arm(entry): entry for entry in content.of_kind("dnf")}
+    return {_arm(entry): entry for entry in content.of_kind(DidNotFinish)}
 
 
-def _arm(entry: dict[str, Any]) -> Arm:
-    return str(entry.get("session", "")), int(entry["cycle"]), str(entry["arm"])
+def _arm(entry: Run) -> Arm:
+    return entry.session, entry.cycle, entry.arm
 
 
 def unfinished_lines(content: JournalContent) -> list[str]:
     """Each DNF in a line: where it was, what happened, and how much had been written by then."""
     lines = []
     for (session, cycle, arm), entry in unfinished_arms(content).items():
-        done = [run for run in content.of_kind("run") if _arm(run) == (session, cycle, arm)]
-        written = sum(int(run["record"]["bytes_written"]) for run in (*done, entry))
+        done = [run for run in content.of_kind(Run) if _arm(run) == (session, cycle, arm)]
+        written = sum(run.record.bytes_written for run in (*done, entry))
         lines.append(
-            f"DNF: the {arm} arm of cycle {cycle} did not finish: {entry['message']} (stage {entry['stage']}, "
-            f"{format_bytes(written)} after its start, {entry['left_out']} runs left out)"
+            f"DNF: the {arm} arm of cycle {cycle} did not finish: {entry.message} (stage {entry.stage}, "
+            f"{format_bytes(written)} after its start, {entry.left_out} runs left out)"
         )
     return lines

@@ -12,9 +12,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mileage.errors import RunFailed
+from mileage.model.journal_entries import Accepted, EnvironmentChange
 from mileage.plan import Plan
 from mileage.plan.factors import key_of as key_of_factor
 from mileage.store import Journal, StudyFolder
@@ -131,7 +132,7 @@ class Surroundings:
                 self._tell(f"environment changed {when}: {change}")
         if not grave or target.is_virtual or self._marks:
             return
-        self._journal.append({"kind": "environment", "when": when, "changes": grave})
+        self._journal.append(EnvironmentChange(when=when, changes=grave))
         raise RunFailed(
             f"the study stops: {'; '.join(grave)} (seen {when}); what was measured before and after would not be "
             "comparable. Undo the change and resume, or resume with --accept-change, which the report tells",
@@ -139,12 +140,12 @@ class Surroundings:
         )
 
 
-def _accepted(session: str, before: dict[str, str], after: dict[str, str]) -> dict[str, Any]:
+def _accepted(session: str, before: dict[str, str], after: dict[str, str]) -> Accepted:
     """The journal's entry of an accepted change. The first snapshot is replaced: what it said is kept here."""
     lines = diff(before, after)
     changed = [key_of(line) for line in lines]
     was, now = ({key: found[key] for key in changed if key in found} for found in (before, after))
-    return {"kind": "accepted", "session": session, "changes": lines, "was": was, "now": now}
+    return Accepted(session=session, changes=lines, was=was, now=now)
 
 
 def start_name(session: str) -> str:

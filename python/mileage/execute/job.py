@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from mileage.errors import Interrupted, Refused
 from mileage.execute.command import perform_command
-from mileage.execute.record import Poll, empty_record, failure_of
+from mileage.execute.record import Poll, failure_of
+from mileage.model.run_record import RunRecord, TestResult
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.name_operations import Names
 from mileage.plan.program import Program
@@ -28,24 +29,31 @@ from mileage.targets import Target
 from mileage.targets.file_identity import FileIdentity, opened_as
 
 
-def perform_program(target: Target, job: Program, what: str, poll: Poll) -> dict[str, Any]:
+class _IozoneResults(msgspec.Struct):
+    """What a set of IOzone's tests left behind."""
+
+    results: list[TestResult]
+    interrupted: bool
+
+
+def perform_program(target: Target, job: Program, what: str, poll: Poll) -> RunRecord:
     """Run a program in the target's directory."""
     return perform_command(job, target.place, what, poll, target.place_identity)
 
 
 def perform_task_run(
     target: Target, job: IorRun | MdtestRun | MetaratesRun, what: str, poll: Poll
-) -> dict[str, Any]:
+) -> RunRecord:
     """Do a run of tests that several tasks do together."""
     from mileage.execute.tasks import perform_tasks
 
     assert target.path is not None
     place = target.path.with_suffix(".tasks")
     results = perform_tasks(place, job.spec, what, poll, target.place_identity)
-    return _together([{**result, "reported": True} for result in results], job.names)
+    return _together(results, job.names)
 
 
-def perform_suite(target: Target, job: Suite, what: str, poll: Poll) -> dict[str, Any]:
+def perform_suite(target: Target, job: Suite, what: str, poll: Poll) -> RunRecord:
     """Do a set of IOzone's tests."""
     from mileage import _core
 
@@ -53,16 +61,16 @@ def perform_suite(target: Target, job: Suite, what: str, poll: Poll) -> dict[str
         directory = target.place_identity.to_json()
         job = msgspec.structs.replace(job, value={**job.value, "directory": directory})
     path, value = _own_files(target, job, msgspec.json.encode(job.value).decode())
-    done = msgspec.json.decode(_core.run_iozone(path, value, poll))
-    if done["interrupted"]:
+    done = msgspec.json.decode(_core.run_iozone(path, value, poll), type=_IozoneResults)
+    if done.interrupted:
         raise Interrupted()
-    for result in done["results"]:
-        if failure := failure_of(result["record"], f"{what}: {result['name']}"):
+    for result in done.results:
+        if failure := failure_of(result.record, f"{what}: {result.name}"):
             raise failure
-    return _together(done["results"], job.names)
+    return _together(done.results, job.names)
 
 
-def perform_names(target: Target, job: Names, what: str, poll: Poll) -> dict[str, Any]:
+def perform_names(target: Target, job: Names, what: str, poll: Poll) -> RunRecord:
     """Do an operation on names in a directory of the plan's own, by whose name what a kill leaves is found again."""
     from mileage import _core
 
@@ -82,18 +90,12 @@ def perform_names(target: Target, job: Names, what: str, poll: Poll) -> dict[str
             # next run or the end of the study.
             with suppress(OSError):
                 os.rmdir(place.name, dir_fd=folder)
-    record: dict[str, Any] = msgspec.json.decode(text)
-    if record["interrupted"]:
+    record = RunRecord.from_json(text)
+    if record.interrupted:
         raise Interrupted()
     if failure := failure_of(record, what):
         raise failure
     return record
-
-
-def _within(target: Target) -> tuple[str, dict[str, Any]] | None:
-    """The directory of the target, and what it must be, where that is known."""
-    own = target.place_identity
-    return (str(target.place), own.to_json()) if own is not None else None
 
 
 def _own_files(target: Target, job: Suite, value: str) -> tuple[str, str]:
@@ -121,17 +123,11 @@ def _own_files(target: Target, job: Suite, value: str) -> tuple[str, str]:
     return str(place / (name or names[0])), value
 
 
-def _together(results: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
-    """The record of a set of tests, with those of the wanted ones."""
-    whole = empty_record(0)
-    records = [result["record"] for result in results]
-    for field in ("bytes_read", "bytes_written", "ops_read", "ops_written", "ops_metadata"):
-        whole[field] = sum(record.get(field, 0) for record in records)
-    for field in ("submit_ns", "durable_ns", "elapsed_ns"):
-        whole[field] = sum(record[field] for record in records)
-    wanted = [result for result in results if result["name"] in names and result["reported"]]
-    whole["results"] = [
-        {"name": result["name"], "record": result["record"], "workers": result.get("workers")}
-        for result in wanted
-    ]
-    return whole
+def _together(results: Sequence[TestResult], names: tuple[str, ...]) -> RunRecord:
+    """The record of a set of tests: their sums, with the records of the wanted ones."""
+    whole = RunRecord.merge([result.record for result in results])
+    wanted = [result for result in results if result.name in names and result.reported]
+    # Latencies and counters are those of each test.
+    return msgspec.structs.replace(
+        whole, latency=RunRecord.idle(0).latency, counters={}, notes=[], results=wanted
+    )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mileage.execute.progress import Progress
 from mileage.execute.status import Standing
 from mileage.log import is_log_on
+from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
 from mileage.terminal import ascii_of, beneath, cut, harmless, is_coloured, one_line
 
@@ -89,7 +90,7 @@ class Terminal(Progress):
         self._standing.advance(byte_count)
         self._maybe_line()
 
-    def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
+    def finished(self, run: PlannedRun, record: RunRecord) -> None:
         """Count the run, and keep what it showed."""
         self._standing.finished(run, record)
 

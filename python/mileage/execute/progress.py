@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
 
 
@@ -23,7 +23,7 @@ class Progress:
     def advance(self, byte_count: int) -> None:
         """`byte_count` more bytes are done; 0 when only time has passed."""
 
-    def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
+    def finished(self, run: PlannedRun, record: RunRecord) -> None:
         """A run is done and journalled, with this record."""
 
     def note(self, text: str) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 from mileage.errors import RunFailed
 from mileage.execute.workers import ranks_here
+from mileage.model.journal_entries import Failed
 from mileage.store import Journal
 
 
@@ -49,13 +49,7 @@ class RankLoss:
         self.failure = failure
 
 
-def failed_entry(run: int, failure: RunFailed) -> dict[str, Any]:
+def failed_entry(run: int, failure: RunFailed) -> Failed:
     """The line of the journal for a run that failed."""
-    return {
-        "kind": "failed",
-        "run": run,
-        "cause": failure.cause,
-        "message": str(failure),
-        "record": failure.record,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return Failed(run=run, cause=failure.cause, message=str(failure), record=failure.record, at=at)

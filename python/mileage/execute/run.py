@@ -13,9 +13,10 @@ import msgspec
 from mileage.errors import Interrupted, Refused, RunFailed
 from mileage.execute.job import perform_names, perform_program, perform_suite, perform_task_run
 from mileage.execute.processes import run_in_processes
-from mileage.execute.record import Poll, empty_record, failure_of
+from mileage.execute.record import Poll, failure_of
 from mileage.execute.run_conditions import rest, settle, surrounded
 from mileage.execute.workers import refuse_elsewhere
+from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Workload
 from mileage.plan.action import Idle, Io, Mirror, Reset
 from mileage.plan.api import Reach
@@ -53,8 +54,8 @@ class Doing(NamedTuple):
 
 def perform(
     target: Target, run: PlannedRun, *, idle_ns: int, poll: Poll, kept: Kept | None = None
-) -> dict[str, Any]:
-    """Do one run and return its record (the JSON of `RunRecord`, see the measure crate).
+) -> RunRecord:
+    """Do one run and return its record.
 
     `idle_ns`: how long an idle run rests, in nanoseconds. `kept`: where traces are found and logs are put; without it,
     a run that has a trace or a log is refused.
@@ -66,7 +67,7 @@ def perform(
     return _PERFORM[type(run.action)](Doing(target, run, idle_ns, poll, kept))
 
 
-def _io(doing: Doing) -> dict[str, Any]:
+def _io(doing: Doing) -> RunRecord:
     """Turn a workload on the target."""
     from mileage import _core
 
@@ -99,8 +100,8 @@ def _io(doing: Doing) -> dict[str, Any]:
         raise
     except OSError as cause:
         raise RunFailed.from_os_error(f"{run.cell} on {target.spec}", cause) from cause
-    record: dict[str, Any] = msgspec.json.decode(text)
-    if record["interrupted"]:
+    record = RunRecord.from_json(text)
+    if record.interrupted:
         raise Interrupted()
     if failure := failure_of(record, f"{run.cell} on {target.spec}"):
         raise failure
@@ -121,9 +122,7 @@ def _options(target: Target, run: PlannedRun, reach: Reach, kept: Kept | None) -
     return msgspec.json.encode(options).decode()
 
 
-def _on_files(
-    perform_job: Callable[[Target, Any, str, Poll], dict[str, Any]], doing: Doing
-) -> dict[str, Any]:
+def _on_files(perform_job: Callable[[Target, Any, str, Poll], RunRecord], doing: Doing) -> RunRecord:
     """Do work on files by the function of its family."""
     target, run, job = doing.target, doing.run, doing.run.job
     assert job is not None
@@ -155,16 +154,16 @@ def _still_there(target: Target, run: PlannedRun) -> None:
         raise RunFailed(f"{run.cell}: {target.path} vanished; bring it back and resume", cause="vanished")
 
 
-def _rest(doing: Doing) -> dict[str, Any]:
+def _rest(doing: Doing) -> RunRecord:
     """Leave the target alone for `idle_ns` nanoseconds of its own time."""
     if doing.target.simulation is not None:
         doing.target.simulation.idle(doing.idle_ns)
     else:
         rest(doing.idle_ns, doing.poll)
-    return empty_record(doing.idle_ns)
+    return RunRecord.idle(doing.idle_ns)
 
 
-def _reset(doing: Doing) -> dict[str, Any]:
+def _reset(doing: Doing) -> RunRecord:
     """Bring a target back by "trim", "purge" or "remount"; the record says in `notes` what was done.
 
     Raises Refused when the target cannot, RunFailed when the system fails.
@@ -173,10 +172,10 @@ def _reset(doing: Doing) -> dict[str, Any]:
     started_ns = time.monotonic_ns()
     note = {"trim": target.trim, "purge": target.purge, "remount": target.remount}[doing.run.cell]()
     elapsed_ns = 0 if target.is_virtual else time.monotonic_ns() - started_ns
-    return {**empty_record(elapsed_ns), "notes": [note]}
+    return msgspec.structs.replace(RunRecord.idle(elapsed_ns), notes=[note])
 
 
-_PERFORM: Final[dict[type, Callable[[Doing], dict[str, Any]]]] = {
+_PERFORM: Final[dict[type, Callable[[Doing], RunRecord]]] = {
     Io: _io,
     Idle: _rest,
     Mirror: _rest,

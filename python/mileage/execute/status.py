@@ -10,15 +10,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
+from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.describe import duration
 from mileage.plan.estimate import remaining_s
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import format_bytes
-from mileage.store.histogram import of_all_kinds, quantile_ns
-from mileage.store.write_amplification import write_amplification
 
 RATES_KEPT: Final = 24
 _BARS: Final = "▁▂▃▄▅▆▇█"
@@ -48,7 +47,7 @@ class Standing:
         self._bytes = 0
         self._looked = (clock(), 0)
         self._rates: deque[float] = deque(maxlen=RATES_KEPT)
-        self._last: tuple[str, dict[str, Any]] | None = None
+        self._last: tuple[str, RunRecord] | None = None
         self._told: tuple[object, list[tuple[str, str]]] = (None, [])
         self._left: tuple[float, float, float] | None = None
 
@@ -70,14 +69,14 @@ class Standing:
         with self._lock:
             self._bytes += byte_count
 
-    def finished(self, run: PlannedRun, record: dict[str, Any]) -> None:
+    def finished(self, run: PlannedRun, record: RunRecord) -> None:
         """A run is done and journalled."""
         with self._lock:
             began_s = self._began_s.pop(run.index, None)
             if began_s is not None:
                 self._spent_s[run.index] = self._clock() - began_s
             self.runs_done += 1
-            if record.get("elapsed_ns") and (run.role != "idle"):
+            if record.elapsed_ns and (run.role != "idle"):
                 self._last = (run.cell or run.role, record)
 
     def look(self) -> None:
@@ -141,7 +140,7 @@ class Standing:
         return self._told[1]
 
 
-def _shown(cell: str, record: dict[str, Any]) -> list[tuple[str, str]]:
+def _shown(cell: str, record: RunRecord) -> list[tuple[str, str]]:
     rows = [("last run", f"{cell}: {_speed(record)}")]
     if latency := _latency(record):
         rows.append(("latency", latency))
@@ -150,26 +149,22 @@ def _shown(cell: str, record: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _speed(record: dict[str, Any]) -> str:
-    elapsed_s = record["elapsed_ns"] / 1e9
-    moved = record["bytes_read"] + record["bytes_written"]
-    kinds = ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
-    operations = sum(int(record.get(kind, 0)) for kind in kinds)
-    rate = f"{format_bytes(int(moved / elapsed_s))}/s, " if moved else ""
-    return f"{rate}{operations / elapsed_s:,.0f} operations/s"
+def _speed(record: RunRecord) -> str:
+    rate = f"{format_bytes(int(record.rate_bytes_per_s))}/s, " if record.bytes_moved else ""
+    return f"{rate}{record.ops_per_s:,.0f} operations/s"
 
 
-def _latency(record: dict[str, Any]) -> str:
-    histogram = of_all_kinds(record["latency"])
-    if not histogram["count"]:
+def _latency(record: RunRecord) -> str:
+    histogram = record.service
+    if not histogram.count:
         return ""
     parts = [
-        (name, quantile_ns(histogram, share))
+        (name, histogram.quantile_ns(share))
         for name, share in (("p50", 0.5), ("p99", 0.99))
-        if quantile_is_supported(histogram["count"], share)
+        if quantile_is_supported(histogram.count, share)
     ]
     told = "  ".join(f"{name} {_time(value)}" for name, value in parts if value is not None)
-    return f"{told}  max {_time(histogram['max_ns'])}".lstrip()
+    return f"{told}  max {_time(histogram.max_ns)}".lstrip()
 
 
 def _time(time_ns: int) -> str:
@@ -179,14 +174,12 @@ def _time(time_ns: int) -> str:
     return f"{time_ns} ns"
 
 
-def _counted(record: dict[str, Any]) -> str:
-    counters = record["counters"]
+def _counted(record: RunRecord) -> str:
+    counters, busy_ms = record.counters, record.usage.device.get("busy_ms")
     told = []
-    amplification = write_amplification(counters)
-    if amplification is not None:
+    if (amplification := record.write_amplification) is not None:
         told.append(f"write amplification {amplification:.2f}")
     told += [f"{counters[name]:,} {words}" for name, words in _COUNTED if counters.get(name)]
-    device = (record.get("usage") or {}).get("device") or {}
-    if device.get("busy_ms") and record["elapsed_ns"]:
-        told.append(f"{min(100.0, device['busy_ms'] * 1e8 / record['elapsed_ns']):.0f} % busy")
+    if busy_ms and record.elapsed_ns:
+        told.append(f"{min(100.0, busy_ms * 1e8 / record.elapsed_ns):.0f} % busy")
     return ", ".join(told)

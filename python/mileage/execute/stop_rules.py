@@ -12,28 +12,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Container
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+import msgspec
+
+from mileage.model.journal_entries import Finding, Look, Run
 from mileage.plan import Plan, PlannedRun
 from mileage.plan.study import Repeat
 from mileage.store import Journal
 from mileage.store.headline import headline_of
 from mileage.store.journal import JournalContent
 
-Look = dict[str, Any]
-"""What a rule found: `enough`, and its figures by name."""
-
 
 class Rules(Protocol):
     """The judgements that end repetition; pure."""
 
-    def precise(self, cells: list[list[float]], repeat: Repeat) -> Look:
+    def precise(self, cells: list[list[float]], repeat: Repeat) -> Finding:
         """Whether cells are known well enough."""
 
-    def steady(self, rounds: list[float], written_bytes: int, rule: str, capacity_bytes: int) -> Look:
+    def steady(self, rounds: list[float], written_bytes: int, rule: str, capacity_bytes: int) -> Finding:
         """Whether rounds of writing have arrived."""
 
-    def told(self, times: int, look: Look) -> str:
+    def told(self, times: int, look: Finding) -> str:
         """A look after so many blocks or rounds, in words."""
 
 
@@ -82,13 +82,13 @@ class Stopping:
         self._looked: set[tuple[Key, int]] = set()
         self._values: dict[Key, dict[str, dict[int, float]]] = {}
         self._bytes: dict[Key, int] = {}
-        for entry in content.of_kind("look"):
-            key = Key(*(entry[field] for field in Key._fields))
-            self._looked.add((key, entry["times"]))
-            if entry["enough"]:
-                self._limits[key] = entry["times"]
+        for entry in content.of_kind(Look):
+            key = Key(*entry.stage_key, entry.table, entry.setting)
+            self._looked.add((key, entry.times))
+            if entry.enough:
+                self._limits[key] = entry.times
 
-    def note(self, run: PlannedRun, entry: dict[str, Any]) -> None:
+    def note(self, run: PlannedRun, entry: Run) -> None:
         """A run is finished; `entry` is its line of the journal."""
         if run.role == "measure":
             table = self._tables.get(run.cell)
@@ -103,7 +103,7 @@ class Stopping:
             values = self._values.setdefault(key, {})
             for cell, value in headline_of(entry).items():
                 values.setdefault(cell, {})[number] = value
-            self._bytes[key] = self._bytes.get(key, 0) + int(entry["record"]["bytes_written"])
+            self._bytes[key] = self._bytes.get(key, 0) + entry.record.bytes_written
 
     def wanted(self, run: PlannedRun, done: Container[int]) -> bool:
         """Whether a run of the plan is needed. `done` are the runs of this cycle that are finished."""
@@ -126,7 +126,7 @@ class Stopping:
         key, times = _repetition(run, table), run.block - 1
         if key not in self._limits and times >= self._least(key, repeat) and self._rules is not None:
             look = self._rules.precise(self._until(key, times), repeat)
-            self._keep(key, times, look, tell=look["enough"] or times == repeat.min)
+            self._keep(key, times, look, tell=look.enough or times == repeat.min)
         return run.block <= self._limits.get(key, run.block)
 
     def _least(self, key: Key, repeat: Repeat) -> int:
@@ -147,7 +147,7 @@ class Stopping:
                 self._untils[run.cell],
                 self._plan.facts_of(self._plan.setting_of(run)).capacity_bytes,
             )
-            self._keep(key, times, look, tell=look["enough"])
+            self._keep(key, times, look, tell=look.enough)
         return run.turn <= self._limits.get(key, run.turn)
 
     def _until(self, key: Key, times: int) -> list[list[float]]:
@@ -155,13 +155,13 @@ class Stopping:
         cells = self._values.get(key, {}).values()
         return [[found[number] for number in sorted(found) if number <= times] for found in cells]
 
-    def _keep(self, key: Key, times: int, look: Look, *, tell: bool) -> None:
-        if look["enough"]:
+    def _keep(self, key: Key, times: int, look: Finding, *, tell: bool) -> None:
+        if look.enough:
             self._limits[key] = times
         if (key, times) in self._looked:
             return
         self._looked.add((key, times))
-        self._journal.append({"kind": "look", **key._asdict(), "times": times, **look})
+        self._journal.append(Look(**key._asdict(), times=times, **msgspec.structs.asdict(look)))
         if tell and self._rules is not None:
             self._tell(f"cycle {key.cycle}, {key.stage}, {key.table}: {self._rules.told(times, look)}")
 

@@ -21,6 +21,7 @@ from mileage.execute.rank_loss import RankLoss
 from mileage.execute.signals import count_signals
 from mileage.execute.stop_rules import Rules, Stopping
 from mileage.execute.workers import ranks_here
+from mileage.model.journal_entries import End, Rank, RankList, SessionEnd, StageEnd, Study
 from mileage.plan import Plan, PlannedRun, Setting
 from mileage.store import FORMAT, Journal, StudyFolder
 from mileage.store.elapsed import spent_s
@@ -61,7 +62,7 @@ def execute_study(
         refuse_edited(folder, content)
         if content.torn_bytes:
             progress.note(f"dropped {content.torn_bytes} bytes of a torn last line of {folder.journal.name}")
-        if content.of_kind("end"):
+        if content.of_kind(End):
             return ()
         mine = [run for run in plan.runs if run.session == session]
         if ranks := ranks_here():
@@ -71,31 +72,30 @@ def execute_study(
         try:
             if not content.entries:
                 started = _now()
-                head = {
-                    "kind": "study",
-                    "format": FORMAT,
-                    "plan": plan.hash,
-                    "mileage": mileage.__version__,
-                    "command": command,
-                    "files": folder.plan_checksums(),
-                }
-                journal.append({**head, "started": started})
+                journal.append(
+                    Study(
+                        format=FORMAT,
+                        plan=plan.hash,
+                        mileage=mileage.__version__,
+                        command=command,
+                        files=folder.plan_checksums(),
+                        started=started,
+                    )
+                )
             loss = RankLoss(journal, mine[0].index if mine else 0)
             with loss.journalled():
                 if ranks:
-                    told = [
-                        {"rank": one.rank, "host": one.host, "process": one.pid} for one in ranks.identities
-                    ]
-                    journal.append({"kind": "ranks", "ranks": told, "at": _now()})
+                    told = [Rank(one.rank, one.host, one.pid) for one in ranks.identities]
+                    journal.append(RankList(ranks=told, at=_now()))
                 progress.start(plan, spent_s(content), cycles_at_once(plan))
                 shared = _shared(plan, folder, journal, content, progress, rules, accept_change, loss)
                 _run_cycles(shared, mine, open_target)
             if session:
-                journal.append({"kind": "session", "session": session, "finished": _now()})
-            finished = {str(entry["session"]) for entry in content.of_kind("session")} | {session}
+                journal.append(SessionEnd(session=session, finished=_now()))
+            finished = {entry.session for entry in content.of_kind(SessionEnd)} | {session}
             left = tuple(name for name in plan.sessions if name not in finished)
             if not left:
-                journal.append({"kind": "end", "finished": _now()})
+                journal.append(End(finished=_now()))
             return left
         finally:
             journal.close()
@@ -151,10 +151,7 @@ def _shared(
 def tasks_of(runs: Sequence[PlannedRun], content: JournalContent) -> int:
     """The most tasks that one of the runs has which are left to do; 1 where there is none."""
     done = {head.run for head in content.heads if head.kind == "run"}
-    over = {
-        (str(entry.get("session", "")), int(entry["cycle"]), str(entry["arm"]), str(entry["stage"]))
-        for entry in content.of_kind("stage")
-    }
+    over = {entry.stage_key for entry in content.of_kind(StageEnd)}
     given_up = unfinished_arms(content)
     left = [
         run

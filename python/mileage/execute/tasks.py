@@ -23,6 +23,7 @@ from mileage.errors import Interrupted, RunFailed
 from mileage.execute.processes import crew_of
 from mileage.execute.record import Poll, failure_of
 from mileage.execute.workers import Crew, Member, Step, byte_order, metadata_order
+from mileage.model.run_record import Phases, RunRecord, TaskRecord, TestResult, ThreadRecord
 from mileage.plan.tasks import (
     MDTEST,
     METARATES,
@@ -35,10 +36,6 @@ from mileage.plan.tasks import (
 )
 from mileage.targets.file_identity import FileIdentity, opened_as, replaced
 
-Record = dict[str, Any]
-Result = dict[str, Any]
-"""`name` of the test ("ior.write") and its `record`."""
-
 
 def perform_tasks(
     place: Path,
@@ -46,7 +43,7 @@ def perform_tasks(
     what: str,
     poll: Poll,
     own: FileIdentity | None = None,
-) -> list[Result]:
+) -> list[TestResult]:
     """Do one run of a tool in a new directory at `place`. `what` names it in messages.
 
     `own`: what the directory above it must be. Raises Refused, RunFailed and Interrupted. The directory is removed,
@@ -114,17 +111,17 @@ class Conductor:
         self._moved = (0, 0)
         """Bytes and operations of the phases that are over."""
 
-    def ior(self, path: Path, ior: Ior) -> list[Result]:
+    def ior(self, path: Path, ior: Ior) -> list[TestResult]:
         """The phases of IOR on the file at `path` (a file for each task: `path` with .0, .1 and so on)."""
         results = []
         for phase in ior.phases:
             record = self._ior_phase(path, ior, phase)
-            results.append({"name": f"ior.{phase}", "record": record})
+            results.append(TestResult(f"ior.{phase}", record))
             if phase == "write":
                 _check_sizes(path, ior, f"{self._what}: ior.write")
         return results
 
-    def _ior_phase(self, path: Path, ior: Ior, phase: str) -> Record:
+    def _ior_phase(self, path: Path, ior: Ior, phase: str) -> RunRecord:
         from mileage import _core
 
         engine = {**msgspec.to_builtins(ior.options(phase)), "create": phase == "write"}
@@ -140,10 +137,10 @@ class Conductor:
         if phase == "write":
             self._files = self._written(step, path, ior.files == "shared")
         workload = ior.workload(phase).to_json()
-        record: Record = json.loads(_core.merge_shares(workload, list(step.shares), list(step.shifts_ns)))
-        record["tasks"] = ior_tasks(step, self._crew.members)
-        record["phases"] = spans_of(record["tasks"])
-        record["elapsed_ns"] = record["phases"]["total_ns"]
+        record = RunRecord.from_json(_core.merge_shares(workload, list(step.shares), list(step.shifts_ns)))
+        tasks = ior_tasks(step, self._crew.members)
+        phases = phases_of(tasks)
+        record = msgspec.structs.replace(record, tasks=tasks, phases=phases, elapsed_ns=phases.total_ns)
         return self._checked(record, f"ior.{phase}")
 
     def _written(self, step: Step, path: Path, shared: bool) -> tuple[FileIdentity, ...]:
@@ -158,7 +155,7 @@ class Conductor:
             raise replaced(self._what, path)
         return (files[0],)
 
-    def metarates(self, value: Metarates) -> list[Result]:
+    def metarates(self, value: Metarates) -> list[TestResult]:
         """The tests that are wanted, in metarates' order; files are made and removed outside of the time."""
         if value.own_directories:
             for task in range(value.tasks):
@@ -173,15 +170,13 @@ class Conductor:
             shares = [metarates_share(value, test, task) for task in range(value.tasks)]
             if test == "create":
                 shares = [(where, {**share, "fsync": value.fsync}) for where, share in shares]
-            results.append(
-                {"name": f"metarates.{test}", "record": self._names(shares, test, value.timeout_ns)}
-            )
+            results.append(TestResult(f"metarates.{test}", self._names(shares, test, value.timeout_ns)))
             if test != "unlink" and not (value.keep and test == tests[-1]):
                 for task in range(value.tasks):
                     self._alone(*metarates_share(value, "unlink", task))
         return results
 
-    def mdtest(self, value: Mdtest) -> list[Result]:
+    def mdtest(self, value: Mdtest) -> list[TestResult]:
         """The tests that are wanted, in mdtest's order, and what each of them needs."""
         results = [self._trees(value, "mkdir", "tree_create")]
         for kind in ("dir", "file"):
@@ -204,18 +199,18 @@ class Conductor:
                     left.rmdir()
         if not value.keep:
             results.append(self._trees(value, "rmdir", "tree_remove"))
-        return [result for result in results if str(result["name"]).partition(".")[2] in value.tests]
+        return [result for result in results if result.test in value.tests]
 
-    def _mdtest(self, value: Mdtest, test: str) -> Result:
+    def _mdtest(self, value: Mdtest, test: str) -> TestResult:
         shares = [mdtest_share(value, test, task) for task in range(value.tasks)]
-        return {"name": f"mdtest.{test}", "record": self._names(shares, test, value.timeout_ns)}
+        return TestResult(f"mdtest.{test}", self._names(shares, test, value.timeout_ns))
 
     def _clear(self, value: Mdtest, test: str) -> None:
         plain = msgspec.structs.replace(value, stride=0)
         for task in range(value.tasks):
             self._alone(*mdtest_share(plain, test, task))
 
-    def _trees(self, value: Mdtest, operation: str, test: str) -> Result:
+    def _trees(self, value: Mdtest, operation: str, test: str) -> TestResult:
         """Make or remove the trees: the first task the one of all, or each task its own."""
         own = value.own_directories
         shares = [
@@ -226,9 +221,9 @@ class Conductor:
             if own
             else self._checked(self._by_first(*shares[0], value.timeout_ns), test)
         )
-        return {"name": f"mdtest.{test}", "record": record}
+        return TestResult(f"mdtest.{test}", record)
 
-    def _names(self, shares: Sequence[tuple[str, Record]], test: str, timeout_ns: int) -> Record:
+    def _names(self, shares: Sequence[tuple[str, dict[str, Any]]], test: str, timeout_ns: int) -> RunRecord:
         """A step of operations on names, of which each task has a share."""
         from mileage import _core
 
@@ -238,11 +233,11 @@ class Conductor:
             for where, share in shares
         ]
         step = self._crew.do(orders, len(orders), self._poll)
-        record: Record = json.loads(_core.merge_metadata_shares(list(step.shares), list(step.shifts_ns)))
-        record["tasks"] = metadata_tasks(step, self._crew.members)
+        record = RunRecord.from_json(_core.merge_metadata_shares(list(step.shares), list(step.shifts_ns)))
         # Directories of several tasks have the same to tell.
-        record["notes"] = list({note.partition(" ")[2]: note for note in record["notes"]}.values())
-        return self._checked(record, test)
+        notes = list({note.partition(" ")[2]: note for note in record.notes}.values())
+        tasks = metadata_tasks(step, self._crew.members)
+        return self._checked(msgspec.structs.replace(record, tasks=tasks, notes=notes), test)
 
     def _name_options(self, timeout_ns: int) -> str:
         # As the tools do in their working directory: a name has as many parts, however deep the target lies.
@@ -251,15 +246,15 @@ class Conductor:
             return json.dumps({**options, "within": [str(self._directory), self._own.to_json()]})
         return json.dumps(options)
 
-    def _alone(self, where: str, share: Record) -> None:
+    def _alone(self, where: str, share: dict[str, Any]) -> None:
         """Do a share here, untimed."""
         record = self._by_first(where, share, 0)
-        if record["interrupted"]:
+        if record.interrupted:
             raise Interrupted()
         if failure := failure_of(record, self._what):
             raise failure
 
-    def _by_first(self, where: str, share: Record, timeout_ns: int) -> Record:
+    def _by_first(self, where: str, share: dict[str, Any], timeout_ns: int) -> RunRecord:
         """What comes of a share that the first task does, which is this process, while the others wait."""
         from mileage import _core
 
@@ -270,88 +265,108 @@ class Conductor:
 
         path = str(self._directory / where)
         text = _core.run_metadata(path, json.dumps(share), poll, self._name_options(timeout_ns))
-        record: Record = json.loads(text)
-        if record["interrupted"]:
+        record = RunRecord.from_json(text)
+        if record.interrupted:
             self._crew.check()
         return record
 
     def _poll(self, byte_count: int, operations: int) -> bool:
         return self._ask(self._moved[0] + byte_count, self._moved[1] + operations)
 
-    def _checked(self, record: Record, test: str) -> Record:
+    def _checked(self, record: RunRecord, test: str) -> RunRecord:
         """The record of a phase that came to its end. Raises RunFailed and Interrupted."""
-        if record["interrupted"]:
+        if record.interrupted:
             raise Interrupted()
         if failure := failure_of(record, f"{self._what}: {test}"):
             raise failure
-        moved = record["bytes_read"] + record["bytes_written"]
-        done = record["ops_read"] + record["ops_written"] + record["ops_metadata"]
-        self._moved = (self._moved[0] + moved, self._moved[1] + done)
+        self._moved = (self._moved[0] + record.bytes_moved, self._moved[1] + record.operations)
         return record
 
 
-def ior_tasks(step: Step, members: Sequence[Member]) -> list[Record]:
+class _Part(msgspec.Struct):
+    """What a thread of a share did, as far as it is needed here; times count from the start of the share."""
+
+    record: ThreadRecord
+    first_ns: int | None
+    last_ns: int
+    durable_ns: int | None = None
+    closing_ns: tuple[int, int] | None = None
+
+    @property
+    def end_ns(self) -> int:
+        return max(self.last_ns, self.durable_ns or 0)
+
+
+class _Share(msgspec.Struct):
+    """What the core returned of one task's share."""
+
+    parts: tuple[_Part]
+    origin_ns: int
+    opening_ns: tuple[int, int] = (0, 0)
+
+
+def ior_tasks(step: Step, members: Sequence[Member]) -> list[TaskRecord]:
     """What each task did and when, in nanoseconds since the common start; opening lies before it."""
     tasks = []
-    for share_text, shift_ns, bound_ns, member in zip(
-        step.shares, step.shifts_ns, step.bounds_ns, members, strict=False
-    ):
-        share = json.loads(share_text)
-        (part,) = share["parts"]
-        opening = [at_ns - share["origin_ns"] + shift_ns for at_ns in share["opening_ns"]]
-        start_ns = (part["first_ns"] or 0) + shift_ns
-        end_ns = max(part["last_ns"], part["durable_ns"] or 0) + shift_ns
-        closing = [at_ns + shift_ns for at_ns in part["closing_ns"] or (end_ns, end_ns)]
-        tasks.append(
-            {
-                **_who(step, member, bound_ns),
-                "bytes": part["record"]["bytes_read"] + part["record"]["bytes_written"],
-                "operations": part["record"]["ops_read"] + part["record"]["ops_written"],
-                "open_ns": opening,
-                "transfer_ns": [start_ns, end_ns],
-                "close_ns": closing,
-            }
-        )
+    for share, shift_ns, task in _tasks(step, members):
+        (part,) = share.parts
+        end_ns = part.end_ns
+        spans = {
+            "open_ns": [at_ns - share.origin_ns for at_ns in share.opening_ns],
+            "transfer_ns": (part.first_ns or 0, end_ns),
+            "close_ns": part.closing_ns or (end_ns, end_ns),
+        }
+        shifted = {name: (first + shift_ns, last + shift_ns) for name, (first, last) in spans.items()}
+        operations = part.record.ops_read + part.record.ops_written
+        tasks.append(msgspec.structs.replace(task, operations=operations, **shifted))
     return tasks
 
 
-def metadata_tasks(step: Step, members: Sequence[Member]) -> list[Record]:
+def metadata_tasks(step: Step, members: Sequence[Member]) -> list[TaskRecord]:
     """What each task did and when, in nanoseconds since the common start."""
     tasks = []
-    for share_text, shift_ns, bound_ns, member in zip(
-        step.shares, step.shifts_ns, step.bounds_ns, members, strict=False
-    ):
-        (part,) = json.loads(share_text)["parts"]
-        start_ns = (part["first_ns"] or 0) + shift_ns
-        tasks.append(
-            {
-                **_who(step, member, bound_ns),
-                "bytes": part["record"]["bytes_read"] + part["record"]["bytes_written"],
-                "operations": part["record"]["ops_metadata"],
-                "operate_ns": [start_ns, part["last_ns"] + shift_ns],
-            }
-        )
+    for share, shift_ns, task in _tasks(step, members):
+        (part,) = share.parts
+        span = ((part.first_ns or 0) + shift_ns, part.last_ns + shift_ns)
+        tasks.append(msgspec.structs.replace(task, operations=part.record.ops_metadata, operate_ns=span))
     return tasks
 
 
-def _who(step: Step, member: Member, bound_ns: int) -> Record:
-    who = {"task": member.number, "host": member.host, "pid": member.pid}
-    if not step.offsets_ns:
-        return who
-    return {**who, "clock_offset_ns": step.offsets_ns[member.number], "clock_bound_ns": bound_ns}
+def _tasks(step: Step, members: Sequence[Member]) -> Iterator[tuple[_Share, int, TaskRecord]]:
+    """Each share of a step, what is added to its times, and who did it."""
+    for at, (text, shift_ns, member) in enumerate(zip(step.shares, step.shifts_ns, members, strict=False)):
+        share = msgspec.json.decode(text, type=_Share)
+        clock_offset_ns = step.offsets_ns[member.number] if step.offsets_ns else None
+        task = TaskRecord(
+            task=member.number,
+            host=member.host,
+            pid=member.pid,
+            bytes=share.parts[0].record.bytes_read + share.parts[0].record.bytes_written,
+            operations=0,
+            clock_offset_ns=clock_offset_ns,
+            clock_bound_ns=step.bounds_ns[at] if step.offsets_ns else None,
+        )
+        yield share, shift_ns, task
 
 
-def spans_of(tasks: Sequence[Record]) -> Record:
+def phases_of(tasks: Sequence[TaskRecord]) -> Phases:
     """Each phase from the earliest start to the latest end of any task, in nanoseconds.
 
-    `total_ns` is opening, and from the first transfer to the last close: what the load generator sets up in between is
-    not in it.
+    What the load generator sets up between opening and the first transfer is not in the total.
     """
-    spans = {}
-    for key in ("open_ns", "transfer_ns", "close_ns"):
-        spans[key] = max(task[key][1] for task in tasks) - min(task[key][0] for task in tasks)
-    moved_ns = max(task["close_ns"][1] for task in tasks) - min(task["transfer_ns"][0] for task in tasks)
-    return {**spans, "total_ns": spans["open_ns"] + moved_ns}
+
+    def whole(first: str, last: str) -> int:
+        return int(
+            max(getattr(task, last)[1] for task in tasks) - min(getattr(task, first)[0] for task in tasks)
+        )
+
+    open_ns = whole("open_ns", "open_ns")
+    return Phases(
+        open_ns=open_ns,
+        transfer_ns=whole("transfer_ns", "transfer_ns"),
+        close_ns=whole("close_ns", "close_ns"),
+        total_ns=open_ns + whole("transfer_ns", "close_ns"),
+    )
 
 
 def _check_sizes(path: Path, ior: Ior, what: str) -> None:

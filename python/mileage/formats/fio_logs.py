@@ -15,17 +15,19 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from mileage.errors import Refused
 from mileage.formats.fio_log_head import Head, head_of, require_unit
-from mileage.formats.histogram import LINEAR, SUB_BITS, bounds_of, quantile_ns
+from mileage.formats.histogram import quantile_ns
 from mileage.formats.input_file import Source
 from mileage.formats.json_documents import shown
 from mileage.formats.numbers import whole
 from mileage.formats.result import Result, ToolRun, Unread
+from mileage.model.histogram import LINEAR, SUB_BITS, Histogram, bounds_of
+from mileage.model.imported_record import ImportedSeries
 from mileage.store.sql import sql_source
 
 LAYOUT: Final = "fio-logs"
@@ -248,7 +250,7 @@ def _figures(run: ToolRun, parts: dict[str, Part], interval_ms: float) -> None:
     last_ms = max(part.last_ms for part in parts.values())
     run.elapsed_s = last_ms / 1000 if last_ms else None
     count = 1 + max(row[0] for part in parts.values() for row in part.rows)
-    series = _empty(interval_ms, count)
+    series: Columns = {name: [0] * count for name in _COLUMNS}
     if counted is not None:
         _count(run, counted, series)
     else:
@@ -272,25 +274,21 @@ def _figures(run: ToolRun, parts: dict[str, Part], interval_ms: float) -> None:
     if counted is None:
         unknown += [] if "iops" in parts else ["ops"]
         unknown += [] if "bw" in parts else ["bytes_read", "bytes_written"]
-    run.series = series | {name: [None] * len(series[name]) for name in unknown}
+    known = {name: [None] * count if name in unknown else values for name, values in series.items()}
+    run.series = msgspec.convert({"interval_ns": round(interval_ms * 1e6), **known}, ImportedSeries)
     if run.ops_read and run.ops_written:
         run.title = f"{100 * run.ops_read / (run.ops_read + run.ops_written):.0f} % reads"
 
 
-def _empty(interval_ms: float, count: int) -> dict[str, Any]:
-    names = (
-        "bytes_read",
-        "bytes_written",
-        "ops",
-        "latency_sum_ns",
-        "latency_p50_ns",
-        "latency_p99_ns",
-        "latency_max_ns",
-    )
-    return {"interval_ns": round(interval_ms * 1e6), **{name: [0] * count for name in names}}
+Columns = dict[str, list[int]]
+"""The lists of a series, by name."""
+_COLUMNS: Final = (
+    *("bytes_read", "bytes_written", "ops"),
+    *("latency_sum_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns"),
+)
 
 
-def _count(run: ToolRun, part: Part, series: dict[str, Any]) -> None:
+def _count(run: ToolRun, part: Part, series: Columns) -> None:
     """Operations and bytes, from lines that are one operation each."""
     moved, done = [0, 0, 0], [0, 0, 0]
     for interval, direction, _, lines, _, _, _, size in part.rows:
@@ -307,7 +305,7 @@ def _count(run: ToolRun, part: Part, series: dict[str, Any]) -> None:
         run.ops_per_s = sum(done) / run.elapsed_s
 
 
-def _averages(run: ToolRun, parts: dict[str, Part], series: dict[str, Any]) -> None:
+def _averages(run: ToolRun, parts: dict[str, Part], series: Columns) -> None:
     """Rates from averages over windows of equal length."""
     for kind, scale in (("bw", 1024.0), ("iops", 1.0)):
         part = parts.get(kind)
@@ -352,7 +350,7 @@ def _mean_latency(run: ToolRun, latency: Part, iops: Part | None) -> None:
         )
 
 
-def _latency(run: ToolRun, part: Part, series: dict[str, Any]) -> None:
+def _latency(run: ToolRun, part: Part, series: Columns) -> None:
     """Histograms per direction, and quantiles per interval."""
     by_direction: dict[int, dict[int, int]] = {}
     by_interval: dict[int, dict[int, int]] = {}
@@ -380,22 +378,22 @@ def _latency(run: ToolRun, part: Part, series: dict[str, Any]) -> None:
     ]
     wanted = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
     run.quantiles_ns = {name: quantile_ns(main, q) for name, q in wanted.items()}
-    run.quantiles_ns |= {"min": float(main["min_ns"]), "max": float(main["max_ns"])}
-    run.quantiles_ns["mean"] = main["sum_ns"] / main["count"]
+    run.quantiles_ns |= {"min": float(main.min_ns), "max": float(main.max_ns)}
+    run.quantiles_ns["mean"] = main.sum_ns / main.count
     run.latency_p99_ns = run.quantiles_ns["p99"]
 
 
-def _stored(counts: dict[int, int], total: int, low: int, high: int) -> dict[str, Any]:
+def _stored(counts: dict[int, int], total: int, low: int, high: int) -> Histogram:
     """A stored histogram of buckets; the quantiles of it lie between `low` and `high`."""
     buckets = sorted(counts.items())
     least, most = bounds_of(buckets[0][0])[0], bounds_of(buckets[-1][0])[1]
-    return {
-        "count": sum(counts.values()),
-        "sum_ns": min(total, (1 << 64) - 1),
-        "min_ns": max(low, least),
-        "max_ns": min(high, most),
-        "buckets": [list(entry) for entry in buckets],
-    }
+    return Histogram(
+        count=sum(counts.values()),
+        sum_ns=min(total, (1 << 64) - 1),
+        min_ns=max(low, least),
+        max_ns=min(high, most),
+        buckets=buckets,
+    )
 
 
 def attach(run: ToolRun, log: ToolRun) -> None:

@@ -7,29 +7,9 @@ What it refuses: nothing; values that are no whole numbers of nanoseconds are le
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any, Final
 
-SUB_BITS: Final = 7
-LINEAR: Final = 1 << (SUB_BITS + 1)
-
-
-def bucket_of(value_ns: int) -> int:
-    """The bucket of a latency of 0 to 2^63-1 nanoseconds."""
-    if value_ns < LINEAR:
-        return value_ns
-    octave = value_ns.bit_length() - 1 - SUB_BITS
-    return (octave << SUB_BITS) + (value_ns >> octave)
-
-
-def bounds_of(bucket: int) -> tuple[int, int]:
-    """The least and the greatest latency of a bucket, in nanoseconds."""
-    if bucket < LINEAR:
-        return bucket, bucket
-    octave = (bucket >> SUB_BITS) - 1
-    low = ((bucket & (LINEAR // 2 - 1)) | LINEAR // 2) << octave
-    return low, low + (1 << octave) - 1
+from mileage.model.histogram import Histogram, bucket_of
 
 
 def histogram_of(
@@ -37,7 +17,7 @@ def histogram_of(
     sum_ns: float | None = None,
     min_ns: int | None = None,
     max_ns: int | None = None,
-) -> dict[str, Any]:
+) -> Histogram:
     """A stored histogram of values and how often each was counted.
 
     `sum_ns`, `min_ns`, `max_ns`: where the tool says them exactly; extremes that lie in another bucket than the
@@ -49,16 +29,16 @@ def histogram_of(
             bucket = bucket_of(value_ns)
             buckets[bucket] = buckets.get(bucket, 0) + count
     if not buckets:
-        return {"count": 0, "sum_ns": 0, "min_ns": 0, "max_ns": 0, "buckets": []}
+        return Histogram()
     held = [value_ns for value_ns, count in counts.items() if count > 0]
     total = sum(value_ns * count for value_ns, count in counts.items()) if sum_ns is None else sum_ns
-    return {
-        "count": sum(buckets.values()),
-        "sum_ns": min(round(total), (1 << 64) - 1),
-        "min_ns": _within(min_ns, min(held)),
-        "max_ns": _within(max_ns, max(held)),
-        "buckets": [list(entry) for entry in sorted(buckets.items())],
-    }
+    return Histogram(
+        count=sum(buckets.values()),
+        sum_ns=min(round(total), (1 << 64) - 1),
+        min_ns=_within(min_ns, min(held)),
+        max_ns=_within(max_ns, max(held)),
+        buckets=sorted(buckets.items()),
+    )
 
 
 def _within(exact_ns: int | None, held_ns: int) -> int:
@@ -68,12 +48,6 @@ def _within(exact_ns: int | None, held_ns: int) -> int:
     return held_ns
 
 
-def quantile_ns(histogram: dict[str, Any], q: float) -> float:
-    """Nearest-rank quantile of a stored histogram that is not empty: the middle of its bucket, within the extremes."""
-    rank, seen = max(1, math.ceil(q * histogram["count"])), 0
-    for bucket, count in histogram["buckets"]:
-        seen += count
-        if seen >= rank:
-            low, high = bounds_of(bucket)
-            return float(min(max((low + high) // 2, histogram["min_ns"]), histogram["max_ns"]))
-    return float(histogram["max_ns"])
+def quantile_ns(histogram: Histogram, q: float) -> float:
+    """Nearest-rank quantile in nanoseconds of a histogram that is not empty."""
+    return float(histogram.quantile_ns(q) or 0)

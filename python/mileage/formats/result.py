@@ -7,11 +7,13 @@ What it refuses: nothing; readers refuse a file as a whole, and name lines that 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from mileage.model.cell_key import CellKey
+from mileage.model.histogram import Histogram
+from mileage.model.imported_record import ImportedSeries
 
 Kind = Literal["throughput", "iops", "time"]
 
@@ -55,7 +57,7 @@ class ToolRun(msgspec.Struct, kw_only=True):
     bytes_written: int | None = None
     ops_read: int | None = None
     ops_written: int | None = None
-    latency: dict[str, dict[str, Any]] = {}
+    latency: dict[str, Histogram] = {}
     """Histograms as the table `latency` has them, by kind of operation; see `histogram`."""
     quantiles_ns: dict[str, float] = {}
     """What the tool prints of latencies: `mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, of what was done most."""
@@ -67,7 +69,7 @@ class ToolRun(msgspec.Struct, kw_only=True):
     """Operations that could be outstanding at once."""
     device_bytes: int | None = None
     """What the device moved meanwhile, both directions."""
-    series: dict[str, Any] | None = None
+    series: ImportedSeries | None = None
     """Per interval, as the table `series` has it; see `fio_logs`."""
     counters: dict[str, int] = {}
     """Whole numbers that explain the result."""

@@ -75,8 +75,8 @@ def _changes(run: ToolRun) -> dict[str, None]:
 def _run(run: ToolRun) -> ToolRun:
     changes: dict[str, Any] = dict(_changes(run))
     notes = [tidy(note, LINE_MAX) for note in run.notes]
-    latency = {kind: found for kind, found in run.latency.items() if 0 < found["count"] <= WHOLE_MAX}
-    if len(latency) < len([found for found in run.latency.values() if found["count"]]):
+    latency = {kind: found for kind, found in run.latency.items() if 0 < found.count <= WHOLE_MAX}
+    if len(latency) < len([found for found in run.latency.values() if found.count]):
         notes.append("a histogram counts more operations than can be; it is left out")
     return msgspec.structs.replace(
         run,

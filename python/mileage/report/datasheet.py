@@ -11,8 +11,8 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any, Final
 
+from mileage.model.run_record import RunRecord
 from mileage.report.quantity import column_width
-from mileage.store.write_amplification import write_amplification
 
 Figure = tuple[str, str, str, str]
 """Name, value, source and confidence of one figure of a profile."""
@@ -110,15 +110,13 @@ def bars(
     return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in joined)
 
 
-def run_drawing(record: Mapping[str, Any], gauges: Sequence[tuple[str, int]], life: str, pages: int) -> str:
+def run_drawing(record: RunRecord, gauges: Sequence[tuple[str, int]], life: str, pages: int) -> str:
     """Rate, latency and the counters that moved over the run, and how the drive of so many pages stands after it."""
-    series = record["series"]
-    seconds = series["interval_ns"] / _NS_PER_S
-    moved = zip(series["bytes_read"], series["bytes_written"], strict=True)
-    rate = [(read + written) / seconds / 1e6 for read, written in moved]
-    elapsed = record["elapsed_ns"] / _NS_PER_S
-    operations = record["ops_read"] + record["ops_written"]
-    total = record["bytes_read"] + record["bytes_written"]
+    series, seconds = record.series, record.series.interval_s
+    rate = [moved / seconds / 1e6 for moved in series.bytes_moved]
+    elapsed = record.elapsed_s
+    operations = record.ops_read + record.ops_written
+    total = record.bytes_moved
     lines = [
         f"{operations:,} operations, {total / 1e6:,.1f} MB in {elapsed:.3f} s of the drive's time",
         f"{total / elapsed / 1e6 if elapsed else 0:,.1f} MB/s, {operations / elapsed if elapsed else 0:,.0f} IOPS",
@@ -131,22 +129,20 @@ def run_drawing(record: Mapping[str, Any], gauges: Sequence[tuple[str, int]], li
         ("latency_max_ns", "max us"),
     ):
         join = max if name.startswith("max") else fmean
-        lines.append(_row(name, [value / 1e3 for value in series.get(key, [])], join))
-    lines.append(_row("free blocks", series["counters"].get("free_blocks", [])))
+        lines.append(_row(name, [value / 1e3 for value in getattr(series, key)], join))
+    lines.append(_row("free blocks", series.counters.get("free_blocks", [])))
     for key, name in _DRAWN.items():
-        totals = series["counters"].get(key, [])
+        totals = series.counters.get(key, [])
         steps = [b - a for a, b in pairwise([0, *totals])]
         if any(steps):
             lines.append(_row(name + "/s", [step / seconds for step in steps]))
-    counters = record["counters"]
-    amplification = write_amplification(counters)
-    if amplification is not None:
+    if (amplification := record.write_amplification) is not None:
         lines += ["", f"write amplification {amplification:.3f}"]
-    if record["ops_discarded"]:
+    if record.ops_discarded:
         lines += ["", _trimmed(record, dict(gauges)["mapped_pages"] / pages)]
-    if record["error"]:
-        lines += ["", f"ended early: {record['error']['message']}"]
-    shown = [(name, value) for name, value in counters.items() if value]
+    if record.error is not None:
+        lines += ["", f"ended early: {record.error.message}"]
+    shown = [(name, value) for name, value in record.counters.items() if value]
     lines += ["", "counters of this run", *_pairs(shown), "", f"the drive now: {life}", *_pairs(gauges)]
     return "\n".join(lines) + "\n"
 
@@ -165,10 +161,10 @@ def power_cut_line(cut: Mapping[str, Any]) -> str:
     )
 
 
-def _trimmed(record: Mapping[str, Any], mapped: float) -> str:
+def _trimmed(record: RunRecord, mapped: float) -> str:
     """What the host discarded, what of it the drive held, and the share of all pages that it holds now."""
-    discards, megabytes = record["ops_discarded"], record["bytes_discarded"] / 1e6
-    pages = record["counters"]["trimmed_pages"]
+    discards, megabytes = record.ops_discarded, record.bytes_discarded / 1e6
+    pages = record.counters["trimmed_pages"]
     return (
         f"{discards:,} discards of {megabytes:,.1f} MB trimmed {pages:,} pages that held data; "
         f"{mapped:.1%} of the drive is mapped now"

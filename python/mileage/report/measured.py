@@ -12,12 +12,12 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from mileage.model.write_amplification import write_amplification
 from mileage.plan.quantiles import operations_needed, quantile_is_supported
 from mileage.plan.sizes import counted
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
 from mileage.report.setting import headed
 from mileage.store import Latency, MeasuredCell
-from mileage.store.write_amplification import write_amplification
 
 NARROWEST: Final = 80
 _NAME: Final = 14

@@ -7,12 +7,14 @@ What it refuses: judging. A cell without a finished run is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from mileage.store.histogram import KINDS, merge, quantile_ns
+from mileage.model.histogram import Histogram
+from mileage.model.journal_entries import Run
+from mileage.model.run_record import RunRecord, summed
 from mileage.store.journal import Entries, JournalContent
 from mileage.store.tables import each_test
 
@@ -104,165 +106,124 @@ def measured_cells(content: JournalContent) -> list[MeasuredCell]:
     ]
 
 
-def _by_unit(content: JournalContent) -> list[tuple[tuple[str, str], Sequence[dict[str, Any]]]]:
+def _by_unit(content: JournalContent) -> list[tuple[tuple[str, str], Sequence[Run]]]:
     """The measured runs of each stage and unit (a cell, or a set of tests), in order."""
     runs = content.runs()
     if isinstance(runs, Entries):
         wanted = runs.where(lambda head: head.role == "measure" and head.arm == "torture")
         return list(wanted.grouped(lambda head: (head.stage, head.cell)).items())
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    found: dict[tuple[str, str], list[Run]] = {}
     for entry in runs:
-        if entry["role"] == "measure" and entry["arm"] == "torture":
-            found.setdefault((str(entry["stage"]), str(entry["cell"])), []).append(entry)
+        if entry.role == "measure" and entry.arm == "torture":
+            found.setdefault((entry.stage, entry.cell), []).append(entry)
     return list(found.items())
 
 
-def _by_test(runs: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def _by_test(runs: Sequence[Run]) -> dict[str, list[RunRecord]]:
     """The records of each test of a set of tests; of a cell, its own."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[RunRecord]] = {}
     for entry in runs:
         for one in each_test(entry):
-            found.setdefault(str(one["cell"]), []).append(one["record"])
+            found.setdefault(one.cell, []).append(one.record)
     return found
 
 
-def _cell(stage: str, cell: str, records: list[dict[str, Any]]) -> MeasuredCell:
-    timed = [record for record in records if record["elapsed_ns"] > 0]
-    ops = sum(_ops(record) for record in records)
-    usages = [usage for record in records if (usage := record.get("usage")) and usage.get("clock")]
-    cpu_ns = sum(u["user_ns"] + u["system_ns"] + u.get("kernel_workers_ns", 0) for u in usages)
-    elapsed_ns = sum(record["elapsed_ns"] for record in records)
-    overheads = [usage["overhead_ps"] / 1000 for usage in usages if usage.get("overhead_ps")]
+def _cell(stage: str, cell: str, records: list[RunRecord]) -> MeasuredCell:
+    whole = RunRecord.merge(records)
+    timed = [record for record in records if record.elapsed_ns > 0]
+    usages = [record.usage for record in records if record.usage.clock]
+    cpu_ns = sum(usage.cpu_ns for usage in usages)
+    overheads = [usage.overhead_ps / 1000 for usage in usages if usage.overhead_ps]
     return MeasuredCell(
         stage=stage,
         cell=cell,
         runs=len(records),
-        elapsed_s=tuple(record["elapsed_ns"] / 1e9 for record in records),
-        rate_bytes_per_s=tuple(
-            (record["bytes_read"] + record["bytes_written"]) * 1e9 / record["elapsed_ns"] for record in timed
-        ),
-        ops_per_s=tuple(_ops(record) * 1e9 / record["elapsed_ns"] for record in timed),
-        **_totals(records),
-        latency=_latencies(records),
+        elapsed_s=tuple(record.elapsed_s for record in records),
+        rate_bytes_per_s=tuple(record.rate_bytes_per_s for record in timed),
+        ops_per_s=tuple(record.ops_per_s for record in timed),
+        **{name: getattr(whole, name) for name in _TOTALS},
+        latency=_latencies(whole),
         per_second_bytes=_per_second(records),
-        cpu_ns_per_op=cpu_ns / ops if cpu_ns and ops else None,
-        cpu_cores=cpu_ns / elapsed_ns if cpu_ns and elapsed_ns else None,
+        cpu_ns_per_op=cpu_ns / whole.operations if cpu_ns and whole.operations else None,
+        cpu_cores=cpu_ns / whole.elapsed_ns if cpu_ns and whole.elapsed_ns else None,
         overhead_ns_per_op=sum(overheads) / len(overheads) if overheads else None,
         **_data(records),
-        limited_by=tuple(dict.fromkeys(usage["limited_by"] for usage in usages if usage.get("limited_by"))),
-        clock=next((str(usage["clock"]) for usage in usages), ""),
-        device=_summed(usage.get("device", {}) for usage in usages),
+        limited_by=tuple(dict.fromkeys(usage.limited_by for usage in usages if usage.limited_by)),
+        clock=next((usage.clock for usage in usages), ""),
+        device=summed(usage.device for usage in usages),
         memory_percent=_from_memory(records),
-        notes=tuple(dict.fromkeys(note for record in records for note in record.get("notes", ()))),
-        counters=_summed(record["counters"] for record in records),
+        notes=tuple(whole.notes),
+        counters=whole.counters,
         first_done_bytes_per_s=tuple(
-            found["first_done_bytes"] * 1e9 / found["first_done_ns"]
+            found.first_done_bytes * 1e9 / found.first_done_ns
             for record in records
-            if (found := record.get("concurrency")) and found["first_done_ns"]
+            if (found := record.concurrency) is not None and found.first_done_ns
         ),
     )
-
-
-def _from_memory(records: list[dict[str, Any]]) -> tuple[float, ...]:
-    """The share of the bytes read by each run that the device did not read meanwhile, 0 to 100 percent."""
-    counted = [(record, (record.get("usage") or {}).get("device") or {}) for record in records]
-    return tuple(
-        100 * max(0.0, 1 - device["read_bytes"] / record["bytes_read"])
-        for record, device in counted
-        if "read_bytes" in device and record["bytes_read"]
-    )
-
-
-def _summed(counters: Iterable[dict[str, int]]) -> dict[str, int]:
-    """Counters of several runs, by name."""
-    total: dict[str, int] = {}
-    for found in counters:
-        for name, value in found.items():
-            total[name] = total.get(name, 0) + int(value)
-    return total
-
-
-def _totals(records: list[dict[str, Any]]) -> dict[str, Any]:
-    return {name: sum(int(record.get(name, 0)) for record in records) for name in _TOTALS}
 
 
 _TOTALS = (
-    *("bytes_read", "bytes_written", "bytes_discarded"),
+    *("bytes_read", "bytes_written", "bytes_discarded", "ops_compared"),
     *("ops_read", "ops_written", "ops_discarded", "ops_metadata"),
 )
 
 
-def _data(records: list[dict[str, Any]]) -> dict[str, Any]:
+def _from_memory(records: list[RunRecord]) -> tuple[float, ...]:
+    """The share of the bytes read by each run that the device did not read meanwhile, 0 to 100 percent."""
+    return tuple(
+        100 * max(0.0, 1 - record.usage.device["read_bytes"] / record.bytes_read)
+        for record in records
+        if "read_bytes" in record.usage.device and record.bytes_read
+    )
+
+
+def _data(records: list[RunRecord]) -> dict[str, Any]:
     """What is known of the data: its cost, and what it was."""
-    fill_ns = sum(int(record.get("usage", {}).get("fill_ns", 0)) for record in records)
-    verify_ns = sum(int(record.get("usage", {}).get("verify_ns", 0)) for record in records)
-    writes = sum(int(record["ops_written"]) for record in records)
-    compared = sum(int(record.get("ops_compared", 0)) for record in records)
-    samples = [found for record in records if (found := record.get("content"))]
-    packed = [found["packed"][0] for found in samples if found["packed"]]
-    sampled = sum(found["sample_bytes"] for found in samples if found["packed"])
-    blocks = sum(found["blocks"] for found in samples)
+    fill_ns = sum(record.usage.fill_ns for record in records)
+    verify_ns = sum(record.usage.verify_ns for record in records)
+    writes = sum(record.ops_written for record in records)
+    compared = sum(record.ops_compared for record in records)
+    samples = [record.content for record in records if record.content is not None]
+    packed = [found.packed[0] for found in samples if found.packed]
+    sampled = sum(found.sample_bytes for found in samples if found.packed)
+    blocks = sum(found.blocks for found in samples)
     return {
         "fill_ns_per_write": fill_ns / writes if fill_ns and writes else None,
         "verify_ns_per_compared": verify_ns / compared if verify_ns and compared else None,
-        "ops_compared": compared,
         "saved_percent": {
-            name: 100 * (1 - sum(found[f"{name}_bytes"] for found in packed) / sampled)
+            name: 100 * (1 - sum(getattr(found, f"{name}_bytes") for found in packed) / sampled)
             for name in ("zlib", "zstd", "lz4")
             if sampled
         },
-        "duplicate_percent": 100 * (1 - sum(found["blocks_distinct"] for found in samples) / blocks)
+        "duplicate_percent": 100 * (1 - sum(found.blocks_distinct for found in samples) / blocks)
         if blocks
         else None,
     }
 
 
-def _ops(record: dict[str, Any]) -> int:
-    return sum(
-        int(record.get(kind, 0)) for kind in ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
-    )
+_KINDS = ("metadata", "read", "write", "discard", "sync", "response")
 
 
-def _latencies(records: list[dict[str, Any]]) -> dict[str, Latency]:
-    found: dict[str, Latency] = {}
-    for name, kinds in _LATENCIES.items():
-        merged = merge(
-            record["latency"][kind] for record in records for kind in kinds if kind in record["latency"]
-        )
-        if merged["count"]:
-            found[name] = _latency(merged)
-    return found
+def _latencies(whole: RunRecord) -> dict[str, Latency]:
+    found = {"all": whole.service, **{kind: whole.latency_of(kind) for kind in _KINDS}}
+    return {name: _latency(histogram) for name, histogram in found.items() if histogram.count}
 
 
-_LATENCIES = {
-    "all": KINDS,
-    "metadata": ("metadata",),
-    "read": ("read",),
-    "write": ("write",),
-    "discard": ("discard",),
-    "sync": ("sync",),
-    "response": ("response",),
-}
-
-
-def _latency(histogram: dict[str, Any]) -> Latency:
-    quantiles = {name: quantile_ns(histogram, q) or 0 for name, q in _QUANTILES.items()}
+def _latency(histogram: Histogram) -> Latency:
     return Latency(
-        count=histogram["count"],
-        mean_ns=histogram["sum_ns"] / histogram["count"],
-        min_ns=histogram["min_ns"],
-        max_ns=histogram["max_ns"],
-        **quantiles,
+        count=histogram.count,
+        mean_ns=histogram.sum_ns / histogram.count,
+        min_ns=histogram.min_ns,
+        max_ns=histogram.max_ns,
+        **{name: histogram.quantile_ns(q) or 0 for name, q in _QUANTILES.items()},
     )
 
 
-def _per_second(records: list[dict[str, Any]]) -> tuple[float, float] | None:
+def _per_second(records: list[RunRecord]) -> tuple[float, float] | None:
     """The slowest and fastest whole second, the last of each run left out because it may be cut short."""
     rates: list[float] = []
     for record in records:
-        series = record["series"]
-        interval_ns = int(series["interval_ns"])
-        bytes_moved = [sum(pair) for pair in zip(series["bytes_read"], series["bytes_written"], strict=True)]
+        interval_ns, bytes_moved = record.series.interval_ns, record.series.bytes_moved
         whole = max(1, round(1e9 / interval_ns))
         if interval_ns > 1_500_000_000 or len(bytes_moved) < 3 * whole:
             continue

@@ -8,10 +8,10 @@ What it refuses: nothing; a study without finished runs has spent none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
+from mileage.model.journal_entries import Run, StageEnd, StageKey
 from mileage.store.journal import JournalContent
 
 BETWEEN_MAX_S: Final = 1.0
@@ -21,30 +21,26 @@ BETWEEN_MAX_S: Final = 1.0
 def spent_s(content: JournalContent) -> dict[int, float]:
     """Seconds that each finished run took, by its number in the plan."""
     found: dict[int, float] = {}
-    before: dict[tuple[str, ...], datetime] = {}
-    for entry in content.of_kind("run"):
-        lane = tuple(str(entry.get(key, "")) for key in ("session", "cycle", "arm", "stage"))
-        started = datetime.fromisoformat(entry["started"])
-        finished = datetime.fromisoformat(entry["finished"])
+    before: dict[StageKey, datetime] = {}
+    for entry in content.of_kind(Run):
+        lane = entry.stage_key
+        started = datetime.fromisoformat(entry.started)
+        finished = datetime.fromisoformat(entry.finished)
         gap = (started - before[lane]).total_seconds() if lane in before else 0.0
         own = (finished - started).total_seconds()
-        found[int(entry["run"])] = own + (gap if 0 <= gap <= BETWEEN_MAX_S else 0.0)
+        found[entry.run] = own + (gap if 0 <= gap <= BETWEEN_MAX_S else 0.0)
         before[lane] = finished
     return found
 
 
-def closed_s(content: JournalContent) -> dict[tuple[str, int, str, str], float]:
+def closed_s(content: JournalContent) -> dict[StageKey, float]:
     """Seconds from the last run of each finished stage to its end, by session, cycle, arm and stage."""
-    last: dict[tuple[str, int, str, str], datetime] = {}
-    for entry in content.of_kind("run"):
-        last[_stage_of(entry)] = datetime.fromisoformat(entry["finished"])
+    last: dict[StageKey, datetime] = {}
+    for entry in content.of_kind(Run):
+        last[entry.stage_key] = datetime.fromisoformat(entry.finished)
     found = {}
-    for entry in content.of_kind("stage"):
-        stage = _stage_of(entry)
+    for end in content.of_kind(StageEnd):
+        stage = end.stage_key
         if stage in last:
-            found[stage] = max((datetime.fromisoformat(entry["at"]) - last[stage]).total_seconds(), 0.0)
+            found[stage] = max((datetime.fromisoformat(end.at) - last[stage]).total_seconds(), 0.0)
     return found
-
-
-def _stage_of(entry: Mapping[str, Any]) -> tuple[str, int, str, str]:
-    return str(entry.get("session", "")), int(entry["cycle"]), str(entry["arm"]), str(entry["stage"])

@@ -7,11 +7,14 @@ study needs little memory. Refuses nothing: what was not measured is missing, ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
+from mileage.model.histogram import bounds_of
+from mileage.model.imported_record import ImportedRecord
+from mileage.model.journal_entries import AnyRun
 from mileage.store.journal import JournalContent
 from mileage.store.tables import counter_values, runs_of, sample_rows
 
@@ -90,7 +93,7 @@ _PRINTED: Final = (
 
 def journal_tables(content: JournalContent) -> list[Table]:
     """The tables that the journal alone gives: `runs`, `series`, `latency` and `counters`."""
-    factors = _names(run.get("levels", {}) for run in runs_of(content))
+    factors = _names(run.levels for run in runs_of(content))
     levels = tuple(Column(f"level_{name}", "VARCHAR", f"level of the factor {name}") for name in factors)
     named = (*_IDENTITY, *levels)
     counters = _names(counter_values(run) for run in runs_of(content))
@@ -110,7 +113,7 @@ def journal_tables(content: JournalContent) -> list[Table]:
             lambda: _counters(content),
         ),
     ]
-    if any(run["record"].get("printed_names") for run in runs_of(content)):
+    if any(isinstance(run.record, ImportedRecord) and run.record.printed_names for run in content.any_runs()):
         told = "One row per figure that another tool printed of an imported run."
         tables.append(Table("printed", told, (*named, *_PRINTED), lambda: _printed(content)))
     return tables
@@ -128,7 +131,7 @@ def environment_table(snapshots: list[tuple[str, dict[str, str]]]) -> Table:
     return Table("environment", "The machine at each stage, one fact per row.", columns, rows)
 
 
-def _names(found: Iterator[dict[str, Any]]) -> list[str]:
+def _names(found: Iterator[Mapping[str, object]]) -> list[str]:
     """Every key of some dictionaries, in the order in which they come first."""
     names: dict[str, None] = {}
     for one in found:
@@ -136,18 +139,18 @@ def _names(found: Iterator[dict[str, Any]]) -> list[str]:
     return list(names)
 
 
-def _identity(run: Row) -> Row:
-    named = {column.name: run.get(column.name) for column in _IDENTITY}
-    return named | {f"level_{name}": level for name, level in run.get("levels", {}).items()}
+def _identity(run: AnyRun) -> Row:
+    named = {column.name: getattr(run, column.name) for column in _IDENTITY}
+    return named | {f"level_{name}": level for name, level in run.levels.items()}
 
 
 def _runs(content: JournalContent) -> Iterator[Row]:
     samples = sample_rows(content)
     sample = next(samples, None)
     for run in runs_of(content):
-        row = _identity(run) | {column.name: run.get(column.name) for column in _TIMES}
-        row |= {column.name: run["record"].get(column.name) for column in _TOTALS}
-        while sample is not None and (sample["run"], sample["cell"]) == (run["run"], run["cell"]):
+        row = _identity(run) | {column.name: getattr(run, column.name, None) for column in _TIMES}
+        row |= {column.name: getattr(run.record, column.name, None) for column in _TOTALS}
+        while sample is not None and (sample["run"], sample["cell"]) == (run.run, run.cell):
             row[sample["metric"]] = sample["value"]
             sample = next(samples, None)
         yield row
@@ -155,22 +158,22 @@ def _runs(content: JournalContent) -> Iterator[Row]:
 
 def _series(content: JournalContent) -> Iterator[Row]:
     for run in runs_of(content):
-        series, identity = run["record"]["series"], _identity(run)
-        lists = {c.name: series.get(c.name) or [] for c in _SERIES[2:]}
-        for at, done in enumerate(series["ops"]):
+        series, identity = run.record.series, _identity(run)
+        lists = {c.name: getattr(series, c.name) for c in _SERIES[2:]}
+        for at, done in enumerate(series.ops):
             row = {name: values[at] if at < len(values) else None for name, values in lists.items()}
             if not done:
                 # No operation completed: there is no latency, and 0 would look like one.
                 row |= dict.fromkeys(("latency_p50_ns", "latency_p99_ns", "latency_max_ns"))
-            yield identity | {"interval": at, "interval_ns": series["interval_ns"]} | row
+            yield identity | {"interval": at, "interval_ns": series.interval_ns} | row
 
 
 def _latency(content: JournalContent) -> Iterator[Row]:
     for run in runs_of(content):
         identity = _identity(run)
-        for direction, histogram in sorted(run["record"]["latency"].items()):
-            for index, count in histogram["buckets"]:
-                low, high = bucket_ns(index)
+        for direction, histogram in sorted(run.record.latency.items()):
+            for index, count in histogram.buckets:
+                low, high = bounds_of(index)
                 yield identity | {"direction": direction, "low_ns": low, "high_ns": high, "count": count}
 
 
@@ -180,20 +183,6 @@ def _counters(content: JournalContent) -> Iterator[Row]:
 
 
 def _printed(content: JournalContent) -> Iterator[Row]:
-    for run in runs_of(content):
-        names, figures = (run["record"].get(f"printed_{what}") or [] for what in ("names", "figures"))
-        for name, value in zip(names, figures, strict=True):
+    for run in content.imported_runs():
+        for name, value in zip(run.record.printed_names, run.record.printed_figures, strict=True):
             yield _identity(run) | {"name": name, "value": value}
-
-
-_LINEAR: Final = 256
-_OCTAVE_BITS: Final = 7
-
-
-def bucket_ns(index: int) -> tuple[int, int]:
-    """First and last nanosecond of a histogram's bucket: single up to 255, then 128 to each doubling."""
-    if index < _LINEAR:
-        return index, index
-    octave = (index >> _OCTAVE_BITS) - 1
-    first = ((index & (2**_OCTAVE_BITS - 1)) | 2**_OCTAVE_BITS) << octave
-    return first, first + (1 << octave) - 1

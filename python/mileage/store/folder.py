@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from mileage.errors import Refused
+from mileage.model.journal_entries import Files, Study
 from mileage.plan.planned_runs import hash_is_right
 from mileage.scratch import is_locked
 from mileage.store.directory import Directory, open_to_read, refuse_links
@@ -198,7 +199,7 @@ class StudyFolder:
         After a crash in between a file is missing, or is an earlier one; it is not taken for an edited one.
         """
         if journal.is_sealed:
-            journal.append({"kind": "files", "files": {name: checksum(data) for name, data in files.items()}})
+            journal.append(Files(files={name: checksum(data) for name, data in files.items()}))
             journal.files |= files.keys()
         for name, data in files.items():
             self.directory.write(name, data)
@@ -217,7 +218,7 @@ class StudyFolder:
                 found[name] = MISSING
             except OSError as error:
                 found[name] = f"cannot be read ({error.strerror})"
-        if content.seal is not None and content.of_kind("study"):
+        if content.seal is not None and content.of_kind(Study):
             for path in [*self.environment.glob("*.json"), *self.environment.glob("raw/*.json")]:
                 if (name := str(path.relative_to(self.path))) not in content.files:
                     found[name] = "was added to the folder"

@@ -12,15 +12,25 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, overload
+from typing import BinaryIO, Final, Generic, TypeVar, cast, overload
 
 import msgspec
 
 from mileage.errors import Refused
+from mileage.model.journal_entries import (
+    AnyRun,
+    DidNotFinish,
+    Entry,
+    Files,
+    ImportedRun,
+    Run,
+    StageEnd,
+    Study,
+    kind_of,
+)
 from mileage.store.directory import open_to_append, open_to_read
-from mileage.store.line_check import LineCheck, PlannedRuns, brief
-from mileage.store.line_types import Files, Study
-from mileage.store.seal import SEALED_MEMBERS, Seal, checksum, first_after, seal_of_line, sealed_line
+from mileage.store.line_check import LineCheck, PlannedRuns, brief, decoder_of
+from mileage.store.seal import Seal, checksum, first_after, seal_of_line, sealed_line
 
 FORMAT: Final = 2
 """Version of the journal's layout."""
@@ -41,63 +51,73 @@ class Head(msgspec.Struct, frozen=True, gc=False):
     cell: str = ""
 
 
+E_co = TypeVar("E_co", bound=Entry, covariant=True)
+K = TypeVar("K", bound=Entry)
+G = TypeVar("G")
+R = TypeVar("R", Run, ImportedRun)
 _HEAD: Final = msgspec.json.Decoder(Head)
+_NAMES: Final = Head.__struct_fields__[1:]
 _TAIL_BYTES: Final = 4096
 _LISTED: Final = 3
 """Problems of a journal that are listed one by one."""
 
 
-class Entries(Sequence[dict[str, Any]]):
+class Entries(Sequence[E_co], Generic[E_co]):
     """Entries of a journal on the disk, decoded one at a time, so that a long study needs little memory.
 
-    `heads` and `places` (offset and length in bytes) have one member for each entry.
+    `heads` and `places` (offset and length in bytes) have one member for each entry. `imported`: the runs are another
+    tool's.
     """
 
-    def __init__(self, path: Path, heads: list[Head], places: list[tuple[int, int]]) -> None:
+    def __init__(
+        self, path: Path, heads: list[Head], places: list[tuple[int, int]], *, imported: bool = False
+    ) -> None:
         """Reads nothing yet."""
         self._path = path
         self.heads = heads
         self._places = places
+        self._imported = imported
 
-    def where(self, wanted: Callable[[Head], bool]) -> Entries:
+    def where(self, wanted: Callable[[Head], bool]) -> Entries[E_co]:
         """Those whose head is wanted, in the same order."""
         return self._at([at for at, head in enumerate(self.heads) if wanted(head)])
 
-    def by_run(self) -> Entries:
+    def by_run(self) -> Entries[E_co]:
         """The same entries ordered by their number in the plan."""
         return self._at(sorted(range(len(self.heads)), key=lambda at: self.heads[at].run))
 
-    def grouped(self, key: Callable[[Head], Any]) -> dict[Any, Entries]:
+    def grouped(self, key: Callable[[Head], G]) -> dict[G, Entries[E_co]]:
         """The entries of each key, in the order in which the keys come first."""
-        found: dict[Any, list[int]] = {}
+        found: dict[G, list[int]] = {}
         for at, head in enumerate(self.heads):
             found.setdefault(key(head), []).append(at)
         return {name: self._at(picked) for name, picked in found.items()}
 
-    def _at(self, picked: list[int]) -> Entries:
+    def _at(self, picked: list[int]) -> Entries[E_co]:
         heads = [self.heads[at] for at in picked]
-        return Entries(self._path, heads, [self._places[at] for at in picked])
+        return Entries(self._path, heads, [self._places[at] for at in picked], imported=self._imported)
 
     def __len__(self) -> int:
         return len(self.heads)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[E_co]:
+        for head, line in zip(self.heads, self._lines(), strict=True):
+            yield cast(E_co, decoder_of(head.kind, imported=self._imported).decode(line))
+
+    def _lines(self) -> Iterator[bytes]:
         if not self.heads:
             return
         with open_to_read(self._path) as file:
             for offset, length in self._places:
                 if file.tell() != offset:
                     file.seek(offset)
-                entry = msgspec.json.decode(file.read(length))
-                for name in SEALED_MEMBERS:
-                    entry.pop(name, None)
-                yield entry
+                yield file.read(length)
 
     @overload
-    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    def __getitem__(self, at: int) -> E_co: ...
     @overload
-    def __getitem__(self, at: slice) -> Entries: ...
-    def __getitem__(self, at: int | slice) -> dict[str, Any] | Entries:
+    def __getitem__(self, at: slice) -> Entries[E_co]: ...
+    def __getitem__(self, at: int | slice) -> E_co | Entries[E_co]:
         if isinstance(at, slice):
             return self._at(list(range(len(self))[at]))
         return next(iter(self._at([range(len(self))[at]])))
@@ -107,7 +127,7 @@ class Entries(Sequence[dict[str, Any]]):
 class JournalContent:
     """What a journal holds: its whole entries, where they end (bytes) and how much of a torn line follows (bytes)."""
 
-    entries: Sequence[dict[str, Any]]
+    entries: Sequence[Entry]
     whole_bytes: int
     torn_bytes: int
     dropped: tuple[tuple[int, str], ...] = ()
@@ -146,30 +166,49 @@ class JournalContent:
             told.append(f"lines of the journal were removed, added or moved before {before}")
         return told
 
-    def of_kind(self, kind: str) -> Sequence[dict[str, Any]]:
-        """The entries of one kind: `study`, `run`, `failed`, `dnf`, `look`, `stage`, `accepted`, `end` and others."""
+    def of_kind(self, kind: type[K]) -> Sequence[K]:
+        """The entries of one type, in the journal's order."""
+        name = kind_of(kind)
         if isinstance(self.entries, Entries):
-            return self.entries.where(lambda head: head.kind == kind)
-        return [entry for entry in self.entries if entry["kind"] == kind]
+            return cast(Entries[K], self.entries.where(lambda head: head.kind == name))
+        return cast(list[K], [entry for entry in self.entries if kind_of(entry) == name])
 
     @property
     def heads(self) -> list[Head]:
         """What each entry says of itself, in the journal's order."""
         if isinstance(self.entries, Entries):
             return self.entries.heads
-        return [msgspec.convert(entry, Head) for entry in self.entries]
+        return [
+            Head(kind_of(entry), **{name: getattr(entry, name) for name in _NAMES if hasattr(entry, name)})
+            for entry in self.entries
+        ]
 
-    def runs(self) -> Sequence[dict[str, Any]]:
-        """The finished runs, ordered by their number in the plan."""
-        if isinstance(self.entries, Entries):
-            return self.entries.where(lambda head: head.kind == "run").by_run()
-        return sorted(self.of_kind("run"), key=lambda entry: int(entry["run"]))
+    @property
+    def study(self) -> Study | None:
+        """The first line; None where it cannot be believed."""
+        return next(iter(self.of_kind(Study)), None)
+
+    def runs(self) -> Sequence[Run]:
+        """The finished runs of a study that was measured, ordered by their number in the plan."""
+        return self._by_run(Run)
+
+    def imported_runs(self) -> Sequence[ImportedRun]:
+        """The runs of a study that was imported, ordered by their number in the plan."""
+        return self._by_run(ImportedRun)
+
+    def any_runs(self) -> Sequence[AnyRun]:
+        """The runs of either."""
+        return self._by_run(Run)
+
+    def _by_run(self, kind: type[R]) -> Sequence[R]:
+        found = self.of_kind(kind)
+        return found.by_run() if isinstance(found, Entries) else sorted(found, key=lambda entry: entry.run)
 
 
 def left_out(content: JournalContent) -> int:
     """Runs of the plan that will not be done: enough was known without them, or the device did not finish."""
-    ends = [*content.of_kind("stage"), *content.of_kind("dnf")]
-    return sum(int(entry.get("left_out", 0)) for entry in ends)
+    ends: list[StageEnd | DidNotFinish] = [*content.of_kind(StageEnd), *content.of_kind(DidNotFinish)]
+    return sum(entry.left_out for entry in ends)
 
 
 def read_journal(
@@ -185,7 +224,7 @@ def read_journal(
             permission to read it.
     """
     if not os.path.lexists(path):
-        return JournalContent(Entries(path, [], []), 0, 0)
+        return JournalContent(Entries[Entry](path, [], []), 0, 0)
     try:
         opened = open_to_read(path)
     except OSError as error:
@@ -239,7 +278,7 @@ class _Reading:
             why = "was changed after it was written"
         if why is None:
             entry, why = self._check.problem(line, head.kind, self._number)
-            if why is None and entry is not None and head.kind in ("study", "files"):
+            if why is None and isinstance(entry, Study | Files):
                 self._note(entry)
         self._follow(seal)
         if why is None:
@@ -276,7 +315,9 @@ class _Reading:
         kept = [row for row in self._kept if row[3] == sealed]
         files = {name: frozenset(found) for name, found in self._files.items()}
         return JournalContent(
-            Entries(path, [row[1] for row in kept], [row[2] for row in kept]),
+            Entries[Entry](
+                path, [row[1] for row in kept], [row[2] for row in kept], imported=self._check.imported
+            ),
             self._start,
             self._size - self._start,
             tuple(dropped),
@@ -324,7 +365,7 @@ class Journal:
         self.is_sealed = content.seal is not None or not content.entries
         """False for a journal of version 0.1.0, which is continued as it was begun."""
 
-    def append(self, entry: dict[str, Any]) -> None:
+    def append(self, entry: Entry) -> None:
         """Write one entry and wait until it is on the disk.
 
         Raises:
@@ -344,7 +385,7 @@ class Journal:
             self._whole_bytes += len(line)
             self._after = seal
 
-    def extend(self, entries: Iterable[dict[str, Any]]) -> None:
+    def extend(self, entries: Iterable[Entry]) -> None:
         """Write many entries that are on the disk elsewhere, and wait once. Raises OSError."""
         with self._lock, open(self._descriptor, "wb", closefd=False) as file:
             for entry in entries:
@@ -353,13 +394,15 @@ class Journal:
             file.flush()
             os.fsync(self._descriptor)
 
-    def _line(self, entry: dict[str, Any]) -> tuple[bytes, str | None]:
-        if self._after is None and entry.get("format") == UNSEALED:
-            # The first line of folders of version 0.1.0 that are merged.
-            self.is_sealed = False
+    def _line(self, entry: Entry) -> tuple[bytes, str | None]:
+        if self._after is None and isinstance(entry, Study):
+            # The first line of folders of version 0.1.0 that are merged has no seal.
+            self.is_sealed = entry.format != UNSEALED
+            self._after = first_after(entry.plan)
         if not self.is_sealed:
             return msgspec.json.encode(entry) + b"\n", None
-        return sealed_line(entry, self._after or first_after(str(entry["plan"])))
+        assert self._after is not None, "the first line of a journal is its study"
+        return sealed_line(entry, self._after)
 
     def close(self) -> None:
         """Close the file; the journal is complete up to the last `append`."""

@@ -8,24 +8,37 @@ recorded before; histograms that do not add up; series of unequal length.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
-from mileage.store.line_types import (
-    LINE_TYPES,
-    Histogram,
+from mileage.model.histogram import Histogram, bucket_of
+from mileage.model.imported_record import ImportedRecord, ImportedSeries
+from mileage.model.journal_entries import (
+    ENTRY_TYPES,
+    AnyRun,
+    Calibrated,
+    DidNotFinish,
+    Entry,
     ImportedRun,
-    ImportedSeries,
-    Record,
-    Series,
+    Look,
+    Rewrite,
+    Run,
+    SavedPoint,
+    SessionEnd,
+    StageEnd,
     Study,
+    kind_of,
 )
+from mileage.model.run_record import RunRecord, Series
 
 _BRIEF: Final = 160
 _INDEX_MAX: Final = 7423
 """The bucket of the longest latency."""
-_STAGE_KINDS: Final = ("stage", "point", "rewrite", "dnf", "look")
+_TIMED: Final = (Study, Run, StageEnd, SessionEnd)
+_TIMES: Final = ("started", "finished", "at", "imported_at")
+"""Members of these entries that are times, where an entry has them."""
 _RUN_FIELDS: Final = ("session", "cycle", "arm", "stage", "role", "block", "measure", "cell", "metrics")
 
 
@@ -56,6 +69,10 @@ class _Cell(msgspec.Struct):
     label: str
 
 
+class _Imported(msgspec.Struct):
+    """That a plan is of another tool's runs; what it says of their files is not compared."""
+
+
 class PlannedRuns(msgspec.Struct):
     """What a plan says of its runs: as much as lines are compared with."""
 
@@ -64,7 +81,7 @@ class PlannedRuns(msgspec.Struct):
     runs: list[_PlannedRun]
     cells: list[_Cell] = []
     settings: list[_Setting] = []
-    imported: dict[str, Any] | None = None
+    imported: _Imported | None = None
 
 
 class LineCheck:
@@ -74,51 +91,47 @@ class LineCheck:
         """Of no line yet."""
         self._plan = plan
         self.imported = plan is not None and plan.imported is not None
-        self._decoders = {kind: msgspec.json.Decoder(type_) for kind, type_ in LINE_TYPES.items()}
         self._lines: dict[int, int] = {}
         self._runs = {run.index: run for run in plan.runs} if plan is not None else {}
         self._stages = {(run.session, run.cycle, run.arm, run.stage) for run in self._runs.values()}
         self._cells = {run.cell for run in self._runs.values()}
         self._labels = {cell.label for cell in plan.cells} if plan is not None else set()
 
-    def problem(self, line: bytes, kind: str, number: int) -> tuple[Any, str | None]:
+    def problem(self, line: bytes, kind: str, number: int) -> tuple[Entry | None, str | None]:
         """The line decoded as its kind's type, and why it is left out; None when it is sound, or of no known kind."""
-        decoder: msgspec.json.Decoder[Any] | None = self._decoders.get(kind)
-        if decoder is None:
-            return None, None
-        if kind == "run" and self.imported:
-            decoder = _IMPORTED
         try:
-            entry = decoder.decode(line)
-        except (msgspec.DecodeError, OverflowError, RecursionError) as cause:
+            entry = decoder_of(kind, imported=self.imported).decode(line)
+            if isinstance(entry, _TIMED):
+                _check_times(entry)
+        except (msgspec.DecodeError, OverflowError, RecursionError, ValueError) as cause:
             return None, f"is damaged ({brief(cause)})"
         if isinstance(entry, Study):
             self.imported = self.imported or (self._plan is None and entry.imported_at is not None)
             if self._plan is not None and entry.plan != self._plan.hash:
                 return entry, f"is of another plan ({entry.plan[:16]} instead of {self._plan.hash[:16]})"
-        why = self._problem_of(entry, kind, number)
+        why = self._problem_of(entry, number)
         return entry, None if why is None else brief(why)
 
-    def _problem_of(self, entry: Any, kind: str, number: int) -> str | None:
-        if kind in ("run", "dnf"):
+    def _problem_of(self, entry: Entry, number: int) -> str | None:
+        if isinstance(entry, Run | ImportedRun):
             found = None if self._plan is None else self._misplaced(entry)
             found = found or record_problem(entry.record)
-            if found is None and kind == "run":
+            if found is None and not isinstance(entry, DidNotFinish):
                 found = self._repeated(entry, number)
             return found
         if self._plan is None:
             return None
-        if kind in _STAGE_KINDS and (entry.session, entry.cycle, entry.arm, entry.stage) not in self._stages:
+        if isinstance(entry, StageEnd | SavedPoint | Rewrite | Look) and entry.stage_key not in self._stages:
             return f"is of cycle {entry.cycle}, {entry.arm} arm, stage {entry.stage!r}, which the plan does not have"
-        if kind == "look":
+        if isinstance(entry, Look):
             tables = self._plan.study.measure if entry.rule == "precision" else self._plan.study.torture
             if entry.table not in tables:
                 return f"is of the table {entry.table!r}, which the plan does not have"
-        if kind == "calibrated" and (entry.run not in self._runs or entry.cell not in self._cells):
+        if isinstance(entry, Calibrated) and (entry.run not in self._runs or entry.cell not in self._cells):
             return f"is of run {entry.run} ({entry.cell}), which the plan does not have"
         return None
 
-    def _misplaced(self, entry: Any) -> str | None:
+    def _misplaced(self, entry: AnyRun) -> str | None:
         planned = self._runs.get(entry.run)
         if planned is None:
             return f"has run {entry.run}, which the plan does not have"
@@ -132,19 +145,41 @@ class LineCheck:
             levels = self._plan.settings[planned.setting].levels
             if entry.levels != levels:
                 return f"has levels {entry.levels} for run {entry.run}, where the plan has {levels}"
-        if entry.role == "measure" and not self.imported and entry.record.elapsed_ns <= 0:
+        if not isinstance(entry.record, RunRecord):
+            return None
+        if entry.role == "measure" and entry.record.elapsed_ns <= 0:
             return f"has an elapsed time of {entry.record.elapsed_ns} ns for run {entry.run}"
-        for result in getattr(entry.record, "results", None) or ():
+        for result in entry.record.results or ():
             if (label := label_of_test(result.name, entry.cell)) not in self._labels:
                 return f"has the test {label!r} in run {entry.run}, which the plan does not have"
         return None
 
-    def _repeated(self, entry: Any, number: int) -> str | None:
+    def _repeated(self, entry: AnyRun, number: int) -> str | None:
         before = self._lines.setdefault(entry.run, number)
         return None if before == number else f"has run {entry.run} again, which is in line {before}"
 
 
+class _Other(msgspec.Struct):
+    """A line of a kind that this version does not know; nothing of it is read."""
+
+
+_DECODERS: Final[dict[str, msgspec.json.Decoder[Entry]]] = {
+    kind_of(type_): msgspec.json.Decoder(type_) for type_ in ENTRY_TYPES
+}
 _IMPORTED: Final = msgspec.json.Decoder(ImportedRun)
+_OTHER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_Other)
+
+
+def decoder_of(kind: str, *, imported: bool) -> msgspec.json.Decoder[Any]:
+    """What decodes lines of a kind, of a study that another tool measured where it is `imported`."""
+    return _IMPORTED if imported and kind == "run" else _DECODERS.get(kind, _OTHER)
+
+
+def _check_times(entry: Entry) -> None:
+    """Raise ValueError where a time is none."""
+    for name in _TIMES:
+        if (text := getattr(entry, name, None)) is not None:
+            datetime.fromisoformat(text)
 
 
 def brief(cause: Exception | str) -> str:
@@ -158,15 +193,15 @@ def label_of_test(name: str, unit: str) -> str:
     return name + unit.removeprefix(name.partition(".")[0])
 
 
-def record_problem(record: Any) -> str | None:
+def record_problem(record: RunRecord | ImportedRecord) -> str | None:
     """What does not add up in a record; None when it is sound."""
-    own = isinstance(record, Record)
+    own = isinstance(record, RunRecord)
     for kind, histogram in record.latency.items():
         if found := _histogram_problem(histogram, exact=own):
             return f"has a histogram of {kind} latencies {found}"
     if found := _series_problem(record.series):
         return found
-    if not own:
+    if not isinstance(record, RunRecord):
         pairs = (len(record.printed_names), len(record.printed_figures))
         return None if pairs[0] == pairs[1] else f"has {pairs[0]} printed names and {pairs[1]} figures"
     for result in record.results or ():
@@ -195,14 +230,6 @@ def _histogram_problem(histogram: Histogram, *, exact: bool) -> str | None:
     if histogram.sum_ns >= 1 << 127:
         return "whose sum cannot be"
     return None
-
-
-def bucket_of(value_ns: int) -> int:
-    """The bucket of a latency: single up to 255, then 128 to each doubling."""
-    if value_ns < 256:
-        return value_ns
-    shift = value_ns.bit_length() - 8
-    return ((shift + 1) << 7) + ((value_ns >> shift) & 127)
 
 
 def _series_problem(series: Series | ImportedSeries) -> str | None:

@@ -9,16 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from mileage.errors import Refused
+from mileage.model.journal_entries import (
+    Accepted,
+    Calibrated,
+    DidNotFinish,
+    End,
+    Entry,
+    EnvironmentChange,
+    Failed,
+    Files,
+    ImportedRun,
+    Look,
+    Merged,
+    Run,
+    SessionEnd,
+    StageEnd,
+    Study,
+)
 from mileage.store.folder import StudyFolder
 from mileage.store.journal import Journal, JournalContent
 from mileage.store.seal import checksum
 
-_ONCE = ("look", "calibrated", "session", "dnf", "environment", "accepted", "failed", "stage")
+_ONCE = (Look, Calibrated, SessionEnd, DidNotFinish, EnvironmentChange, Accepted, Failed, StageEnd)
 
 
 class _Design(msgspec.Struct):
@@ -85,7 +101,7 @@ def _owners(sources: list[StudyFolder], contents: list[JournalContent]) -> dict[
                 continue
             if head.run in owner:
                 before, place = owner[head.run]
-                if contents[before].entries[place]["record"] != content.entries[at]["record"]:
+                if _record(contents[before], place) != _record(content, at):
                     raise Refused(
                         f"merge: run {head.run} ({head.cell}) was done both in {sources[before].path} and in "
                         f"{sources[number].path}, with different results; keep one of them"
@@ -93,6 +109,13 @@ def _owners(sources: list[StudyFolder], contents: list[JournalContent]) -> dict[
                 continue
             owner[head.run] = number, at
     return owner
+
+
+def _record(content: JournalContent, at: int) -> object:
+    """The record of the run at a place among the entries."""
+    entry = content.entries[at]
+    assert isinstance(entry, Run | ImportedRun)
+    return entry.record
 
 
 def _write_journal(
@@ -108,27 +131,23 @@ def _write_journal(
         unsealed = [content for content in contents if content.seal is None]
         journal.extend([(unsealed or contents)[0].entries[0]])
         journal.extend(
-            {"kind": "merged", "folder": str(source.path), "head": content.entries[0]}
+            Merged(folder=str(source.path), head=head)
             for source, content in zip(sources, contents, strict=True)
+            for head in content.of_kind(Study)
         )
         journal.extend(contents[number].entries[at] for _, (number, at) in sorted(owner.items()))
-        told: list[dict[str, Any]] = []
+        told: list[Entry] = []
         for content in contents:
             for kind in _ONCE:
                 told += [entry for entry in content.of_kind(kind) if entry not in told]
         journal.extend(told)
         if journal.is_sealed:
-            journal.extend([{"kind": "files", "files": files}])
-        skipped = sum(int(entry.get("left_out", 0)) for entry in told)
+            journal.extend([Files(files=files)])
+        skipped = sum(entry.left_out for entry in told if isinstance(entry, StageEnd | DidNotFinish))
         if len(owner) + skipped >= planned:
-            ends = [
-                entry
-                for content in contents
-                for kind in ("end", "session")
-                for entry in content.of_kind(kind)
-            ]
-            last = max((str(entry["finished"]) for entry in ends), default="")
-            journal.extend([{"kind": "end", "finished": last}])
+            ends = [end.finished for content in contents for end in content.of_kind(End)]
+            ends += [end.finished for content in contents for end in content.of_kind(SessionEnd)]
+            journal.extend([End(finished=max(ends, default=""))])
     finally:
         journal.close()
 

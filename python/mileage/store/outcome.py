@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from mileage.model.journal_entries import End, EnvironmentChange, Failed, SessionEnd
 from mileage.store.folder import StudyFolder
 from mileage.store.journal import JournalContent, left_out
 
@@ -67,9 +68,9 @@ def outcome_of(
     done = len({head.run for head in content.heads if head.kind == "run"})
     state: State = "finished"
     reason = ""
-    if not content.of_kind("end"):
+    if not content.of_kind(End):
         state = "interrupted"
-        finished = {str(entry["session"]) for entry in content.of_kind("session")}
+        finished = {entry.session for entry in content.of_kind(SessionEnd)}
         waiting = [name for name in sessions if name and name not in finished]
         last = _last_word(content)
         if folder.is_locked():
@@ -85,7 +86,7 @@ def outcome_of(
 def edits(folder: StudyFolder, content: JournalContent, *, running: bool = False) -> list[str]:
     """What is not as it was written, each to follow "not conclusive because". While it runs, files are not compared."""
     found = content.problems
-    if content.torn_bytes and content.of_kind("end"):
+    if content.torn_bytes and content.of_kind(End):
         # Of a study that was cut off, half a line is what is to be expected.
         found.append(f"the journal has {content.torn_bytes:,} bytes after its last line")
     files = [] if running else [f"{name} {why}" for name, why in folder.changed_files(content).items()]
@@ -101,7 +102,9 @@ def _last_word(content: JournalContent) -> str | None:
     """Why the last process stopped, where it said so and nothing was done since."""
     heads = content.heads
     at = next((at for at in range(len(heads) - 1, -1, -1) if heads[at].kind != "look"), None)
-    if at is None or heads[at].kind not in ("failed", "environment"):
+    if at is None:
         return None
     entry = content.entries[at]
-    return str(entry["message"]) if heads[at].kind == "failed" else "; ".join(map(str, entry["changes"]))
+    if isinstance(entry, Failed):
+        return entry.message
+    return "; ".join(entry.changes) if isinstance(entry, EnvironmentChange) else None

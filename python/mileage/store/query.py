@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import msgspec
 
 from mileage.errors import Refused
+from mileage.model.journal_entries import End
 from mileage.plan import Plan
 from mileage.plan.cell_keys import KEY_COLUMNS, key_rows, with_keys
 from mileage.scratch import scratch_directory
@@ -86,17 +87,17 @@ def study_row(folder: Path) -> dict[str, Any]:
     found = StudyFolder.open(folder)
     planned = found.decoded_plan(_Planned)
     content = found.content(around_damage=True)
-    head = next(iter(content.of_kind("study")), {})
+    head = content.study
     values = (
         str(folder),
         planned.study.name,
         planned.study.target,
         planned.hash,
-        head.get("started"),
-        len(content.of_kind("run")),
+        head.started if head is not None else None,
+        len(content.any_runs()),
         len(planned.runs),
-        bool(content.of_kind("end")),
-        head.get("imported_at"),
+        bool(content.of_kind(End)),
+        head.imported_at if head is not None else None,
     )
     return dict(zip(_STUDY_COLUMNS, values, strict=True))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -39,7 +39,7 @@ def first_after(plan_hash: str) -> str:
     return checksum(plan_hash.encode())
 
 
-def sealed_line(entry: dict[str, Any], after: str) -> tuple[bytes, str]:
+def sealed_line(entry: object, after: str) -> tuple[bytes, str]:
     """The line of an entry, with its line feed, and its seal."""
     body = msgspec.json.encode(entry)[:-1]
     own = _seal_of(body, after.encode())

@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from mileage.model.imported_record import ImportedRecord, Reported
+from mileage.model.journal_entries import AnyRun, ImportedRun, Run
+from mileage.model.run_record import RunRecord
 from mileage.scratch import scratch_directory
 from mileage.store.directory import Directory, open_to_read
-from mileage.store.histogram import of_judgement, quantile_ns
 from mileage.store.journal import JournalContent, version_of
 from mileage.store.line_check import label_of_test
 from mileage.store.seal import checksum
 from mileage.store.sql import sql_text
 
 Row = dict[str, Any]
-Measured = tuple[str, float | None, bool]
+R = TypeVar("R", bound=AnyRun)
 _IDENTITY = {
     "run": "INTEGER",
     "cycle": "INTEGER",
@@ -80,30 +82,24 @@ PRINTED: Final = "printed"
 """The table of an imported study that has every number of the tool, under the tool's own name."""
 
 
-def runs_of(content: JournalContent) -> Iterator[Row]:
+def runs_of(content: JournalContent) -> Iterator[AnyRun]:
     """The finished runs, ordered by their number in the plan; of a set of tests, each wanted test as a run."""
-    for entry in content.runs():
+    for entry in content.any_runs():
         yield from each_test(entry)
 
 
-def each_test(entry: Row) -> list[Row]:
+def each_test(entry: R) -> list[R]:
     """The entry itself, or one for each test of a set, whose cell has the test's name: "iozone.read 1 MiB"."""
-    results = entry["record"].get("results")
-    if results is None:
+    if isinstance(entry, ImportedRun) or entry.record.results is None:
         return [entry]
-    cell = str(entry["cell"])
     return [
-        {
-            **entry,
-            "cell": label_of_test(found["name"], cell),
-            "record": found["record"],
-        }
-        for found in results
+        msgspec.structs.replace(entry, cell=label_of_test(found.name, entry.cell), record=found.record)
+        for found in entry.record.results
     ]
 
 
-def _identity(entry: Row) -> Row:
-    return {name: entry.get(name, {}) if name == "levels" else entry[name] for name in _IDENTITY}
+def _identity(entry: AnyRun) -> Row:
+    return {name: getattr(entry, name) for name in _IDENTITY}
 
 
 def sample_rows(content: JournalContent) -> Iterator[Row]:
@@ -117,58 +113,33 @@ def sample_rows(content: JournalContent) -> Iterator[Row]:
             yield {**_identity(entry), "metric": metric, "value": value, "higher_is_better": higher_is_better}
 
 
-def measured_of(entry: Row) -> list[tuple[str, float, bool]]:
+def measured_of(entry: AnyRun) -> list[tuple[str, float, bool]]:
     """Of a run (of a set, one of its tests) each metric that has a value, the value, and whether more is better."""
-    record = entry["record"]
-    if "reported" in record:
-        return _reported(entry["metrics"], record["reported"])
-    elapsed_s = record["elapsed_ns"] / 1e9
-    found = []
-    for word in entry["metrics"] if elapsed_s > 0 else ():
-        metric, value, higher_is_better = _METRICS[word](record, elapsed_s)
-        if value is not None:
-            found.append((metric, value, higher_is_better))
-    return found
+    record = entry.record
+    values = _figures(record) if isinstance(record, RunRecord) else record.reported
+    named = [_METRICS[word] for word in entry.metrics]
+    return [(name, value, better) for name, better in named if (value := getattr(values, name)) is not None]
 
 
-def _reported(metrics: Sequence[str], figures: Row) -> list[tuple[str, float, bool]]:
-    """The figures of a run that another tool reported; what it does not say is left out."""
-    named = [_REPORTED[word] for word in metrics]
-    return [(metric, figures[metric], better) for metric, better in named if figures.get(metric) is not None]
+def _figures(record: RunRecord) -> Reported:
+    """What a run is judged by; nothing of a run that took no time."""
+    if not record.elapsed_ns:
+        return Reported(None, None, None, None)
+    p99_ns = record.judged_latency.quantile_ns(0.99)
+    figure = None if p99_ns is None else float(p99_ns)
+    return Reported(record.rate_bytes_per_s, record.ops_per_s, figure, record.elapsed_s)
 
 
-_REPORTED: Final = {
+_METRICS: Final = {
     "throughput": ("rate_bytes_per_s", True),
     "iops": ("ops_per_s", True),
     "p99": ("latency_p99_ns", False),
     "time": ("elapsed_s", False),
 }
+"""The plan's words for metrics: the name of the figure, with its unit, and whether a higher one is better."""
 
 
-def _throughput(record: Row, elapsed_s: float) -> Measured:
-    return "rate_bytes_per_s", (record["bytes_read"] + record["bytes_written"]) / elapsed_s, True
-
-
-def _iops(record: Row, elapsed_s: float) -> Measured:
-    kinds = ("ops_read", "ops_written", "ops_discarded", "ops_metadata")
-    return "ops_per_s", sum(record.get(kind, 0) for kind in kinds) / elapsed_s, True
-
-
-def _p99(record: Row, _elapsed_s: float) -> Measured:
-    p99_ns = quantile_ns(of_judgement(record["latency"]), 0.99)
-    return "latency_p99_ns", None if p99_ns is None else float(p99_ns), False
-
-
-#: The plan's words for metrics, and what they are in a run's record: name with its unit, value, higher is better.
-_METRICS: dict[str, Callable[[Row, float], Measured]] = {
-    "throughput": _throughput,
-    "iops": _iops,
-    "p99": _p99,
-    "time": lambda _record, elapsed_s: ("elapsed_s", elapsed_s, False),
-}
-
-
-def _samples_line(entry: Row) -> Row | None:
+def _samples_line(entry: AnyRun) -> Row | None:
     measured = measured_of(entry)
     if not measured:
         return None
@@ -176,49 +147,52 @@ def _samples_line(entry: Row) -> Row | None:
     return {"metrics": metrics, "figures": figures, "better": better}
 
 
-def _series_line(entry: Row) -> Row | None:
+def _series_line(entry: AnyRun) -> Row | None:
     """A latency is NULL where no operation completed, or where it was not kept."""
-    series = entry["record"]["series"]
-    done = series["ops"]
+    series = entry.record.series
+    done = series.ops
     if not done:
         return None
-    values: Row = {name: series[name] for name in _COUNTED}
+    values: Row = {name: getattr(series, name) for name in _COUNTED}
     busy = all(done)
     for name in _COUNTED_LATER:
-        kept = series.get(name) or [None] * len(done)
+        kept = getattr(series, name) or [None] * len(done)
         if len(kept) != len(done):
-            raise ValueError(f"run {entry['run']}: {len(kept)} of {name} for {len(done)} intervals")
+            raise ValueError(f"run {entry.run}: {len(kept)} of {name} for {len(done)} intervals")
         values[name] = (
             kept if busy else [value if ops else None for value, ops in zip(kept, done, strict=True)]
         )
-    return {"interval_ns": series["interval_ns"], **values}
+    return {"interval_ns": series.interval_ns, **values}
 
 
-def _latency_line(entry: Row) -> Row | None:
-    found = entry["record"]["latency"]
-    directions = [direction for direction in sorted(found) if found[direction]["buckets"]]
+def _latency_line(entry: AnyRun) -> Row | None:
+    found = entry.record.latency
+    directions = [direction for direction in sorted(found) if found[direction].buckets]
     if not directions:
         return None
-    return {"directions": directions, "histograms": [found[name]["buckets"] for name in directions]}
+    return {"directions": directions, "histograms": [found[name].buckets for name in directions]}
 
 
-def _counters_line(entry: Row) -> Row | None:
+def _counters_line(entry: AnyRun) -> Row | None:
     found = counter_values(entry)
     return {"names": list(found), "figures": list(found.values())} if found else None
 
 
-def _printed_line(entry: Row) -> Row | None:
-    names = entry["record"].get("printed_names")
-    return {"names": names, "figures": entry["record"]["printed_figures"]} if names else None
+def _printed_line(entry: AnyRun) -> Row | None:
+    record = entry.record
+    if not isinstance(record, ImportedRecord) or not record.printed_names:
+        return None
+    return {"names": record.printed_names, "figures": record.printed_figures}
 
 
-def counter_values(entry: Row) -> dict[str, int]:
+def counter_values(entry: AnyRun) -> dict[str, int]:
     """What was counted beside a run, by name: the target's own counters, and with `host_` before it the machine's."""
-    watched = {f"host_{name}": value for name, value in entry.get("watch", {}).items()}
-    return dict(sorted({**entry["record"]["counters"], **watched}.items()))
+    watch = entry.watch if isinstance(entry, Run) else {}
+    watched = {f"host_{name}": value for name, value in watch.items()}
+    return dict(sorted({**entry.record.counters, **watched}.items()))
 
 
-_LINES: dict[str, Callable[[Row], Row | None]] = {
+_LINES: dict[str, Callable[[AnyRun], Row | None]] = {
     "samples": _samples_line,
     "series": _series_line,
     "latency": _latency_line,
@@ -309,7 +283,7 @@ class Staging:
         # Writes what is still held back, for which a disk may have no room, then removes all.
         self._opened.close()
 
-    def add(self, entry: Row) -> None:
+    def add(self, entry: AnyRun) -> None:
         """Take a run; of a set of tests, one of its tests (`each_test`)."""
         identity = msgspec.json.encode(_identity(entry))[:-1] + b","
         for name, lines in self._lines.items():

@@ -1,0 +1,76 @@
+"""What another tool says of a run, as a value: the figures that it printed, and what can be read of its run.
+
+What it models: None where the tool does not say; bytes, seconds and nanoseconds. A run that Mileage did has a
+`model.run_record.RunRecord` instead.
+What it refuses: guesses; counts below zero or too large for a table.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from mileage.model.histogram import Histogram
+from mileage.model.numbers import Count, Figure
+
+
+class ImportedSeries(msgspec.Struct):
+    """What another tool says of each interval; None where it does not say."""
+
+    interval_ns: Count
+    bytes_read: list[Count | None]
+    bytes_written: list[Count | None]
+    ops: list[Count | None]
+    latency_sum_ns: list[Count | None]
+    counters: dict[str, list[Count]] = {}
+    latency_p50_ns: list[Count | None] = []
+    latency_p99_ns: list[Count | None] = []
+    latency_max_ns: list[Count | None] = []
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds of an interval."""
+        return self.interval_ns / 1e9
+
+
+class Reported(msgspec.Struct, frozen=True):
+    """The figures that another tool printed."""
+
+    rate_bytes_per_s: Figure | None
+    ops_per_s: Figure | None
+    latency_p99_ns: Figure | None
+    elapsed_s: Figure | None
+
+
+class ImportedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What another tool says of a run."""
+
+    reported: Reported
+    bytes_read: Count | None
+    bytes_written: Count | None
+    ops_read: Count | None
+    ops_written: Count | None
+    quantiles_ns: dict[str, Figure]
+    """`mean`, `min`, `p50`, `p90`, `p99`, `p99_9`, `max`, as far as the tool prints them."""
+    latency_sum_ns: Figure | None
+    submission_counted: bool = True
+    """Whether the time until an operation was submitted is in that sum."""
+    outstanding: Count | None
+    """Operations that could be outstanding at once."""
+    device_bytes: Count | None
+    """What the device moved meanwhile, both directions."""
+    latency: dict[str, Histogram]
+    series: ImportedSeries
+    counters: dict[str, Count]
+    notes: list[str]
+    error: str | None
+    invalid: str | None = None
+    """Why the figures must not be compared, where the tool itself says so."""
+    file: str
+    line: Count
+    printed_names: list[str] = []
+    printed_figures: list[float] = []
+
+    @property
+    def operations(self) -> int:
+        """Operations that the tool lists; 0 where it lists none."""
+        return (self.ops_read or 0) + (self.ops_written or 0)
