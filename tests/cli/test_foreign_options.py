@@ -42,7 +42,7 @@ TYPED = [
     ("-w zipf:inf", "expected a name, or stride:RECORDS, zipf:EXPONENT"),
     ("-w zipf:1.255", "expected a name, or stride:RECORDS, zipf:EXPONENT"),
     ("-w hot_cold:0/90", "expected 1 to 99 percent of the places"),
-    ("--threads 8 --operations 4", "--operations: found 4: expected 8 or more, one for each thread"),
+    ("--threads 8 --operations 4", "--operations: found 4: expected 8 or more (one for each"),
     ("--rate 100 --vary rate=100,200", "--rate: is given beside --vary rate; give it in one place"),
     ("-w mix --vary workload=mix,random_read", "--workload: is given beside --vary workload"),
     ("--depth 1 --vary depth=1,2", "--depth: is given beside --vary depth"),

@@ -47,7 +47,6 @@ KNOWN_IN_CRATES: dict[str, tuple[str, ...]] = {
 }
 KNOWN_IN_PACKAGE = (
     "mileage.cli.measurement mileage.cli.rate_search",
-    "mileage.plan.pattern_fit mileage.plan.workload",
     "mileage.dropin.task_tools mileage.dropin.flags mileage.dropin.dropin_list",
     "mileage.dropin.iozone mileage.dropin.iozone_text",
 )

@@ -193,7 +193,11 @@ REFUSED = [
     ("pattern = { stride = { step = 1 } }", "", "unknown field `step`"),
     ("pattern = {}", "", "workload.mine.pattern: found none, expected one of stride"),
     ("access = []", "", "workload.mine.access: found 0: expected 1 to 100"),
-    ('access = [{ share = 60, size = "4KiB" }]', "", "the shares add up to 60: expected 100 percent"),
+    (
+        'access = [{ share = 60, size = "4KiB" }]',
+        "",
+        "mine.access: found 60: expected 100 to 100 (the sum of",
+    ),
     ('access = [{ size = "4K" }]', "", "workload.mine.access[0].size: '4K' is not a size"),
     (
         'access = [{ size = "4KiB", delay = "1 us" }]',

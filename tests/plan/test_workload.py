@@ -33,32 +33,63 @@ def test_the_json_is_what_the_rust_side_reads() -> None:
     assert VALID.problem() is None
 
 
+def uneven(found: int, unit: str) -> str:
+    return f"{found} bytes, not a multiple of {unit}: choose a size that divides evenly"
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"record_bytes": 0}, ("record_bytes", "0: expected 512 to 1073741824")),
-        ({"record_bytes": 1000}, ("record_bytes", "1000 bytes is not a multiple of 512 bytes")),
+        (
+            {"record_bytes": 1000},
+            (
+                "record_bytes",
+                uneven(1000, "512 bytes (512 B)"),
+            ),
+        ),
         ({"record_bytes": 1 << 31}, ("record_bytes", "2147483648: expected 512 to 1073741824")),
         ({"read_percent": 101}, ("read_percent", "101: expected 0 to 100")),
         ({"depth": 0}, ("depth", "0: expected 1 to 4096")),
         ({"threads": 1025}, ("threads", "1025: expected 1 to 1024")),
         (
             {"threads": 257, "pattern": "sequential", "stop": Stop(operations=300)},
-            ("span_bytes", "256 records in the span: expected 257 (threads) to 1099511627776"),
+            ("span_bytes", "256: expected 257 to 1099511627776 (in records, one for each thread at least)"),
         ),
-        ({"seed": 2**64}, ("seed", "18446744073709551616: expected 0 to 18446744073709551615")),
-        ({"seed": -1}, ("seed", "-1: expected 0 to 18446744073709551615")),
-        ({"span_start_bytes": 512}, ("span_start_bytes", "512 bytes is not a multiple of 4096 bytes")),
-        ({"span_start_bytes": -4096}, ("span_start_bytes", "-4096: expected 0 to 18446744073709551615")),
-        ({"span_bytes": 5000}, ("span_bytes", "5000 bytes is not a multiple of 4096 bytes")),
+        (
+            {"span_start_bytes": 512},
+            (
+                "span_start_bytes",
+                uneven(512, "4096 bytes (4 KiB)"),
+            ),
+        ),
+        (
+            {"span_bytes": 5000},
+            (
+                "span_bytes",
+                uneven(5000, "4096 bytes (4 KiB)"),
+            ),
+        ),
         (
             {"span_start_bytes": 2**64 - 4096, "span_bytes": 8192},
-            ("span_bytes", "8192: expected 0 to 4095"),
+            ("span_start_bytes", "18446744073709547520: expected 0 to 18446744073709543423"),
         ),
-        ({"stop": Stop()}, ("stop", "no limit: expected bytes, operations or time")),
-        ({"stop": Stop(bytes=8193)}, ("stop.bytes", "8193 bytes is not a multiple of 4096 bytes")),
-        ({"stop": Stop(bytes=4096)}, ("stop.bytes", "4096: expected 8192 or more, a record for each thread")),
-        ({"stop": Stop(operations=1)}, ("stop.operations", "1: expected 2 or more, one for each thread")),
+        ({"stop": Stop()}, ("stop", "no stop rule: give stop.bytes, stop.operations or stop.time_ns")),
+        (
+            {"stop": Stop(bytes=8193)},
+            (
+                "stop.bytes",
+                uneven(8193, "4096 bytes (4 KiB)"),
+            ),
+        ),
+        (
+            {"stop": Stop(bytes=4096)},
+            ("stop.bytes", "4096: expected 8192 or more (a record for each thread at least)"),
+        ),
+        (
+            {"stop": Stop(operations=1)},
+            ("stop.operations", "1: expected 2 or more (one for each thread at least)"),
+        ),
         ({"stop": Stop(time_ns=0)}, ("stop.time_ns", "0: expected 1 to 9223372036854775807")),
         (
             {
@@ -80,6 +111,14 @@ def test_the_json_is_what_the_rust_side_reads() -> None:
 )
 def test_every_rule_is_named_when_broken(changes: dict[str, object], problem: tuple[str, str]) -> None:
     assert msgspec.structs.replace(VALID, **changes).problem() == problem
+
+
+@pytest.mark.parametrize("changes", [{"seed": 2**64}, {"seed": -1}, {"span_start_bytes": -4096}], ids=str)
+def test_what_no_field_can_hold_is_refused(changes: dict[str, int]) -> None:
+    problem = msgspec.structs.replace(VALID, **changes).problem()
+    assert problem is not None
+    assert problem[0] == "workload"
+    assert "expected u64" in problem[1]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ pub fn check_workload(workload: &str, options: Option<&str>) -> PyResult<Option<
 /// The first rule that a workload (JSON) breaks on every target: name of the field, and what is wrong with it; `None` when
 /// it breaks none. Raises `ValueError` as `check_workload` does.
 #[pyfunction]
-pub fn workload_problem(workload: &str) -> PyResult<Option<(&'static str, String)>> {
+pub fn workload_problem(workload: &str) -> PyResult<Option<(String, String)>> {
     let checked = parse_workload(workload)?.check();
     Ok(checked.err().map(|cause| (cause.field(), cause.reason())))
 }

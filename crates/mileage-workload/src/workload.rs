@@ -117,8 +117,9 @@ pub struct Workload {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A number outside its range.
-    #[error("{what} is {found}: expected {min} to {max}")]
+    /// A number outside its range. What it counts, where the field alone does not say it, stands behind the name,
+    /// between commas.
+    #[error("{what} is {found}: expected {}", range(*.min, *.max))]
     OutOfRange {
         /// Name of the field.
         what: &'static str,
@@ -149,25 +150,58 @@ pub enum Error {
         /// What is possible and what to do.
         expected: &'static str,
     },
+    /// One of a list breaks a rule.
+    #[error("{list}[{index}].{cause}")]
+    Item {
+        /// Name of the list.
+        list: &'static str,
+        /// Which one, from 0.
+        index: usize,
+        /// What is wrong with it.
+        cause: Box<Error>,
+    },
     /// No limit was given.
     #[error("no stop rule: give stop.bytes, stop.operations or stop.time_ns")]
     Endless,
 }
 
 impl Error {
-    /// Name of the field that is wrong.
-    pub fn field(&self) -> &'static str {
+    /// Path of the field that is wrong.
+    pub fn field(&self) -> String {
         match self {
-            Self::OutOfRange { what, .. } | Self::NotAMultiple { what, .. } | Self::Refused { what, .. } => what,
-            Self::Endless => "stop",
+            Self::Item { list, index, cause } => format!("{list}[{index}].{}", cause.field()),
+            _ => self.what().split(',').next().unwrap_or_default().to_owned(),
         }
     }
 
-    /// What was found there, what is expected and what to do, without the name of the field.
+    /// What was found there, what is expected and what to do, without the path of the field.
     pub fn reason(&self) -> String {
+        if let Self::Item { cause, .. } = self {
+            return cause.reason();
+        }
         let whole = self.to_string();
-        whole.strip_prefix(self.field()).and_then(|rest| rest.strip_prefix(" is ")).unwrap_or(&whole).to_owned()
+        let Some(rest) = whole.strip_prefix(self.what()).and_then(|rest| rest.strip_prefix(" is ")) else {
+            return whole;
+        };
+        match self.what().split_once(", ") {
+            Some((_, counted)) => format!("{rest} ({})", counted.trim_end_matches(',')),
+            None => rest.to_owned(),
+        }
     }
+
+    /// The field as the sentence has it.
+    fn what(&self) -> &'static str {
+        match self {
+            Self::OutOfRange { what, .. } | Self::NotAMultiple { what, .. } | Self::Refused { what, .. } => what,
+            Self::Item { list, .. } => list,
+            Self::Endless => "stop",
+        }
+    }
+}
+
+/// A range in words.
+fn range(min: u64, max: u64) -> String {
+    if max == u64::MAX { format!("{min} or more") } else { format!("{min} to {max}") }
 }
 
 impl Default for Workload {
@@ -228,7 +262,8 @@ impl Workload {
         in_range("threads", u64::from(self.threads), 1, u64::from(Self::THREADS_MAX))?;
         self.check_span()?;
         if let Some(operations) = self.stop.operations {
-            in_range("stop.operations", operations, u64::from(self.threads), u64::MAX)?;
+            let what = "stop.operations, one for each thread at least,";
+            in_range(what, operations, u64::from(self.threads), u64::MAX)?;
         }
         if let Some(time_ns) = self.stop.time_ns {
             in_range("stop.time_ns", time_ns, 1, u64::MAX / 2)?;

@@ -103,6 +103,15 @@ def mismatch_of(error: msgspec.ValidationError, struct: type[msgspec.Struct]) ->
     return Mismatch(steps + ([missing["key"]] if missing else []), match["what"], struct)
 
 
+def is_in_range(value: msgspec.Struct) -> bool:
+    """Whether the numbers of a struct that was made in Python are those that its types allow."""
+    try:
+        msgspec.convert(msgspec.to_builtins(value), type(value))
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
 def range_words(kind: inspect.Type) -> str:
     """The range of a number in words; empty where it has none."""
     if isinstance(kind, inspect.IntType):

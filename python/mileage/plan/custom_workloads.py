@@ -22,16 +22,17 @@ from mileage.plan.io_options import HOW_KEYS, How, check_how
 from mileage.plan.job import Programs
 from mileage.plan.pattern import (
     PATTERN_NAMES,
+    SECTOR_BYTES,
     Access,
     AccessLine,
     PatternTable,
     TraceFile,
-    pattern_problem,
     pattern_word,
 )
 from mileage.plan.program import Program
 from mileage.plan.rules import U32_MAX
 from mileage.plan.study import AccessRow, Measure, OwnWorkload, StopRule, Study, Torture
+from mileage.plan.workload import Stop, Workload
 from mileage.plan.workloads import METRICS_OF, Kind, NamedWorkload, as_done, of_pattern
 
 _KINDS: Final = ("like", "pattern", "access", "trace", "command")
@@ -97,6 +98,10 @@ def _own_workload(
     except _Wrong as wrong:
         where, text = wrong.args
         raise BrokenStudy(source, [Refusal(where, text=text)]) from None
+
+
+_LINES: Final = "pattern.access.lines"
+"""Where the core finds the lines of an access specification."""
 
 
 class _Wrong(Exception):
@@ -175,8 +180,6 @@ def _pattern(name: str, table: OwnWorkload, path: str) -> NamedWorkload:
                 f"found {pattern_word(pattern)}, expected one of {', '.join(_TABLES)} with its numbers (access "
                 "lines and traces have keys of their own)",
             )
-        if problem := pattern_problem(pattern):
-            raise _Wrong(f"{path}.{problem[0]}", f"found {problem[1]}")
         title = table.title or f"pattern {pattern_word(pattern)}"
         return of_pattern(name, title, pattern, reads, how)
     for word in PATTERN_NAMES:
@@ -192,8 +195,11 @@ def _pattern(name: str, table: OwnWorkload, path: str) -> NamedWorkload:
 def _access(name: str, table: OwnWorkload, rows: tuple[AccessRow, ...], path: str) -> NamedWorkload:
     lines = tuple(_line(row, f"{path}[{number}]") for number, row in enumerate(rows))
     pattern = PatternTable(access=Access(lines))
-    if problem := pattern_problem(pattern):
-        where = problem[0].removeprefix("pattern.access.lines")
+    # A span in which each line fits: what is wrong then is wrong anywhere.
+    alone = Workload(pattern, 100, SECTOR_BYTES, 0, 1 << 48, 1, 1, Stop(operations=1), 0)
+    problem = alone.problem()
+    if problem is not None and problem[0].startswith(_LINES):
+        where = problem[0].removeprefix(_LINES).removesuffix("_bytes")
         raise _Wrong(f"{path}{where}", f"found {problem[1]}")
     kind: Kind = "iops" if any(line.random_percent for line in lines) else "throughput"
     title = table.title or f"{len(lines)} access line{'' if len(lines) == 1 else 's'}"

@@ -18,6 +18,7 @@ import msgspec
 from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
+from mileage.plan.conversion import is_in_range
 from mileage.plan.families import find_workloads
 from mileage.plan.io_options import HOW_KEYS, How
 from mileage.plan.levels import read_levels
@@ -31,7 +32,6 @@ from mileage.plan.pattern import (
     TraceFile,
     Zipf,
     is_sequential,
-    pattern_problem,
 )
 from mileage.plan.study import PURGE_EACH, Level, Measure, OwnWorkload, Stage, State, StopRule, Study, Torture
 from mileage.plan.study_checks import VARIED
@@ -252,7 +252,7 @@ def _workload(word: str, own: dict[str, OwnWorkload]) -> str:
     except ValueError:
         forms = "stride:RECORDS, zipf:EXPONENT, hot_cold:HOT/ACCESS, partly_sequential:PERCENT or trace:FILE"
         raise Refused(f"workload {word!r}: expected a name, or {forms}") from None
-    if pattern_problem(pattern) is not None:
+    if not is_in_range(pattern):
         raise Refused(f"workload {word!r}: {rest} is out of range; expected {_IN_RANGE[base]}")
     name = f"{base}-{re.sub('[^0-9]+', '-', rest)}-{verb}"
     own[name] = OwnWorkload(

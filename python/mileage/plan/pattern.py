@@ -8,57 +8,56 @@ What it refuses: what the Rust rules refuse; a table with no entry, or with seve
 from __future__ import annotations
 
 import math
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
-
-from mileage.plan.rules import U32_MAX, U64_MAX, Problem, first_problem
+from msgspec import Meta
 
 PatternName = Literal["sequential", "shuffled", "random", "backward", "fixed", "iozone_shuffle"]
 PATTERN_NAMES: Final[tuple[PatternName, ...]] = get_args(PatternName)
+Kind = Literal["read", "write", "sync", "discard"]
+"""What an operation of a trace does."""
 IorOrderName = Literal["in_order", "random"]
 
-LINES_MAX: Final = 100
-"""Lines of an access specification."""
 SECTOR_BYTES: Final = 512
 RECORD_BYTES_MAX: Final = 1 << 30
-STEP_MAX: Final = 1 << 40
-DELAY_MS_MAX: Final = 24 * 3600 * 1000
+_Step = Annotated[int, Meta(ge=1, le=1 << 40)]
+_Percent = Annotated[int, Meta(ge=0, le=100)]
 
 
 class Stride(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A record, then the one `step_records` further on, until each was visited once."""
 
-    step_records: int
+    step_records: _Step
     """Distance in records, 1 or more."""
 
 
 class IozoneStride(Stride, frozen=True, forbid_unknown_fields=True):
     """As IOzone strides: wraps so that some records come twice and some never."""
 
-    step_records: int = 17
+    step_records: _Step = 17
 
 
 class Zipf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Zipf over the whole span; which records are popular is a seeded permutation."""
 
-    theta_hundredths: int
+    theta_hundredths: Annotated[int, Meta(ge=1, le=300)]
     """The exponent in hundredths, 1..300."""
 
 
 class HotCold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A hot part at the start of the span, uniform inside each part."""
 
-    hot_percent: int
+    hot_percent: Annotated[int, Meta(ge=1, le=99)]
     """Share of the span that is hot, 1..99 percent."""
-    access_percent: int
+    access_percent: _Percent
     """Share of operations that go there, 0..100 percent."""
 
 
 class PartlySequential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sequential, with a chance to jump to a random record and go on from there."""
 
-    random_percent: int
+    random_percent: _Percent
     """Chance of a jump, 0..100 percent."""
 
 
@@ -115,7 +114,7 @@ class TraceOp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     at_ns: int
     """When it was issued, in nanoseconds since the trace began."""
-    kind: Literal["read", "write", "sync", "discard"]
+    kind: Kind
     offset_bytes: int
     length_bytes: int
     """0 for a sync."""
@@ -161,6 +160,18 @@ class TraceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def discards(self) -> int:
         """How many of the operations discard."""
         return self.operations - self.reads - self.writes - self.syncs
+
+
+def in_short(trace: TraceFile) -> Trace:
+    """The fewest operations that keep or break the core's rules as all of a trace do."""
+    kinds: tuple[tuple[Kind, int], ...] = (
+        ("read", trace.reads),
+        ("write", trace.writes),
+        ("discard", trace.discards),
+    )
+    start = max(trace.end_bytes - trace.largest_bytes, 0)
+    found = [TraceOp(0, kind, start, trace.largest_bytes) for kind, count in kinds if count]
+    return Trace((*found, *((TraceOp(0, "sync", 0, 0),) if trace.syncs else ())), trace.timed)
 
 
 class PatternTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -233,86 +244,3 @@ def does(pattern: Pattern, read_percent: int, discard_percent: int) -> Does:
         return Does(*(100 * kinds.count(kind) / total for kind in ("read", "write", "discard")))
     rest = 100 - discard_percent
     return Does(rest * read_percent / 100, rest * (100 - read_percent) / 100, float(discard_percent))
-
-
-def pattern_problem(pattern: Pattern) -> Problem | None:
-    """The first rule that a pattern's own numbers break; None when they break none."""
-    if isinstance(pattern, str):
-        return None
-    if len(pattern.given) != 1:
-        return (
-            "pattern",
-            f"found {pattern_word(pattern)} of {', '.join(pattern.__struct_fields__)}: expected one",
-        )
-    if pattern.access is not None:
-        return _access_problem(pattern.access)
-    if pattern.trace is not None:
-        return _trace_problem(pattern.trace)
-    ranges: list[tuple[str, int, int, int]] = []
-    if pattern.trace_file is not None:
-        ranges.append(("pattern.trace_file.operations", pattern.trace_file.operations, 1, U64_MAX))
-    for name, stride in (("stride", pattern.stride), ("iozone_stride", pattern.iozone_stride)):
-        if stride is not None:
-            ranges.append((f"pattern.{name}.step_records", stride.step_records, 1, STEP_MAX))
-    if pattern.zipf is not None:
-        ranges.append(("pattern.zipf.theta_hundredths", pattern.zipf.theta_hundredths, 1, 300))
-    if hot := pattern.hot_cold:
-        ranges.append(("pattern.hot_cold.hot_percent", hot.hot_percent, 1, 99))
-        ranges.append(("pattern.hot_cold.access_percent", hot.access_percent, 0, 100))
-    if partly := pattern.partly_sequential:
-        ranges.append(("pattern.partly_sequential.random_percent", partly.random_percent, 0, 100))
-    if ior := pattern.ior:
-        ranges.append(("pattern.ior.block_bytes", ior.block_bytes, SECTOR_BYTES, U64_MAX))
-        if isinstance(ior.order, IorOrder):
-            ranges.append(("pattern.ior.order.reordered.tasks", ior.order.reordered.tasks, 1, U32_MAX))
-    return first_problem(ranges)
-
-
-def _access_problem(access: Access) -> Problem | None:
-    where = "pattern.access.lines"
-    if problem := first_problem([(where, len(access.lines), 1, LINES_MAX)]):
-        return problem
-    for number, line in enumerate(access.lines):
-        at = f"{where}[{number}]"
-        problem = first_problem(
-            [
-                (f"{at}.size_bytes", line.size_bytes, SECTOR_BYTES, RECORD_BYTES_MAX),
-                (f"{at}.share_percent", line.share_percent, 1, 100),
-                (f"{at}.read_percent", line.read_percent, 0, 100),
-                (f"{at}.random_percent", line.random_percent, 0, 100),
-                (f"{at}.delay_ms", line.delay_ms, 0, DELAY_MS_MAX),
-                (f"{at}.burst", line.burst, 1, U32_MAX),
-                (f"{at}.align_bytes", line.align_bytes, 0, RECORD_BYTES_MAX),
-            ],
-            [
-                (f"{at}.size_bytes", line.size_bytes, SECTOR_BYTES),
-                (f"{at}.align_bytes", line.align_bytes, SECTOR_BYTES),
-            ],
-        )
-        if problem:
-            return problem
-    total = sum(line.share_percent for line in access.lines)
-    return None if total == 100 else (where, f"the shares add up to {total}: expected 100 percent")
-
-
-def _trace_problem(trace: Trace) -> Problem | None:
-    if not trace.operations:
-        return "pattern.trace.operations", "none: expected at least one"
-    before_ns = 0
-    for number, op in enumerate(trace.operations):
-        at = f"pattern.trace.operations[{number}]"
-        sync = op.kind == "sync"
-        length = (0, 0) if sync else (SECTOR_BYTES, RECORD_BYTES_MAX)
-        ranges = [
-            (f"{at}.at_ns", op.at_ns, before_ns, U64_MAX // 2),
-            (f"{at}.offset_bytes", op.offset_bytes, 0, U64_MAX),
-            (f"{at}.length_bytes", op.length_bytes, *length),
-        ]
-        multiples = [
-            (f"{at}.offset_bytes", 0 if sync else op.offset_bytes, SECTOR_BYTES),
-            (f"{at}.length_bytes", op.length_bytes, SECTOR_BYTES),
-        ]
-        if problem := first_problem(ranges, multiples):
-            return problem
-        before_ns = op.at_ns
-    return None

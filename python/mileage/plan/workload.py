@@ -2,8 +2,7 @@
 
 What it models: the `Workload` of the Rust crate `mileage-workload`, field for field; its JSON form is the
 same.
-What it refuses: what the Rust rules refuse. `Workload.problem` asks them before a target is opened, and
-states those of spans, limits and patterns itself, in the words of a study.
+What it refuses: what the Rust rules refuse. `Workload.problem` asks them before a target is opened.
 """
 
 from __future__ import annotations
@@ -16,18 +15,15 @@ from mileage._core import workload_problem
 from mileage.plan.content import Content, Verify
 from mileage.plan.load import Load
 from mileage.plan.pattern import (
-    RECORD_BYTES_MAX,
-    SECTOR_BYTES,
     Does,
     Pattern,
     PatternTable,
     does,
+    in_short,
     is_own_master,
-    pattern_problem,
     pattern_word,
 )
-from mileage.plan.pattern_fit import fit_problem, span_problem
-from mileage.plan.rules import U32_MAX, U64_MAX, Problem, Range, first_problem
+from mileage.plan.rules import Problem
 
 Sync = Literal["none", "fsync", "fdatasync"]
 Files = Literal["shared", "per_thread"]
@@ -133,56 +129,17 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return shares + (f", {found.discard:.0f} % discards" if found.discard else "")
 
     def problem(self) -> Problem | None:
-        """The first rule that the workload breaks, as (name of the field, what is wrong); None when valid."""
-        ranges = (
-            ("record_bytes", self.record_bytes, SECTOR_BYTES, RECORD_BYTES_MAX),
-            ("read_percent", self.read_percent, 0, 100),
-            ("discard_percent", self.discard_percent, 0, 100),
-            ("depth", self.depth, 1, DEPTH_MAX),
-            ("threads", self.threads, 1, THREADS_MAX),
-            ("seed", self.seed, 0, U64_MAX),
-            ("sync_every", self.sync_every, 0, U64_MAX),
-            ("generation", self.generation, 0, U32_MAX),
-        )
-        return (
-            first_problem(ranges, [("record_bytes", self.record_bytes, SECTOR_BYTES)])
-            or span_problem(self)
-            or self._stop_problem()
-            or pattern_problem(self.pattern)
-            or fit_problem(self)
-            or self._problem_of_core()
-        )
-
-    def _problem_of_core(self) -> Problem | None:
+        """The first rule that the workload breaks, as (path of the field, what is wrong); None when valid."""
+        if isinstance(self.pattern, PatternTable) and len(self.pattern.given) != 1:
+            known = ", ".join(self.pattern.__struct_fields__)
+            return "pattern", f"{pattern_word(self.pattern)} of {known}: expected one"
         try:
             return workload_problem(self._to_core().to_json())
         except ValueError as error:
             return "workload", str(error)
 
     def _to_core(self) -> Workload:
-        """The workload with random operations for a trace, which the core is given only when it runs."""
+        """The workload with operations that stand for those of a trace, which the core is given only when it runs."""
         if not (isinstance(self.pattern, PatternTable) and self.pattern.trace_file is not None):
             return self
-        reads = 100 if self.does.read else 0
-        return msgspec.structs.replace(
-            self,
-            pattern="random",
-            read_percent=reads,
-            span_start_bytes=0,
-            span_bytes=self.record_bytes,
-            stop=Stop(operations=self.threads),
-        )
-
-    def _stop_problem(self) -> Problem | None:
-        stop = self.stop
-        if stop == Stop() and pattern_word(self.pattern) not in ("trace", "trace_file"):
-            return "stop", "no limit: expected bytes, operations or time"
-        ranges: list[Range] = []
-        if stop.operations is not None:
-            if stop.operations < self.threads:
-                told = f"{stop.operations}: expected {self.threads} or more, one for each thread"
-                return "stop.operations", told
-            ranges.append(("stop.operations", stop.operations, self.threads, U64_MAX))
-        if stop.time_ns is not None:
-            ranges.append(("stop.time_ns", stop.time_ns, 1, U64_MAX // 2))
-        return first_problem(ranges)
+        return msgspec.structs.replace(self, pattern=PatternTable(trace=in_short(self.pattern.trace_file)))

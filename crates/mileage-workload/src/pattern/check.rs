@@ -13,6 +13,10 @@ fn refused(what: &'static str, found: &dyn std::fmt::Display, expected: &'static
     Error::Refused { what, found: found.to_string(), expected }
 }
 
+fn item(list: &'static str, index: usize, cause: Error) -> Error {
+    Error::Item { list, index, cause: Box::new(cause) }
+}
+
 impl PatternKind {
     /// Whether operations differ in size, kind and place as the pattern itself says, so that there are no records of one
     /// size.
@@ -47,15 +51,20 @@ impl Workload {
         let unit = if own { SECTOR } else { record };
         multiple("span_start_bytes", self.span_start_bytes, unit)?;
         multiple("span_bytes", self.span_bytes, unit)?;
-        let least = if self.pattern.divides() && self.files == Files::Shared { threads } else { 1 };
-        in_range("records in the span", self.records(), least, Self::RECORDS_MAX)?;
+        let (what, least) = if self.pattern.divides() && self.files == Files::Shared {
+            ("span_bytes, in records, one for each thread at least,", threads)
+        } else {
+            ("span_bytes, in records,", 1)
+        };
+        in_range(what, self.records(), least, Self::RECORDS_MAX)?;
         if self.span_start_bytes.checked_add(self.span_bytes).is_none() {
             let max = u64::MAX - self.span_bytes;
             return Err(Error::OutOfRange { what: "span_start_bytes", found: self.span_start_bytes, min: 0, max });
         }
         if let Some(bytes) = self.stop.bytes {
-            multiple("stop.bytes", bytes, if own { 1 } else { record })?;
-            in_range("stop.bytes", bytes, if own { 1 } else { record } * threads, u64::MAX)?;
+            let least = if own { 1 } else { record };
+            multiple("stop.bytes", bytes, least)?;
+            in_range("stop.bytes, a record for each thread at least,", bytes, least * threads, u64::MAX)?;
         }
         Ok(())
     }
@@ -68,22 +77,28 @@ impl Workload {
             | PatternKind::Random
             | PatternKind::Backward
             | PatternKind::Fixed => Ok(()),
-            PatternKind::Stride { step_records } | PatternKind::IozoneStride { step_records } => {
-                in_range("pattern.step_records", *step_records, 1, Self::RECORDS_MAX)
+            PatternKind::Stride { step_records } => {
+                in_range("pattern.stride.step_records", *step_records, 1, Self::RECORDS_MAX)
             }
-            PatternKind::IozoneShuffle => {
-                in_range("records of a thread in IOzone's shuffle", self.share_of(0).1, 1, iozone::SHUFFLED_MAX)
+            PatternKind::IozoneStride { step_records } => {
+                in_range("pattern.iozone_stride.step_records", *step_records, 1, Self::RECORDS_MAX)
             }
+            PatternKind::IozoneShuffle => in_range(
+                "span_bytes, in records of a thread in IOzone's shuffle,",
+                self.share_of(0).1,
+                1,
+                iozone::SHUFFLED_MAX,
+            ),
             PatternKind::Zipf { theta_hundredths } => {
-                in_range("pattern.theta_hundredths", u64::from(*theta_hundredths), 1, 300)
+                in_range("pattern.zipf.theta_hundredths", u64::from(*theta_hundredths), 1, 300)
             }
             PatternKind::HotCold { hot_percent, access_percent } => {
-                in_range("pattern.hot_percent", u64::from(*hot_percent), 1, 99)?;
-                in_range("pattern.access_percent", u64::from(*access_percent), 0, 100)?;
-                in_range("records in the span, hot and cold", self.records(), 2, Self::RECORDS_MAX)
+                in_range("pattern.hot_cold.hot_percent", u64::from(*hot_percent), 1, 99)?;
+                in_range("pattern.hot_cold.access_percent", u64::from(*access_percent), 0, 100)?;
+                in_range("span_bytes, in records, hot and cold,", self.records(), 2, Self::RECORDS_MAX)
             }
             PatternKind::PartlySequential { random_percent } => {
-                in_range("pattern.random_percent", u64::from(*random_percent), 0, 100)
+                in_range("pattern.partly_sequential.random_percent", u64::from(*random_percent), 0, 100)
             }
             PatternKind::Access { lines } => self.check_access(lines),
             PatternKind::Ior { block_bytes, order } => self.check_ior(*block_bytes, *order),
@@ -105,32 +120,12 @@ impl Workload {
 
     fn check_access(&self, lines: &[AccessLine]) -> Result<(), Error> {
         self.check_shares()?;
-        in_range("lines of the access specification", lines.len() as u64, 1, LINES_MAX)?;
-        let end_bytes = self.span_start_bytes + self.span_bytes;
-        for line in lines {
-            let size = u64::from(line.size_bytes);
-            in_range("size_bytes of an access line", size, SECTOR, u64::from(Self::RECORD_BYTES_MAX))?;
-            multiple("size_bytes of an access line", size, SECTOR)?;
-            in_range("share_percent of an access line", u64::from(line.share_percent), 1, 100)?;
-            in_range("read_percent of an access line", u64::from(line.read_percent), 0, 100)?;
-            in_range("random_percent of an access line", u64::from(line.random_percent), 0, 100)?;
-            in_range("delay_ms of an access line", u64::from(line.delay_ms), 0, DAY_MS)?;
-            in_range("burst of an access line", u64::from(line.burst), 1, u64::from(u32::MAX))?;
-            in_range(
-                "align_bytes of an access line",
-                u64::from(line.align_bytes),
-                0,
-                u64::from(Self::RECORD_BYTES_MAX),
-            )?;
-            multiple("align_bytes of an access line", u64::from(line.align_bytes), SECTOR)?;
-            let first = self.span_start_bytes.checked_next_multiple_of(alignment(line.align_bytes));
-            if first.and_then(|first| first.checked_add(size)).is_none_or(|last| last > end_bytes) {
-                let expected = "an aligned transfer does not fit: choose a larger span_bytes or a smaller align_bytes";
-                return Err(refused("size_bytes of an access line", &size, expected));
-            }
+        in_range("pattern.access.lines, their number,", lines.len() as u64, 1, LINES_MAX)?;
+        for (index, line) in lines.iter().enumerate() {
+            self.check_line(line).map_err(|cause| item("pattern.access.lines", index, cause))?;
         }
         let shares = lines.iter().map(|line| u64::from(line.share_percent)).sum();
-        in_range("sum of share_percent over the access lines", shares, 100, 100)?;
+        in_range("pattern.access.lines, the sum of share_percent,", shares, 100, 100)?;
         let largest = lines.iter().map(|line| u64::from(line.size_bytes)).max().unwrap_or(0);
         in_range(
             "record_bytes, the largest size of the access lines,",
@@ -140,54 +135,68 @@ impl Workload {
         )?;
         if self.load.open.is_some() && pauses(lines) {
             let expected = "in the open loop the rate alone says when operations start: leave the delays at 0";
-            return Err(refused("delay_ms of an access line", &"above 0", expected));
+            return Err(refused("pattern.access.lines, with delays,", &"given", expected));
+        }
+        Ok(())
+    }
+
+    fn check_line(&self, line: &AccessLine) -> Result<(), Error> {
+        let (size, align) = (u64::from(line.size_bytes), u64::from(line.align_bytes));
+        let largest = u64::from(Self::RECORD_BYTES_MAX);
+        in_range("size_bytes", size, SECTOR, largest)?;
+        multiple("size_bytes", size, SECTOR)?;
+        in_range("share_percent", u64::from(line.share_percent), 1, 100)?;
+        in_range("read_percent", u64::from(line.read_percent), 0, 100)?;
+        in_range("random_percent", u64::from(line.random_percent), 0, 100)?;
+        in_range("delay_ms", u64::from(line.delay_ms), 0, DAY_MS)?;
+        in_range("burst", u64::from(line.burst), 1, u64::from(u32::MAX))?;
+        in_range("align_bytes", align, 0, largest)?;
+        multiple("align_bytes", align, SECTOR)?;
+        let first = self.span_start_bytes.checked_next_multiple_of(alignment(line.align_bytes));
+        let end_bytes = self.span_start_bytes + self.span_bytes;
+        if first.and_then(|first| first.checked_add(size)).is_none_or(|last| last > end_bytes) {
+            let expected = "an aligned transfer does not fit: choose a larger span_bytes or a smaller align_bytes";
+            return Err(refused("size_bytes", &size, expected));
         }
         Ok(())
     }
 
     fn check_ior(&self, block_bytes: u64, order: IorOrder) -> Result<(), Error> {
         let record = u64::from(self.record_bytes);
-        in_range("pattern.block_bytes", block_bytes, record, self.span_bytes)?;
-        multiple("pattern.block_bytes", block_bytes, record)?;
+        in_range("pattern.ior.block_bytes", block_bytes, record, self.span_bytes)?;
+        multiple("pattern.ior.block_bytes", block_bytes, record)?;
         let tasks = if self.files == Files::Shared { u64::from(self.threads) } else { 1 };
         let segment_bytes = block_bytes.checked_mul(tasks).ok_or_else(|| {
-            refused("pattern.block_bytes", &block_bytes, "a segment is beyond 2^64 bytes: choose smaller blocks")
+            refused("pattern.ior.block_bytes", &block_bytes, "a segment is beyond 2^64 bytes: choose smaller blocks")
         })?;
         multiple("span_bytes, a whole number of IOR segments,", self.span_bytes, segment_bytes)?;
         match order {
             IorOrder::InOrder => Ok(()),
             IorOrder::Reordered { tasks } => {
-                in_range("pattern.order.reordered.tasks", u64::from(tasks), 1, u64::from(u32::MAX))
+                in_range("pattern.ior.order.reordered.tasks", u64::from(tasks), 1, u64::from(u32::MAX))
             }
             IorOrder::Random => {
                 let transfers = segment_bytes / record;
-                in_range("transfers in a segment, shuffled", transfers, 1, ior::SHUFFLED_MAX)
+                in_range(
+                    "pattern.ior.block_bytes, in transfers of a segment that is shuffled,",
+                    transfers,
+                    1,
+                    ior::SHUFFLED_MAX,
+                )
             }
         }
     }
 
     fn check_trace(&self, operations: &[TraceOp], timed: bool) -> Result<(), Error> {
         self.check_shares()?;
-        in_range("operations of the trace", operations.len() as u64, 1, u64::MAX)?;
+        in_range("pattern.trace.operations, their number,", operations.len() as u64, 1, u64::MAX)?;
         let mut before_ns = 0;
-        for op in operations {
-            in_range("at_ns of a trace operation, in the order of their times,", op.at_ns, before_ns, u64::MAX / 2)?;
+        for (index, op) in operations.iter().enumerate() {
+            self.check_operation(op, before_ns).map_err(|cause| item("pattern.trace.operations", index, cause))?;
             before_ns = op.at_ns;
-            if op.kind == OpKind::Sync {
-                in_range("length_bytes of a sync of the trace", u64::from(op.length_bytes), 0, 0)?;
-                if self.sync == Sync::None {
-                    let expected = "the trace has syncs: choose sync fsync or fdatasync";
-                    return Err(refused("sync", &"none", expected));
-                }
-                continue;
-            }
-            let length = u64::from(op.length_bytes);
-            in_range("length_bytes of a trace operation", length, SECTOR, u64::from(Self::RECORD_BYTES_MAX))?;
-            multiple("length_bytes of a trace operation", length, SECTOR)?;
-            multiple("offset_bytes of a trace operation", op.offset_bytes, SECTOR)?;
-            let last = self.span_bytes.saturating_sub(length);
-            in_range("offset_bytes of a trace operation inside the span", op.offset_bytes, 0, last)?;
-            in_range("length_bytes of a trace operation inside the span", length, SECTOR, self.span_bytes)?;
+        }
+        if self.sync == Sync::None && operations.iter().any(|op| op.kind == OpKind::Sync) {
+            return Err(refused("sync", &"none", "the trace has syncs: choose sync fsync or fdatasync"));
         }
         let largest = operations.iter().map(|op| u64::from(op.length_bytes)).max().unwrap_or(0).max(SECTOR);
         in_range("record_bytes, the largest length of the trace,", u64::from(self.record_bytes), largest, largest)?;
@@ -201,5 +210,19 @@ impl Workload {
             ));
         }
         Ok(())
+    }
+
+    fn check_operation(&self, op: &TraceOp, before_ns: u64) -> Result<(), Error> {
+        in_range("at_ns, in the order of the times,", op.at_ns, before_ns, u64::MAX / 2)?;
+        let length = u64::from(op.length_bytes);
+        if op.kind == OpKind::Sync {
+            return in_range("length_bytes, of a sync,", length, 0, 0);
+        }
+        in_range("length_bytes", length, SECTOR, u64::from(Self::RECORD_BYTES_MAX))?;
+        multiple("length_bytes", length, SECTOR)?;
+        multiple("offset_bytes", op.offset_bytes, SECTOR)?;
+        let last = self.span_bytes.saturating_sub(length);
+        in_range("offset_bytes, inside the span,", op.offset_bytes, 0, last)?;
+        in_range("length_bytes, inside the span,", length, SECTOR, self.span_bytes)
     }
 }

@@ -1,6 +1,6 @@
 //! A workload that cannot be done is refused with what was found and what is expected.
 
-use mileage_workload::{Content, Error, PatternKind, Stop, Sync, Workload};
+use mileage_workload::{AccessLine, Content, Error, PatternKind, Stop, Sync, Workload};
 
 pub fn plain() -> Workload {
     Workload {
@@ -41,8 +41,48 @@ fn each_rule_has_its_sentence() {
     assert_eq!(refusal(|w| w.depth = 0), "depth is 0: expected 1 to 4096");
     assert_eq!(refusal(|w| w.read_percent = 101), "read_percent is 101: expected 0 to 100");
     assert_eq!(refusal(|w| w.threads = 1025), "threads is 1025: expected 1 to 1024");
-    assert_eq!(refusal(|w| w.threads = 300), "records in the span is 256: expected 300 to 1099511627776");
+    assert_eq!(
+        refusal(|w| w.threads = 300),
+        "span_bytes, in records, one for each thread at least, is 256: expected 300 to 1099511627776"
+    );
     assert_eq!(refusal(|w| w.stop = Stop::default()), Error::Endless.to_string());
+}
+
+#[test]
+fn each_refusal_has_the_path_of_a_field() {
+    let parts = |change: fn(&mut Workload)| {
+        let mut workload = plain();
+        change(&mut workload);
+        let error = workload.check().unwrap_err();
+        (error.field(), error.reason())
+    };
+    let owned = |field: &str, reason: &str| (field.to_owned(), reason.to_owned());
+    assert_eq!(parts(|w| w.depth = 0), owned("depth", "0: expected 1 to 4096"));
+    assert_eq!(
+        parts(|w| w.threads = 300),
+        owned("span_bytes", "256: expected 300 to 1099511627776 (in records, one for each thread at least)")
+    );
+    assert_eq!(
+        parts(|w| (w.threads, w.stop.operations) = (8, Some(4))),
+        owned("stop.operations", "4: expected 8 or more (one for each thread at least)")
+    );
+    assert_eq!(
+        parts(|w| {
+            let line = AccessLine {
+                size_bytes: 4096,
+                share_percent: 50,
+                read_percent: 100,
+                random_percent: 0,
+                delay_ms: 0,
+                burst: 1,
+                align_bytes: 0,
+            };
+            w.read_percent = 100;
+            w.pattern = PatternKind::Access { lines: [line, AccessLine { size_bytes: 100, ..line }].into() };
+        }),
+        owned("pattern.access.lines[1].size_bytes", "100: expected 512 to 1073741824")
+    );
+    assert_eq!(parts(|w| w.stop = Stop::default()).0, "stop");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn spans_of_up_to_a_million_million_records() {
     let beyond = Workload { record_bytes: 512, ..shuffle((1 << 37) + 8, 1, 1) };
     assert_eq!(
         beyond.check().unwrap_err().to_string(),
-        "records in the span is 1099511627840: expected 1 to 1099511627776"
+        "span_bytes, in records, one for each thread at least, is 1099511627840: expected 1 to 1099511627776"
     );
 }
 

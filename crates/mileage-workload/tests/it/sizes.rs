@@ -170,9 +170,9 @@ fn what_does_not_fit_is_refused_by_name() {
     };
     assert_eq!(
         with(&|line| line.share_percent = 41),
-        "sum of share_percent over the access lines is 101: expected 100 to 100"
+        "pattern.access.lines, the sum of share_percent, is 101: expected 100 to 100"
     );
-    assert_eq!(with(&|line| line.burst = 0), "burst of an access line is 0: expected 1 to 4294967295");
+    assert_eq!(with(&|line| line.burst = 0), "pattern.access.lines[1].burst is 0: expected 1 to 4294967295");
     let elsewhere =
         Workload { span_start_bytes: 512, ..specified(&[AccessLine { align_bytes: 1 << 21, ..line(512, 100) }], 1) };
     assert!(refusal(&elsewhere).contains("an aligned transfer does not fit"));
@@ -185,7 +185,7 @@ fn what_does_not_fit_is_refused_by_name() {
     let open =
         Load { open: Some(Open { operations_per_s: 9, spacing: Spacing::Constant, ramp: None }), ..Load::default() };
     let paused = Workload { load: open.clone(), ..specified(&[AccessLine { delay_ms: 1, ..line(512, 100) }], 1) };
-    assert!(refusal(&paused).starts_with("delay_ms of an access line is above 0: in the open loop"));
+    assert!(refusal(&paused).starts_with("pattern.access.lines, with delays, is given: in the open loop"));
 
     let trace = traced(&[op(0, OpKind::Write, 0), op(5, OpKind::Sync, 0)], true);
     assert_eq!(trace.check(), Ok(()));
@@ -194,5 +194,5 @@ fn what_does_not_fit_is_refused_by_name() {
     let bent = |operations: &[TraceOp]| refusal(&traced(operations, true));
     assert!(bent(&[op(5, OpKind::Read, 0), op(4, OpKind::Read, 0)]).contains("is 4000: expected 5000"));
     assert!(bent(&[op(5, OpKind::Read, 1 << 20)]).contains("inside the span"));
-    assert!(bent(&[]).starts_with("operations of the trace is 0"));
+    assert!(bent(&[]).starts_with("pattern.trace.operations, their number, is 0"));
 }
