@@ -19,6 +19,7 @@ from mileage.model.target_kind import capabilities_of
 from mileage.plan.action import FILE_JOBS
 from mileage.plan.faults import BrokenStudy
 from mileage.plan.io_options import How
+from mileage.plan.job import FILES, Job
 from mileage.plan.pattern import (
     Access,
     AccessLine,
@@ -191,13 +192,30 @@ def _dd() -> Iterator[NamedWorkload]:
         yield msgspec.structs.replace(named, record="1MiB", stop=StopRule(bytes="10GiB"), once=True)
 
 
+def _of_files(job: type[Job]) -> Iterator[NamedWorkload]:
+    """The tests of a family of work on files."""
+    stop = StopRule(operations=FILES) if "operations" in job.stops else StopRule()
+    for test, title in job.tests.items():
+        reads = 100 if job.kind == "throughput" and test.endswith("read") else 50 if test == "mix" else 0
+        yield NamedWorkload(
+            f"{job.word()}.{test}",
+            f"{job.tool}: {title}" if job.tool else title,
+            "sequential",
+            reads,
+            job.kind,
+            METRICS_OF[job.kind],
+            job.how,
+            record=job.records.get(test),
+            stop=stop,
+            alone=test in job.alone,
+            job=job,
+        )
+
+
+_FAMILIES: Final = (_judged, _patterns, _iometer, _sqlio, _hdparm, _dd)
 WORKLOADS: Final = {
-    workload.name: workload
-    for family in (
-        *(_judged, _patterns, _iometer, _sqlio, _hdparm, _dd),
-        *(job.workloads for job in FILE_JOBS),
-    )
-    for workload in family()
+    **{workload.name: workload for family in _FAMILIES for workload in family()},
+    **{workload.name: workload for job in FILE_JOBS for workload in _of_files(job)},
 }
 """Every workload that this version can do, by name, in the order in which they are listed."""
 

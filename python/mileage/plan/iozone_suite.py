@@ -11,12 +11,10 @@ from typing import Any, ClassVar, Final, Self
 import msgspec
 
 from mileage.plan.content import read_content
-from mileage.plan.io_options import How
-from mileage.plan.job import Job, JobRequest, ends_with_its_file, follows_itself
+from mileage.plan.job import Job, JobRequest
 from mileage.plan.sizes import counted, format_bytes
-from mileage.plan.study import Measure, StopRule, listed
+from mileage.plan.study import Measure, listed
 from mileage.plan.switches import problem_of, value_of
-from mileage.plan.workloads import NamedWorkload
 
 IOZONE: Final[dict[str, tuple[str, str]]] = {
     "write": ("write", "a new file, record by record"),
@@ -41,28 +39,17 @@ RETESTS: Final = ("rewrite", "reread", "frewrite", "freread")
 class Suite(Job, tag="iozone", frozen=True):
     """The set of IOzone's tests that gives the wanted figures, on a file of its own, written first."""
 
-    keys: ClassVar = ("content", "cache", "dsync", "sync", "timeout")
+    tests: ClassVar = {test: does for test, (_, does) in IOZONE.items()}
+    tool: ClassVar = "IOzone"
+    kind: ClassVar = "throughput"
+    alone: ClassVar = ("mix",)
     noun: ClassVar = "IOzone's tests"
+    keys: ClassVar = ("content", "cache", "dsync", "sync", "timeout")
+    stop_advice: ClassVar = "IOzone's tests end with the file; leave it out"
+    keeps_cache: ClassVar = "IOzone's tests follow each other, so the cache is left as it is"
     has_record: ClassVar = True
     has_size: ClassVar = True
     is_set: ClassVar = True
-
-    @classmethod
-    def workloads(cls) -> Iterator[NamedWorkload]:
-        """Its named workloads."""
-        for test, (_, title) in IOZONE.items():
-            reads = 100 if test.endswith("read") else 50 if test == "mix" else 0
-            yield NamedWorkload(
-                f"iozone.{test}",
-                f"IOzone: {title}",
-                "sequential",
-                reads,
-                "throughput",
-                ("throughput",),
-                stop=StopRule(),
-                alone=test == "mix",
-                job=cls,
-            )
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
@@ -102,15 +89,7 @@ class Suite(Job, tag="iozone", frozen=True):
         together = table.iozone is not None and table.iozone.together
         if "iozone.mix" in listed(table.workload) and not together and min(listed(table.threads)) < 2:
             yield "threads", "found 1; iozone.mix divides reads and writes among two threads or more"
-        yield from ends_with_its_file("IOzone's tests end", table)
-
-    @classmethod
-    def without_effect(cls, how: How, cache: str) -> Iterator[tuple[str, str]]:
-        """See `Job.without_effect`."""
-        yield from super().without_effect(how, cache)
-        yield from follows_itself(
-            how, cache, "IOzone's tests follow each other, so the cache is left as it is"
-        )
+        yield from cls._stop_refusals(name, table.stop)
 
     def with_seed(self, seed: int) -> Self:
         """The same set with a run's seed; 0 where its files stay, since another call compares them."""

@@ -9,7 +9,7 @@ What it refuses: keys of a table that a family has no use for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
 
 import msgspec
 
@@ -86,10 +86,28 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
     limit_bytes: int = 0
     """Memory within which it is done; 0 for all that there is."""
 
-    keys: ClassVar[tuple[str, ...]] = ()
-    """The keys that it knows, apart from workload, record, threads and stop."""
+    tests: ClassVar[dict[str, str]] = {}
+    """Its named workloads, without its own name, and what each does."""
+    tool: ClassVar[str] = ""
+    """Whose tests they are: "IOR"; empty where they are of no tool."""
+    kind: ClassVar[Literal["throughput", "iops"]] = "iops"
+    """Which margin their rates are judged by."""
+    records: ClassVar[dict[str, str]] = {}
+    """Tests with a record of their own, where a study gives none."""
+    how: ClassVar[How] = How()
+    """Keys that its tests set, where a study gives none."""
+    alone: ClassVar[tuple[str, ...]] = ()
+    """Tests that are done by their own names only."""
     noun: ClassVar[str] = ""
     """Its tests, as messages call them."""
+    keys: ClassVar[tuple[str, ...]] = ()
+    """The keys that it knows, apart from workload, record, threads and stop."""
+    stops: ClassVar[tuple[str, ...]] = ()
+    """The keys of a stop rule that it knows."""
+    stop_advice: ClassVar[str] = ""
+    """What to do about another one; `{name}` is the workload."""
+    keeps_cache: ClassVar[str] = ""
+    """Why the page cache cannot be brought into a state before it; empty where that is refused as any key."""
     has_record: ClassVar[bool] = False
     """Whether a record must be given for it."""
     has_size: ClassVar[bool] = False
@@ -105,11 +123,6 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
         return str(cls.__struct_config__.tag)
 
     @classmethod
-    def workloads(cls) -> Iterator[Any]:
-        """Its named workloads, which are of the type `NamedWorkload`; none by default."""
-        return iter(())
-
-    @classmethod
     def of(cls, asked: JobRequest) -> Self:
         """The job that is asked for. Raises ValueError, whose arguments are the key and what is wrong."""
         raise NotImplementedError
@@ -120,6 +133,15 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
         for key in ("fidelity", "iozone"):
             if getattr(table, key):
                 yield key, f"has no effect on {name}; only IOzone's tests know it"
+        yield from cls._stop_refusals(name, table.stop)
+
+    @classmethod
+    def _stop_refusals(cls, name: str, stop: StopRule | None) -> Iterator[tuple[str, str]]:
+        if stop is None:
+            return
+        given = [key for key in stop.__struct_fields__ if getattr(stop, key) is not None] or ["time"]
+        for key in [key for key in given if key not in cls.stops][:1]:
+            yield f"stop.{key}", cls.stop_advice.format(name=name)
 
     @classmethod
     def without_effect(cls, how: How, cache: str) -> Iterator[tuple[str, str]]:
@@ -128,6 +150,10 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
             if key not in cls.keys and getattr(how, key) is not None:
                 known = ", ".join(cls.keys)
                 yield key, f"has no effect on {cls.noun}, which know {known}; leave it out"
+        if cls.keeps_cache and read_cache(how.cache or cache).mode in ("cold", "dropped", "hot"):
+            yield "cache", f"{cls.keeps_cache}; expected direct, warm or limited:SIZE"
+        if "sync" in cls.keys and "dsync" not in cls.keys and how.sync == "fdatasync":
+            yield "sync", "found fdatasync; a new file is synced with fsync, or not at all"
 
     def with_seed(self, seed: int) -> Self:
         """The same job with a run's seed."""
@@ -166,28 +192,3 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
     def words(self) -> list[str]:
         """Its sizes and how it is done, each in a few words."""
         raise NotImplementedError
-
-
-def follows_itself(how: How, cache: str, why: str) -> Iterator[tuple[str, str]]:
-    """Refuse what the page cache cannot do between tests that follow each other in one run."""
-    if read_cache(how.cache or cache).mode in ("cold", "dropped", "hot"):
-        yield "cache", f"{why}; expected direct, warm or limited:SIZE"
-
-
-def only_fsync(how: How) -> Iterator[tuple[str, str]]:
-    """Refuse a sync that new files do not have."""
-    if how.sync == "fdatasync":
-        yield "sync", "found fdatasync; a new file is synced with fsync, or not at all"
-
-
-def counts_files(table: Measure) -> Iterator[tuple[str, str]]:
-    """Refuse an end that operations on names do not have."""
-    if table.stop is not None and table.stop.bytes is not None:
-        yield "stop.bytes", "metadata operations end after operations or a time"
-
-
-def ends_with_its_file(tool: str, table: Measure) -> Iterator[tuple[str, str]]:
-    """Refuse a stop rule of tests that end with their file."""
-    if (stop := table.stop) is not None:
-        key = next((key for key in stop.__struct_fields__ if getattr(stop, key) is not None), "time")
-        yield f"stop.{key}", f"{tool} with the file; leave it out"

@@ -5,14 +5,10 @@ What it refuses: fdatasync, which a new file does not have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Final, Self
 
 from mileage.plan import sizes
-from mileage.plan.io_options import How
-from mileage.plan.job import FILES, Job, JobRequest, counts_files, only_fsync
-from mileage.plan.study import Measure, StopRule
-from mileage.plan.workloads import METRICS_OF, NamedWorkload
+from mileage.plan.job import FILES, Job, JobRequest
 
 METADATA: Final = {
     "create": "create and close files",
@@ -32,24 +28,12 @@ METADATA: Final = {
 class Names(Job, tag="metadata", frozen=True):
     """One operation on many files in a fresh directory, which is removed again."""
 
-    keys: ClassVar = ("files", "sync", "timeout", "pin")
+    tests: ClassVar = METADATA
+    records: ClassVar = {"read": "4KiB"}
     noun: ClassVar = "metadata operations"
-
-    @classmethod
-    def workloads(cls) -> Iterator[NamedWorkload]:
-        """Its named workloads."""
-        for operation, title in METADATA.items():
-            yield NamedWorkload(
-                f"metadata.{operation}",
-                title,
-                "sequential",
-                0,
-                "iops",
-                METRICS_OF["iops"],
-                record="4KiB" if operation == "read" else None,
-                stop=StopRule(operations=FILES),
-                job=cls,
-            )
+    keys: ClassVar = ("files", "sync", "timeout", "pin")
+    stops: ClassVar = ("operations", "time", "at_least")
+    stop_advice: ClassVar = "metadata operations end after operations or a time"
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
@@ -66,18 +50,6 @@ class Names(Job, tag="metadata", frozen=True):
         }
         options = {"pin_cpus": how.pin or (), "timeout_ns": asked.timeout_ns}
         return cls(value, options, (), bytes=size * files, operations=files, occupies=size * files)
-
-    @classmethod
-    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
-        """See `Job.refusals`."""
-        yield from super().refusals(name, table)
-        yield from counts_files(table)
-
-    @classmethod
-    def without_effect(cls, how: How, cache: str) -> Iterator[tuple[str, str]]:
-        """See `Job.without_effect`."""
-        yield from super().without_effect(how, cache)
-        yield from only_fsync(how)
 
     def words(self) -> list[str]:
         """See `Job.words`."""

@@ -24,6 +24,7 @@ class Program(Job, tag="command", frozen=True):
 
     keys: ClassVar = ("timeout",)
     noun: ClassVar = "programs"
+    stop_advice: ClassVar = "has no effect on {name}, a program; leave it out"
 
     @classmethod
     def of(cls, asked: JobRequest) -> Self:
@@ -41,14 +42,9 @@ class Program(Job, tag="command", frozen=True):
     def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
         """See `Job.refusals`."""
         yield from super().refusals(name, table)
-        for key, given in (
-            ("stop", table.stop is not None),
-            ("record", table.record is not None),
-            ("threads", listed(table.threads) != (1,)),
-        ):
+        for key, given in (("record", table.record is not None), ("threads", listed(table.threads) != (1,))):
             if given:
-                yield key, f"has no effect on {name}, a program; leave it out"
-                break
+                yield key, cls.stop_advice.format(name=name)
         if table.metric not in (None, "time", ("time",)):
             yield "metric", f'{name} is a program; expected metric = "time"'
 

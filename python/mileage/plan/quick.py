@@ -80,9 +80,9 @@ def _measure(study: Study, measure: Measure, work_bytes: int, facts: TargetFacts
 
 
 def _is_of_tests(study: Study, measure: Measure, own: Own) -> bool:
-    """Whether a table measures sets of tests, which end by themselves."""
+    """Whether a table measures work on files that ends by itself."""
     found = named_in(study, "measure", measure.workload, own)
-    return all(named.job is not None and named.job.is_set for named in found)
+    return all(named.job is not None and "time" not in named.job.stops for named in found)
 
 
 def _stop_of_tests(measure: Measure) -> StopRule | None:

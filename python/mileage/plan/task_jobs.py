@@ -14,16 +14,8 @@ import msgspec
 from mileage.plan import sizes
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.io_options import How
-from mileage.plan.job import (
-    FILES,
-    Job,
-    JobRequest,
-    counts_files,
-    ends_with_its_file,
-    follows_itself,
-    only_fsync,
-)
-from mileage.plan.study import Measure, StopRule
+from mileage.plan.job import FILES, Job, JobRequest
+from mileage.plan.study import Measure
 from mileage.plan.tasks import (
     IOR,
     MDTEST,
@@ -36,7 +28,6 @@ from mileage.plan.tasks import (
     read_reorder,
     read_tree,
 )
-from mileage.plan.workloads import METRICS_OF, NamedWorkload
 
 IOR_BLOCK: Final = "1MiB"
 IOR_TRANSFER: Final = "256KiB"
@@ -46,7 +37,6 @@ IOR_TRANSFER: Final = "256KiB"
 class Tasks(Job, frozen=True):
     """One run of a tool whose tests several tasks do together."""
 
-    tool: ClassVar[str] = ""
     is_set: ClassVar = True
 
     @property
@@ -62,31 +52,20 @@ class Tasks(Job, frozen=True):
 class IorRun(Tasks, tag="ior", frozen=True):
     """One repetition of IOR; what is read is always written first, by the tasks that read."""
 
+    tests: ClassVar = IOR
     tool: ClassVar = "IOR"
+    kind: ClassVar = "throughput"
+    records: ClassVar = dict.fromkeys(IOR, IOR_TRANSFER)
+    how: ClassVar = How(block=IOR_BLOCK, segments=1, sync="none")
     noun: ClassVar = "ior.*"
     keys: ClassVar = (
         *("block", "segments", "reorder", "files", "cache", "content", "verify", "generation"),
         *("sync", "sync_every", "dsync", "timeout"),
     )
+    stop_advice: ClassVar = "IOR ends with the file; leave it out"
+    keeps_cache: ClassVar = "IOR writes, then reads: the cache is left as it is"
     has_record: ClassVar = True
     size_advice: ClassVar = "--block and --segments say how much each task has"
-
-    @classmethod
-    def workloads(cls) -> Iterator[NamedWorkload]:
-        """Its named workloads."""
-        for test, title in IOR.items():
-            yield NamedWorkload(
-                f"ior.{test}",
-                f"IOR: {title}",
-                "sequential",
-                100 if test == "read" else 0,
-                "throughput",
-                METRICS_OF["throughput"],
-                How(block=IOR_BLOCK, segments=1, sync="none"),
-                record=IOR_TRANSFER,
-                stop=StopRule(),
-                job=cls,
-            )
 
     @property
     def spec(self) -> Ior:
@@ -122,18 +101,6 @@ class IorRun(Tasks, tag="ior", frozen=True):
         reads = size if "read" in value.phases else 0
         return cls(msgspec.to_builtins(value), {}, names, size + reads, bytes_read=reads, occupies=size)
 
-    @classmethod
-    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
-        """See `Job.refusals`."""
-        yield from super().refusals(name, table)
-        yield from ends_with_its_file("IOR ends", table)
-
-    @classmethod
-    def without_effect(cls, how: How, cache: str) -> Iterator[tuple[str, str]]:
-        """See `Job.without_effect`."""
-        yield from super().without_effect(how, cache)
-        yield from follows_itself(how, cache, "IOR writes, then reads: the cache is left as it is")
-
     def words(self) -> list[str]:
         """See `Job.words`."""
         value = self.value
@@ -150,25 +117,8 @@ class IorRun(Tasks, tag="ior", frozen=True):
 class NameTasks(Tasks, frozen=True):
     """One run of a tool whose tasks work on names."""
 
-    tests: ClassVar[dict[str, str]] = {}
-    alone: ClassVar = ""
-    """The test that is asked for by its own name only."""
-
-    @classmethod
-    def workloads(cls) -> Iterator[NamedWorkload]:
-        """Its named workloads."""
-        for test, title in cls.tests.items():
-            yield NamedWorkload(
-                f"{cls.word()}.{test}",
-                f"{cls.tool}: {title}",
-                "sequential",
-                0,
-                "iops",
-                METRICS_OF["iops"],
-                stop=StopRule(operations=FILES),
-                alone=test == cls.alone,
-                job=cls,
-            )
+    stops: ClassVar = ("operations", "at_least")
+    stop_advice: ClassVar = "{name} ends with its files; say how many (operations)"
 
     @classmethod
     def _of(cls, asked: JobRequest, value: Metarates | Mdtest) -> Self:
@@ -200,20 +150,6 @@ class NameTasks(Tasks, frozen=True):
             "timeout_ns": asked.timeout_ns,
         }
 
-    @classmethod
-    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
-        """See `Job.refusals`."""
-        yield from super().refusals(name, table)
-        if table.stop is not None and table.stop.time is not None:
-            yield "stop.time", f"{name} ends with its files; say how many (operations)"
-        yield from counts_files(table)
-
-    @classmethod
-    def without_effect(cls, how: How, cache: str) -> Iterator[tuple[str, str]]:
-        """See `Job.without_effect`."""
-        yield from super().without_effect(how, cache)
-        yield from only_fsync(how)
-
     def words(self) -> list[str]:
         """See `Job.words`."""
         value = self.value
@@ -232,7 +168,7 @@ class MdtestRun(NameTasks, tag="mdtest", frozen=True):
     noun: ClassVar = "mdtest.*"
     keys: ClassVar = ("files", "sync", "timeout", "tree", "stride")
     tests: ClassVar = MDTEST
-    alone: ClassVar = "dir_rename"
+    alone: ClassVar = ("dir_rename",)
 
     @property
     def spec(self) -> Mdtest:
@@ -263,7 +199,7 @@ class MetaratesRun(NameTasks, tag="metarates", frozen=True):
     noun: ClassVar = "metarates.*"
     keys: ClassVar = ("files", "sync", "timeout")
     tests: ClassVar = METARATES
-    alone: ClassVar = "unlink"
+    alone: ClassVar = ("unlink",)
 
     @property
     def spec(self) -> Metarates:
