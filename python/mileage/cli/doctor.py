@@ -11,6 +11,7 @@ would be refused.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -113,6 +114,7 @@ def examine(target: str | None, *, root: Path = ROOT) -> list[Finding]:
             memory=memory_bytes(root),
             direct_supported=probe_direct(place),
             left_over=left_over_files(place),
+            place=place,
         )
     return findings
 
@@ -256,9 +258,9 @@ def check_steal(steal: str, hypervisor: str) -> Finding:
 
 
 def check_ground(
-    ground: Ground, *, memory: int, direct_supported: bool, left_over: list[str]
+    ground: Ground, *, memory: int, direct_supported: bool, left_over: list[str], place: Path = Path()
 ) -> Iterator[Finding]:
-    """The findings about what a directory or file target stands on. `memory` is in bytes."""
+    """The findings about what a directory or file target in `place` stands on. `memory` is in bytes."""
     yield check_file_system(ground)
     yield check_mount_options(ground.mount_options)
     yield check_space(ground)
@@ -274,8 +276,8 @@ def check_ground(
             "left-over files",
             "warn",
             ", ".join(left_over),
-            "unfinished studies left these; resume or remove them (mileage doctor --repair TARGET removes all but "
-            "work files)",
+            f"unfinished studies left these; resume them, or remove all but work files: "
+            f"mileage doctor --repair {shlex.quote(f'dir:{place}')}",
         )
 
 

@@ -8,6 +8,7 @@ What it refuses: guesses. A file without a mark is shown by its first line.
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Final
 
 from mileage.formats.input_file import Source
@@ -122,6 +123,8 @@ def seems(source: Source) -> str:
         return "no reader knows this file, which is binary; import the text that the tool printed"
     for mark, what, advice in _MARKS:
         if mark.search(head):
-            return f"it seems to be {what}; {advice}"
+            # A command is one that can be copied: it has the file itself.
+            file, folder = (shlex.quote(str(path)) for path in (source.path, source.path.parent))
+            return f"it seems to be {what}; {advice.replace('FILE', file).replace('FOLDER', folder)}"
     first = next((line for line in head.split("\n") if line.strip()), "")
     return f"no reader knows this file, which begins with {shown(first)!r}"
