@@ -26,6 +26,7 @@ from mileage.cli.doctor import (
     doctor,
 )
 from mileage.targets.filesystem import Ground
+from tests import smart_answers as answers
 
 GIB = 1 << 30
 
@@ -164,6 +165,23 @@ def test_the_command_without_a_target_ends_with_0() -> None:
     result = CliRunner().invoke(doctor, [])
     assert result.exit_code == 0
     assert result.output.startswith("ok       cpu governor     performance\n")
+
+
+@pytest.mark.usefixtures("quiet")
+def test_without_a_target_every_drive_is_asked_for_its_health(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers.stand_in(tmp_path, "smartctl", answers.FAILING_DISK)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(module, "drives", lambda root: ["sda", "sdb"])
+    result = CliRunner().invoke(doctor, [])
+    assert result.exit_code == 0
+    for disk in ("sda", "sdb"):
+        assert (
+            f"warn     drive health     {disk}: FAILING: its SMART self-assessment is FAILED" in result.output
+        )
+    (tmp_path / "smartctl").unlink()
+    assert CliRunner().invoke(doctor, []).output.count("smartctl is not installed") == 1
 
 
 @pytest.mark.usefixtures("quiet")
