@@ -63,13 +63,13 @@ BUILD_BOTH = $(MAKE) --no-print-directory -j 2
 # Prints how long a part took: $(call timed,NAME,COMMAND).
 timed = @start=$$SECONDS; $(2); echo "time of $(1): $$((SECONDS - start)) s"
 
-demo: ## build what is missing, run the default study on a virtual drive, print the verdict
+demo: ## build, run the default study on a virtual drive, print the verdict
 	@$(BUILD_BOTH) $(STAMPS)/installed
 	@if [ -e "$(DEMO)/plan.json" ]; then rm -rf -- "$(DEMO)"; fi
 	$(call step,running the study degradation on a virtual drive)
 	@$(BIN)/mileage run --out "$(DEMO)"
 
-quick: need-rust need-python ## a minute: formats, lints, types, fast tests, and the tests of what changed since BASE
+quick: need-rust need-python ## formats, lints, types, fast tests, and the tests of what changed since BASE; a minute
 	@$(BUILD_BOTH) $(STAMPS)/dev
 	$(call timed,format and lint,$(MAKE) --no-print-directory quick-lint)
 	$(call timed,Rust tests,$(MAKE) --no-print-directory quick-rust)
@@ -87,11 +87,11 @@ quick-rust: need-rust
 		cargo test --quiet --locked $(addprefix -p ,$(filter-out mileage-python,$(CHANGED_CRATES))); \
 	fi
 
-test: need-rust need-python ## everything that must hold: lints, types, stubs, Rust and Python tests
+test: need-rust need-python ## all lints, types, stubs, Rust and Python tests; ten minutes
 	$(call timed,building,$(BUILD_BOTH) packages $(STAMPS)/dev)
 	$(call timed,lints and tests,$(MAKE) --no-print-directory test-all)
 
-thorough: test ## hours: `make test`, then long random searches, mutants, damaged files, 500 kills, lost ranks again and again
+thorough: test ## `make test`, then long random searches, mutants, damaged files, 500 kills, lost ranks; hours
 	$(call timed,long random searches in Rust,PROPTEST_CASES=2000 MILEAGE_TEST_PROFILE=thorough $(MAKE) --no-print-directory test-rust)
 	$(call timed,long random searches in Python,MILEAGE_TEST_PROFILE=thorough $(BIN)/pytest -q -n $(WORKERS) --tier=thorough --timeout 3600)
 	$(call timed,mutants,$(MAKE) --no-print-directory mutants)
@@ -114,14 +114,14 @@ test-all:
 	cat "$$logs/lint" "$$logs/test-rust"; rm -rf -- "$$logs"; \
 	exit $$status
 
-test-rust: need-rust packages ## Rust tests, document tests, and the benchmarks run small
+test-rust: need-rust packages ## Rust tests, document tests, and the benchmarks on small sizes
 	cargo test --locked --workspace
 
-test-python: $(STAMPS)/dev packages ## Python tests, on the installed package
+test-python: $(STAMPS)/dev packages ## Python tests on the installed package
 	$(BIN)/pytest -n $(WORKERS) --durations 20
 	@$(BIN)/python -m tests.durations
 
-durations: ## keep the durations of the last `make test` as those that later runs are compared with
+durations: ## accept the durations of the last `make test` as the new reference
 	@$(BIN)/python -m tests.durations --accept
 
 lint: lint-rust lint-python check-stubs ## format, clippy, rustdoc, ruff, mypy, generated stubs
@@ -140,7 +140,7 @@ lint-python: $(STAMPS)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-stubs: $(STAMPS)/dev ## write python/mileage/_core.pyi from the compiled core
+stubs: $(STAMPS)/dev ## generate python/mileage/_core.pyi from the compiled core
 	@mkdir -p $(STAMPS)/stubs
 	$(BIN)/maturin generate-stubs --quiet --locked $(BUILD) --out $(STAMPS)/stubs
 	cp $(STAMPS)/stubs/mileage/_core.pyi python/mileage/_core.pyi
@@ -151,19 +151,19 @@ check-stubs: $(STAMPS)/dev
 	@diff -u python/mileage/_core.pyi $(STAMPS)/stubs/mileage/_core.pyi \
 	|| { echo "python/mileage/_core.pyi is not what the core says; run: make stubs" >&2; exit 1; }
 
-bench: need-rust ## Rust benchmarks (the same code runs small in `make test`)
+bench: need-rust ## Rust benchmarks (`make test` runs the same code on small sizes)
 	cargo bench --locked --workspace --exclude mileage-python --benches
 
-bench-judge: $(STAMPS)/release ## a million samples judged: processor time and memory, beside the goal
+bench-judge: $(STAMPS)/release ## judge a million samples: processor time and memory, next to the goal
 	@$(BIN)/python -m benchmarks.judgement
 
-bench-scale: $(STAMPS)/release ## A study of 36,000 runs: planned, killed twice, finished, asked; 8 minutes
+bench-scale: $(STAMPS)/release ## a study of 36,000 runs: planned, killed twice, finished, queried; 8 minutes
 	$(BIN)/python -m benchmarks.scale
 
-bench-import: $(STAMPS)/release ## a gigabyte of fio's logs imported: time and memory, beside the goal; a minute
+bench-import: $(STAMPS)/release ## import a gigabyte of fio logs: time and memory, next to the goal; a minute
 	$(BIN)/python -m benchmarks.importing
 
-bench-page: $(STAMPS)/release packages ## The page of 414 cells x 10 runs and of 36,000 runs: size, time to make it, scrolling; 20 minutes, 4 GB
+bench-page: $(STAMPS)/release packages ## the page of 414 cells and of 36,000 runs: size, time, scrolling; 20 minutes, 4 GB
 	$(BIN)/python -m benchmarks.page
 
 bench-start: $(STAMPS)/release ## processor time of three short commands, median of 20 runs each, next to the goals
@@ -173,31 +173,31 @@ docs: $(STAMPS)/tools ## the documentation as a site in .build/site; a warning i
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo ".build/site/index.html"
 
-pictures: $(STAMPS)/dev packages ## docs/pictures again, from runs of the built-in studies; some minutes
+pictures: $(STAMPS)/dev packages ## make docs/pictures again from runs of the built-in studies; some minutes
 	$(BIN)/python docs/make_pictures.py
 
-kills: $(STAMPS)/dev packages ## kill -9 at 500 random instants, of all kinds of targets and work: nothing lost, nothing left; half an hour
+kills: $(STAMPS)/dev packages ## kill -9 at 500 random instants: nothing lost, nothing left behind; half an hour
 	$(BIN)/python -m tests.execute.kills 500
 
-fuzz-import: $(STAMPS)/dev ## 100,000 damaged result files: none fails but by a refusal; minutes
+fuzz-import: $(STAMPS)/dev ## import 100,000 damaged result files: read or refused, never a crash; minutes
 	$(BIN)/python -m tests.formats.test_hostile 100000
 
-fuzz-folder: $(STAMPS)/dev ## 20,000 damaged study folders: no traceback, nothing written outside, every edit reported; 20 minutes
+fuzz-folder: $(STAMPS)/dev ## open 20,000 damaged study folders: no traceback, no write outside; 20 minutes
 	MILEAGE_REPORT=text $(BIN)/python -m tests.app.test_damaged_folders 20000
 
-bench-peers: need-rust need-python ## Mileage beside fio, bare loops and other load generators that are here; 6 minutes
+bench-peers: need-rust need-python ## compare with fio, bare loops and other installed load generators; 6 minutes
 	@$(MAKE) --no-print-directory packages TEST_PACKAGES="$(PEER_PACKAGES)"
 	cargo build --quiet --locked --release -p mileage-engine --examples
 	@mkdir -p "$(CARGO_OUT)"
 	@$(PYTHON) -m benchmarks.peers --engine "$(CARGO_OUT)/release/examples" --folder "$(CARGO_OUT)" $(PEERS)
 
-bench-devices: $(STAMPS)/release ## hdparm and dd beside Mileage on one loop device held to 200 MiB/s, in turn; needs root, 4 minutes
+bench-devices: $(STAMPS)/release ## compare with hdparm and dd on a loop device limited to 200 MiB/s; root, 4 minutes
 	@$(BIN)/python -m benchmarks.devices --gib 3 --mib 512 --limit 200 $(DEVICES)
 
-mutants: need-rust ## plant the kept bugs in the crates, one by one, and see each caught (some minutes of CPU time)
+mutants: need-rust ## plant known bugs in the crates and check that a test catches each; some minutes
 	$(PYTHON) crates/mutants.py
 
-packages: ## Debian packages that only tests need: installed when root, named when not
+packages: ## Debian packages that only tests need: installed as root, listed otherwise
 	@missing=""; \
 	for pair in $(TEST_PACKAGES); do \
 		PATH="$$PATH:/usr/sbin:/sbin" command -v "$${pair#*:}" >/dev/null || missing="$$missing $${pair%%:*}"; \
@@ -207,9 +207,9 @@ packages: ## Debian packages that only tests need: installed when root, named wh
 		echo "installing$$missing"; \
 		export DEBIAN_FRONTEND=noninteractive; \
 		{ apt-get -qq update && apt-get -qq install -y --no-install-recommends $$missing; } </dev/null >/dev/null \
-		|| echo "could not install$$missing: what needs them is left out and named"; \
+		|| echo "could not install$$missing: tests that need them are skipped and listed"; \
 	else \
-		echo "not installed:$$missing; what needs them is left out and named"; \
+		echo "not installed:$$missing; tests that need them are skipped and listed"; \
 	fi
 
 need-rust:
@@ -279,7 +279,7 @@ $(STAMPS)/release: $(STAMPS)/venv pyproject.toml $(CRATES) | need-rust
 	@rm -f $(STAMPS)/core $(STAMPS)/installed
 	@touch $@
 
-clean: ## remove what was built here
+clean: ## remove build results
 	rm -rf -- target $(VENV) $(STAMPS) demo-study .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf -- {} +
 	rm -f -- python/mileage/_core*.so

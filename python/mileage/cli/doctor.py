@@ -76,9 +76,9 @@ def doctor(context: click.Context, target: str | None, as_json: bool, repairs: b
 
     TARGET is a path, loop:SIZE, virtual:NAME or null:; without it only the machine is examined.
 
-    With --repair, mounts, loop devices, control groups and settings that a killed Mileage left behind are undone;
-    the ledger says which. Its temporary files are removed, and in the directory of a TARGET what single runs left;
-    work files stay for a study that is resumed.
+    --repair undoes the mounts, loop devices, control groups and settings of killed processes (a ledger lists them)
+    and removes their temporary files, including those of single runs in the directory of TARGET. Work files of
+    studies that can be resumed are kept.
     """
     if repairs:
         found = undo_all(target)

@@ -10,11 +10,11 @@ import click
 
 @click.command("new")
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--target", "-t", metavar="T", help="What it measures; default: a virtual drive.")
+@click.option("--target", "-t", metavar="T", help="Target of the study; default: a virtual drive.")
 @click.option("--like", metavar="NAME", help="Start from a built-in study (mileage list studies).")
 def command(study: Path, target: str | None, like: str | None) -> None:
     """Write a commented study file, STUDY, that is valid as it is written.
-    An existing file is not written over.
+    An existing file is never overwritten.
 
     \b
     mileage new my-disk.toml -t /mnt/ssd
