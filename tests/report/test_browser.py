@@ -156,3 +156,14 @@ def test_a_term_is_explained_on_hover_and_focus(page: str, browser: Chromium, tm
     assert shown.strip('"') == browser.ask(f"{TERM}.title")
     browser.ask(axe())
     assert browser.ask(FAULTS) == []
+
+
+def test_charts_have_a_layout_of_the_width_of_a_phone(page: str, browser: Chromium, tmp_path: Path) -> None:
+    browser.open(stored(page, tmp_path), 390, 844)
+    browser.ask("document.querySelectorAll('details').forEach(part => part.open = true)")
+    shown = browser.ask(
+        "Array.from(document.querySelectorAll('figure.layouts svg')).filter(svg => svg.checkVisibility())"
+        ".map(svg => [svg.getBoundingClientRect().width, svg.viewBox.baseVal.width])"
+    )
+    assert len(shown) >= 2
+    assert all(width <= 390 and width > 0.85 * drawn for width, drawn in shown), shown

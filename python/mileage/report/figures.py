@@ -37,7 +37,7 @@ def write_pictures(pictures: Iterable[Picture], head: str, folder: Directory) ->
     asked = {
         picture.name: files_of(picture.svg, head=head, caption=picture.caption)
         for picture in pictures
-        if picture.name != NARROW
+        if not picture.name.endswith(NARROW)
     }
     try:
         with folder.below("figures") as figures:

@@ -7,7 +7,7 @@ is. Refuses empty pictures: what a study has not recorded has none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
@@ -27,17 +27,22 @@ from mileage.report.grid import fields_of, heat_chart, level_fields, most_change
 from mileage.report.layout import layout_chart, layout_words
 from mileage.report.levels import MOST_CELLS, levels_chart
 from mileage.report.render_pool import svg_of
+from mileage.report.stages import before_after_chart
 from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
+from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
 from mileage.report.wear import wear_chart
-from mileage.report.wording import most_telling, plain
+from mileage.report.wording import most_telling, plain, told_apart
 
 FIRST_SCREEN_ROWS: Final = 11
 WHOLE_FOREST_ROWS: Final = 120
 """A forest plot of more rows would be no picture; the table has them all."""
-NARROW: Final = "forest_narrow"
-"""The forest plot again, for a phone: on the page only."""
+NARROW: Final = "_narrow"
+"""End of the name of a picture that is drawn again for a phone: on the page only."""
+NARROW_WIDTH: Final = 356
+_NARROW_PANEL: Final = 286
+_NARROW_BARS: Final = 110
 HALF: Final = 470
 WHOLE: Final = 1040
 _MOST_BARS: Final = 10
@@ -74,11 +79,46 @@ def gallery(view: StudyView, *, files: bool = False) -> dict[str, Picture]:
         asked[name] = _Asked(_svg(layout_chart(layout), name, f"File layout of {layout.name}", words), words)
     if files:
         asked |= _per_test(view)
+    asked |= _narrow_pictures(view, asked)
     try:
         return {name: Picture(name, drawn.svg.result(), drawn.caption) for name, drawn in asked.items()}
     finally:
         for drawn in asked.values():
             drawn.svg.cancel()
+
+
+def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _Asked]:
+    """Charts of the page again, as wide as a phone; their words are the same."""
+    found, low, high = view.evidence, view.comparison.baseline, view.comparison.candidate
+    panel: dict[str, Any] = {"width": _NARROW_PANEL}
+    draw: dict[str, Callable[[], vega.Spec | None]] = {
+        "torture": lambda: torture_chart(view.torture, capacity_bytes=view.capacity_bytes, **panel),
+        "headline_runs": lambda: timeline_chart(
+            found.runs, axis="bytes", latency=False, counters=False, **panel
+        ),
+        "headline_latency": lambda: tail_chart(found.tails, **panel),
+        "over_time": lambda: timeline_chart(
+            found.torture or found.runs, axis="time", latency=True, counters=True, **panel
+        ),
+        "before_after": lambda: before_after_chart(
+            most_telling(view.headline, MOST_PANELS),
+            **dict(zip(("baseline", "candidate"), told_apart(low, high), strict=True)),
+            page_width=NARROW_WIDTH,
+        ),
+        "levels": lambda: levels_chart(
+            found.levels,
+            baseline=found.baseline_level,
+            factor=view.factor or "level",
+            letters=12,
+            width=_NARROW_BARS,
+        ),
+    }
+    drawn: dict[str, _Asked] = {}
+    for name, make in draw.items():
+        if name in wide and (chart := make()) is not None:
+            title = f"{name.replace('_', ' ')}, narrow"
+            drawn[name + NARROW] = _Asked(_svg(chart, name + NARROW, title, "As in the wide layout."))
+    return drawn
 
 
 def file_name(words: str) -> str:
@@ -331,7 +371,7 @@ def _span(counts: Sequence[int]) -> str:
 
 _DRAWN: Final[dict[str, Callable[[StudyView], _Asked | None]]] = {
     "forest": _forest,
-    NARROW: _narrow_forest,
+    "forest" + NARROW: _narrow_forest,
     "headline_runs": _runs,
     "headline_latency": _tails,
     "before_after": _before_after,

@@ -23,17 +23,21 @@ _COLUMNS: Final = 2
 
 
 def levels_chart(
-    levels: Sequence[LevelRuns], *, baseline: str, factor: str, letters: int = 22
+    levels: Sequence[LevelRuns], *, baseline: str, factor: str, letters: int = 22, width: int = _WIDTH
 ) -> vega.Spec | None:
     """The panels of up to twelve cells; None where no cell has two levels. `letters`: of a level's name, at most."""
     shown = [found for found in levels if 1 < len(found.levels) <= _MOST_LEVELS][:MOST_CELLS]
     if not shown:
         return None
-    panels = [_panel(found, baseline, factor, letters) for found in shown]
-    return vega.grid(panels, columns=min(_COLUMNS, len(panels)), spacing={"row": 26, "column": 170})
+    panels = [_panel(found, baseline, factor, letters, width) for found in shown]
+    return vega.grid(
+        panels,
+        columns=min(_COLUMNS if width == _WIDTH else 1, len(panels)),
+        spacing={"row": 26, "column": 170},
+    )
 
 
-def _panel(found: LevelRuns, baseline: str, factor: str, letters: int) -> vega.Spec:
+def _panel(found: LevelRuns, baseline: str, factor: str, letters: int, width: int) -> vega.Spec:
     scale = scale_of(found.metric, [value for values in found.levels.values() for value in values])
     means = {name: _mean(values) / scale.per_unit for name, values in found.levels.items() if any(values)}
     base = means.get(baseline)
@@ -67,7 +71,7 @@ def _panel(found: LevelRuns, baseline: str, factor: str, letters: int) -> vega.S
     x = vega.channel(
         "value:Q",
         scale=vega.scale(domain=[0, 1.04 * highest or 1.0], nice=False),
-        axis=vega.axis(title=scale.unit, tickCount=5, format=",.4~r"),
+        axis=vega.axis(title=scale.unit, tickCount=max(2, width // 60), format=",.4~r"),
     )
     bars = (
         marks(rows)
@@ -91,9 +95,9 @@ def _panel(found: LevelRuns, baseline: str, factor: str, letters: int) -> vega.S
             ),
             points.encode(x=x, y=y),
             names.encode(x=vega.value(-8), y=y, text="name:N"),
-            words.encode(x=vega.value(_WIDTH + 8), y=y, text="words:N"),
+            words.encode(x=vega.value(width + 8), y=y, text="words:N"),
         ],
-        width=_WIDTH,
+        width=width,
         height=_BAR_HEIGHT * len(rows),
         title=vega.titled(f"{shortened(found.cell, 46)}, by {shortened(factor, 16)}"),
     )

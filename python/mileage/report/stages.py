@@ -16,6 +16,7 @@ from mileage.report.wording import Scale, digits, quantity, row_name, scale_of, 
 
 _MOST_COLUMNS: Final = 6
 _FEWEST_COLUMNS: Final = 4
+_NARROW_COLUMNS: Final = 2
 _AXIS_WIDTH: Final = 62
 _COLUMN_GAP: Final = 6
 _ROW_GAP: Final = 84
@@ -27,14 +28,16 @@ _LETTER_WIDTH: Final = 7.0
 _MOST_DOTS: Final = 60
 
 
-def before_after_chart(cells: Sequence[CellVerdict], *, baseline: str, candidate: str) -> vega.Spec | None:
+def before_after_chart(
+    cells: Sequence[CellVerdict], *, baseline: str, candidate: str, page_width: int = PAGE_WIDTH
+) -> vega.Spec | None:
     """One small panel per cell, in the order given; None where no cell has a run."""
     shown = [c for c in cells if c.values_baseline or c.values_candidate]
     if not shown:
         return None
     rows = -(-len(shown) // _MOST_COLUMNS)
-    columns = max(_FEWEST_COLUMNS, -(-len(shown) // rows))
-    width = PAGE_WIDTH // columns - _AXIS_WIDTH - _COLUMN_GAP
+    columns = max(_FEWEST_COLUMNS, -(-len(shown) // rows)) if page_width == PAGE_WIDTH else _NARROW_COLUMNS
+    width = page_width // columns - _AXIS_WIDTH - _COLUMN_GAP
     panels = [_drawn(cell, (baseline, candidate), width) for cell in shown]
     spacing = {"row": _ROW_GAP, "column": _AXIS_WIDTH + _COLUMN_GAP}
     return vega.grid(panels, columns=columns, spacing=spacing, bounds="flush")

@@ -16,6 +16,7 @@ from mileage.report.view import TortureTrace
 _WIDTH: Final = PAGE_WIDTH - 76
 _HEIGHT: Final = 140
 _X_TICKS: Final = 10
+_TICK_PX: Final = 60
 _BYTES: Final = ",.4~r"
 _MOST_POINTS: Final = 300
 _GIB: Final = 2**30
@@ -24,7 +25,9 @@ _MB: Final = 10**6
 _Line = list[tuple[float, float]]
 
 
-def torture_chart(traces: Sequence[TortureTrace], *, capacity_bytes: int | None) -> vega.Spec | None:
+def torture_chart(
+    traces: Sequence[TortureTrace], *, capacity_bytes: int | None, width: int = _WIDTH
+) -> vega.Spec | None:
     """Rate and, where counted, write amplification; None where no trace has a point."""
     rates = [line for t in traces if (line := _thinned(t.bytes_written, t.rate_bytes_per_s, _MB))]
     amplifications = [
@@ -36,16 +39,25 @@ def torture_chart(traces: Sequence[TortureTrace], *, capacity_bytes: int | None)
         return None
     end = max(line[-1][0] for line in [*rates, *amplifications]) or 1.0
     below = bool(amplifications)
-    panels = [_panel(rates, "rate, MB/s", end, None if below else capacity_bytes, axis=not below, zero=True)]
+    panels = [
+        _panel(rates, "rate, MB/s", end, None if below else capacity_bytes, width, axis=not below, zero=True)
+    ]
     if below:
         panels.append(
-            _panel(amplifications, "write amplification", end, capacity_bytes, axis=True, zero=False)
+            _panel(amplifications, "write amplification", end, capacity_bytes, width, axis=True, zero=False)
         )
     return vega.stacked(panels, spacing=10)
 
 
 def _panel(
-    lines: list[_Line], title: str, end: float, capacity_bytes: int | None, *, axis: bool, zero: bool
+    lines: list[_Line],
+    title: str,
+    end: float,
+    capacity_bytes: int | None,
+    width: int,
+    *,
+    axis: bool,
+    zero: bool,
 ) -> vega.Spec:
     values = [v for line in lines for _, v in line]
     top = 1.05 * max(values) or 1.0
@@ -53,9 +65,9 @@ def _panel(
     x = vega.channel(
         "gib:Q",
         scale=vega.scale(domain=[0, end], nice=False),
-        axis=_bytes_axis(capacity_bytes)
+        axis=_bytes_axis(capacity_bytes, width)
         if axis
-        else vega.axis(labels=False, title=None, ticks=False, tickCount=_X_TICKS),
+        else vega.axis(labels=False, title=None, ticks=False, tickCount=_ticks(width)),
     )
     y = vega.channel(
         "value:Q",
@@ -73,16 +85,20 @@ def _panel(
         for line in lines
     ]
     drawn = [line.encode(x=x, y=y) for line in ([median, *cycles] if several else cycles)]
-    return vega.layered(drawn, width=_WIDTH, height=_HEIGHT)
+    return vega.layered(drawn, width=width, height=_HEIGHT)
 
 
-def _bytes_axis(capacity_bytes: int | None) -> vega.Spec:
-    if not capacity_bytes:
-        return vega.axis(title="written since the torture began, GiB", format=_BYTES, tickCount=_X_TICKS)
+def _ticks(width: int) -> int:
+    return min(_X_TICKS, width // _TICK_PX)
+
+
+def _bytes_axis(capacity_bytes: int | None, width: int) -> vega.Spec:
+    if not capacity_bytes or width < _WIDTH:
+        return vega.axis(title="written since the torture began, GiB", format=_BYTES, tickCount=_ticks(width))
     per_gib = _GIB / capacity_bytes
     return vega.axis(
         title="written since the torture began, GiB; below: how many times the drive's capacity",
-        tickCount=_X_TICKS,
+        tickCount=_ticks(width),
         labelExpr=f"[format(datum.value, '{_BYTES}') + ' GiB', "
         f"format(datum.value * {per_gib!r}, '.2~f') + ' ×']",
     )
