@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Final
 
 import msgspec
 
@@ -20,8 +20,7 @@ from mileage.model.target_kind import TARGET_KINDS
 from mileage.plan.sizes import parse_bytes
 from mileage.targets.profiles import drive_names, is_profile_path, profile_name, unknown_drive
 
-Scheme = Literal["dir", "file", "block", "loop", "virtual", "null"]
-SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+SCHEMES: Final = tuple(TARGET_KINDS)
 
 LOOP_FOLDER = "/var/tmp"
 LOOP_MIN_BYTES = 1 << 20
@@ -32,7 +31,7 @@ _FORMS = f"{', '.join(_FIRST)} or {_LAST}"
 class TargetSpec(msgspec.Struct, frozen=True):
     """What the user called the target. `str()` gives the text back."""
 
-    scheme: Scheme
+    scheme: str
     """Kind of target."""
     name: str
     """The path as written, or the name of the virtual drive, or the path of a drive profile (*.toml), or the size of a

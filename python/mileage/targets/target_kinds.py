@@ -21,10 +21,10 @@ from mileage.targets.base import Opening, Target
 from mileage.targets.guard import ROOT
 from mileage.targets.ledger import repair
 from mileage.targets.settings import NO_SETTINGS, Settings
-from mileage.targets.spec import Scheme, TargetSpec, parse_target
+from mileage.targets.spec import TargetSpec, parse_target
 
 _HASH = re.compile(r"[0-9a-f]{8,}")
-_CLASSES: Final[dict[Scheme, str]] = {
+CLASSES: Final = {
     "dir": "directory.DirectoryTarget",
     "file": "file.FileTarget",
     "block": "block.BlockTarget",
@@ -97,7 +97,7 @@ def _class_of(spec: TargetSpec, how: Opening | None = None) -> type[Target]:
     elif how is not None and how.keep and kind.in_place:
         place = _IN_PLACE
     else:
-        place = _CLASSES[spec.scheme]
+        place = CLASSES[spec.scheme]
     module, name = place.split(".")
     found: type[Target] = getattr(import_module(f"mileage.targets.{module}"), name)
     return found
