@@ -32,7 +32,7 @@ CASES = [
     (
         "seed = 7",
         "seed = -1",
-        "small.toml: seed: found -1, expected a whole number from 0 to 9223372036854775807",
+        "small.toml: seed: found -1, expected a whole number, 0 or more",
     ),
     (
         "cycles = 2",
@@ -143,10 +143,7 @@ CASES = [
     (
         "{ operations = 1000 }",
         "{ operations = 0 }",
-        (
-            "small.toml: measure.iops.stop.operations: found 0, expected a whole number from 1 to "
-            "9223372036854775807"
-        ),
+        ("small.toml: measure.iops.stop.operations: found 0, expected a whole number, 1 or more"),
     ),
     (
         "{ operations = 1000 }",

@@ -17,6 +17,7 @@ from msgspec import inspect
 
 from mileage.errors import Refusal
 from mileage.plan.faults import Faults, join, steps_of
+from mileage.plan.ranges import WHOLE_MAX
 from mileage.plan.study import Factor, Measure, OwnWorkload, Study, Torture
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -83,7 +84,9 @@ class Mismatch(NamedTuple):
             expected = " or ".join(_WORDS.get(word, word) for word in words)
             return Refusal(where, shown(found), expected, code="wrong-type")
         at = _kinds(self.struct, self.steps)
-        if _RANGE.fullmatch(self.what) and (ranges := [text for kind in at if (text := range_words(kind))]):
+        if _RANGE.fullmatch(self.what) and (
+            ranges := [text for kind in at if (text := range_words(kind, found))]
+        ):
             return Refusal(where, shown(found), ranges[0], code="out-of-range")
         if _ENUM.fullmatch(self.what):
             choices = [
@@ -112,11 +115,11 @@ def is_in_range(value: msgspec.Struct) -> bool:
     return True
 
 
-def range_words(kind: inspect.Type) -> str:
-    """The range of a number in words; empty where it has none."""
+def range_words(kind: inspect.Type, found: float) -> str:
+    """The range of a number that `found` is outside of, in words; empty where it has none."""
     if isinstance(kind, inspect.IntType):
         low, high = kind.ge, kind.le
-        if low is not None and high is not None:
+        if low is not None and high is not None and (found > high or high < WHOLE_MAX):
             return f"a whole number from {low} to {high}"
         return f"a whole number, {low} or more" if low is not None else ""
     if isinstance(kind, inspect.FloatType) and kind.gt is not None and kind.lt is not None:
