@@ -2,7 +2,7 @@
 
 use crate::options::{Api, Options};
 use crate::run_context::Around;
-use crate::share::Seats;
+use crate::seats::Seats;
 use crate::worker::{Shared, work};
 use mileage_workload::{Content, Load, Stop, Sync, Unobserved, Verify, Workload};
 

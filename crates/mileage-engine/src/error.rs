@@ -3,6 +3,7 @@
 use crate::errno;
 use mileage_units::format_bytes;
 use rustix::io::Errno;
+use std::any::Any;
 use std::path::{Path, PathBuf};
 
 /// A run that did not take place, or of which nothing may be reported. An input or output error during a run is
@@ -226,4 +227,10 @@ pub(crate) fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -
             _ => "",
         },
     }
+}
+
+/// What a panic said.
+pub(crate) fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it gave no reason").to_owned()
 }

@@ -2,56 +2,31 @@
 
 use crate::api::file::TargetFile;
 use crate::api::uring::{self, Settings};
-use crate::audit::{Snapshot, ThreadIo};
+use crate::audit::Snapshot;
 use crate::clock;
-use crate::error::{Error, failed};
+use crate::error::{Error, failed, words_of};
 use crate::identity::Identity;
 use crate::in_flight::LeftBehind;
 use crate::iozone::Workers;
-use crate::job::words_of;
+use crate::job::Progress;
 use crate::log::Log;
-use crate::merge::merge;
+use crate::merge::{Finished, ShareFinished, merge};
 use crate::options::{Api, Options};
-use crate::refuse;
 use crate::run_context::{Around, Facts};
-use crate::share::{Seats, ShareFinished};
+use crate::seats::Seats;
 use crate::signals::{FAILED, STOPPED};
-use crate::target;
-use crate::watchdog::{Watchdog, within};
+use crate::time_limit::within;
+use crate::watchdog::Watchdog;
 use crate::worker::{self, Part, Shared, work};
-use mileage_measure::RunRecord;
+use crate::{calibrate, refuse, target};
 use mileage_workload::{Observer, Unobserved, Workload};
 use rustix::fd::OwnedFd;
-use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// What a run leaves behind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finished {
-    /// The record, as it is journalled. If the run failed, `bytes_*` include what the failed operation moved before
-    /// it failed; operations, latencies and series count completed operations alone.
-    pub record: RunRecord,
-    /// The kernel's account of each thread, in the order of `record.threads`, when the options ask for it.
-    pub audit: Option<Vec<ThreadIo>>,
-}
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes moved so far, late by at most 10 ms and one operation.
-    pub bytes: u64,
-    /// Operations completed so far, as late.
-    pub operations: u64,
-    /// Bytes at which the run will end; `None` when only time ends it.
-    pub bytes_total: Option<u64>,
-    /// Operations at which the run will end; `None` when only time ends it.
-    pub operations_total: Option<u64>,
-}
 
 #[derive(Debug)]
 struct State {
@@ -142,7 +117,7 @@ fn prepare(workload: &Workload, options: &Options, seats: &Seats) -> Result<Open
     if let (Some(settings), Some(file)) = (Settings::of(options), &files[0]) {
         uring::check(settings, workload, options, file.fd())?;
     }
-    Ok(Opened { files, identities, around: around.calibrated(workload), opening_ns })
+    Ok(Opened { files, identities, around: around.with_overhead(calibrate::overhead_ps(workload)), opening_ns })
 }
 
 /// Start one of IOzone's tests: a run whose workers open their files themselves, before the clock.

@@ -1,12 +1,23 @@
 //! Work under way that is more than one run of a workload: started, watched, stopped, finished.
 
-use crate::error::Error;
-use crate::handle::Progress;
-use std::any::Any;
+use crate::error::{Error, words_of};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes moved so far, late by at most 10 ms and one operation.
+    pub bytes: u64,
+    /// Operations completed so far, as late.
+    pub operations: u64,
+    /// Bytes at which the run will end; `None` when only time ends it.
+    pub bytes_total: Option<u64>,
+    /// Operations at which the run will end; `None` when only time ends it.
+    pub operations_total: Option<u64>,
+}
 
 /// What a job lets others see and do while it runs.
 pub(crate) trait Control: Send + Sync {
@@ -38,12 +49,6 @@ impl<T> Outcome<T> {
     fn lock(&self) -> MutexGuard<'_, Option<Result<T, Error>>> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What a panic said.
-pub(crate) fn words_of(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it gave no reason").to_owned()
 }
 
 impl<T: Clone + Send + 'static> Job<T> {

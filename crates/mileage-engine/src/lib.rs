@@ -60,11 +60,13 @@ mod options;
 mod pin;
 mod refuse;
 mod run_context;
+mod seats;
 mod share;
 mod signals;
 #[expect(unsafe_code, reason = "maps the page that processes share")]
 mod start_barrier;
 mod target;
+mod time_limit;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
 mod tsc;
@@ -77,15 +79,16 @@ pub use audit::ThreadIo;
 pub use clock::now_ns as clock_ns;
 pub use data::Generator;
 pub use error::Error;
-pub use handle::{Finished, Handle, Progress, start, start_observed};
+pub use handle::{Handle, start, start_observed};
 pub use identity::Identity;
 pub use iozone::{
     Group, Iozone, IozoneResults, Mode, Moved, Test, TestResult, WorkerRates, iozone_differences, start_iozone,
 };
-pub use job::Job;
+pub use job::{Job, Progress};
+pub use merge::{Finished, ShareFinished, merge_shares};
 pub use metadata::{MetadataOptions, MetadataShare, merge_metadata_shares, start_metadata, start_metadata_share};
 pub use options::{Api, Options};
 pub use pin::cpus_of_node;
 pub use refuse::check;
-pub use share::{Share, ShareFinished, merge_shares, start_share};
+pub use share::{Share, start_share};
 pub use start_barrier::Meeting;

@@ -1,18 +1,87 @@
-//! Makes one record of the threads' parts.
+//! What a run, or one process's share of it, leaves behind, and one record of all its threads' parts.
 
 use crate::audit::ThreadIo;
 use crate::clock;
 use crate::data::pack;
-use crate::handle::Finished;
+use crate::error::Error;
+use crate::identity::Identity;
 use crate::limits::limited_by;
 use crate::run_context::Facts;
 use crate::worker::Part;
 use mileage_measure::{Concurrency, Histogram, LatencyData, Mismatch, RunError, RunRecord, ThreadRecord, Usage};
 use mileage_workload::{OpKind, Workload};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Mismatches that a record keeps.
 const MISMATCHES_MAX: usize = 100;
+
+/// What a run leaves behind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The record, as it is journalled. If the run failed, `bytes_*` include what the failed operation moved before
+    /// it failed; operations, latencies and series count completed operations alone.
+    pub record: RunRecord,
+    /// The kernel's account of each thread, in the order of `record.threads`, when the options ask for it.
+    pub audit: Option<Vec<ThreadIo>>,
+}
+
+/// What one share leaves behind, to be merged with the others'.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShareFinished {
+    pub(crate) first_thread: u32,
+    /// The instant at which its threads began, on `CLOCK_MONOTONIC_RAW`: what the times of its parts count from.
+    pub(crate) origin_ns: u64,
+    /// From reaching for the target to having opened it, on the same clock.
+    pub(crate) opening_ns: (u64, u64),
+    /// What its threads opened, in their order.
+    pub(crate) opened: Vec<Identity>,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) first_done_ns: u64,
+    pub(crate) facts: Facts,
+}
+
+impl ShareFinished {
+    /// The same on a clock that was zero `by_ns` nanoseconds earlier than the one its times count from: how shares from
+    /// machines whose clocks differ come to count from one instant.
+    #[must_use]
+    pub fn shifted(mut self, by_ns: u64) -> Self {
+        self.parts.iter_mut().for_each(|part| part.shift(by_ns));
+        if self.first_done_ns != u64::MAX {
+            self.first_done_ns += by_ns;
+        }
+        self
+    }
+}
+
+/// One record of all shares of a run, in any order. Their times count from one instant, as those of shares that met on
+/// one machine do; see [`ShareFinished::shifted`].
+///
+/// # Errors
+/// A thread of the workload is missing, or there twice.
+pub fn merge_shares(workload: &Workload, shares: &[ShareFinished]) -> Result<Finished, Error> {
+    workload.check()?;
+    let mut shares: Vec<&ShareFinished> = shares.iter().collect();
+    shares.sort_by_key(|share| share.first_thread);
+    let mut next = 0;
+    for share in &shares {
+        let threads = share.parts.len() as u32;
+        if share.first_thread != next {
+            let reason = format!("the threads before it end at {next}");
+            return Err(Error::Share { first_thread: share.first_thread, threads, of: workload.threads, reason });
+        }
+        next += threads;
+    }
+    if next != workload.threads {
+        let reason = "the shares together are not all threads".to_owned();
+        return Err(Error::Share { first_thread: 0, threads: next, of: workload.threads, reason });
+    }
+    let first_done_ns = shares.iter().map(|share| share.first_done_ns).min().unwrap_or(u64::MAX);
+    let parts: Vec<Part> = shares.iter().flat_map(|share| share.parts.iter().cloned()).collect();
+    let facts = Facts::of_all(&shares.iter().map(|share| &share.facts).collect::<Vec<_>>());
+    Ok(merge(workload, &parts, first_done_ns, &facts))
+}
 
 /// The record of a run whose threads have all come back.
 ///

@@ -1,11 +1,9 @@
 //! What lies around a run and explains its figures: the device's counters, the clock's drift, the engine's own cost.
 
-use crate::calibrate;
 use crate::clock::Drift;
 use crate::device::{Counters, Device};
 use crate::pin;
 use mileage_measure::Usage;
-use mileage_workload::Workload;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,9 +41,9 @@ impl Around {
         Self { device, overhead_ps: 0, processors: pin::processors(pin_cpus), begun: Mutex::new(None) }
     }
 
-    /// The same, knowing what the engine itself takes for an operation of `workload`.
-    pub(crate) fn calibrated(self, workload: &Workload) -> Self {
-        Self { overhead_ps: calibrate::overhead_ps(workload), ..self }
+    /// The same with what the engine itself takes for an operation, in picoseconds.
+    pub(crate) fn with_overhead(self, overhead_ps: u64) -> Self {
+        Self { overhead_ps, ..self }
     }
 
     /// What counts begins here: by the first thread, before it is ready, and again after its warm-up.

@@ -1,9 +1,10 @@
-//! What a workload asks of its target: which kinds of operations, how long.
+//! What a workload asks of its target: which kinds of operations, how long; and of each thread: which file, how many
+//! operations.
 
-use crate::execution::OpKind;
 use crate::load::Load;
-use crate::pattern::{PatternKind, pauses};
-use crate::workload::Workload;
+use crate::op::OpKind;
+use crate::pattern::{IorOrder, PatternKind, dealt, pauses, unequal_share};
+use crate::workload::{Files, Workload, share};
 
 impl Workload {
     /// Whether any operation may read.
@@ -85,6 +86,51 @@ impl Workload {
             }
             PatternKind::Access { lines } => Box::new(lines.iter().map(|line| line.size_bytes)),
             _ => Box::new(std::iter::once(self.record_bytes)),
+        }
+    }
+}
+
+impl Workload {
+    /// Number of the file that a thread works on, 0 to `threads` - 1, when each has its own ([`Files::PerThread`]): its
+    /// own number, unless the pattern says whose part it visits; 0 for all in a shared file.
+    pub fn file_of(&self, thread: u32) -> u32 {
+        match (self.files, &self.pattern) {
+            (Files::Shared, _) => 0,
+            (Files::PerThread, PatternKind::Ior { order: IorOrder::Reordered { tasks }, .. }) => {
+                ((u64::from(thread) + u64::from(*tasks)) % u64::from(self.threads)) as u32
+            }
+            (Files::PerThread, _) => thread,
+        }
+    }
+
+    /// Operations that a thread does at most, syncs not counted: its share of the total, the first threads taking the
+    /// remainder. Where operations differ in size, a byte limit is kept by [`Workload::bytes_of`] instead.
+    pub fn operations_of(&self, thread: u32) -> u64 {
+        let limit = self.limit_of(thread);
+        match &self.pattern {
+            PatternKind::Trace { operations, .. } => limit.min(dealt(operations, thread, self.threads)),
+            _ => limit,
+        }
+    }
+
+    /// Operations after which the stop rule ends a thread.
+    pub(crate) fn limit_of(&self, thread: u32) -> u64 {
+        let in_bytes =
+            |bytes| if self.pattern.is_own_master() { u64::MAX } else { bytes / u64::from(self.record_bytes) };
+        let by_bytes = self.stop.bytes.map_or(u64::MAX, in_bytes);
+        let total = by_bytes.min(self.stop.operations.unwrap_or(u64::MAX));
+        unequal_share(self, thread, total).unwrap_or_else(|| match total {
+            u64::MAX => total,
+            total => share(total, thread, self.threads).1,
+        })
+    }
+
+    /// Bytes after which a thread ends, with the operation that reaches them: for patterns whose operations differ in
+    /// size; [`u64::MAX`] without a byte limit and for all others.
+    pub fn bytes_of(&self, thread: u32) -> u64 {
+        match self.stop.bytes {
+            Some(bytes) if self.pattern.is_own_master() => share(bytes, thread, self.threads).1,
+            _ => u64::MAX,
         }
     }
 }

@@ -1,42 +1,10 @@
 //! The execution contract's one implementation of rules: what to issue, when to wait, when it is done.
 
+use crate::error::Error;
 use crate::gates::{Gate, Gates};
+use crate::op::{Op, OpKind};
 use crate::pattern::{Chunk, LOOKAHEAD, LOOKAHEAD_MAX, Source};
-use crate::workload::{Error, Sync, Workload};
-use serde::{Deserialize, Serialize};
-
-/// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OpKind {
-    /// Read `length_bytes` at `offset_bytes`.
-    Read,
-    /// Write `length_bytes` at `offset_bytes`.
-    Write,
-    /// Make all completed writes durable; offset and length are 0.
-    Sync,
-    /// Give up `length_bytes` at `offset_bytes`: TRIM on a device, a hole in a file.
-    Discard,
-}
-
-impl OpKind {
-    /// Whether the target is another afterwards.
-    #[inline]
-    fn changes(self) -> bool {
-        matches!(self, Self::Write | Self::Discard)
-    }
-}
-
-/// One operation of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Op {
-    /// What to do.
-    pub kind: OpKind,
-    /// Size in bytes.
-    pub length_bytes: u32,
-    /// First byte, from the start of the target.
-    pub offset_bytes: u64,
-}
+use crate::workload::{Sync, Workload};
 
 /// What a driver does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

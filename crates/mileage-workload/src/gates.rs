@@ -2,8 +2,8 @@
 //!
 //! A workload that asks for none of them has no gates, and its execution pays nothing for them.
 
-use crate::execution::OpKind;
 use crate::load::Think;
+use crate::op::OpKind;
 use crate::pace::{Arrivals, Throttle};
 use crate::pattern::Chunk;
 use crate::workload::Workload;

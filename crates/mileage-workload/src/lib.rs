@@ -36,11 +36,14 @@ mod readme {}
 pub mod conformance;
 mod content;
 mod demand;
+mod error;
 mod execution;
 mod gates;
 mod load;
 mod metadata;
 mod metadata_names;
+mod name_template;
+mod op;
 mod pace;
 mod pattern;
 mod workload;
@@ -48,11 +51,13 @@ mod workload;
 pub use content::{
     BLOCK_BYTES, Blocks, Content, Expected, Finding, Identity, IozoneBytes, Kind, Lap, Writing, plain_findings,
 };
-pub use execution::{Completion, Execution, Observer, Op, OpKind, Step, Unobserved};
+pub use error::Error;
+pub use execution::{Completion, Execution, Observer, Step, Unobserved};
 pub use load::{Cap, Load, Open, Ramp, Spacing, Think};
 pub use metadata::{
     CreateCall, Directories, Items, Metadata, MetadataOp, MetadataOrder, Names, Paths, Place, SetUp, Tree,
 };
 pub use metadata_names::{MetadataLayout, MetadataPaths, MetadataVisits};
+pub use op::{Op, OpKind};
 pub use pattern::{AccessLine, IorOrder, PatternKind, TraceOp};
-pub use workload::{Error, Files, Stop, Sync, Verify, Workload};
+pub use workload::{Files, Stop, Sync, Verify, Workload};

@@ -1,6 +1,6 @@
 //! When operations start.
 
-use crate::workload::{Error, in_range};
+use crate::error::{Error, in_range};
 use serde::{Deserialize, Serialize};
 
 /// When operations start. The default is the closed loop: the next one as soon as one completes. Rates are totals over

@@ -8,8 +8,9 @@
 //! A field that the operation does not look at: bytes for a file that is never written, a second pass over files that
 //! the first has removed.
 
-use crate::metadata_names::Template;
-use crate::workload::{Error, Workload, in_range, share};
+use crate::error::{Error, in_range};
+use crate::name_template::Template;
+use crate::workload::{Workload, share};
 use serde::{Deserialize, Serialize};
 
 /// What is timed, once for each file (or directory).

@@ -1,9 +1,9 @@
 //! The value that says what I/O to do, and the rules that make one valid.
 
 use crate::content::Content;
+use crate::error::{Error, in_range, multiple};
 use crate::load::Load;
-use crate::pattern::{IorOrder, PatternKind, dealt, unequal_share};
-use mileage_units::format_bytes;
+use crate::pattern::PatternKind;
 use serde::{Deserialize, Serialize};
 
 /// How a thread makes its writes durable: after its last operation, and between writes as [`Workload::sync_every`] says.
@@ -113,97 +113,6 @@ pub struct Workload {
     pub generation: u32,
 }
 
-/// Why a workload cannot be done, with what was found and what is expected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A number outside its range. What it counts, where the field alone does not say it, stands behind the name,
-    /// between commas.
-    #[error("{what} is {found}: expected {}", range(*.min, *.max))]
-    OutOfRange {
-        /// Name of the field.
-        what: &'static str,
-        /// What was given.
-        found: u64,
-        /// Smallest allowed.
-        min: u64,
-        /// Largest allowed.
-        max: u64,
-    },
-    /// A size that is not a whole number of records (or sectors).
-    #[error("{what} is {found} bytes, not a multiple of {of} bytes ({}): choose a size that divides evenly", format_bytes(*.of))]
-    NotAMultiple {
-        /// Name of the field.
-        what: &'static str,
-        /// What was given, in bytes.
-        found: u64,
-        /// The divisor, in bytes.
-        of: u64,
-    },
-    /// Asked for, known, and not possible here.
-    #[error("{what} is {found}: {expected}")]
-    Refused {
-        /// Name of the field.
-        what: &'static str,
-        /// What was given.
-        found: String,
-        /// What is possible and what to do.
-        expected: &'static str,
-    },
-    /// One of a list breaks a rule.
-    #[error("{list}[{index}].{cause}")]
-    Item {
-        /// Name of the list.
-        list: &'static str,
-        /// Which one, from 0.
-        index: usize,
-        /// What is wrong with it.
-        cause: Box<Error>,
-    },
-    /// No limit was given.
-    #[error("no stop rule: give stop.bytes, stop.operations or stop.time_ns")]
-    Endless,
-}
-
-impl Error {
-    /// Path of the field that is wrong.
-    pub fn field(&self) -> String {
-        match self {
-            Self::Item { list, index, cause } => format!("{list}[{index}].{}", cause.field()),
-            _ => self.what().split(',').next().unwrap_or_default().to_owned(),
-        }
-    }
-
-    /// What was found there, what is expected and what to do, without the path of the field.
-    pub fn reason(&self) -> String {
-        if let Self::Item { cause, .. } = self {
-            return cause.reason();
-        }
-        let whole = self.to_string();
-        let Some(rest) = whole.strip_prefix(self.what()).and_then(|rest| rest.strip_prefix(" is ")) else {
-            return whole;
-        };
-        match self.what().split_once(", ") {
-            Some((_, counted)) => format!("{rest} ({})", counted.trim_end_matches(',')),
-            None => rest.to_owned(),
-        }
-    }
-
-    /// The field as the sentence has it.
-    fn what(&self) -> &'static str {
-        match self {
-            Self::OutOfRange { what, .. } | Self::NotAMultiple { what, .. } | Self::Refused { what, .. } => what,
-            Self::Item { list, .. } => list,
-            Self::Endless => "stop",
-        }
-    }
-}
-
-/// A range in words.
-fn range(min: u64, max: u64) -> String {
-    if max == u64::MAX { format!("{min} or more") } else { format!("{min} to {max}") }
-}
-
 impl Default for Workload {
     /// Sequential 4 KiB reads, one at a time, on one thread; span and stop rule are still to be given.
     fn default() -> Self {
@@ -228,14 +137,6 @@ impl Default for Workload {
             generation: 0,
         }
     }
-}
-
-pub(crate) fn in_range(what: &'static str, found: u64, min: u64, max: u64) -> Result<(), Error> {
-    if (min..=max).contains(&found) { Ok(()) } else { Err(Error::OutOfRange { what, found, min, max }) }
-}
-
-pub(crate) fn multiple(what: &'static str, found: u64, of: u64) -> Result<(), Error> {
-    if found.is_multiple_of(of) { Ok(()) } else { Err(Error::NotAMultiple { what, found, of }) }
 }
 
 impl Workload {
@@ -294,49 +195,6 @@ impl Workload {
         match self.files {
             Files::Shared => share(self.records(), thread, self.threads),
             Files::PerThread => (0, self.records()),
-        }
-    }
-
-    /// Number of the file that a thread works on, 0 to `threads` - 1, when each has its own ([`Files::PerThread`]): its
-    /// own number, unless the pattern says whose part it visits; 0 for all in a shared file.
-    pub fn file_of(&self, thread: u32) -> u32 {
-        match (self.files, &self.pattern) {
-            (Files::Shared, _) => 0,
-            (Files::PerThread, PatternKind::Ior { order: IorOrder::Reordered { tasks }, .. }) => {
-                ((u64::from(thread) + u64::from(*tasks)) % u64::from(self.threads)) as u32
-            }
-            (Files::PerThread, _) => thread,
-        }
-    }
-
-    /// Operations that a thread does at most, syncs not counted: its share of the total, the first threads taking the
-    /// remainder. Where operations differ in size, a byte limit is kept by [`Workload::bytes_of`] instead.
-    pub fn operations_of(&self, thread: u32) -> u64 {
-        let limit = self.limit_of(thread);
-        match &self.pattern {
-            PatternKind::Trace { operations, .. } => limit.min(dealt(operations, thread, self.threads)),
-            _ => limit,
-        }
-    }
-
-    /// Operations after which the stop rule ends a thread.
-    pub(crate) fn limit_of(&self, thread: u32) -> u64 {
-        let in_bytes =
-            |bytes| if self.pattern.is_own_master() { u64::MAX } else { bytes / u64::from(self.record_bytes) };
-        let by_bytes = self.stop.bytes.map_or(u64::MAX, in_bytes);
-        let total = by_bytes.min(self.stop.operations.unwrap_or(u64::MAX));
-        unequal_share(self, thread, total).unwrap_or_else(|| match total {
-            u64::MAX => total,
-            total => share(total, thread, self.threads).1,
-        })
-    }
-
-    /// Bytes after which a thread ends, with the operation that reaches them: for patterns whose operations differ in
-    /// size; [`u64::MAX`] without a byte limit and for all others.
-    pub fn bytes_of(&self, thread: u32) -> u64 {
-        match self.stop.bytes {
-            Some(bytes) if self.pattern.is_own_master() => share(bytes, thread, self.threads).1,
-            _ => u64::MAX,
         }
     }
 }

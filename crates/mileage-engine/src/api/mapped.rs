@@ -3,17 +3,15 @@
 //! A page that cannot be had (the file was shortened, the medium fails, the file system is full) ends the operation
 //! with the error that a system call would have given, see [`super::sigbus`].
 
+use super::Transfer;
 use super::file::TargetFile;
-use super::{Transfer, sigbus};
+use super::sigbus::{self, PAGE_BYTES};
 use mileage_workload::Sync;
 use rustix::fd::AsFd;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
 use std::ptr::NonNull;
-
-/// Unit of mappings.
-pub(super) const PAGE_BYTES: usize = 4096;
 
 /// A part of the target in memory.
 #[derive(Debug)]

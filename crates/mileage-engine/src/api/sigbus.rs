@@ -7,6 +7,9 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
 
+/// Unit of mappings, in bytes.
+pub(super) const PAGE_BYTES: usize = 4096;
+
 /// The calling thread's mapping, and the first address of it that was missing; 0 for none. Plain numbers without a
 /// destructor, which a signal handler may touch.
 struct Guarded {
@@ -77,12 +80,11 @@ fn provide(guarded: &Guarded, address: usize) -> bool {
     if !(start..end).contains(&address) {
         return false;
     }
-    let page_bytes = super::mapped::PAGE_BYTES;
-    let page = address - address % page_bytes;
+    let page = address - address % PAGE_BYTES;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     // SAFETY: the page lies in a mapping that the interrupted thread owns and has given up to be replaced.
     let mapped =
-        unsafe { libc::mmap(page as *mut c_void, page_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        unsafe { libc::mmap(page as *mut c_void, PAGE_BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
     if mapped == libc::MAP_FAILED {
         return false;
     }

@@ -1,7 +1,7 @@
 //! How fidelity differs from what the tests' names say, in words.
 
-use super::steps::{twice_backward, workload_of};
-use super::suite::{Iozone, Mode, Test};
+use super::steps::twice_backward;
+use super::suite::{Iozone, Mode, Test, workload_of};
 use mileage_units::format_bytes;
 use mileage_workload::{Error, Execution, Files, Step, Stop, Workload};
 

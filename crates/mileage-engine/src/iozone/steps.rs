@@ -1,7 +1,7 @@
 //! What is done in each test: before its clock starts, inside, and after.
 
-use super::suite::{Iozone, Mode, Test};
-use mileage_workload::{Files, PatternKind, Stop, Sync, Verify, Workload};
+use super::suite::{Iozone, Mode, Test, comparison, workload_of};
+use mileage_workload::Workload;
 
 /// Something done to the file outside the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,48 +177,5 @@ impl Step {
             workload.verify = comparison(suite, reads);
         }
         workload
-    }
-}
-
-/// What is compared of a worker's operations.
-fn comparison(suite: &Iozone, only_reads: bool) -> Verify {
-    if suite.compare && only_reads { Verify::All } else { Verify::Off }
-}
-
-/// What is timed.
-pub(super) fn workload_of(suite: &Iozone, test: Test) -> Workload {
-    let fidelity = suite.mode == Mode::Fidelity;
-    let step_records = suite.stride_records;
-    let pattern = match test {
-        Test::Mix if suite.mix_sequential => PatternKind::Sequential,
-        Test::RandomRead | Test::RandomWrite | Test::Mix if fidelity => PatternKind::IozoneShuffle,
-        Test::RandomRead | Test::RandomWrite | Test::Mix => PatternKind::Shuffled,
-        Test::BackwardRead => PatternKind::Backward,
-        Test::RecordRewrite => PatternKind::Fixed,
-        Test::StrideRead if fidelity => PatternKind::IozoneStride { step_records },
-        Test::StrideRead => PatternKind::Stride { step_records },
-        _ => PatternKind::Sequential,
-    };
-    let read_percent = match test {
-        Test::Mix => 50,
-        test if test.only_reads() => 100,
-        _ => 0,
-    };
-    let threads = suite.threads();
-    let flush = suite.flush_timed && read_percent < 100;
-    Workload {
-        pattern,
-        read_percent,
-        record_bytes: suite.record_bytes,
-        span_bytes: suite.file_bytes,
-        threads,
-        stop: Stop { bytes: Some(suite.file_bytes.saturating_mul(u64::from(threads))), ..Stop::default() },
-        seed: suite.seed,
-        content: suite.content(),
-        sync: if flush { Sync::Fsync } else { Sync::None },
-        sync_timed: flush,
-        verify: comparison(suite, test.only_reads()),
-        files: if suite.workers.is_some() { Files::PerThread } else { Files::Shared },
-        ..Workload::default()
     }
 }

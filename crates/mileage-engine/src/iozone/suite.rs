@@ -1,7 +1,7 @@
 //! The value that says which of IOzone's tests are done, on what, and how faithfully.
 
 use crate::identity::Identity;
-use mileage_workload::{Content, Error};
+use mileage_workload::{Content, Error, Files, PatternKind, Stop, Sync, Verify, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -329,7 +329,7 @@ impl Iozone {
             return refused("tests", "nothing", "at least one test");
         }
         for test in self.order() {
-            super::steps::workload_of(self, test).check()?;
+            workload_of(self, test).check()?;
         }
         Ok(())
     }
@@ -365,5 +365,48 @@ impl Iozone {
             Some(percent) => worker < u32::from(percent) * self.threads() / 100,
             None => worker.is_multiple_of(2),
         }
+    }
+}
+
+/// What is compared of a worker's operations.
+pub(super) fn comparison(suite: &Iozone, only_reads: bool) -> Verify {
+    if suite.compare && only_reads { Verify::All } else { Verify::Off }
+}
+
+/// What is timed.
+pub(super) fn workload_of(suite: &Iozone, test: Test) -> Workload {
+    let fidelity = suite.mode == Mode::Fidelity;
+    let step_records = suite.stride_records;
+    let pattern = match test {
+        Test::Mix if suite.mix_sequential => PatternKind::Sequential,
+        Test::RandomRead | Test::RandomWrite | Test::Mix if fidelity => PatternKind::IozoneShuffle,
+        Test::RandomRead | Test::RandomWrite | Test::Mix => PatternKind::Shuffled,
+        Test::BackwardRead => PatternKind::Backward,
+        Test::RecordRewrite => PatternKind::Fixed,
+        Test::StrideRead if fidelity => PatternKind::IozoneStride { step_records },
+        Test::StrideRead => PatternKind::Stride { step_records },
+        _ => PatternKind::Sequential,
+    };
+    let read_percent = match test {
+        Test::Mix => 50,
+        test if test.only_reads() => 100,
+        _ => 0,
+    };
+    let threads = suite.threads();
+    let flush = suite.flush_timed && read_percent < 100;
+    Workload {
+        pattern,
+        read_percent,
+        record_bytes: suite.record_bytes,
+        span_bytes: suite.file_bytes,
+        threads,
+        stop: Stop { bytes: Some(suite.file_bytes.saturating_mul(u64::from(threads))), ..Stop::default() },
+        seed: suite.seed,
+        content: suite.content(),
+        sync: if flush { Sync::Fsync } else { Sync::None },
+        sync_timed: flush,
+        verify: comparison(suite, test.only_reads()),
+        files: if suite.workers.is_some() { Files::PerThread } else { Files::Shared },
+        ..Workload::default()
     }
 }

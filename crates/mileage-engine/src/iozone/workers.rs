@@ -12,7 +12,7 @@ use crate::identity::Identity;
 use crate::memory::Pages;
 use crate::options::{Api, Options};
 use crate::target::Spot;
-use crate::watchdog::within;
+use crate::time_limit::within;
 use mileage_workload::{Execution, PatternKind, Step as Turn, Workload};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, SeekFrom};

@@ -5,7 +5,7 @@
 //! the one before, as in byte workloads; when all workers are done, each removes its own files, and then the directories
 //! go. Only the part between is in the record's times.
 //!
-//! `worker` is one worker from set-up to clean-up, `workers` all of them as threads, `calls` its system calls, `place` the directories, `notes` what a
+//! `shared` is what the workers share, `part` what each leaves behind, `worker` one worker from set-up to clean-up, `workers` all of them as threads, `calls` its system calls, `place` the directories, `notes` what a
 //! reader of the figures should know.
 //!
 //! # Invariants
@@ -20,19 +20,20 @@
 
 mod calls;
 mod notes;
+mod part;
 mod place;
 mod share;
+mod shared;
 mod worker;
 mod workers;
 
 pub use share::{MetadataShare, merge_metadata_shares, start_metadata_share};
+pub use shared::MetadataOptions;
 
 use crate::clock;
 use crate::error::Error;
 use crate::error::failed;
 use crate::gate::Gate;
-use crate::handle::Progress;
-use crate::identity::Identity;
 use crate::in_flight::Deposit;
 use crate::job::{Control, Job};
 use crate::limits::limited_by;
@@ -40,103 +41,18 @@ use crate::pin;
 use crate::run_context::{Around, Facts};
 use crate::signals::Padded;
 use crate::start_barrier::Meeting;
-use crate::watchdog::within;
-use crate::worker::Told;
+use crate::time_limit::within;
 use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Usage};
 use mileage_workload::{Load, Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
+use part::Part;
 use place::{Made, Place};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
+use shared::{ABANDONED, Crew, FAILED, Shared};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use worker::Part;
-use workers::{Crew, work_together};
-
-/// The user asked the run to end.
-const STOPPED: u8 = 1;
-/// A worker failed; the others have no reason to go on.
-const FAILED: u8 = 2;
-/// A worker has done all its operations.
-const FIRST_DONE: u8 = 4;
-/// The user asked again: what is there is left there.
-const ABANDONED: u8 = 8;
-
-/// How a metadata run is done, beside what it does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct MetadataOptions {
-    /// Processors that the workers are bound to, dealt out in turn; empty for the scheduler's choice.
-    pub pin_cpus: Vec<u32>,
-    /// A call that has not returned after this long ends the run as failed, in nanoseconds; 0 for never. What the run
-    /// made is left then.
-    pub timeout_ns: u64,
-    /// A directory above the run's own that whole paths are given from, opened once: the kernel then looks up what lies
-    /// between the two for every name, and nothing above. `None` for paths as the run's directory was given.
-    pub names_from: Option<PathBuf>,
-    /// The run's directory or one above it, and what it must be. Symbolic links are not followed then.
-    pub within: Option<(PathBuf, Identity)>,
-}
-
-/// What the workers of a run share.
-struct Shared {
-    metadata: Metadata,
-    options: MetadataOptions,
-    layout: MetadataLayout,
-    place: Place,
-    operations_total: u64,
-    /// Where the workers of other processes come as well.
-    meeting: Option<Arc<Meeting>>,
-    gate: Gate,
-    all_done: Gate,
-    halt: Padded<AtomicU8>,
-    told: Box<[Padded<Told>]>,
-    /// Items of each worker that the first worker made for it.
-    made: Box<[Padded<AtomicU64>]>,
-    /// Where the workers leave their books during calls; empty where nobody watches.
-    deposits: Box<[Arc<Deposit<Part>>]>,
-    crew: Crew,
-    around: Around,
-}
-
-impl Shared {
-    fn halt(&self, why: u8) {
-        self.halt.0.fetch_or(why, Ordering::Relaxed);
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.halt.0.load(Ordering::Relaxed) & STOPPED != 0
-    }
-
-    fn go_on(&self) -> bool {
-        self.halt.0.load(Ordering::Relaxed) & (STOPPED | FAILED) == 0
-    }
-}
-
-impl Control for Shared {
-    fn stop(&self) {
-        let before = self.halt.0.fetch_or(STOPPED, Ordering::Relaxed);
-        if before & STOPPED != 0 {
-            self.halt(ABANDONED);
-        }
-        if let Some(meeting) = &self.meeting {
-            meeting.stop();
-        }
-    }
-
-    fn progress(&self) -> Progress {
-        let sum = |pick: fn(&Told) -> &AtomicU64| {
-            self.told.iter().map(|told| pick(&told.0).load(Ordering::Relaxed)).sum::<u64>()
-        };
-        Progress {
-            bytes: sum(|told| &told.bytes),
-            operations: sum(|told| &told.operations),
-            bytes_total: None,
-            operations_total: Some(self.operations_total),
-        }
-    }
-}
+use std::sync::atomic::Ordering;
+use workers::work_together;
 
 /// Start a metadata run in the directory at `directory`. Returns at once; the job's result is the record.
 ///

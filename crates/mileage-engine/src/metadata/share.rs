@@ -4,8 +4,9 @@
 //! instant. What they leave behind, a [`MetadataShare`], holds every histogram and series whole, so that
 //! [`merge_metadata_shares`] makes the record that the workers of one process would have made.
 
-use super::worker::Part;
-use super::{MetadataOptions, Shared, merge, notes, ready, run};
+use super::part::Part;
+use super::shared::{MetadataOptions, Shared};
+use super::{merge, notes, ready, run};
 use crate::error::Error;
 use crate::job::{Control, Job};
 use crate::limits::limited_by;

@@ -1,7 +1,8 @@
 //! One worker of a metadata run: makes what it needs, waits at the gate, does its operations, removes what is left.
 
 use super::calls::{Calls, Failure, Moved};
-use super::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
+use super::part::Part;
+use super::shared::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
 use crate::clock::RunClock;
 use crate::descriptors;
 use crate::error::Error;
@@ -9,11 +10,10 @@ use crate::in_flight::Held;
 use crate::pin;
 use crate::usage::Spent;
 use crate::worker::Told;
-use mileage_measure::{RunError, Series, ThreadRecord};
+use mileage_measure::{Series, ThreadRecord};
 use mileage_workload::{Items, MetadataOp, MetadataPaths, MetadataVisits, SetUp};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
@@ -21,38 +21,6 @@ use std::sync::atomic::Ordering;
 const INTERVAL_NS: u64 = 10_000_000;
 /// How often a worker tells what it has done.
 const TELL_NS: u64 = 10_000_000;
-
-/// What a worker leaves behind. Times are in nanoseconds since the gate opened.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Part {
-    pub(crate) record: ThreadRecord,
-    pub(crate) series: Series,
-    pub(crate) first_ns: Option<u64>,
-    pub(crate) last_ns: u64,
-    /// Operations and bytes when the first worker was done.
-    pub(crate) when_first_done: Option<(u64, u64)>,
-    pub(crate) was_first_done: bool,
-    /// What the worker cost while the run was timed.
-    pub(crate) spent: Spent,
-    pub(crate) interrupted: bool,
-    pub(crate) failure: Option<(u64, RunError)>,
-    /// Names found by readdir.
-    pub(crate) entries: u64,
-    /// Files that could not be removed or were not, and the first reason.
-    pub(crate) left: u64,
-    pub(crate) left_because: Option<String>,
-}
-
-impl Part {
-    /// The same on a clock that was zero so much earlier; the series counts from its own start.
-    pub(super) fn shift(&mut self, by_ns: u64) {
-        self.last_ns += if self.first_ns.is_some() { by_ns } else { 0 };
-        self.first_ns = self.first_ns.map(|first_ns| first_ns + by_ns);
-        if let Some((at_ns, _)) = &mut self.failure {
-            *at_ns += by_ns;
-        }
-    }
-}
 
 /// Everything a worker touches; nothing in it grows while operations are timed.
 struct Worker<'a> {

@@ -1,38 +1,19 @@
 //! The workers of a metadata run as threads: started, waited for, and left behind when the target no longer answers.
 
-use super::worker::{Part, work};
-use super::{ABANDONED, FAILED, Shared};
+use super::part::Part;
+use super::shared::{ABANDONED, FAILED, Shared};
+use super::worker::work;
 use crate::clock;
-use crate::error::Error;
+use crate::error::{Error, words_of};
 use crate::in_flight::LeftBehind;
-use crate::job::words_of;
 use crate::watchdog::Watchdog;
 use mileage_measure::RunError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// How often the crew is looked at when nobody has asked for a time-out: its end is told at once in any case.
 const LOOK: Duration = Duration::from_secs(3600);
-
-/// What has come back so far.
-#[derive(Default)]
-pub(super) struct Crew {
-    parts: Mutex<Vec<Option<Result<Part, Error>>>>,
-    came_back: Condvar,
-}
-
-impl Crew {
-    // Parts are stored whole by code that does not panic.
-    fn lock(&self) -> MutexGuard<'_, Vec<Option<Result<Part, Error>>>> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn come_back(&self, worker: u32, part: Result<Part, Error>) {
-        self.lock()[worker as usize].get_or_insert(part);
-        self.came_back.notify_all();
-    }
-}
 
 /// All workers' parts.
 pub(super) fn work_together(shared: &Arc<Shared>) -> Result<Vec<Part>, Error> {

@@ -1,8 +1,6 @@
 //! An operation that did not complete, in words.
 
-use super::Shared;
 use crate::errno;
-use crate::options::Api;
 use mileage_measure::RunError;
 use mileage_workload::{Op, OpKind, Sync};
 use rustix::io::Errno;
@@ -22,14 +20,12 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Name and one line for the record.
+    /// Name and one line for the record, of a thread that works on `path`, through a mapping or not.
     #[cold]
-    pub(crate) fn describe(&self, shared: &Shared, thread: u32) -> RunError {
+    pub(super) fn describe(&self, path: &Path, mapped: bool, sync: Sync) -> RunError {
         let Self { op, errno, done } = self;
-        let path = shared.path_of(thread);
         let path = path.display();
-        let mapped = shared.options.api == Api::Mmap;
-        let what = match (op.kind, shared.workload.sync) {
+        let what = match (op.kind, sync) {
             (OpKind::Write, _) if *op == FLUSH => format!("fflush of {path}"),
             (OpKind::Sync, _) if mapped => format!("msync of {path}"),
             (OpKind::Sync, Sync::Fsync) => format!("fsync of {path}"),

@@ -1,13 +1,14 @@
 //! The loop of one operation at a time on a target that answers as it is told: short, again, or never right.
 
-use super::accounting::Part;
+use super::accounting::Loop;
+use super::part::Part;
 use super::sync_loop::SyncLoop;
-use super::{Loop, Shared, reach};
+use super::{Shared, reach};
 use crate::api::Transfer;
 use crate::clock::{RunClock, now_ns};
 use crate::options::Options;
 use crate::run_context::Around;
-use crate::share::Seats;
+use crate::seats::Seats;
 use mileage_measure::RunError;
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 use proptest::prelude::*;

@@ -1,17 +1,20 @@
 //! One thread of a run: prepares, waits at the gate, turns its execution with the wall clock.
 //!
-//! `accounting` is what every loop writes down, `failure` how an operation that did not complete is told, `sync_loop` the
+//! `shared` is what the threads of a run share, `part` what each leaves behind, `accounting` what every loop writes down, `failure` how an operation that did not complete is told, `sync_loop` the
 //! loop of the APIs that do one operation at a time, `ring_loop` that of `io_uring`.
 
 mod accounting;
 mod failure;
 #[cfg(test)]
 mod loop_tests;
+mod part;
 mod ring_loop;
+mod shared;
 mod sync_loop;
 pub(crate) mod wait;
 
-pub(crate) use accounting::{Part, UnderWay};
+pub(crate) use part::{Part, UnderWay};
+pub(crate) use shared::{Shared, Told};
 
 use crate::api::file::TargetFile;
 use crate::api::mapped::Mapped;
@@ -22,134 +25,18 @@ use crate::api::stream::Stream;
 use crate::api::uring::Settings;
 use crate::api::vectored::Vectored;
 use crate::clock::RunClock;
-use crate::data::Laps;
 use crate::error::{Error, failed};
-use crate::gate::Gate;
-use crate::identity::Identity;
-use crate::in_flight::{Deposit, Held};
+use crate::in_flight::Held;
 use crate::iozone::Workers;
-use crate::log::Log;
-use crate::options::{Api, Options};
-use crate::run_context::Around;
-use crate::share::Seats;
-use crate::signals::{FAILED, Padded, Signals};
-use crate::watchdog::Deposits;
-use crate::{pin, target};
-use accounting::Books;
-use mileage_measure::RunError;
-use mileage_workload::{Files, Observer, Workload};
+use crate::options::Api;
+use crate::pin;
+use crate::signals::FAILED;
+use accounting::Loop;
+use mileage_workload::Observer;
 use ring_loop::RingLoop;
 use rustix::io::Errno;
-use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use sync_loop::SyncLoop;
-
-/// What a thread has done so far, for progress.
-#[derive(Debug, Default)]
-pub(crate) struct Told {
-    pub(crate) bytes: AtomicU64,
-    pub(crate) operations: AtomicU64,
-}
-
-/// What the threads of a run share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) workload: Workload,
-    pub(crate) options: Options,
-    /// Which lap every place holds, of each file that threads here work on; empty unless the run writes and compares.
-    laps: Box<[Arc<Laps>]>,
-    pub(crate) gate: Gate,
-    /// The threads of the run that are in this process.
-    pub(crate) seats: Seats,
-    pub(crate) around: Around,
-    /// From reaching for the target to having opened it for every thread, on the engine's clock.
-    pub(crate) opening_ns: (u64, u64),
-    /// What was opened, in the order of the threads.
-    pub(crate) opened: Vec<Identity>,
-    /// Where every operation is written down, if anywhere.
-    pub(crate) log: Option<Log>,
-    /// Of a run that has all its threads in this process; [`Shared::signals`] chooses.
-    pub(crate) own_signals: Signals,
-    pub(crate) told: Box<[Padded<Told>]>,
-    /// Where the threads leave their books during calls; empty where nobody watches.
-    pub(crate) deposits: Deposits,
-    /// Set when this is one of IOzone's tests, whose workers open their files themselves.
-    pub(crate) tests: Option<Arc<Workers>>,
-}
-
-impl Shared {
-    /// The threads of `workload` that have `seats`.
-    pub(crate) fn new(workload: Workload, options: Options, seats: Seats, around: Around) -> Self {
-        let watched = if options.timeout_ns > 0 { seats.count } else { 0 };
-        let known = if Laps::needed(&workload) { Laps::files(&workload).min(seats.count) } else { 0 };
-        Self {
-            laps: (0..known).map(|_| Arc::new(Laps::new(&workload))).collect(),
-            gate: Gate::at(seats.meeting.clone(), seats.count),
-            own_signals: Signals::default(),
-            told: (0..seats.count).map(|_| Padded::default()).collect(),
-            deposits: (0..watched).map(|_| Arc::new(Deposit::new())).collect(),
-            tests: None,
-            log: None,
-            around,
-            opening_ns: (0, 0),
-            opened: Vec::new(),
-            seats,
-            workload,
-            options,
-        }
-    }
-
-    /// What the threads of the run tell one another, in this process or across several.
-    pub(crate) fn signals(&self) -> &Signals {
-        self.seats.meeting.as_ref().map_or(&self.own_signals, |meeting| meeting.signals())
-    }
-
-    pub(crate) fn halt(&self, why: u8) {
-        self.signals().halt(why);
-    }
-
-    /// The place of one of the workload's threads among those of this process.
-    pub(crate) fn place_of(&self, thread: u32) -> usize {
-        (thread - self.seats.first) as usize
-    }
-
-    /// The laps of the file that this thread works on; no two threads have one file where each has its own.
-    pub(crate) fn laps_of(&self, thread: u32) -> Option<&Arc<Laps>> {
-        self.laps.get(if self.workload.files == Files::PerThread { self.place_of(thread) } else { 0 })
-    }
-
-    /// The file that this thread works on.
-    pub(crate) fn path_of(&self, thread: u32) -> PathBuf {
-        if let Some(tests) = &self.tests {
-            return tests.path_of(thread);
-        }
-        match self.workload.files {
-            Files::Shared => self.options.path.clone(),
-            Files::PerThread => target::path_of(&self.options.path, self.workload.file_of(thread)),
-        }
-    }
-}
-
-impl Shared {
-    /// What this thread does: the run's workload, or in one of IOzone's tests its own.
-    fn workload_of(&self, thread: u32) -> Cow<'_, Workload> {
-        self.tests.as_ref().map_or(Cow::Borrowed(&self.workload), |tests| Cow::Owned(tests.workload_of(thread)))
-    }
-}
-
-/// A loop, ready to go.
-trait Loop<'a> {
-    /// Turn the execution until it is done, the run is halted, or an operation fails; the failure and when it came.
-    fn turn(&mut self, clock: RunClock) -> Option<(u64, RunError)>;
-
-    /// Write down what the data has to tell.
-    fn close(&mut self);
-
-    /// What is written down.
-    fn books(&mut self) -> &mut Books<'a>;
-}
 
 /// Reach for the target, which may take as long as any call to it.
 pub(crate) fn reach<R>(shared: &Shared, thread: u32, call: impl FnOnce() -> R) -> R {

@@ -24,9 +24,9 @@
 
 #![expect(clippy::inline_always, reason = "made in the loop's own function: docs/decisions/0009")]
 
-use super::accounting::{Books, Completed};
+use super::accounting::{Books, Completed, Loop};
 use super::failure::{Failure, overdue};
-use super::{Loop, Shared};
+use super::shared::Shared;
 use crate::api::uring::workers::Workers;
 use crate::api::uring::{Call, Reaped, Ring, Settings, slots_of};
 use crate::clock::RunClock;
@@ -484,7 +484,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     fn describe(&self, slot: u32, errno: Option<Errno>) -> RunError {
         let Flight { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
         let failure = Failure { op, errno, done: done as usize };
-        failure.describe(self.shared, self.thread)
+        self.shared.describe(&failure, self.thread)
     }
 
     /// The ring itself failed.

@@ -1,8 +1,9 @@
 //! The loop of the APIs that do one operation at a time: it turns an execution with the wall clock.
 
-use super::accounting::{Books, Completed};
+use super::accounting::{Books, Completed, Loop};
 use super::failure::{FLUSH, Failure};
-use super::{Loop, Shared, wait};
+use super::shared::Shared;
+use super::wait;
 use crate::api::Transfer;
 use crate::clock::RunClock;
 use crate::data::{Buffers, Data};
@@ -32,7 +33,7 @@ pub(super) struct SyncLoop<'a, T, O> {
 impl<'a, T: Transfer, O: Observer> Loop<'a> for SyncLoop<'a, T, O> {
     fn turn(&mut self, clock: RunClock) -> Option<(u64, RunError)> {
         let (at_ns, failure) = self.run(clock)?;
-        Some((at_ns, failure.describe(self.shared, self.thread)))
+        Some((at_ns, self.shared.describe(&failure, self.thread)))
     }
 
     fn close(&mut self) {

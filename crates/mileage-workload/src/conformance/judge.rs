@@ -1,8 +1,9 @@
 //! What the contract says of a driver's log.
 
 use super::{Log, expected};
-use crate::execution::{Completion, Op, OpKind};
+use crate::execution::Completion;
 use crate::load::{Cap, Think};
+use crate::op::{Op, OpKind};
 use crate::pace::CATCH_UP_NS;
 use crate::{PatternKind, Sync, Workload};
 use std::collections::BTreeMap;

@@ -8,7 +8,8 @@
 mod draw;
 mod judge;
 
-use crate::execution::{Completion, Execution, Observer, Op, Step};
+use crate::execution::{Completion, Execution, Observer, Step};
+use crate::op::Op;
 use crate::{Stop, Workload};
 pub use draw::random_workload;
 pub use judge::judge;

@@ -16,7 +16,7 @@ pub use finding::{Expected, Finding, Kind, Lap, plain_findings};
 pub use identity::{Identity, Writing};
 pub use iozone::IozoneBytes;
 
-use crate::workload::{Error, in_range};
+use crate::error::{Error, in_range};
 use serde::{Deserialize, Serialize};
 
 /// What is written. Every 4 KiB block is a pure function of (seed, block, generation).

@@ -1,8 +1,9 @@
 //! How a workload's operations divide into laps and units, and which contents and comparisons go together.
 
 use super::Content;
+use crate::error::{Error, in_range};
 use crate::pattern::{PatternKind, unequal_pass};
-use crate::workload::{Error, Verify, Workload, in_range};
+use crate::workload::{Verify, Workload};
 
 impl Workload {
     /// Operations of a thread after which a new lap begins: the records that it visits in a pass.

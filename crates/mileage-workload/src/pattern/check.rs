@@ -2,8 +2,9 @@
 
 use super::access::{alignment, pauses};
 use super::{AccessLine, IorOrder, PatternKind, TraceOp, ior, iozone};
-use crate::execution::OpKind;
-use crate::workload::{Error, Files, Sync, Workload, in_range, multiple};
+use crate::error::{Error, in_range, multiple};
+use crate::op::OpKind;
+use crate::workload::{Files, Sync, Workload};
 
 const LINES_MAX: u64 = 100;
 const DAY_MS: u64 = 24 * 3600 * 1000;

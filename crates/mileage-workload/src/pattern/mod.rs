@@ -5,6 +5,7 @@
 
 mod access;
 mod check;
+mod chunk;
 mod ior;
 mod iozone;
 mod mersenne;
@@ -18,11 +19,13 @@ mod source;
 mod zipf;
 
 pub(crate) use access::pauses;
+pub(crate) use chunk::{Chunk, LOOKAHEAD, LOOKAHEAD_MAX};
 pub(crate) use ior::{unequal_pass, unequal_share};
 pub(crate) use random::{below, stream};
 pub(crate) use replay::dealt;
-pub(crate) use source::{Chunk, LOOKAHEAD, LOOKAHEAD_MAX, Source};
+pub(crate) use source::Source;
 
+use crate::op::OpKind;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -150,7 +153,7 @@ pub struct TraceOp {
     /// When it was issued, in nanoseconds since the trace began.
     pub at_ns: u64,
     /// What it does.
-    pub kind: crate::OpKind,
+    pub kind: OpKind,
     /// First byte, from the span's start; a multiple of 512.
     pub offset_bytes: u64,
     /// Size in bytes, a multiple of 512; 0 for a sync.

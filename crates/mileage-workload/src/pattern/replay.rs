@@ -1,7 +1,7 @@
 //! The operations of a trace, dealt to the threads in turn.
 
 use super::{Chunk, LOOKAHEAD_MAX, TraceOp};
-use crate::execution::{Op, OpKind};
+use crate::op::{Op, OpKind};
 use crate::workload::Workload;
 use std::sync::Arc;
 

@@ -2,40 +2,13 @@
 
 use super::PatternKind;
 use super::access::Access;
+use super::chunk::{Chunk, LOOKAHEAD_MAX};
 use super::random::{below, stream};
 use super::records::Records;
 use super::replay::Replay;
-use crate::execution::{Op, OpKind};
+use crate::op::{Op, OpKind};
 use crate::workload::Workload;
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// Most operations of a chunk, unless its taker wants longer ones: making one takes a microsecond or so of real time.
-pub(crate) const LOOKAHEAD: usize = 64;
-/// Most operations of a chunk, whoever takes it.
-pub(crate) const LOOKAHEAD_MAX: usize = 256;
-
-/// Operations that were generated and not yet issued, and what their pattern says of their time.
-#[derive(Clone, Debug)]
-pub(crate) struct Chunk {
-    pub(crate) ops: Vec<Op>,
-    /// Due times since the thread's start, one for each operation; empty in the closed loop.
-    pub(crate) due_ns: Vec<u64>,
-    /// Pauses before each operation; empty for a pattern without.
-    pub(crate) pause_ns: Vec<u64>,
-}
-
-impl Chunk {
-    pub(crate) fn new() -> Self {
-        let column = || Vec::with_capacity(LOOKAHEAD_MAX);
-        Self { ops: Vec::with_capacity(LOOKAHEAD_MAX), due_ns: column(), pause_ns: column() }
-    }
-
-    fn clear(&mut self) {
-        self.ops.clear();
-        self.due_ns.clear();
-        self.pause_ns.clear();
-    }
-}
 
 /// Makes operations, for ever or until a trace ends.
 #[derive(Clone, Debug)]

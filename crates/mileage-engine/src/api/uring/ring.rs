@@ -1,6 +1,6 @@
 //! One thread's ring: queue, submit, reap.
 
-use super::setup::{self, Settings};
+use super::setup::{self, Settings, discard, passing};
 use super::slots::Slots;
 use crate::error::Error;
 use io_uring::squeue::Entry;
@@ -13,8 +13,6 @@ use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::time::Duration;
 
-/// `BLOCK_URING_CMD_DISCARD` of `linux/blkdev.h`, since Linux 6.12.
-pub(super) const BLOCK_DISCARD: u32 = 0x1200;
 /// How long a ring that is given up waits for what it has cancelled.
 const CANCEL_WAIT: Duration = Duration::from_millis(100);
 
@@ -268,22 +266,5 @@ impl std::fmt::Debug for Ring {
             .field("outstanding", outstanding)
             .field("registered", registered)
             .finish_non_exhaustive()
-    }
-}
-
-/// An entry that discards blocks of a device.
-pub(super) fn discard(fd: Fd, offset_bytes: u64, length_bytes: u64) -> Entry {
-    let mut command = [0; 16];
-    command[..8].copy_from_slice(&length_bytes.to_ne_bytes());
-    opcode::UringCmd16::new(fd, BLOCK_DISCARD).addr(Some(offset_bytes)).cmd(command).build()
-}
-
-/// What to make of an error of `io_uring_enter`: an interruption, a shortage of memory or of room for completions, or
-/// the end of a wait passes; anything else does not.
-#[cold]
-pub(super) fn passing(errno: Errno) -> Result<(), Errno> {
-    match errno {
-        Errno::INTR | Errno::AGAIN | Errno::BUSY | Errno::TIME => Ok(()),
-        other => Err(other),
     }
 }

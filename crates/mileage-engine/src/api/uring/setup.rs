@@ -1,10 +1,10 @@
 //! Makes rings, and refuses by name what the kernel or the target cannot do.
 
-use super::ring::{discard, passing};
 use super::slots::slots_of;
 use crate::errno;
 use crate::error::Error;
 use crate::options::{Api, Options};
+use io_uring::squeue::Entry;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
 use mileage_units::format_bytes;
@@ -15,6 +15,8 @@ use rustix::io::Errno;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// `BLOCK_URING_CMD_DISCARD` of `linux/blkdev.h`, since Linux 6.12.
+pub(super) const BLOCK_DISCARD: u32 = 0x1200;
 /// How long the kernel thread that submits spins before it sleeps, in milliseconds.
 const SQPOLL_IDLE_MS: u32 = 1000;
 /// How long a trial operation may take.
@@ -220,7 +222,7 @@ fn check_discard(mut ring: IoUring, file: &OwnedFd, path: &Path) -> Result<(), E
 }
 
 /// What one operation returns, if it does.
-fn try_one(ring: &mut IoUring, entry: &io_uring::squeue::Entry) -> Option<i32> {
+fn try_one(ring: &mut IoUring, entry: &Entry) -> Option<i32> {
     // SAFETY: the callers' buffer and file outlive the operation, or are leaked when it does not end.
     unsafe { ring.submission().push(entry) }.ok()?;
     let began = Instant::now();
@@ -260,4 +262,21 @@ fn refused(error: &std::io::Error, settings: Settings, path: &Path) -> Error {
         _ => ("io_uring", words),
     };
     Error::NoUring { what, path: path.to_owned(), reason }
+}
+
+/// An entry that discards blocks of a device.
+pub(super) fn discard(fd: Fd, offset_bytes: u64, length_bytes: u64) -> Entry {
+    let mut command = [0; 16];
+    command[..8].copy_from_slice(&length_bytes.to_ne_bytes());
+    opcode::UringCmd16::new(fd, BLOCK_DISCARD).addr(Some(offset_bytes)).cmd(command).build()
+}
+
+/// What to make of an error of `io_uring_enter`: an interruption, a shortage of memory or of room for completions, or
+/// the end of a wait passes; anything else does not.
+#[cold]
+pub(super) fn passing(errno: Errno) -> Result<(), Errno> {
+    match errno {
+        Errno::INTR | Errno::AGAIN | Errno::BUSY | Errno::TIME => Ok(()),
+        other => Err(other),
+    }
 }

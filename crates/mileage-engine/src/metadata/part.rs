@@ -1,0 +1,37 @@
+//! What one worker of a metadata run leaves behind.
+
+use crate::usage::Spent;
+use mileage_measure::{RunError, Series, ThreadRecord};
+use serde::{Deserialize, Serialize};
+
+/// What a worker leaves behind. Times are in nanoseconds since the gate opened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Part {
+    pub(crate) record: ThreadRecord,
+    pub(crate) series: Series,
+    pub(crate) first_ns: Option<u64>,
+    pub(crate) last_ns: u64,
+    /// Operations and bytes when the first worker was done.
+    pub(crate) when_first_done: Option<(u64, u64)>,
+    pub(crate) was_first_done: bool,
+    /// What the worker cost while the run was timed.
+    pub(crate) spent: Spent,
+    pub(crate) interrupted: bool,
+    pub(crate) failure: Option<(u64, RunError)>,
+    /// Names found by readdir.
+    pub(crate) entries: u64,
+    /// Files that could not be removed or were not, and the first reason.
+    pub(crate) left: u64,
+    pub(crate) left_because: Option<String>,
+}
+
+impl Part {
+    /// The same on a clock that was zero so much earlier; the series counts from its own start.
+    pub(super) fn shift(&mut self, by_ns: u64) {
+        self.last_ns += if self.first_ns.is_some() { by_ns } else { 0 };
+        self.first_ns = self.first_ns.map(|first_ns| first_ns + by_ns);
+        if let Some((at_ns, _)) = &mut self.failure {
+            *at_ns += by_ns;
+        }
+    }
+}

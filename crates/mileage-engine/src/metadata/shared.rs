@@ -1,0 +1,121 @@
+//! What the workers of a metadata run share, and what has come back of them.
+
+use super::part::Part;
+use super::place::Place;
+use crate::error::Error;
+use crate::gate::Gate;
+use crate::identity::Identity;
+use crate::in_flight::Deposit;
+use crate::job::{Control, Progress};
+use crate::run_context::Around;
+use crate::signals::Padded;
+use crate::start_barrier::Meeting;
+use crate::worker::Told;
+use mileage_workload::{Metadata, MetadataLayout};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The user asked the run to end.
+pub(super) const STOPPED: u8 = 1;
+/// A worker failed; the others have no reason to go on.
+pub(super) const FAILED: u8 = 2;
+/// A worker has done all its operations.
+pub(super) const FIRST_DONE: u8 = 4;
+/// The user asked again: what is there is left there.
+pub(super) const ABANDONED: u8 = 8;
+
+/// How a metadata run is done, beside what it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MetadataOptions {
+    /// Processors that the workers are bound to, dealt out in turn; empty for the scheduler's choice.
+    pub pin_cpus: Vec<u32>,
+    /// A call that has not returned after this long ends the run as failed, in nanoseconds; 0 for never. What the run
+    /// made is left then.
+    pub timeout_ns: u64,
+    /// A directory above the run's own that whole paths are given from, opened once: the kernel then looks up what lies
+    /// between the two for every name, and nothing above. `None` for paths as the run's directory was given.
+    pub names_from: Option<PathBuf>,
+    /// The run's directory or one above it, and what it must be. Symbolic links are not followed then.
+    pub within: Option<(PathBuf, Identity)>,
+}
+
+/// What has come back so far.
+#[derive(Default)]
+pub(super) struct Crew {
+    parts: Mutex<Vec<Option<Result<Part, Error>>>>,
+    pub(super) came_back: Condvar,
+}
+
+impl Crew {
+    // Parts are stored whole by code that does not panic.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Option<Result<Part, Error>>>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn come_back(&self, worker: u32, part: Result<Part, Error>) {
+        self.lock()[worker as usize].get_or_insert(part);
+        self.came_back.notify_all();
+    }
+}
+
+/// What the workers of a run share.
+pub(super) struct Shared {
+    pub(super) metadata: Metadata,
+    pub(super) options: MetadataOptions,
+    pub(super) layout: MetadataLayout,
+    pub(super) place: Place,
+    pub(super) operations_total: u64,
+    /// Where the workers of other processes come as well.
+    pub(super) meeting: Option<Arc<Meeting>>,
+    pub(super) gate: Gate,
+    pub(super) all_done: Gate,
+    pub(super) halt: Padded<AtomicU8>,
+    pub(super) told: Box<[Padded<Told>]>,
+    /// Items of each worker that the first worker made for it.
+    pub(super) made: Box<[Padded<AtomicU64>]>,
+    /// Where the workers leave their books during calls; empty where nobody watches.
+    pub(super) deposits: Box<[Arc<Deposit<Part>>]>,
+    pub(super) crew: Crew,
+    pub(super) around: Around,
+}
+
+impl Shared {
+    pub(super) fn halt(&self, why: u8) {
+        self.halt.0.fetch_or(why, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.halt.0.load(Ordering::Relaxed) & STOPPED != 0
+    }
+
+    pub(super) fn go_on(&self) -> bool {
+        self.halt.0.load(Ordering::Relaxed) & (STOPPED | FAILED) == 0
+    }
+}
+
+impl Control for Shared {
+    fn stop(&self) {
+        let before = self.halt.0.fetch_or(STOPPED, Ordering::Relaxed);
+        if before & STOPPED != 0 {
+            self.halt(ABANDONED);
+        }
+        if let Some(meeting) = &self.meeting {
+            meeting.stop();
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        let sum = |pick: fn(&Told) -> &AtomicU64| {
+            self.told.iter().map(|told| pick(&told.0).load(Ordering::Relaxed)).sum::<u64>()
+        };
+        Progress {
+            bytes: sum(|told| &told.bytes),
+            operations: sum(|told| &told.operations),
+            bytes_total: None,
+            operations_total: Some(self.operations_total),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What one thread leaves behind: counts, latencies, series, and why it ended.
+
+use super::failure::{no_answer, overdue};
+use crate::audit::ThreadIo;
+use crate::data::{Compared, Kept};
+use crate::refuse::INTERVAL_MIN_NS;
+use crate::usage::Spent;
+use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
+use mileage_workload::{Op, OpKind};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// What a thread leaves behind. Times are in nanoseconds since the gate opened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Part {
+    pub(crate) record: ThreadRecord,
+    /// The one thing that the thread does besides syncs: the series has its latencies. `None` where it does several,
+    /// each of which has a histogram of its own; [`Part::latency`] chooses.
+    pub(super) one_way: Option<OpKind>,
+    read: Histogram,
+    write: Histogram,
+    discard: Histogram,
+    pub(crate) sync: Histogram,
+    /// Of reads and writes from the instant they were due.
+    pub(crate) response: Histogram,
+    pub(crate) series: Series,
+    pub(crate) ops_discarded: u64,
+    pub(crate) bytes_discarded: u64,
+    /// Generating what was written.
+    pub(crate) fill_ns: u64,
+    /// Comparing what was read.
+    pub(crate) verify_ns: u64,
+    /// A sample of what was written.
+    pub(crate) kept: Kept,
+    pub(crate) compared: Compared,
+    /// First submission.
+    pub(crate) first_ns: Option<u64>,
+    /// Last completion of anything but a sync.
+    pub(crate) last_ns: u64,
+    /// End of the last sync.
+    pub(crate) durable_ns: Option<u64>,
+    /// What the thread cost while the run was timed.
+    pub(crate) spent: Spent,
+    /// From letting go of the target to having closed it, once all operations are done.
+    pub(crate) closing_ns: Option<(u64, u64)>,
+    pub(crate) interrupted: bool,
+    pub(crate) failure: Option<(u64, RunError)>,
+    pub(crate) io: Option<ThreadIo>,
+    /// Kernel threads that read and wrote for this one.
+    pub(crate) punted: u32,
+    /// Processor time of all kernel threads that worked for this one.
+    pub(crate) kernel_workers_ns: u64,
+    /// Operations that never came back; the kernel may hold the thread as long as it holds them.
+    pub(crate) stuck: u32,
+    /// Bytes and operations when the first thread of the run was done; `None` if all of them were before that.
+    pub(crate) at_first_done: Option<(u64, u64)>,
+    /// What a watchdog would find this thread at.
+    #[serde(skip)]
+    pub(crate) under_way: Option<UnderWay>,
+}
+
+/// What a thread is at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UnderWay {
+    /// An operation, and when it was begun.
+    Operation(Op, u64),
+    /// A call that submits to a ring and waits for it, which returns soon unless the target does not let it.
+    Entering,
+    /// Letting go of the target.
+    Closing,
+}
+
+impl Part {
+    /// The same on a clock that was zero so much earlier. The series stays: its intervals are counted from this share's
+    /// own start.
+    pub(crate) fn shift(&mut self, by_ns: u64) {
+        self.first_ns = self.first_ns.map(|first_ns| first_ns + by_ns);
+        self.last_ns += if self.first_ns.is_some() { by_ns } else { 0 };
+        self.durable_ns = self.durable_ns.map(|durable_ns| durable_ns + by_ns);
+        self.closing_ns = self.closing_ns.map(|(start_ns, end_ns)| (start_ns + by_ns, end_ns + by_ns));
+        if let Some((at_ns, _)) = &mut self.failure {
+            *at_ns += by_ns;
+        }
+    }
+
+    pub(super) fn new(interval_ns: u64, one_way: Option<OpKind>) -> Self {
+        let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        Self {
+            record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
+            one_way,
+            read: Histogram::default(),
+            write: Histogram::default(),
+            discard: Histogram::default(),
+            sync: Histogram::default(),
+            response: Histogram::default(),
+            series: Series::new(interval_ns.max(INTERVAL_MIN_NS), &[]),
+            ops_discarded: 0,
+            bytes_discarded: 0,
+            fill_ns: 0,
+            verify_ns: 0,
+            kept: Kept::default(),
+            compared: Compared::default(),
+            first_ns: None,
+            last_ns: 0,
+            durable_ns: None,
+            spent: Spent::default(),
+            closing_ns: None,
+            interrupted: false,
+            failure: None,
+            io: None,
+            punted: 0,
+            kernel_workers_ns: 0,
+            stuck: 0,
+            at_first_done: None,
+            under_way: None,
+        }
+    }
+
+    /// The latencies of all operations of a kind.
+    pub(crate) fn latency(&self, kind: OpKind) -> Cow<'_, Histogram> {
+        match kind {
+            OpKind::Sync => Cow::Borrowed(&self.sync),
+            kind if self.one_way == Some(kind) => Cow::Owned(self.series.latency()),
+            OpKind::Read => Cow::Borrowed(&self.read),
+            OpKind::Write => Cow::Borrowed(&self.write),
+            OpKind::Discard => Cow::Borrowed(&self.discard),
+        }
+    }
+
+    /// The end of a thread that is stuck: it is left behind at `at_ns`.
+    #[cold]
+    pub(crate) fn leave_behind(&mut self, at_ns: u64, timeout_ns: u64, path: &Path) {
+        self.stuck = 1;
+        let error = match self.under_way {
+            Some(UnderWay::Operation(op, begun_ns)) => overdue(&op, at_ns.saturating_sub(begun_ns), path),
+            Some(UnderWay::Entering) => no_answer("io_uring_enter for", timeout_ns, path),
+            Some(UnderWay::Closing) | None => no_answer("closing", timeout_ns, path),
+        };
+        self.failure.get_or_insert((at_ns, error));
+    }
+
+    /// Count an operation that moves no bytes; true for a sync, of which nothing else is booked.
+    #[cold]
+    pub(super) fn command_completed(&mut self, op: &Op, latency_ns: u64, complete_ns: u64) -> bool {
+        if op.kind == OpKind::Sync {
+            self.sync.record(latency_ns);
+            self.durable_ns = Some(complete_ns);
+            return true;
+        }
+        self.ops_discarded += 1;
+        self.bytes_discarded += u64::from(op.length_bytes);
+        false
+    }
+
+    /// The latency of an operation of a thread that does several kinds.
+    pub(super) fn record_apart(&mut self, kind: OpKind, latency_ns: u64) {
+        let histogram = match kind {
+            OpKind::Read => &mut self.read,
+            OpKind::Write => &mut self.write,
+            OpKind::Discard => &mut self.discard,
+            OpKind::Sync => &mut self.sync,
+        };
+        histogram.record(latency_ns);
+    }
+
+    /// Another thread was done before `op`, whose bytes are booked already, was complete.
+    #[cold]
+    pub(super) fn note_first_done(&mut self, op: &Op) {
+        let record = &self.record;
+        let bytes = record.bytes_read + record.bytes_written;
+        let late = if matches!(op.kind, OpKind::Read | OpKind::Write) { u64::from(op.length_bytes) } else { 0 };
+        let operations = record.ops_read + record.ops_written + self.ops_discarded;
+        self.at_first_done = Some((bytes - late, operations));
+    }
+}

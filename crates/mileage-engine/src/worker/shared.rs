@@ -1,0 +1,120 @@
+//! What the threads of a run share.
+
+use super::failure::Failure;
+use super::part::Part;
+use crate::data::Laps;
+use crate::gate::Gate;
+use crate::identity::Identity;
+use crate::in_flight::Deposit;
+use crate::iozone::Workers;
+use crate::log::Log;
+use crate::options::{Api, Options};
+use crate::run_context::Around;
+use crate::seats::Seats;
+use crate::signals::{Padded, Signals};
+use crate::target;
+use mileage_measure::RunError;
+use mileage_workload::{Files, Workload};
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// What a thread has done so far, for progress.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) bytes: AtomicU64,
+    pub(crate) operations: AtomicU64,
+}
+
+/// What the threads of a run share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) workload: Workload,
+    pub(crate) options: Options,
+    /// Which lap every place holds, of each file that threads here work on; empty unless the run writes and compares.
+    laps: Box<[Arc<Laps>]>,
+    pub(crate) gate: Gate,
+    /// The threads of the run that are in this process.
+    pub(crate) seats: Seats,
+    pub(crate) around: Around,
+    /// From reaching for the target to having opened it for every thread, on the engine's clock.
+    pub(crate) opening_ns: (u64, u64),
+    /// What was opened, in the order of the threads.
+    pub(crate) opened: Vec<Identity>,
+    /// Where every operation is written down, if anywhere.
+    pub(crate) log: Option<Log>,
+    /// Of a run that has all its threads in this process; [`Shared::signals`] chooses.
+    pub(crate) own_signals: Signals,
+    pub(crate) told: Box<[Padded<Told>]>,
+    /// Where the threads leave their books during calls; empty where nobody watches.
+    pub(crate) deposits: Box<[Arc<Deposit<Part>>]>,
+    /// Set when this is one of IOzone's tests, whose workers open their files themselves.
+    pub(crate) tests: Option<Arc<Workers>>,
+}
+
+impl Shared {
+    /// The threads of `workload` that have `seats`.
+    pub(crate) fn new(workload: Workload, options: Options, seats: Seats, around: Around) -> Self {
+        let watched = if options.timeout_ns > 0 { seats.count } else { 0 };
+        let known = if Laps::needed(&workload) { Laps::files(&workload).min(seats.count) } else { 0 };
+        Self {
+            laps: (0..known).map(|_| Arc::new(Laps::new(&workload))).collect(),
+            gate: Gate::at(seats.meeting.clone(), seats.count),
+            own_signals: Signals::default(),
+            told: (0..seats.count).map(|_| Padded::default()).collect(),
+            deposits: (0..watched).map(|_| Arc::new(Deposit::new())).collect(),
+            tests: None,
+            log: None,
+            around,
+            opening_ns: (0, 0),
+            opened: Vec::new(),
+            seats,
+            workload,
+            options,
+        }
+    }
+
+    /// What the threads of the run tell one another, in this process or across several.
+    pub(crate) fn signals(&self) -> &Signals {
+        self.seats.meeting.as_ref().map_or(&self.own_signals, |meeting| meeting.signals())
+    }
+
+    pub(crate) fn halt(&self, why: u8) {
+        self.signals().halt(why);
+    }
+
+    /// The place of one of the workload's threads among those of this process.
+    pub(crate) fn place_of(&self, thread: u32) -> usize {
+        (thread - self.seats.first) as usize
+    }
+
+    /// The laps of the file that this thread works on; no two threads have one file where each has its own.
+    pub(crate) fn laps_of(&self, thread: u32) -> Option<&Arc<Laps>> {
+        self.laps.get(if self.workload.files == Files::PerThread { self.place_of(thread) } else { 0 })
+    }
+
+    /// The file that this thread works on.
+    pub(crate) fn path_of(&self, thread: u32) -> PathBuf {
+        if let Some(tests) = &self.tests {
+            return tests.path_of(thread);
+        }
+        match self.workload.files {
+            Files::Shared => self.options.path.clone(),
+            Files::PerThread => target::path_of(&self.options.path, self.workload.file_of(thread)),
+        }
+    }
+}
+
+impl Shared {
+    /// What this thread does: the run's workload, or in one of IOzone's tests its own.
+    pub(super) fn workload_of(&self, thread: u32) -> Cow<'_, Workload> {
+        self.tests.as_ref().map_or(Cow::Borrowed(&self.workload), |tests| Cow::Owned(tests.workload_of(thread)))
+    }
+
+    /// An operation of a thread that did not complete, for the record.
+    #[cold]
+    pub(super) fn describe(&self, failure: &Failure, thread: u32) -> RunError {
+        failure.describe(&self.path_of(thread), self.options.api == Api::Mmap, self.workload.sync)
+    }
+}
