@@ -8,7 +8,7 @@
 //! Rates are host pages per second of this thread's CPU time, timing, counters and histograms on.
 
 use mileage_drive::check::theory;
-use mileage_drive::{BlockDevice, Drive, Profile};
+use mileage_drive::{BlockDevice, Drive, FlashProfile};
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 use std::fmt::Write;
 
@@ -117,7 +117,7 @@ dedupe_contents = { value = 16_777_216, source = "content tracked", confidence =
 "#;
 
 /// The plain drive with this over-provisioning, its flash cut by `divisor`.
-fn plain(over_provisioning: f64, divisor: u64, more: &str) -> Profile {
+fn plain(over_provisioning: f64, divisor: u64, more: &str) -> FlashProfile {
     let raw_bytes = (64_u64 << 30) / divisor;
     let capacity_bytes = (raw_bytes as f64 / (1.0 + over_provisioning)) as u64 / 4096 * 4096;
     let text = PLAIN
@@ -130,13 +130,14 @@ fn plain(over_provisioning: f64, divisor: u64, more: &str) -> Profile {
     let added: Vec<String> = more.lines().map(key).collect();
     let kept = text.lines().filter(|line| line.is_empty() || !added.contains(&key(line)));
     let text = kept.flat_map(|line| [line, "\n"]).collect::<String>() + more;
-    Profile::parse(&text).expect("the plain drive is valid")
+    FlashProfile::parse(&text).expect("the plain drive is valid")
 }
 
 /// One line; `more` is a name and the figures that are added.
 fn measure(over_provisioning: f64, divisor: u64, (name, more): (&str, &str)) -> String {
     let profile = plain(over_provisioning, divisor, more);
-    let capacity = profile.capacity_bytes;
+    let capacity = profile.basics.capacity_bytes;
+    let raw_bytes = profile.raw_bytes();
     let predicted = theory::of_drive(&profile);
     let mut drive = Drive::new(profile);
     let mut go = |workload: &Workload| {
@@ -169,7 +170,7 @@ fn measure(over_provisioning: f64, divisor: u64, (name, more): (&str, &str)) -> 
         rates[rates.len() - 1],
         filled.bytes_written as f64 / fill_s / 1e9,
     );
-    let bytes_per_kib = resident_kib() as f64 * 1024.0 / (drive.flash().profile().raw_bytes() / 1024) as f64;
+    let bytes_per_kib = resident_kib() as f64 * 1024.0 / (raw_bytes / 1024) as f64;
     let _ = write!(line, "  {bytes_per_kib:.2} B/KiB");
     let start_s = cpu_s();
     let state = drive.save();

@@ -69,7 +69,7 @@ pub fn completions(device: &mut impl BlockDevice, batch: &[Request]) -> Vec<Comp
 
 /// The checksum in a flash drive's state of what follows its header of 32 bytes: for tests that forge states.
 pub fn state_checksum(body: &[u8]) -> u64 {
-    crate::flash::state_checksum(body)
+    crate::saved_state::checksum(body)
 }
 
 /// Run the suite on devices made by `fresh`, with `count` seeds from `first_seed` on.

@@ -16,7 +16,7 @@
 //!    for byte. Anything else than a state of the same drive is refused, never a panic, and changes nothing.
 //! 8. **Looking ahead** ([`BlockDevice::prefetch`]) changes no result.
 
-use crate::flash::StateError;
+use crate::saved_state::StateError;
 use mileage_units::format_bytes;
 use mileage_workload::{Op, Workload};
 
@@ -166,6 +166,31 @@ impl Status {
                 "the drive dropped off {} s after it was first powered on, with the operation under way",
                 seconds(at_ns)
             )),
+        }
+    }
+}
+
+/// How far a drive's life has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It does what it is asked.
+    Working,
+    /// It is worn out and reads only.
+    ReadOnly,
+    /// It was worn out, and does nothing since its power was cycled.
+    Dead,
+    /// A fault took it away.
+    DroppedOff,
+}
+
+impl Life {
+    /// The same in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::ReadOnly => "read-only",
+            Self::Dead => "dead",
+            Self::DroppedOff => "dropped off",
         }
     }
 }

@@ -13,13 +13,14 @@
 //! # Not modelled
 //! Resets that abort other commands, and devices that come back slower or empty.
 
-use crate::device::{BlockDevice, Completion, Refusal, Request, Status, check};
-use crate::flash::{StateError, state_checksum};
-use crate::profile::{Faults, Stall};
+use crate::device::{BlockDevice, Completion, Life, Refusal, Request, Status, check};
+use crate::managed::{LostWrite, ManagedDevice, PowerCutError};
+use crate::profile::{Basics, Faults, Stall};
+use crate::saved_state::{StateError, checksum, corrupt, starts_with};
 use mileage_workload::{Op, Workload};
 use std::sync::{Mutex, PoisonError};
 
-const MAGIC: &[u8; 8] = b"MILEFLTY";
+const MAGIC: &str = "MILEFLTY";
 /// Magic, checksum, clock, commands, counters.
 const HEADER_BYTES: usize = 8 * (4 + COUNTERS.len());
 
@@ -88,18 +89,6 @@ impl<D: BlockDevice> Faulty<D> {
         Self { now_ns: inner.now_ns(), inner, faults, commands: 0, counters: [0; COUNTERS.len()] }
     }
 
-    /// The device without its faults.
-    pub fn inner(&self) -> &D {
-        &self.inner
-    }
-
-    /// Do something to the device beside its faults, such as erasing it; the clock follows it.
-    pub fn with_inner<T>(&mut self, act: impl FnOnce(&mut D) -> T) -> T {
-        let done = act(&mut self.inner);
-        self.now_ns = self.now_ns.max(self.inner.now_ns());
-        done
-    }
-
     /// Whether the device is gone.
     pub fn dropped_off(&self) -> bool {
         self.faults.drop_off_ns.is_some_and(|at_ns| self.now_ns >= at_ns)
@@ -138,6 +127,7 @@ impl<D: BlockDevice> Faulty<D> {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<D: BlockDevice> BlockDevice for Faulty<D> {
     fn capacity_bytes(&self) -> u64 {
         self.inner.capacity_bytes()
@@ -159,6 +149,16 @@ impl<D: BlockDevice> BlockDevice for Faulty<D> {
         self.begin(now_ns);
     }
 
+    fn idle_ns(&mut self, ns: u64) {
+        self.begin(self.now_ns.saturating_add(ns));
+    }
+
+    fn submit(&mut self, batch: &[Request], out: &mut Vec<Completion>) {
+        out.extend(batch.iter().map(|request| self.submit_one(request)));
+    }
+
+    /// Never inlined, out of the way of drives without faults.
+    #[inline(never)]
     fn submit_one(&mut self, request: &Request) -> Completion {
         let submit_ns = request.submit_ns;
         let refused = |refusal| Completion { complete_ns: submit_ns, status: Status::Refused(refusal) };
@@ -229,29 +229,71 @@ impl<D: BlockDevice> BlockDevice for Faulty<D> {
         let own = [self.now_ns, self.commands].into_iter().chain(self.counters);
         let mut body: Vec<u8> = own.flat_map(u64::to_le_bytes).collect();
         body.extend(inner);
-        [&MAGIC[..], &state_checksum(&body).to_le_bytes(), &body].concat()
+        [MAGIC.as_bytes(), &checksum(&body).to_le_bytes(), &body].concat()
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
         let Some((header, inner)) = state.split_at_checked(HEADER_BYTES) else {
-            return Err(StateError::Truncated { found: state.len() });
+            return Err(StateError::Truncated { found: state.len(), expected: HEADER_BYTES });
         };
-        if !header.starts_with(MAGIC) {
-            return Err(StateError::NotAState);
-        }
+        starts_with(header, MAGIC)?;
         let words = header.as_chunks::<8>().0;
         let mut words = words[1..].iter().map(|word| u64::from_le_bytes(*word));
         let mut word = || words.next().unwrap_or(0);
-        if word() != state_checksum(&state[16..]) {
-            return Err(StateError::Corrupt { what: "its checksum does not match its contents" });
+        let (expected, found) = (word(), checksum(&state[16..]));
+        if found != expected {
+            return Err(StateError::Checksum { found, expected });
         }
         let (now_ns, commands) = (word(), word());
         let counters = [word(), word(), word(), word()];
         if [now_ns, commands].into_iter().chain(counters).any(|value| value >= LATEST_NS) {
-            return Err(StateError::Corrupt { what: "an instant or a number that no drive reaches" });
+            return corrupt("an instant or a number that no drive reaches");
         }
         self.inner.restore(inner)?;
         (self.now_ns, self.commands, self.counters) = (now_ns, commands, counters);
         Ok(())
+    }
+}
+
+impl<D: ManagedDevice> Faulty<D> {
+    /// The device without its faults.
+    pub fn inner(&self) -> &D {
+        &self.inner
+    }
+
+    /// Do something to the device past its faults, unless it dropped off; the clock follows it.
+    fn unless_gone(&mut self, act: impl FnOnce(&mut D)) {
+        if !self.dropped_off() {
+            act(&mut self.inner);
+            self.now_ns = self.now_ns.max(self.inner.now_ns());
+        }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<D: ManagedDevice> ManagedDevice for Faulty<D> {
+    fn basics(&self) -> &Basics {
+        self.inner.basics()
+    }
+
+    fn life(&self) -> Life {
+        if self.dropped_off() { Life::DroppedOff } else { self.inner.life() }
+    }
+
+    fn purge(&mut self) {
+        self.unless_gone(D::purge);
+    }
+
+    fn power_cycle(&mut self) {
+        self.unless_gone(D::power_cycle);
+    }
+
+    /// Always an error: nothing keeps what a device with faults acknowledged when.
+    fn power_cut(&mut self, _: u64) -> Result<Vec<LostWrite>, PowerCutError> {
+        Err(PowerCutError::Faulty)
+    }
+
+    fn discard_all(&mut self) {
+        self.unless_gone(D::discard_all);
     }
 }

@@ -1,131 +1,240 @@
-//! Numbers as bytes and back, little-endian.
+//! A device's state as bytes: the header that every kind of device writes, numbers in little-endian order, and why bytes
+//! are not the state of a device.
+//!
+//! Header: a magic of eight bytes, the version of what follows, a fingerprint of the figures that decide what the device
+//! does, and a checksum of the rest.
 
-use super::super::map::NOWHERE;
-use super::super::timing::Lane;
-use super::{StateError, corrupt};
+/// Why bytes are not a state of this device: what was found, and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// The bytes do not begin as a state of such a device does.
+    #[error("not a drive state: it begins with {found:?}, expected it to begin with {expected}")]
+    NotAState {
+        /// Its first bytes.
+        found: String,
+        /// The first bytes of such a state.
+        expected: &'static str,
+    },
+    /// Written by another version of the format.
+    #[error("drive state of version {found}: this program reads version {expected}; age the drive again")]
+    OtherVersion {
+        /// The version in the header.
+        found: u64,
+        /// The version that this program writes.
+        expected: u64,
+    },
+    /// The state of a drive with other figures.
+    #[error(
+        "the state belongs to a drive with other figures than {expected:?}: restore it with the profile that made it"
+    )]
+    OtherProfile {
+        /// The drive that was to be restored.
+        expected: String,
+    },
+    /// Fewer bytes than there must be.
+    #[error("drive state truncated: it ends after {found} bytes, expected at least {expected}")]
+    Truncated {
+        /// Bytes that there are.
+        found: usize,
+        /// Bytes that there must be, as far as it was read.
+        expected: usize,
+    },
+    /// The bytes were changed since they were saved.
+    #[error("drive state corrupt: its checksum does not match its contents; it was cut short or changed")]
+    Checksum {
+        /// The checksum of the bytes.
+        found: u64,
+        /// The checksum that the header has.
+        expected: u64,
+    },
+    /// A number that such a device cannot have.
+    #[error("drive state corrupt: {what}: found {found}, expected less than {limit}")]
+    OutOfRange {
+        /// What is wrong with it.
+        what: &'static str,
+        /// The number.
+        found: u64,
+        /// The least that is too much.
+        limit: u64,
+    },
+    /// The contents contradict each other.
+    #[error("drive state corrupt: {what}")]
+    Corrupt {
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+/// Contents that contradict each other.
+pub(crate) fn corrupt<T>(what: &'static str) -> Result<T, StateError> {
+    Err(StateError::Corrupt { what })
+}
+
+/// A 64-bit hash of bytes, eight at a time; for accidents, not for attackers.
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+    let mix = |state: u64, word: u64| (state.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let state = words.iter().fold(bytes.len() as u64, |state, word| mix(state, u64::from_le_bytes(*word)));
+    let state = rest.iter().fold(state, |state, byte| mix(state, u64::from(*byte)));
+    mix(state, state >> 29)
+}
+
+/// The header of a device's states.
+pub(crate) struct Format {
+    /// Eight letters.
+    pub magic: &'static str,
+    pub version: u64,
+}
+
+impl Format {
+    const HEADER_BYTES: usize = 32;
+
+    /// A state that is empty yet.
+    pub(crate) fn begin(&self, fingerprint: u64) -> Writer {
+        let mut out = Writer(Vec::with_capacity(Self::HEADER_BYTES + 4096));
+        out.bytes(self.magic.as_bytes());
+        out.words([self.version, fingerprint, 0]);
+        out
+    }
+
+    /// The bytes of a state that [`Self::begin`] began.
+    pub(crate) fn end(out: Writer) -> Vec<u8> {
+        let mut bytes = out.0;
+        let checksum = checksum(&bytes[Self::HEADER_BYTES..]);
+        bytes[Self::HEADER_BYTES - 8..Self::HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// What follows the header, if it is that of a state of the drive `name`, whose figures have this fingerprint.
+    pub(crate) fn open<'a>(&self, state: &'a [u8], fingerprint: u64, name: &str) -> Result<Reader<'a>, StateError> {
+        let mut reader = Reader { bytes: state, total: state.len() };
+        starts_with(state, self.magic)?;
+        reader.take::<8>()?;
+        let version = reader.word()?;
+        if version != self.version {
+            return Err(StateError::OtherVersion { found: version, expected: self.version });
+        }
+        if reader.word()? != fingerprint {
+            return Err(StateError::OtherProfile { expected: name.to_owned() });
+        }
+        let expected = reader.word()?;
+        match checksum(reader.bytes) {
+            found if found == expected => Ok(reader),
+            found => Err(StateError::Checksum { found, expected }),
+        }
+    }
+}
+
+/// Refuse bytes that do not begin so.
+pub(crate) fn starts_with(state: &[u8], magic: &'static str) -> Result<(), StateError> {
+    if state.starts_with(magic.as_bytes()) {
+        return Ok(());
+    }
+    let found = String::from_utf8_lossy(&state[..state.len().min(magic.len())]).into_owned();
+    Err(StateError::NotAState { found, expected: magic })
+}
 
 /// Instants beyond this are no drive's: 36 years.
 const LATEST_NS: u64 = 1 << 60;
 
-pub(super) struct Writer(Vec<u8>);
+/// Writes the numbers of a state.
+pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
-    pub(super) fn new(capacity_bytes: usize) -> Self {
-        Self(Vec::with_capacity(capacity_bytes))
-    }
-
-    pub(super) fn into_bytes(self) -> Vec<u8> {
-        self.0
-    }
-
-    pub(super) fn reserve(&mut self, bytes: usize) {
+    pub(crate) fn reserve(&mut self, bytes: usize) {
         self.0.reserve(bytes);
     }
 
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    pub(super) fn word(&mut self, value: u64) {
+    pub(crate) fn word(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
     }
 
-    pub(super) fn half(&mut self, value: u32) {
+    pub(crate) fn half(&mut self, value: u32) {
         self.bytes(&value.to_le_bytes());
     }
 
-    pub(super) fn words(&mut self, values: impl IntoIterator<Item = u64>) {
+    pub(crate) fn words(&mut self, values: impl IntoIterator<Item = u64>) {
         values.into_iter().for_each(|value| self.word(value));
     }
 
-    pub(super) fn lane(&mut self, lane: &Lane) {
-        self.words([lane.busy_ns, lane.gap_from_ns, lane.gap_to_ns]);
-    }
-
     /// A list with its length.
-    pub(super) fn list(&mut self, values: impl ExactSizeIterator<Item = u32>) {
+    pub(crate) fn list(&mut self, values: impl ExactSizeIterator<Item = u32>) {
         self.half(values.len() as u32);
         values.for_each(|value| self.half(value));
     }
 
     /// As many numbers as the reader expects, equal neighbours together.
-    pub(super) fn repeated<T: Copy + Into<u64> + PartialEq>(&mut self, values: &[T]) {
+    pub(crate) fn repeated<T: Copy + Into<u64> + PartialEq>(&mut self, values: &[T]) {
         for run in values.chunk_by(|a, b| a == b) {
             self.half(run.len() as u32);
             self.word(run[0].into());
         }
     }
 
-    /// Pairs of (unmapped, mapped) run lengths, each followed by the places of its mapped pages.
-    pub(super) fn places(&mut self, forward: &[u32]) {
-        let mut rest = forward;
-        while !rest.is_empty() {
-            let unmapped = rest.iter().position(|page| *page != NOWHERE).unwrap_or(rest.len());
-            let (_, mapped) = rest.split_at(unmapped);
-            let length = mapped.iter().position(|page| *page == NOWHERE).unwrap_or(mapped.len());
-            self.half(unmapped as u32);
-            self.half(length as u32);
-            self.0.extend(mapped[..length].iter().flat_map(|page| page.to_le_bytes()));
-            rest = &mapped[length..];
-        }
+    /// As many numbers as the reader expects.
+    pub(crate) fn halves(&mut self, values: &[u32]) {
+        self.0.extend(values.iter().flat_map(|value| value.to_le_bytes()));
     }
 }
 
-pub(super) struct Reader<'a> {
+/// Reads what [`Writer`] wrote.
+pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     total: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, total: bytes.len() }
+    /// Refuse bytes behind the last that was read.
+    pub(crate) fn end(self) -> Result<(), StateError> {
+        if self.bytes.is_empty() { Ok(()) } else { corrupt("bytes after its end") }
     }
 
-    pub(super) fn rest(&self) -> &'a [u8] {
-        self.bytes
+    /// Fewer bytes are left than these.
+    fn too_short(&self, wanted: usize) -> StateError {
+        StateError::Truncated { found: self.total, expected: self.total - self.bytes.len() + wanted }
     }
 
-    pub(super) fn take<const N: usize>(&mut self) -> Result<[u8; N], StateError> {
-        let (taken, rest) = self.bytes.split_first_chunk::<N>().ok_or(StateError::Truncated { found: self.total })?;
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], StateError> {
+        let (taken, rest) = self.bytes.split_first_chunk::<N>().ok_or_else(|| self.too_short(N))?;
         self.bytes = rest;
         Ok(*taken)
     }
 
-    fn slice(&mut self, length: usize) -> Result<&'a [u8], StateError> {
-        let (taken, rest) = self.bytes.split_at_checked(length).ok_or(StateError::Truncated { found: self.total })?;
+    pub(crate) fn slice(&mut self, length: usize) -> Result<&'a [u8], StateError> {
+        let (taken, rest) = self.bytes.split_at_checked(length).ok_or_else(|| self.too_short(length))?;
         self.bytes = rest;
         Ok(taken)
     }
 
     /// Fill `values` with as many bytes.
-    pub(super) fn fill(&mut self, values: &mut [u8]) -> Result<(), StateError> {
+    pub(crate) fn fill(&mut self, values: &mut [u8]) -> Result<(), StateError> {
         values.copy_from_slice(self.slice(values.len())?);
         Ok(())
     }
 
-    pub(super) fn word(&mut self) -> Result<u64, StateError> {
+    pub(crate) fn word(&mut self) -> Result<u64, StateError> {
         Ok(u64::from_le_bytes(self.take()?))
     }
 
-    pub(super) fn half(&mut self) -> Result<u32, StateError> {
+    pub(crate) fn half(&mut self) -> Result<u32, StateError> {
         Ok(u32::from_le_bytes(self.take()?))
     }
 
-    pub(super) fn below(&mut self, limit: u64, what: &'static str) -> Result<u64, StateError> {
+    pub(crate) fn below(&mut self, limit: u64, what: &'static str) -> Result<u64, StateError> {
         let value = self.word()?;
-        if value < limit { Ok(value) } else { corrupt(what) }
+        if value < limit { Ok(value) } else { Err(StateError::OutOfRange { what, found: value, limit }) }
     }
 
-    pub(super) fn instant(&mut self) -> Result<u64, StateError> {
+    pub(crate) fn instant(&mut self) -> Result<u64, StateError> {
         self.below(LATEST_NS, "a time that no drive reaches")
     }
 
-    pub(super) fn lane(&mut self) -> Result<Lane, StateError> {
-        Ok(Lane { busy_ns: self.instant()?, gap_from_ns: self.instant()?, gap_to_ns: self.instant()? })
-    }
-
     /// A list of at most `longest` numbers.
-    pub(super) fn list(&mut self, longest: u32) -> Result<Vec<u32>, StateError> {
+    pub(crate) fn list(&mut self, longest: u32) -> Result<Vec<u32>, StateError> {
         let length = self.half()?;
         if length > longest {
             return corrupt("a list is longer than the drive has blocks");
@@ -135,7 +244,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Fill `values`, each below `limit`, with what [`Writer::repeated`] wrote.
-    pub(super) fn repeated<T: TryFrom<u64> + Copy>(&mut self, values: &mut [T], limit: u64) -> Result<(), StateError> {
+    pub(crate) fn repeated<T: TryFrom<u64> + Copy>(&mut self, values: &mut [T], limit: u64) -> Result<(), StateError> {
         let mut at = 0;
         while at < values.len() {
             let (length, value) = (self.half()? as usize, self.below(limit, "a number that no block reaches")?);
@@ -147,26 +256,6 @@ impl<'a> Reader<'a> {
             }
             run.fill(value);
             at += length;
-        }
-        Ok(())
-    }
-
-    /// Fill a forward map with what [`Writer::places`] wrote.
-    pub(super) fn places(&mut self, forward: &mut [u32]) -> Result<(), StateError> {
-        let mut at = 0;
-        while at < forward.len() {
-            let (unmapped, mapped) = (self.half()? as usize, self.half()? as usize);
-            let places = self.slice(4 * mapped)?;
-            let Some(run) = forward.get_mut(at + unmapped..at + unmapped + mapped) else {
-                return corrupt("more pages mapped than the drive has");
-            };
-            if unmapped + mapped == 0 {
-                return corrupt("an empty run of pages");
-            }
-            for (page, place) in run.iter_mut().zip(places.as_chunks::<4>().0) {
-                *page = u32::from_le_bytes(*place);
-            }
-            at += unmapped + mapped;
         }
         Ok(())
     }

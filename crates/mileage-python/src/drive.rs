@@ -2,7 +2,7 @@
 
 use crate::{Refused, ask, parse_workload, to_json};
 use mileage_drive::check::{cases, life_of_the_scaled_drive};
-use mileage_drive::{BlockDevice, Drive, Error, Profile, Request, RequestKind};
+use mileage_drive::{BlockDevice, Drive, Error, ManagedDevice, Profile, Request, RequestKind};
 use mileage_workload::Unobserved;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ fn parse_profile(text: &str) -> PyResult<Profile> {
 /// The title of a drive profile (TOML). Raises `mileage.errors.Refused` when it is none.
 #[pyfunction]
 pub fn drive_title(profile: &str) -> PyResult<String> {
-    Ok(parse_profile(profile)?.title)
+    Ok(parse_profile(profile)?.basics().title.clone())
 }
 
 /// The figures of a drive profile (TOML): name, value, source and confidence of each. Raises
@@ -27,20 +27,20 @@ pub fn drive_figures(profile: &str) -> PyResult<Vec<(&'static str, String, Strin
         let confidence = format!("{:?}", figure.confidence).to_lowercase();
         (figure.name, figure.value.clone(), figure.source.clone(), confidence)
     };
-    Ok(profile.describe().iter().map(row).collect())
+    Ok(profile.basics().figures.iter().map(row).collect())
 }
 
 /// The keys of all figures that a drive profile may have.
 #[pyfunction]
 pub fn drive_figure_names() -> Vec<&'static str> {
-    mileage_drive::profile::figure_names().to_vec()
+    mileage_drive::profile::figure_names()
 }
 
 /// The published rates that a drive profile (TOML) is held to, and what the simulated drive does, as JSON. Raises
 /// `mileage.errors.Refused` when it is none.
 #[pyfunction]
 pub fn drive_rates(profile: &str) -> PyResult<String> {
-    to_json(&parse_profile(profile)?.rates())
+    to_json(&parse_profile(profile)?.basics().rates)
 }
 
 /// Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down
@@ -101,19 +101,19 @@ impl PyDrive {
     /// Short name.
     #[getter]
     fn name(&self) -> &str {
-        &self.drive.flash().profile().name
+        &self.drive.basics().name
     }
 
     /// Bytes that the host can address.
     #[getter]
     fn capacity_bytes(&self) -> u64 {
-        self.drive.flash().profile().capacity_bytes
+        self.drive.basics().capacity_bytes
     }
 
     /// Bytes the maker warrants to be written, or `None`.
     #[getter]
     fn rated_write_bytes(&self) -> Option<u64> {
-        self.drive.flash().profile().rated_write_bytes()
+        self.drive.basics().rated_write_bytes
     }
 
     /// Virtual time since power-on, in nanoseconds.
@@ -162,7 +162,7 @@ impl PyDrive {
 
     /// How things stand now: name and value.
     fn gauges(&self) -> Vec<(&'static str, u64)> {
-        self.drive.flash().named_gauges()
+        self.drive.named_gauges()
     }
 
     /// Names of the counters, in the order of `counter_array`.
@@ -180,7 +180,7 @@ impl PyDrive {
     /// `working`, `read-only`, `dead` or `dropped off`.
     #[getter]
     fn life(&self) -> &'static str {
-        self.drive.life_in_words()
+        self.drive.life().words()
     }
 
     /// Power off and on again; a drive at the end of its life may not come back.

@@ -1,6 +1,7 @@
 //! Drives made for a check.
 
-use crate::{BlockDevice, Completion, FlashDrive, Profile, Request, RequestKind};
+use crate::profile::FlashProfile;
+use crate::{BlockDevice, Completion, FlashDrive, Request, RequestKind};
 
 pub(super) const PAGE_BYTES: u64 = 4096;
 
@@ -58,7 +59,7 @@ impl Sketch {
         FlashDrive::new(self.profile())
     }
 
-    pub(super) fn profile(&self) -> Profile {
+    pub(super) fn profile(&self) -> FlashProfile {
         let Timing { read_us, program_us, erase_us, controller_us, channel_mb_per_s, link_mb_per_s, queue } =
             self.timing;
         let mut text = String::from("name = \"check\"\ntitle = \"Check\"\nkind = \"flash\"\n");
@@ -93,7 +94,7 @@ impl Sketch {
             figure("link_mb_per_s", &format!("{rate:?}"));
         }
         self.more.iter().for_each(|(key, value)| figure(key, value));
-        match Profile::parse(&text) {
+        match FlashProfile::parse(&text) {
             Ok(profile) => profile,
             Err(error) => unreachable!("a check's own profile: {error}"),
         }

@@ -3,7 +3,7 @@
 //! `rho` is the share of the pages able to hold data that holds valid data, `pages` a block's pages. All are pure
 //! functions; ranges: 0 < rho < 1, pages 2 or more.
 
-use crate::Profile;
+use crate::profile::FlashProfile;
 
 fn harmonic(n: u32) -> f64 {
     (1..=n).map(|i| 1.0 / f64::from(i)).sum()
@@ -95,7 +95,7 @@ fn root(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
 /// Greedy collection with one frontier in a drive: bad blocks, those that stay free and the unwritten part of its open block
 /// in each plane hold no data. A collection gains b / A pages, so the open block, which begins with the survivors,
 /// lacks half of that on average.
-pub fn of_drive(profile: &Profile) -> f64 {
+pub fn of_drive(profile: &FlashProfile) -> f64 {
     let logical = profile.logical_pages() as f64;
     let (planes, pages) = (profile.planes() as f64, f64::from(profile.pages_per_block));
     let kept = planes * f64::from(profile.policies.free_blocks_min + profile.policies.replacement_blocks);

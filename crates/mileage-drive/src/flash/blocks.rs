@@ -19,13 +19,15 @@
 //! Erased blocks are used in the order in which they were erased, which levels wear as far as data moves at all. A
 //! block past its limit is replaced ([`wear`]).
 
+mod translation;
 mod wear;
 
 use super::cells::Cells;
-use super::map::{NOWHERE, Wear};
+use super::map::NOWHERE;
 use super::medium::Medium;
-use crate::profile::Profile;
-use crate::profile::policies::Mapping;
+use super::wear_policy::Wear;
+use crate::profile::FlashProfile;
+use crate::profile::flash::choices::Mapping;
 use std::collections::VecDeque;
 
 /// The maps of a mapping by blocks. Physical block p is in unit p modulo the units.
@@ -65,7 +67,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    pub(crate) fn new(profile: &Profile) -> Self {
+    pub(crate) fn new(profile: &FlashProfile) -> Self {
         let units = profile.planes() as u32;
         let blocks = units * profile.blocks_per_plane;
         let pages = profile.pages_per_block;
@@ -110,7 +112,7 @@ impl Blocks {
     }
 
     /// Pages of one logical block from `page` on that one merge may take, of `count` to be written.
-    pub(crate) fn run_of(&self, page: u32, count: u32) -> u32 {
+    pub(crate) fn pages_of_one_merge(&self, page: u32, count: u32) -> u32 {
         match self.mapping {
             Mapping::Block => count.min(self.pages - page % self.pages),
             _ => 1,
@@ -347,7 +349,7 @@ impl Blocks {
     }
 
     /// Blocks of each unit that were written since they were last erased.
-    pub(crate) fn written_blocks(&self) -> Vec<u32> {
+    pub(crate) fn blocks_written(&self) -> Vec<u32> {
         let mut written = vec![0; self.units as usize];
         for (block, next) in self.next.iter().enumerate() {
             written[block % self.units as usize] += u32::from(*next > 0);

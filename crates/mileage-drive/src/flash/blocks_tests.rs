@@ -4,13 +4,13 @@ use super::super::shadow::{Shadow, small_profile};
 use super::{Blocks, Medium, NOWHERE};
 use crate::flash::counters::Counters;
 use crate::flash::timing::Clocks;
-use crate::profile::Profile;
+use crate::profile::FlashProfile;
 use proptest::prelude::*;
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A drive of `units` planes with blocks of `pages` pages, `logical` blocks of them for the host and `spare` more.
-fn profile(mapping: &str, units: u32, pages: u32, logical: u32, logs: u32, spare: u32) -> Profile {
+fn profile(mapping: &str, units: u32, pages: u32, logical: u32, logs: u32, spare: u32) -> FlashProfile {
     worn_profile(mapping, units, pages, logical, logs, spare, None)
 }
 
@@ -23,7 +23,7 @@ fn worn_profile(
     logs: u32,
     spare: u32,
     worn: Option<(u32, u32)>,
-) -> Profile {
+) -> FlashProfile {
     let more = worn.map_or(0, |(_, replacements)| replacements + 1);
     let blocks = (logical + logs + 2 + spare).div_ceil(units).max(3) + more;
     let mut figures = vec![("mapping", format!("{mapping:?}"))];
@@ -49,7 +49,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(profile: &Profile) -> Self {
+    fn new(profile: &FlashProfile) -> Self {
         let blocks = Blocks::new(profile);
         let shadow = Shadow::new(blocks.next.len() as u32, blocks.pages, blocks.place.len() as u32);
         Self { blocks, medium: Medium { clocks: Clocks::new(profile), counters: Counters::default() }, shadow }
@@ -117,7 +117,7 @@ proptest! {
         for operation in 0..8 * all {
             let follows = rng.next_u64() % 100 < sequential;
             page = if follows { (page + 1) % all } else { rng.next_u64() % all };
-            let longest = bench.blocks.run_of(page as u32, (all - page) as u32);
+            let longest = bench.blocks.pages_of_one_merge(page as u32, (all - page) as u32);
             match rng.next_u64() % 20 {
                 0 => bench.discard(page as u32),
                 _ => bench.write(page as u32, 1 + (rng.next_u64() % u64::from(longest)) as u32),

@@ -11,10 +11,12 @@
 //! fate of its place. Of a page, the newest version that survives stands for those before it.
 
 mod path;
+pub(super) mod state;
 
 use super::map::NOWHERE;
-use crate::profile::Profile;
-use crate::profile::buffer::{Combining, Power, Reads};
+use crate::managed::LostWrite;
+use crate::profile::FlashProfile;
+use crate::profile::flash::choices::{Combining, Power, Reads};
 use std::collections::{HashMap, VecDeque};
 
 /// A place in the buffer and the page that took it last.
@@ -47,43 +49,6 @@ pub(super) struct Written {
     pub kept_ns: u64,
 }
 
-/// An acknowledged write that a power cut lost, in one page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LostWrite {
-    /// Which write command since the drive was new, from 0; refused ones do not count.
-    pub write: u64,
-    /// First byte.
-    pub offset_bytes: u64,
-    /// Bytes, all in one page.
-    pub length_bytes: u32,
-}
-
-/// Why nobody can say what a power cut does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PowerCutError {
-    /// The profile is silent.
-    #[error(
-        "write_buffer_power is missing in the drive's profile: expected volatile or protected, to know what a power cut loses"
-    )]
-    Unknown,
-    /// The controller packs.
-    #[error("a power cut: expected a drive that stores pages as they are; what is open in one that packs is not known")]
-    Packed,
-    /// The drive has faults.
-    #[error(
-        "a power cut: expected a drive without stalls, lost commands or a drop-off; with them nobody kept what it acknowledged when"
-    )]
-    Faulty,
-    /// The drive was told of operations at a later instant.
-    #[error("a power cut at {at_ns} ns: expected the drive's present time, {now_ns} ns, or later")]
-    Past {
-        /// The instant asked for.
-        at_ns: u64,
-        /// The drive's clock.
-        now_ns: u64,
-    },
-}
-
 /// What is in the write buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
@@ -101,7 +66,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(profile: &Profile) -> Self {
+    pub(super) fn new(profile: &FlashProfile) -> Self {
         let rules = profile.write_buffer;
         Self {
             combines: rules.combining == Combining::Rewrites,
@@ -184,7 +149,7 @@ impl Buffer {
 
     /// The acknowledged writes that are lost if the power fails now: of each page those behind its last version that
     /// is kept.
-    fn lost_at(&self, at_ns: u64) -> Vec<LostWrite> {
+    pub(super) fn lost_at(&self, at_ns: u64) -> Vec<LostWrite> {
         let mut kept = HashMap::new();
         for Written { write, offset_bytes, kept_ns, .. } in &self.unkept {
             if *kept_ns <= at_ns {

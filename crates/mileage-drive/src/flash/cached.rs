@@ -16,10 +16,13 @@
 //! An erase wears such a block as much as any. The erase of a folded block waits for its reads, not for the programs on
 //! other planes: the controller holds the pages meanwhile.
 
-use super::cells::Cells;
-use super::map::{Lent, Map, Placement};
+use super::cells::{Cells, Unwatched};
+use super::map::{Lent, Map, Placement, state};
 use super::medium::Medium;
-use crate::profile::{SlcCache, SlcDesign, SlcSize};
+use super::translation::{Levels, Run, TranslationLayer};
+use crate::profile::flash::choices::SlcDesign;
+use crate::profile::flash::{SlcCache, SlcSize};
+use crate::saved_state::{Reader, StateError, Writer, corrupt};
 
 /// The map and its cache.
 #[derive(Clone, Debug)]
@@ -130,8 +133,8 @@ impl Cached {
     }
 
     /// Everything was erased.
-    pub(crate) fn purge(&mut self) {
-        self.map.purge();
+    pub(crate) fn erase_all(&mut self) {
+        self.map.erase_all();
         self.lent.fill(false);
         (self.turn, self.full) = (0, false);
         self.keep();
@@ -294,6 +297,79 @@ impl Cached {
         for lent in self.map.units.iter().flat_map(|unit| &unit.lent) {
             self.lent[lent.block as usize] = true;
         }
+    }
+}
+
+impl TranslationLayer for Cached {
+    #[inline]
+    fn read_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
+        self.fetch(page, ready_ns, medium)
+    }
+
+    #[inline]
+    fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64 {
+        self.write(run.page, ready_ns, medium, &mut Unwatched)
+    }
+
+    fn discard_page(&mut self, page: u32, _: u64, _: &mut Medium) -> bool {
+        self.discard(page)
+    }
+
+    fn purge(&mut self) {
+        self.erase_all();
+    }
+
+    fn work_while_idle(&mut self, idle_ns: u64, now_ns: u64, medium: &mut Medium) {
+        self.drain(idle_ns, now_ns, medium, &mut Unwatched);
+    }
+
+    fn is_worn_out(&self) -> bool {
+        self.map.worn_out
+    }
+
+    fn mapped_pages(&self) -> u64 {
+        self.map.mapped()
+    }
+
+    fn written_blocks(&self) -> Vec<u32> {
+        self.map.written_blocks()
+    }
+
+    fn levels(&self) -> Levels {
+        Levels { slc_free_pages: self.free_pages(), ..self.map.levels() }
+    }
+
+    fn page_map(&self) -> Option<&Map> {
+        Some(&self.map)
+    }
+
+    fn save(&self, out: &mut Writer) {
+        out.half(self.turn);
+        out.half(u32::from(self.full));
+        for unit in &self.map.units {
+            out.list(unit.lent.iter().map(|lent| lent.block));
+            out.list(unit.lent.iter().map(|lent| lent.filled));
+        }
+        state::save(out, &self.map);
+    }
+
+    fn restore(&mut self, reader: &mut Reader) -> Result<(), StateError> {
+        self.turn = reader.half()?;
+        self.full = reader.half()? != 0;
+        let (geometry, most) = (self.map.geometry, self.pages_per_block());
+        for unit in &mut self.map.units {
+            let (blocks, filled) = (reader.list(geometry.stride())?, reader.list(geometry.stride())?);
+            if blocks.len() != filled.len() || filled.iter().any(|pages| *pages == 0 || *pages > most) {
+                return corrupt("blocks of the SLC cache without pages, or with too many");
+            }
+            unit.lent = blocks.into_iter().zip(filled).map(|(block, filled)| Lent { block, filled }).collect();
+        }
+        if self.turn >= geometry.units || !self.keep() {
+            return corrupt("more blocks in the SLC cache than it may have");
+        }
+        state::restore(reader, &mut self.map)?;
+        self.note_lent();
+        Ok(())
     }
 }
 

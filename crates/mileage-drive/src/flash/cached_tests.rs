@@ -1,12 +1,15 @@
 //! The cache against a shadow of the flash, and an audit of its books.
 
 use super::Cached;
-use crate::flash::map::{Geometry, Map, NOWHERE, Rules, Wear};
+use crate::flash::map::{Geometry, Map, NOWHERE, Rules};
 use crate::flash::medium::Medium;
 use crate::flash::shadow::Shadow;
+use crate::flash::wear_policy::Wear;
 use crate::flash::{Counters, timing::Clocks};
-use crate::profile::policies::{Frontiers, Victim};
-use crate::profile::{Profile, SlcCache, SlcDesign, SlcSize};
+use crate::profile::FlashProfile;
+use crate::profile::flash::choices::SlcDesign;
+use crate::profile::flash::choices::{Frontiers, Victim};
+use crate::profile::flash::{SlcCache, SlcSize};
 use proptest::prelude::*;
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,7 +18,7 @@ const PAGES: u32 = 8;
 
 fn medium() -> Medium {
     let text = include_str!("../../../../profiles/drives/plain-64gib.toml");
-    let profile = Profile::parse(text).expect("a profile that comes with the project");
+    let profile = FlashProfile::parse(text).expect("a profile that comes with the project");
     Medium { clocks: Clocks::new(&profile), counters: Counters::default() }
 }
 
@@ -30,6 +33,7 @@ fn cached(units: u32, size: SlcSize, design: SlcDesign, frontiers: Frontiers) ->
         choices: 0,
         free_min: 1,
         idle_free: 0,
+        idle_after_ns: 0,
         frontiers,
         by_address: false,
         factory_bad: vec![0; units as usize],

@@ -10,9 +10,11 @@
 //! What collection moves is noted in the controller and reaches the map's page when that is next written: it costs no
 //! traffic of its own. The directory of the map's pages is in the controller.
 
-use super::cells::Cells;
+use super::cells::{Cells, Unwatched};
 use super::map::{Map, NOWHERE};
 use super::medium::Medium;
+use super::translation::{Levels, Run, TranslationLayer};
+use crate::saved_state::{Reader, StateError, Writer, corrupt};
 
 /// The entries that the controller holds, in the order of their last use.
 #[derive(Clone, Debug)]
@@ -155,12 +157,77 @@ impl Demand {
         fits
     }
 
-    /// Forget all entries: the map was purged.
-    pub(crate) fn purge(&mut self) {
-        self.map.purge();
+    /// Forget all entries: the map is erased.
+    pub(crate) fn erase_all(&mut self) {
+        self.map.erase_all();
         self.slot_of.fill(NOWHERE);
         self.held.clear();
         (self.newest, self.oldest) = (NOWHERE, NOWHERE);
+    }
+}
+
+impl TranslationLayer for Demand {
+    fn read_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
+        let known_ns = self.resolve(page, false, ready_ns, medium, &mut Unwatched);
+        self.map.read_page(page, known_ns, medium)
+    }
+
+    fn find_entry(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
+        self.resolve(page, true, ready_ns, medium, &mut Unwatched)
+    }
+
+    fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64 {
+        self.map.write_pages(run, ready_ns, medium)
+    }
+
+    fn discard_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> bool {
+        self.map.unit_holding(page).is_some() && {
+            self.resolve(page, true, ready_ns, medium, &mut Unwatched);
+            self.map.discard(page)
+        }
+    }
+
+    fn purge(&mut self) {
+        self.erase_all();
+    }
+
+    fn work_while_idle(&mut self, idle_ns: u64, now_ns: u64, medium: &mut Medium) {
+        self.map.work_while_idle(idle_ns, now_ns, medium);
+    }
+
+    fn is_worn_out(&self) -> bool {
+        self.map.worn_out
+    }
+
+    /// Of the host, without those of the map itself.
+    fn mapped_pages(&self) -> u64 {
+        self.map.mapped_below(self.logical)
+    }
+
+    fn written_blocks(&self) -> Vec<u32> {
+        self.map.written_blocks()
+    }
+
+    fn levels(&self) -> Levels {
+        self.map.levels()
+    }
+
+    fn page_map(&self) -> Option<&Map> {
+        Some(&self.map)
+    }
+
+    fn save(&self, out: &mut Writer) {
+        self.map.save(out);
+        let entries: Vec<u32> = self.entries().flat_map(|(page, changed)| [page, u32::from(changed)]).collect();
+        out.list(entries.into_iter());
+    }
+
+    fn restore(&mut self, reader: &mut Reader) -> Result<(), StateError> {
+        self.map.restore(reader)?;
+        let entries = reader.list(u32::MAX)?;
+        let entries: Vec<(u32, bool)> =
+            entries.as_chunks::<2>().0.iter().map(|[page, changed]| (*page, *changed != 0)).collect();
+        if self.hold(&entries) { Ok(()) } else { corrupt("map entries that the controller cannot hold") }
     }
 }
 

@@ -7,13 +7,13 @@ use crate::flash::counters::Counters;
 use crate::flash::map::tests::audit as audit_map;
 use crate::flash::map::{Geometry, Rules};
 use crate::flash::timing::Clocks;
-use crate::profile::Profile;
+use crate::profile::FlashProfile;
 use proptest::prelude::*;
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// `units` planes of blocks of `pages` pages, as much of them for the host as the profile allows.
-fn profile(units: u32, blocks: u32, pages: u32, cached: u32, policies: &[(&str, &str)]) -> Profile {
+fn profile(units: u32, blocks: u32, pages: u32, cached: u32, policies: &[(&str, &str)]) -> FlashProfile {
     let own = [("mapping", "\"demand\"".to_owned()), ("map_cache_entries", cached.to_string())];
     let given = policies.iter().map(|(key, value)| (*key, (*value).to_owned()));
     let figures: Vec<(&str, String)> = own.into_iter().chain(given).collect();
@@ -85,7 +85,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(profile: &Profile) -> Self {
+    fn new(profile: &FlashProfile) -> Self {
         let geometry = Geometry::of(profile);
         let host = profile.logical_pages() as u32;
         let map = Map::new(geometry, Rules::of(profile));

@@ -10,15 +10,16 @@
 //! # Not modelled
 //! Errors in what collections and writes of parts of pages read; read disturb.
 
-use super::{FlashDrive, Layer, Request};
-use crate::profile::{BitErrors, Profile};
+use super::map::Geometry;
+use crate::profile::FlashProfile;
+use crate::profile::flash::BitErrors;
 
 const YEAR_NS: f64 = 365.25 * 86_400e9;
 
 /// The error model of a drive, and when its blocks were written to.
 #[derive(Clone, Debug)]
 pub(crate) struct Errors {
-    bits: BitErrors,
+    pub bits: BitErrors,
     codewords: f64,
     rated_cycles: f64,
     /// Natural logarithm of the number of ways to choose the least that is too much of a codeword's bits.
@@ -30,8 +31,10 @@ pub(crate) struct Errors {
 }
 
 impl Errors {
-    pub(crate) fn of(profile: &Profile, blocks: usize) -> Option<Box<Self>> {
+    pub(crate) fn of(profile: &FlashProfile) -> Option<Box<Self>> {
         let bits = profile.bit_errors?;
+        let geometry = Geometry::of(profile);
+        let blocks = (geometry.units * geometry.stride()) as usize;
         let over = bits.correctable + 1;
         let ln_ways = (0..over).map(|k| (f64::from(bits.codeword_bits - k) / f64::from(k + 1)).ln()).sum();
         Some(Box::new(Self {
@@ -45,7 +48,7 @@ impl Errors {
     }
 
     /// Chance of a bit to be wrong.
-    fn rate(&self, block: u32, erases: u32, now_ns: u64) -> f64 {
+    pub(super) fn rate(&self, block: u32, erases: u32, now_ns: u64) -> f64 {
         let BitErrors { rate, rate_worn, growth_per_year, .. } = self.bits;
         let worn = rate * (rate_worn / rate).powf(f64::from(erases) / self.rated_cycles);
         let since = self.since.get(block as usize).filter(|(when, _)| *when == erases);
@@ -54,7 +57,7 @@ impl Errors {
     }
 
     /// Chance of a page to fail when each bit is wrong with this one.
-    fn page_fails(&self, rate: f64) -> f64 {
+    pub(super) fn page_fails(&self, rate: f64) -> f64 {
         let (bits, p) = (f64::from(self.bits.codeword_bits), rate.clamp(1e-300, 0.5));
         let (ln_wrong, ln_right) = (p.ln(), (-p).ln_1p());
         let mut wrong = f64::from(self.bits.correctable + 1);
@@ -81,53 +84,9 @@ impl Errors {
 }
 
 /// A number from 0 to 1 that follows from another (`SplitMix64` of Steele, Lea and Flood).
-fn even(number: u64) -> f64 {
+pub(super) fn even(number: u64) -> f64 {
     let state = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-impl FlashDrive {
-    /// Read from cells that err.
-    pub(super) fn read_checked(&mut self, request: &Request, ready_ns: u64) -> u64 {
-        let mut done_ns = ready_ns;
-        for part in self.parts(request.offset_bytes, request.length_bytes) {
-            let mut there_ns = ready_ns;
-            let (Layer::Page(map), Some(errors)) = (&self.layer, &mut self.errors) else { return ready_ns };
-            if let (Some(unit), Some(block)) = (map.unit_holding(part.page), map.block_holding(part.page)) {
-                let mut rate = errors.rate(block, map.erases[block as usize], request.submit_ns);
-                for again in 0..=errors.bits.retries_max {
-                    there_ns = self.medium.fetch(unit, there_ns);
-                    let fails = errors.page_fails(rate);
-                    if even(self.medium.counters.flash_pages_read) >= fails {
-                        break;
-                    }
-                    if again < errors.bits.retries_max {
-                        self.medium.counters.read_retries += 1;
-                    } else {
-                        self.medium.counters.reads_uncorrectable += 1;
-                        errors.failed_bytes.get_or_insert(u64::from(part.page) << self.page_shift);
-                    }
-                    rate *= errors.bits.retry_leaves;
-                }
-            }
-            self.medium.counters.host_pages_read += 1;
-            done_ns = done_ns.max(self.medium.clocks.deliver(part.bytes, there_ns));
-        }
-        done_ns
-    }
-
-    /// The pages of a write are in blocks that the host may not have written to since their last erase.
-    pub(super) fn note_since(&mut self, request: &Request) {
-        let parts = self.parts(request.offset_bytes, request.length_bytes);
-        let (Layer::Page(map), Some(errors)) = (&self.layer, &mut self.errors) else { return };
-        for part in parts {
-            let Some(block) = map.block_holding(part.page) else { continue };
-            let erases = map.erases[block as usize];
-            if let Some(since) = errors.since.get_mut(block as usize).filter(|since| since.0 != erases) {
-                *since = (erases, request.submit_ns);
-            }
-        }
-    }
 }

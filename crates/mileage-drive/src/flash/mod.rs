@@ -22,115 +22,43 @@ mod cells;
 mod counters;
 mod dftl;
 mod errors;
+mod layer;
 mod map;
 mod medium;
 mod operations;
 mod packed;
+mod page_runs;
 mod queue;
 #[cfg(test)]
 mod shadow;
 mod state;
 mod suspend;
 mod timing;
+mod translation;
+mod wear_policy;
 
-pub use buffer::{LostWrite, PowerCutError};
-pub use state::StateError;
-pub(crate) use state::hash as state_checksum;
-
-use crate::device::{BlockDevice, Completion, Refusal, Request, RequestKind, Status, WornOut, check};
-use crate::profile::Profile;
-use crate::profile::policies::{EndOfLife, Mapping};
-use blocks::Blocks;
+use crate::device::{BlockDevice, Completion, Life, Refusal, Request, RequestKind, WornOut};
+use crate::managed::{LostWrite, ManagedDevice, PowerCutError};
+use crate::profile::flash::choices::{EndOfLife, Power};
+use crate::profile::{Basics, FlashProfile};
+use crate::saved_state::StateError;
 use buffer::Buffer;
-use cached::Cached;
 use counters::{COUNTER_NAMES, Counters, GAUGE_NAMES, SERIES_NAMES};
-use dftl::Demand;
 use errors::Errors;
-use map::{Geometry, Map, Rules};
+use layer::{Layer, each};
+use map::Map;
 use medium::Medium;
 use mileage_workload::{Op, OpKind, Workload};
-use packed::{Contents, Packed};
+use packed::Contents;
 use timing::Clocks;
+use translation::TranslationLayer;
 
 const SECTOR_BYTES: u32 = 512;
-
-/// Where the pages are.
-#[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a drive has one, and the page map is on the hot path")]
-enum Layer {
-    Page(Map),
-    Cached(Box<Cached>),
-    Demand(Box<Demand>),
-    Blocks(Box<Blocks>),
-    Packed(Box<Packed>),
-}
-
-impl Layer {
-    fn new(profile: &Profile) -> Self {
-        let map = || Map::new(Geometry::of(profile), Rules::of(profile));
-        match profile.policies.mapping {
-            Mapping::Page if profile.packing.packs() => Self::Packed(Box::new(Packed::new(profile))),
-            Mapping::Page => match profile.slc_cache {
-                None => Self::Page(map()),
-                Some(cache) => Self::Cached(Box::new(Cached::new(map(), cache))),
-            },
-            Mapping::Demand => Self::Demand(Box::new(Demand::new(
-                map(),
-                profile.logical_pages() as u32,
-                profile.entries_per_map_page(),
-                profile.policies.map_cache_entries,
-            ))),
-            Mapping::Block | Mapping::Bast | Mapping::Fast => Self::Blocks(Box::new(Blocks::new(profile))),
-        }
-    }
-
-    /// The page map, if pages are mapped one by one.
-    fn map(&self) -> Option<&Map> {
-        match self {
-            Self::Page(map) => Some(map),
-            Self::Cached(cached) => Some(&cached.map),
-            Self::Demand(demand) => Some(&demand.map),
-            Self::Blocks(_) | Self::Packed(_) => None,
-        }
-    }
-
-    /// Whether a block is past its limit with none left to replace it.
-    #[inline]
-    fn worn_out(&self) -> bool {
-        match self {
-            Self::Page(map) => map.worn_out,
-            Self::Cached(cached) => cached.map.worn_out,
-            Self::Demand(demand) => demand.map.worn_out,
-            Self::Blocks(blocks) => blocks.worn_out,
-            Self::Packed(_) => false,
-        }
-    }
-
-    fn map_mut(&mut self) -> Option<&mut Map> {
-        match self {
-            Self::Page(map) => Some(map),
-            Self::Cached(cached) => Some(&mut cached.map),
-            Self::Demand(demand) => Some(&mut demand.map),
-            Self::Blocks(_) | Self::Packed(_) => None,
-        }
-    }
-}
-
-/// How far a drive's life has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
-    /// It does what it is asked.
-    Working,
-    /// It reads only.
-    ReadOnly,
-    /// It does nothing any more.
-    Dead,
-}
 
 /// A flash drive in virtual time. The module's text says what it models.
 #[derive(Clone, Debug)]
 pub struct FlashDrive {
-    profile: Profile,
+    profile: FlashProfile,
     page_shift: u32,
     layer: Layer,
     medium: Medium,
@@ -149,14 +77,13 @@ pub struct FlashDrive {
 
 impl FlashDrive {
     /// A drive as it leaves the factory: nothing written, its clock at 0.
-    pub fn new(profile: Profile) -> Self {
+    pub fn new(profile: FlashProfile) -> Self {
         let blocks = profile.good_blocks();
         let ends = profile.policies.end_of_life != EndOfLife::Ignored;
         let layer = Layer::new(&profile);
-        let blocks_numbered = layer.map().map_or(0, |map| map.erases.len());
         let buffer = profile.write_buffer.is_looked_into().then(|| Box::new(Buffer::new(&profile)));
         Self {
-            errors: Errors::of(&profile, blocks_numbered),
+            errors: Errors::of(&profile),
             writes_detour: buffer.is_some() || profile.packing.packs() || !profile.policies.by_page(),
             buffer,
             page_shift: profile.page_bytes.trailing_zeros(),
@@ -174,14 +101,14 @@ impl FlashDrive {
     ///
     /// # Errors
     /// What is wrong with the state: another profile or version, truncated, corrupt.
-    pub fn restored(profile: Profile, state: &[u8]) -> Result<Self, StateError> {
+    pub fn restored(profile: FlashProfile, state: &[u8]) -> Result<Self, StateError> {
         let mut drive = Self::new(profile);
         drive.restore(state)?;
         Ok(drive)
     }
 
     /// The data sheet.
-    pub fn profile(&self) -> &Profile {
+    pub fn profile(&self) -> &FlashProfile {
         &self.profile
     }
 
@@ -199,22 +126,19 @@ impl FlashDrive {
 
     /// Pages that hold data of the host now.
     pub fn mapped_pages(&self) -> u64 {
-        match &self.layer {
-            Layer::Page(map) => map.mapped(),
-            Layer::Cached(cached) => cached.map.mapped(),
-            Layer::Demand(demand) => {
-                let host = self.profile.logical_pages() as usize;
-                demand.map.forward[..host].iter().filter(|page| **page != map::NOWHERE).count() as u64
-            }
-            Layer::Blocks(blocks) => blocks.mapped(),
-            Layer::Packed(packed) => u64::from(packed.mapped),
-        }
+        each!(&self.layer, layer => layer.mapped_pages())
     }
 
     /// Pages that were programmed and whose blocks were not erased since; 0 for a mapping by blocks, which does not
     /// fill every block, and for a drive that packs.
     pub fn written_pages(&self) -> u64 {
-        self.layer.map().map_or(0, Map::written_pages)
+        self.page_map().map_or(0, Map::written_pages)
+    }
+
+    /// The page map, if pages are mapped one by one.
+    #[inline]
+    fn page_map(&self) -> Option<&Map> {
+        each!(&self.layer, layer => layer.page_map())
     }
 
     /// Share of the rated program and erase cycles that are used up on average (0 new, 1 at the rating); `None`
@@ -224,23 +148,10 @@ impl FlashDrive {
         self.profile.pe_cycles.map(|cycles| self.medium.counters.blocks_erased as f64 / (blocks as f64 * cycles as f64))
     }
 
-    /// Whether the drive still writes, only reads, or is dead.
-    pub fn life(&self) -> Life {
-        self.life
-    }
-
     /// The media wear-out indicator: 100 new, 0 when the rated cycles are used up; 100 as well when the profile does
     /// not know the rating.
     pub fn wear_indicator_percent(&self) -> u64 {
         self.life_used().map_or(100, |used| (100.0 * (1.0 - used)).ceil().max(0.0) as u64)
-    }
-
-    /// Power off, after all that was written is on the medium, and on again. A drive at the end of its life may not
-    /// come back.
-    pub fn power_cycle(&mut self) {
-        let clocks = &mut self.medium.clocks;
-        clocks.now_ns = clocks.now_ns.max(clocks.durable_ns).max(clocks.last_ns);
-        self.restart();
     }
 
     /// Power is back.
@@ -251,51 +162,11 @@ impl FlashDrive {
         }
     }
 
-    /// Erase everything (a secure erase): the drive is fast again as when new. Every block that was written is
-    /// erased, all planes at the same time, and the clock goes on until that is done. Counters and wear stay. A
-    /// drive that no longer writes stays as it is.
-    pub fn purge(&mut self) {
-        if self.life != Life::Working {
-            return;
-        }
-        let written: Vec<u32> = match &self.layer {
-            Layer::Page(map) => map.written_blocks().collect(),
-            Layer::Cached(cached) => cached.map.written_blocks().collect(),
-            Layer::Demand(demand) => demand.map.written_blocks().collect(),
-            Layer::Blocks(blocks) => blocks.written_blocks(),
-            Layer::Packed(packed) => packed.written_blocks(),
-        };
-        self.medium.counters.blocks_erased += written.iter().map(|blocks| u64::from(*blocks)).sum::<u64>();
-        self.medium.clocks.erase_everything(written.into_iter());
-        match &mut self.layer {
-            Layer::Page(map) => map.purge(),
-            Layer::Cached(cached) => cached.purge(),
-            Layer::Demand(demand) => demand.purge(),
-            Layer::Blocks(blocks) => blocks.purge(),
-            Layer::Packed(packed) => packed.purge(),
-        }
-        self.buffer.iter_mut().for_each(|buffer| buffer.clear());
-        self.note_wear();
-    }
-
-    /// Discard the whole capacity (as `blkdiscard` does), now.
-    pub fn discard_all(&mut self) {
-        let request = Request {
-            kind: RequestKind::Discard,
-            fua: false,
-            offset_bytes: 0,
-            length_bytes: self.profile.capacity_bytes,
-            submit_ns: self.medium.clocks.now_ns,
-        };
-        let mut out = Vec::with_capacity(1);
-        self.submit(&[request], &mut out);
-        self.medium.clocks.now_ns = out[0].complete_ns;
-    }
-
     /// Whether the life of the drive has just ended.
     #[inline]
     fn note_wear(&mut self) {
-        let worn_out = self.medium.counters.blocks_erased >= self.erases_max || self.layer.worn_out();
+        let worn_out =
+            self.medium.counters.blocks_erased >= self.erases_max || each!(&self.layer, layer => layer.is_worn_out());
         if worn_out && self.life == Life::Working {
             self.life = Life::ReadOnly;
         }
@@ -313,7 +184,7 @@ impl FlashDrive {
 
     /// Why this drive, whose life is over, is worn out.
     fn why_worn_out(&self) -> WornOut {
-        if self.layer.worn_out() {
+        if each!(&self.layer, layer => layer.is_worn_out()) {
             let used_percent = (100.0 * self.life_used().unwrap_or(0.0)) as u64;
             WornOut::NoReplacement { used_percent }
         } else {
@@ -331,7 +202,7 @@ impl FlashDrive {
 
 impl BlockDevice for FlashDrive {
     fn capacity_bytes(&self) -> u64 {
-        self.profile.capacity_bytes
+        self.profile.basics.capacity_bytes
     }
 
     fn sector_bytes(&self) -> u32 {
@@ -360,7 +231,7 @@ impl BlockDevice for FlashDrive {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
     fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
-        let Some(map) = self.layer.map() else { return };
+        let Some(map) = self.page_map() else { return };
         for op in later {
             map.begin_look_up(op.offset_bytes >> self.page_shift);
         }
@@ -370,16 +241,16 @@ impl BlockDevice for FlashDrive {
     }
 
     fn look_at_content(&mut self, workload: Option<&Workload>) -> bool {
-        let Layer::Packed(packed) = &mut self.layer else { return false };
+        let Some(contents) = each!(&mut self.layer, layer => layer.contents()) else { return false };
         let page_bytes = self.profile.page_bytes;
-        packed.contents =
+        *contents =
             workload.map_or_else(|| Contents::unknown(page_bytes), |workload| Contents::of(workload, page_bytes));
         workload.is_some()
     }
 
     fn begin_lap(&mut self, lap: u32) {
-        if let Layer::Packed(packed) = &mut self.layer {
-            packed.contents.set_lap(lap);
+        if let Some(contents) = each!(&mut self.layer, layer => layer.contents()) {
+            contents.set_lap(lap);
         }
     }
 
@@ -400,37 +271,74 @@ impl BlockDevice for FlashDrive {
     }
 
     fn gauges(&self, out: &mut [u64]) {
-        let (free, least, replaced, spread) = match (self.layer.map(), &self.layer) {
-            (Some(map), _) => {
-                let spread = map.erase_spread();
-                (map.free_blocks, map.free_blocks_least, map.bad_blocks(), (spread.least, spread.most))
-            }
-            (None, Layer::Blocks(blocks)) => {
-                (blocks.free.len() as u32, blocks.free_least, blocks.bad.len() as u64, blocks.erase_spread())
-            }
-            (None, Layer::Packed(packed)) => (packed.free_blocks(), packed.free_least, 0, packed.erase_spread()),
-            (None, _) => (0, 0, 0, (0, 0)),
-        };
-        let slc_free = if let Layer::Cached(cached) = &self.layer { cached.free_pages() } else { 0 };
+        let levels = each!(&self.layer, layer => layer.levels());
         out.copy_from_slice(&[
-            u64::from(free),
-            u64::from(least),
+            u64::from(levels.free_blocks),
+            u64::from(levels.free_blocks_least),
             self.mapped_pages(),
-            replaced,
-            u64::from(spread.0),
-            u64::from(spread.1),
+            levels.replaced_blocks,
+            u64::from(levels.erases.0),
+            u64::from(levels.erases.1),
             self.wear_indicator_percent(),
-            slc_free,
+            levels.slc_free_pages,
             self.medium.clocks.pages_in_buffer() * u64::from(self.profile.page_bytes),
         ]);
     }
 
     fn save(&self) -> Vec<u8> {
-        state::save(self)
+        self.to_state()
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
-        *self = state::restore(&self.profile, state)?;
+        *self = Self::from_state(&self.profile, state)?;
         Ok(())
+    }
+}
+
+impl ManagedDevice for FlashDrive {
+    fn basics(&self) -> &Basics {
+        &self.profile.basics
+    }
+
+    fn life(&self) -> Life {
+        self.life
+    }
+
+    /// Every block that was written is erased, all planes at the same time. Counters and wear stay.
+    fn purge(&mut self) {
+        if self.life != Life::Working {
+            return;
+        }
+        let written = each!(&self.layer, layer => layer.written_blocks());
+        self.medium.counters.blocks_erased += written.iter().map(|blocks| u64::from(*blocks)).sum::<u64>();
+        self.medium.clocks.erase_everything(written.into_iter());
+        each!(&mut self.layer, layer => layer.purge());
+        self.buffer.iter_mut().for_each(|buffer| buffer.clear());
+        self.note_wear();
+    }
+
+    fn power_cycle(&mut self) {
+        let clocks = &mut self.medium.clocks;
+        clocks.now_ns = clocks.now_ns.max(clocks.durable_ns).max(clocks.last_ns);
+        self.restart();
+    }
+
+    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError> {
+        let now_ns = self.now_ns();
+        if at_ns < now_ns {
+            return Err(PowerCutError::Past { at_ns, now_ns });
+        }
+        if self.profile.packing.packs() {
+            return Err(PowerCutError::Packed);
+        }
+        if self.profile.write_buffer_pages > 0 && self.profile.write_buffer.power.is_none() {
+            return Err(PowerCutError::Unknown);
+        }
+        self.advance_to(at_ns);
+        let loses = self.profile.write_buffer.power == Some(Power::Volatile);
+        let lost = self.buffer.as_ref().filter(|_| loses).map_or_else(Vec::new, |buffer| buffer.lost_at(at_ns));
+        self.medium.clocks.fail(at_ns);
+        self.restart();
+        Ok(lost)
     }
 }

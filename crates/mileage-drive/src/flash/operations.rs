@@ -1,7 +1,10 @@
 //! One block operation on the drive: which pages, what the mapping does, when it is complete.
 
-use super::cells::Unwatched;
-use super::{Completion, FlashDrive, Layer, Life, Request, RequestKind, SECTOR_BYTES, Status, check};
+use super::errors::even;
+use super::layer::each;
+use super::translation::{Run, TranslationLayer};
+use super::{FlashDrive, SECTOR_BYTES};
+use crate::device::{Completion, Life, Request, RequestKind, Status, check};
 
 /// The part of a page that a request covers.
 #[derive(Clone, Copy)]
@@ -51,24 +54,11 @@ impl FlashDrive {
     /// Read a page, if it is mapped; when it is at the controller.
     #[inline]
     pub(super) fn fetch(&mut self, page: u32, ready_ns: u64) -> u64 {
-        let (unit, known_ns) = match &mut self.layer {
-            Layer::Page(map) => (map.unit_holding(page), ready_ns),
-            Layer::Cached(cached) => return cached.fetch(page, ready_ns, &mut self.medium),
-            Layer::Demand(demand) => {
-                let known_ns = demand.resolve(page, false, ready_ns, &mut self.medium, &mut Unwatched);
-                (demand.map.unit_holding(page), known_ns)
-            }
-            Layer::Blocks(blocks) => (blocks.unit_holding(page), ready_ns),
-            Layer::Packed(_) => unreachable!("handled by the drive's own parts"),
-        };
-        unit.map_or(known_ns, |unit| self.medium.fetch(unit, known_ns))
+        each!(&mut self.layer, layer => layer.read_page(page, ready_ns, &mut self.medium))
     }
 
     #[inline]
     fn read(&mut self, request: &Request, ready_ns: u64) -> u64 {
-        if let Layer::Packed(_) = self.layer {
-            return self.read_packed(request, ready_ns);
-        }
         if self.errors.is_some() {
             return self.read_checked(request, ready_ns);
         }
@@ -104,21 +94,14 @@ impl FlashDrive {
         }
         let (mut accepted_ns, mut durable_ns) = (ready_ns, ready_ns);
         for part in self.parts(request.offset_bytes, request.length_bytes) {
-            let (taken_ns, mut there_ns) = self.accept(part, ready_ns);
+            let (taken_ns, there_ns) = self.accept(part, ready_ns);
             accepted_ns = accepted_ns.max(taken_ns);
-            let placement = match &mut self.layer {
-                Layer::Page(map) => map.write(part.page, &mut Unwatched),
-                Layer::Cached(cached) => {
-                    durable_ns = durable_ns.max(cached.write(part.page, there_ns, &mut self.medium, &mut Unwatched));
-                    continue;
-                }
-                Layer::Demand(demand) => {
-                    there_ns = demand.resolve(part.page, true, there_ns, &mut self.medium, &mut Unwatched);
-                    demand.map.write(part.page, &mut Unwatched)
-                }
-                Layer::Blocks(_) | Layer::Packed(_) => unreachable!("by the detour"),
-            };
-            durable_ns = durable_ns.max(self.medium.place(&placement, there_ns));
+            let run = Run { page: part.page, count: 1, bytes: part.bytes };
+            let done_ns = each!(&mut self.layer, layer => {
+                let known_ns = layer.find_entry(run.page, there_ns, &mut self.medium);
+                layer.write_pages(run, known_ns, &mut self.medium)
+            });
+            durable_ns = durable_ns.max(done_ns);
         }
         self.written(request, accepted_ns, durable_ns)
     }
@@ -140,18 +123,7 @@ impl FlashDrive {
         self.buffer.iter_mut().for_each(|buffer| buffer.forget(first, end));
         for page in first..end {
             let page = page as u32;
-            let was_mapped = match &mut self.layer {
-                Layer::Page(map) => map.discard(page),
-                Layer::Cached(cached) => cached.discard(page),
-                Layer::Demand(demand) => {
-                    demand.map.unit_holding(page).is_some() && {
-                        demand.resolve(page, true, ready_ns, &mut self.medium, &mut Unwatched);
-                        demand.map.discard(page)
-                    }
-                }
-                Layer::Blocks(blocks) => blocks.discard(page, ready_ns, &mut self.medium, &mut Unwatched),
-                Layer::Packed(packed) => packed.forget(page),
-            };
+            let was_mapped = each!(&mut self.layer, layer => layer.discard_page(page, ready_ns, &mut self.medium));
             self.medium.counters.trimmed_pages += u64::from(was_mapped);
         }
         self.note_wear();
@@ -160,7 +132,7 @@ impl FlashDrive {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from several places: calls cost a tenth of the speed")]
     pub(super) fn one(&mut self, request: &Request) -> Completion {
-        let mut checked = check(request, self.profile.capacity_bytes, SECTOR_BYTES);
+        let mut checked = check(request, self.profile.basics.capacity_bytes, SECTOR_BYTES);
         if self.life != Life::Working {
             checked = checked.and_then(|()| self.refused_by_age(request.kind).map_or(Ok(()), Err));
         }
@@ -198,26 +170,52 @@ impl FlashDrive {
 
     #[inline(never)]
     fn collect_until(&mut self, now_ns: u64) {
-        let clocks = &self.medium.clocks;
-        if let Layer::Cached(cached) = &mut self.layer {
-            let idle_ns = clocks.last_ns.max(clocks.durable_ns);
-            cached.drain(idle_ns, now_ns, &mut self.medium, &mut Unwatched);
-            return self.note_wear();
-        }
-        let idle_ns = clocks.last_ns.max(clocks.durable_ns) + self.profile.policies.idle_after_ns;
-        if idle_ns >= now_ns {
-            return;
-        }
-        let Some(map) = self.layer.map_mut() else { return };
-        // The earliest first, so that it does not matter in how many steps the time passes.
-        loop {
-            let wanting = (0..map.geometry.units).filter(|unit| map.wants_idle(*unit));
-            let next = wanting.map(|unit| (self.medium.clocks.idle_from(unit).max(idle_ns), unit)).min();
-            let Some((from_ns, unit)) = next.filter(|(from_ns, _)| *from_ns < now_ns) else { break };
-            let Some(opening) = map.collect_idle(unit, &mut Unwatched) else { break };
-            self.medium.open(unit, &opening, from_ns);
-            self.medium.counters.idle_collections += 1;
-        }
+        let idle_ns = self.medium.clocks.last_ns.max(self.medium.clocks.durable_ns);
+        each!(&mut self.layer, layer => layer.work_while_idle(idle_ns, now_ns, &mut self.medium));
         self.note_wear();
+    }
+
+    /// Read from cells that err.
+    fn read_checked(&mut self, request: &Request, ready_ns: u64) -> u64 {
+        let mut done_ns = ready_ns;
+        for part in self.parts(request.offset_bytes, request.length_bytes) {
+            let mut there_ns = ready_ns;
+            let map = each!(&self.layer, layer => layer.page_map());
+            let (Some(map), Some(errors)) = (map, &mut self.errors) else { return ready_ns };
+            if let (Some(unit), Some(block)) = (map.unit_holding(part.page), map.block_holding(part.page)) {
+                let mut rate = errors.rate(block, map.erases[block as usize], request.submit_ns);
+                for again in 0..=errors.bits.retries_max {
+                    there_ns = self.medium.fetch(unit, there_ns);
+                    let fails = errors.page_fails(rate);
+                    if even(self.medium.counters.flash_pages_read) >= fails {
+                        break;
+                    }
+                    if again < errors.bits.retries_max {
+                        self.medium.counters.read_retries += 1;
+                    } else {
+                        self.medium.counters.reads_uncorrectable += 1;
+                        errors.failed_bytes.get_or_insert(u64::from(part.page) << self.page_shift);
+                    }
+                    rate *= errors.bits.retry_leaves;
+                }
+            }
+            self.medium.counters.host_pages_read += 1;
+            done_ns = done_ns.max(self.medium.clocks.deliver(part.bytes, there_ns));
+        }
+        done_ns
+    }
+
+    /// The pages of a write are in blocks that the host may not have written to since their last erase.
+    fn note_since(&mut self, request: &Request) {
+        let parts = self.parts(request.offset_bytes, request.length_bytes);
+        let map = each!(&self.layer, layer => layer.page_map());
+        let (Some(map), Some(errors)) = (map, &mut self.errors) else { return };
+        for part in parts {
+            let Some(block) = map.block_holding(part.page) else { continue };
+            let erases = map.erases[block as usize];
+            if let Some(since) = errors.since.get_mut(block as usize).filter(|since| since.0 != erases) {
+                *since = (erases, request.submit_ns);
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::cells::Cells;
 use super::map::NOWHERE;
-use crate::profile::Profile;
+use crate::profile::FlashProfile;
 use std::collections::HashMap;
 
 /// What a page holds: a logical page and which version of it; `None`: erased.
@@ -108,7 +108,7 @@ pub(crate) fn small_profile(
     page_bytes: u64,
     capacity_bytes: u64,
     more: &[(&str, String)],
-) -> Profile {
+) -> FlashProfile {
     let mut text = String::from("name = \"sketch\"\ntitle = \"Sketch\"\nkind = \"flash\"\n");
     let mut figure = |key: &str, value: &str| {
         text += &[key, " = { value = ", value, ", source = \"a test\", confidence = \"defined\" }\n"].concat();
@@ -130,5 +130,5 @@ pub(crate) fn small_profile(
         figure(key, "50.0");
     }
     more.iter().for_each(|(key, value)| figure(key, value));
-    Profile::parse(&text).unwrap()
+    FlashProfile::parse(&text).unwrap()
 }

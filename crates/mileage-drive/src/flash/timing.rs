@@ -31,9 +31,9 @@
 use super::map::Opening;
 use super::queue::Queue;
 use super::suspend::Line;
-use crate::Profile;
-use crate::profile::chip::{Copies, Suspend};
-use crate::profile::policies::{Pace, PlaneWork};
+use crate::profile::FlashProfile;
+use crate::profile::flash::choices::{Copies, Suspend};
+use crate::profile::flash::choices::{Pace, PlaneWork};
 
 /// Something that carries one transfer at a time, in order of request except that one gap is remembered and filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    fn of(profile: &Profile) -> Self {
+    fn of(profile: &FlashProfile) -> Self {
         let link_ns_per_byte = 1e3 / profile.link_mb_per_s;
         let copies_back = profile.chip.copies == Copies::CopyBack;
         Self {
@@ -162,7 +162,7 @@ enum Manner {
 }
 
 impl Manner {
-    fn of(profile: &Profile) -> Self {
+    fn of(profile: &FlashProfile) -> Self {
         match (profile.chip.suspend, profile.policies.plane_work) {
             (Suspend::Erase, _) => Self::ErasesInterrupted,
             (Suspend::EraseAndProgram, _) => Self::Interrupted,
@@ -210,7 +210,7 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    pub(crate) fn new(profile: &Profile) -> Self {
+    pub(crate) fn new(profile: &FlashProfile) -> Self {
         let dies = profile.channels * profile.dies_per_channel;
         let planes = profile.planes() as u32;
         let apart = profile.policies.plane_work == PlaneWork::Independent;

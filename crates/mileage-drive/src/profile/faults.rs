@@ -1,6 +1,6 @@
 //! Faults that a drive is given on purpose: it stalls, loses commands, and drops off.
 
-use super::{Figure, ProfileError, Text, impossible};
+use super::figure::{Figure, ProfileError, impossible};
 
 /// A time in which the drive answers nothing, once in every period of its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,16 @@ pub struct Faults {
     pub seed: Option<u64>,
 }
 
+/// The figures of faults, which profiles of every kind may have.
+pub(crate) struct FaultFigures<'a> {
+    pub stall_s: &'a Option<Figure<f64>>,
+    pub stall_every_s: &'a Option<Figure<f64>>,
+    pub lost_command_every: &'a Option<Figure<u64>>,
+    pub command_timeout_s: &'a Option<Figure<f64>>,
+    pub drop_off_s: &'a Option<Figure<f64>>,
+    pub fault_seed: &'a Option<Figure<u64>>,
+}
+
 fn seconds(key: &'static str, figure: &Figure<f64>) -> Result<u64, ProfileError> {
     if (1e-6..=1e8).contains(&figure.value) {
         Ok((figure.value * 1e9).round() as u64)
@@ -61,10 +71,10 @@ impl Faults {
         self.stall.is_some() || self.lost.is_some() || self.drop_off_ns.is_some()
     }
 
-    pub(super) fn read(text: &Text) -> Result<Self, ProfileError> {
-        let stall = pair(("stall_s", &text.stall_s), ("stall_every_s", &text.stall_every_s))?;
+    pub(crate) fn read(text: &FaultFigures) -> Result<Self, ProfileError> {
+        let stall = pair(("stall_s", text.stall_s), ("stall_every_s", text.stall_every_s))?;
         let lost =
-            pair(("lost_command_every", &text.lost_command_every), ("command_timeout_s", &text.command_timeout_s))?;
+            pair(("lost_command_every", text.lost_command_every), ("command_timeout_s", text.command_timeout_s))?;
         let faults = Self {
             stall: stall.map(|(length, every)| stall_of(length, every)).transpose()?,
             lost: lost.map(|(every, timeout)| lost_of(every, timeout)).transpose()?,

@@ -4,7 +4,7 @@
 //! 1200 (8 of 10 bits are payload in all of these); a PCI Express lane carries 250, 500 and 985 in generations 1 to 3 (8 of
 //! 10 bits, then 128 of 130), 1969 in the fourth.
 
-use super::{Figure, ProfileError, impossible};
+use super::figure::{Figure, ProfileError, impossible};
 
 /// Most commands that native command queueing of SATA numbers.
 const NCQ_TAGS: u32 = 32;
@@ -22,7 +22,7 @@ pub struct Link {
 
 impl Link {
     /// The link of this name, such as `sata-2`, `sas-3`, `pcie-3-x4`.
-    pub(super) fn parse(figure: &Figure<String>) -> Result<Self, ProfileError> {
+    pub(crate) fn parse(figure: &Figure<String>) -> Result<Self, ProfileError> {
         let name = figure.value.as_str();
         let others = |payload_mb_per_s| Self { payload_mb_per_s, flush_alone: false, queue_depth_max: 65536 };
         let sata = |payload_mb_per_s| Self { payload_mb_per_s, flush_alone: true, queue_depth_max: NCQ_TAGS };

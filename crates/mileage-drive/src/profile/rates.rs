@@ -1,7 +1,7 @@
 //! Published rates that a profile quotes: each with the state and the workload it is meant for, and with what the
 //! simulated drive does, so that a test can hold both to it. They change nothing that a drive does.
 
-use super::Confidence;
+use super::figure::Confidence;
 use serde::{Deserialize, Serialize};
 
 /// What is done.

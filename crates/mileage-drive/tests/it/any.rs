@@ -1,7 +1,7 @@
 //! Drives of any mapping, policies and shape, drawn at random: every one is a block device that keeps its books.
 
 use crate::drives::{Sketch, cases};
-use mileage_drive::{BlockDevice, Profile, conformance};
+use mileage_drive::{BlockDevice, FlashProfile, conformance};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -134,7 +134,7 @@ impl Draw {
         let mut logical = raw * (30 + self.below(71)) / 100;
         loop {
             sketch.capacity_bytes = logical.max(1) * u64::from(sketch.page_bytes);
-            match Profile::parse(&sketch.text()) {
+            match FlashProfile::parse(&sketch.text()) {
                 Ok(_) => return sketch,
                 Err(error) if logical > 1 && room_is_short(&error.to_string()) => logical = logical * 9 / 10,
                 Err(error) => panic!("{error}: {}", sketch.text()),

@@ -3,7 +3,7 @@
 
 use crate::drives::{Sketch, counter, request, submit};
 use mileage_drive::RequestKind::{Discard, Flush, Read, Write};
-use mileage_drive::{Profile, Request};
+use mileage_drive::{FlashProfile, Request};
 
 const PAGE: u64 = 4096;
 
@@ -118,8 +118,9 @@ fn figures_of_a_buffer_without_effect_are_refused_by_name() {
         (4, vec![("flush_us", "-1.0")], "flush_us"),
         (4, vec![("write_buffer_power", "\"battery\"")], "battery"),
     ] {
-        let error = Profile::parse(&Sketch { buffer, ..Sketch::tiny().with(&more) }.text()).unwrap_err().to_string();
+        let error =
+            FlashProfile::parse(&Sketch { buffer, ..Sketch::tiny().with(&more) }.text()).unwrap_err().to_string();
         assert!(error.contains(key) && error.contains("expected") && !error.contains('\n'), "{error}");
     }
-    assert!(Profile::parse(&Sketch::tiny().with(&[("flush_us", "5.0")]).text()).is_ok());
+    assert!(FlashProfile::parse(&Sketch::tiny().with(&[("flush_us", "5.0")]).text()).is_ok());
 }

@@ -1,6 +1,8 @@
 //! The drives that the tests use, and short ways to work with them.
 
-use mileage_drive::{BlockDevice, Completion, FlashDrive, Profile, Request, RequestKind, Status, conformance, run};
+use mileage_drive::{
+    BlockDevice, Completion, FlashDrive, FlashProfile, Request, RequestKind, Status, conformance, run,
+};
 use mileage_measure::RunRecord;
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 
@@ -100,8 +102,8 @@ impl Sketch {
         text
     }
 
-    pub fn profile(&self) -> Profile {
-        Profile::parse(&self.text()).expect("a sketch of a test is a valid profile")
+    pub fn profile(&self) -> FlashProfile {
+        FlashProfile::parse(&self.text()).expect("a sketch of a test is a valid profile")
     }
 
     pub fn drive(&self) -> FlashDrive {

@@ -1,7 +1,7 @@
 //! Cells that err: what a read costs, what it fails with, and what is refused.
 
 use crate::drives::{Sketch, counter, request, submit, workload};
-use mileage_drive::{BlockDevice, Profile, RequestKind, Status, run};
+use mileage_drive::{BlockDevice, FlashProfile, RequestKind, Status, run};
 use mileage_workload::{PatternKind, Unobserved};
 
 const CODE: [(&str, &str); 2] = [("ecc_codeword_bytes", "1024"), ("ecc_correctable_bits", "24")];
@@ -54,7 +54,7 @@ fn what_has_no_effect_on_errors_is_refused() {
             "frontiers shared",
         ),
     ] {
-        let error = Profile::parse(&Sketch::tiny().with(&more).text()).unwrap_err().to_string();
+        let error = FlashProfile::parse(&Sketch::tiny().with(&more).text()).unwrap_err().to_string();
         assert!(error.contains(found) && !error.contains('\n'), "{found}: {error}");
     }
 }

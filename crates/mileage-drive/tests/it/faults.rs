@@ -2,7 +2,7 @@
 
 use crate::drives::{Sketch, request, workload};
 use mileage_drive::conformance::{self, Requests, completions};
-use mileage_drive::{BlockDevice, Drive, Profile, Refusal, Request, RequestKind, Status};
+use mileage_drive::{BlockDevice, Drive, FlashProfile, Life, ManagedDevice, Refusal, Request, RequestKind, Status};
 use mileage_measure::RunRecord;
 use mileage_workload::{PatternKind, Unobserved, Workload};
 
@@ -101,7 +101,8 @@ fn a_lost_command_never_reached_the_drive() {
             }
         }
         sound.advance_to(losing.now_ns());
-        assert_eq!(losing.flash().save().len(), sound.save().len());
+        let Drive::Faulty(faulty) = &losing else { unreachable!("it loses commands") };
+        assert_eq!(faulty.inner().save().len(), sound.save().len());
         assert!(losing.named_counters().contains(&("commands_lost", 100)));
     }
 }
@@ -129,7 +130,7 @@ fn a_drive_that_drops_off_fails_what_is_under_way_and_refuses_the_rest() {
     assert!(done > 0 && under_way > 0 && refused > 0, "{done} {under_way} {refused}");
     assert!(dropping.named_counters().contains(&("commands_dropped", under_way)));
     dropping.advance_to(gone_ns);
-    assert_eq!(dropping.life_in_words(), "dropped off");
+    assert_eq!(dropping.life(), Life::DroppedOff);
     let state = dropping.save();
     dropping.power_cycle();
     dropping.purge();
@@ -167,7 +168,7 @@ fn a_run_ends_with_its_first_failure_and_keeps_what_it_measured() {
 
 #[test]
 fn a_drive_without_faults_is_flash_and_nothing_else() {
-    assert!(matches!(faulty(&[]), Drive::Flash(_)));
+    assert!(matches!(faulty(&[]), Drive::Sound(_)));
     let names = faulty(&[]).counter_names().len();
     assert_eq!(faulty(&STALL).counter_names().len(), names + 4);
     assert!(std::ptr::eq(faulty(&STALL).counter_names(), faulty(&LOST).counter_names()), "made once");
@@ -187,7 +188,7 @@ fn faults_without_effect_are_refused() {
         (vec![SEED, ("drop_off_s", "1.0")], "nothing is drawn"),
         (vec![("drop_off_s", "-1.0")], "seconds from"),
     ] {
-        let error = Profile::parse(&Sketch::tiny().with(&more).text()).unwrap_err().to_string();
+        let error = FlashProfile::parse(&Sketch::tiny().with(&more).text()).unwrap_err().to_string();
         assert!(error.contains(found) && !error.contains('\n'), "{found}: {error}");
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::drives::{Sketch, counter, do_workload, ops_per_s, request, submit, workload};
 use mileage_drive::RequestKind::{Flush, Read, Write};
-use mileage_drive::{BlockDevice, FlashDrive, Life, Profile, Refusal, Request, Status, WornOut};
+use mileage_drive::{BlockDevice, FlashDrive, FlashProfile, Life, ManagedDevice, Refusal, Request, Status, WornOut};
 use mileage_workload::PatternKind::{Random, Sequential};
 
 const PAGE: u64 = 4096;
 
 fn refusal(sketch: &Sketch) -> String {
-    Profile::parse(&sketch.text()).expect_err("a choice without effect").to_string()
+    FlashProfile::parse(&sketch.text()).expect_err("a choice without effect").to_string()
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_link_carries_what_its_standard_says() {
             + &format!("link = {{ value = \"{link}\", source = \"a test\", confidence = \"defined\" }}\n");
         let text: String =
             text.lines().filter(|line| !line.starts_with("link_mb")).flat_map(|line| [line, "\n"]).collect();
-        let profile = Profile::parse(&text).unwrap();
+        let profile = FlashProfile::parse(&text).unwrap();
         assert!((profile.link_mb_per_s - mb_per_s).abs() < 1e-9, "{link}");
     }
 }
@@ -169,7 +169,7 @@ fn idle_time_makes_room_and_a_burst_finds_it() {
 }
 
 fn worn(text: &str) -> FlashDrive {
-    FlashDrive::new(Profile::parse(text).unwrap())
+    FlashDrive::new(FlashProfile::parse(text).unwrap())
 }
 
 fn submit_any(drive: &mut FlashDrive, request: Request) -> Status {
@@ -239,7 +239,7 @@ fn life_is_what_the_wear_law_says() {
         let evenness = drive.life_used().unwrap();
         let host_pages = 2.0 * 41.0 * 32.0 * 200.0 * evenness / amplification;
         let off = counter(&drive, "host_pages_written") as f64 / host_pages - 1.0;
-        assert!(off.abs() < 0.01, "{pattern:?}, {mapping:?}: {off:+.4}, {}", profile.name);
+        assert!(off.abs() < 0.01, "{pattern:?}, {mapping:?}: {off:+.4}, {}", profile.basics.name);
         // A mapping by blocks only takes turns among the erased ones.
         let least = if profile.policies.by_page() { 0.9 } else { 0.75 };
         assert!(evenness > least, "{pattern:?}, {mapping:?}: {evenness}");

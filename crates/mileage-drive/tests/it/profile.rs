@@ -2,7 +2,7 @@
 
 use crate::drives::{BX200, INTEL_600P, PLAIN, SANDFORCE, Sketch, X25E, do_workload, workload};
 use mileage_drive::profile::Confidence;
-use mileage_drive::{FlashDrive, Profile};
+use mileage_drive::{FlashDrive, FlashProfile, Profile};
 use mileage_workload::PatternKind::Random;
 
 #[test]
@@ -14,19 +14,19 @@ fn shipped_profiles_are_valid_and_every_figure_has_a_source() {
         (INTEL_600P, "intel-600p-512gb", 512_000_000_000, 576 << 30),
         (BX200, "crucial-bx200-240gb", 240_000_008_192, 16 * 1365 * 768 * 16384),
     ] {
-        let profile = Profile::parse(text).unwrap();
+        let profile = FlashProfile::parse(text).unwrap();
         assert_eq!(
-            (profile.name.as_str(), profile.capacity_bytes, profile.raw_bytes()),
+            (profile.basics.name.as_str(), profile.basics.capacity_bytes, profile.raw_bytes()),
             (name, capacity_bytes, raw_bytes)
         );
-        for figure in profile.describe() {
+        for figure in &profile.basics.figures {
             assert!(figure.source.len() >= 5, "{name}: {}", figure.name);
         }
     }
-    let x25e = Profile::parse(X25E).unwrap();
-    assert_eq!(x25e.rated_write_bytes(), Some(2_000_000_000_000_000));
+    let x25e = FlashProfile::parse(X25E).unwrap();
+    assert_eq!(x25e.basics.rated_write_bytes, Some(2_000_000_000_000_000));
     assert!((x25e.over_provisioning() - 0.342).abs() < 0.001);
-    let channels = x25e.describe().iter().find(|figure| figure.name == "channels").unwrap();
+    let channels = x25e.basics.figures.iter().find(|figure| figure.name == "channels").unwrap();
     assert_eq!((channels.value.as_str(), channels.confidence), ("10", Confidence::Source));
 }
 
@@ -54,12 +54,12 @@ fn what_no_drive_can_be_is_refused_by_name() {
         (Sketch { queue: 0, ..tiny.clone() }, "queue_depth_max", "0"),
     ] {
         let text = sketch.text().replace("NaN", "nan");
-        let error = Profile::parse(&text).unwrap_err().to_string();
+        let error = FlashProfile::parse(&text).unwrap_err().to_string();
         assert!(error.contains(key) && error.contains(found) && error.contains("expected"), "{error}");
         assert!(!error.contains('\n'), "{error}");
     }
     // All that is allowed still has room to collect.
-    assert!(Profile::parse(&Sketch { capacity_bytes: 96 * 4096, ..tiny }.text()).is_ok());
+    assert!(FlashProfile::parse(&Sketch { capacity_bytes: 96 * 4096, ..tiny }.text()).is_ok());
 }
 
 #[test]
@@ -78,10 +78,10 @@ fn a_controller_that_packs_refuses_what_it_does_not_do() {
         (vec![("dedupe_contents", "5"), ("allocation", "\"by-address\"")], "other than by-address"),
         (vec![unit, ("levelling", "\"dynamic\"")], "levelling none"),
     ] {
-        let error = Profile::parse(&tiny.clone().with(&more).text()).unwrap_err().to_string();
+        let error = FlashProfile::parse(&tiny.clone().with(&more).text()).unwrap_err().to_string();
         assert!(error.contains(found) && !error.contains('\n'), "{found}: {error}");
     }
-    assert!(Profile::parse(&tiny.with(&[unit, ("dedupe_contents", "5")]).text()).is_ok());
+    assert!(FlashProfile::parse(&tiny.with(&[unit, ("dedupe_contents", "5")]).text()).is_ok());
 }
 
 #[test]
@@ -106,12 +106,23 @@ fn mistakes_in_the_text_name_the_line() {
     }
 }
 
+#[test]
+fn the_kind_is_flash_unless_the_profile_names_another_and_one_that_is_unknown_is_refused_with_the_list() {
+    let text = Sketch::tiny().text();
+    let silent = text.replace("kind = \"flash\"\n", "");
+    assert_ne!(silent, text);
+    assert_eq!(Profile::parse(&silent), Profile::parse(&text));
+    let error = Profile::parse(&text.replace("\"flash\"", "\"disk\"")).unwrap_err().to_string();
+    assert!(error.starts_with("drive profile, line 3 ("), "{error}");
+    assert!(error.ends_with("kind is \"disk\": expected flash"), "{error}");
+}
+
 /// A policy that is not stated has its default in the list; one that is only assumed yields to a choice that excludes it.
 #[test]
 fn defaults_are_listed_and_assumptions_yield() {
     let confidence = |text: &str, name: &str| {
-        let profile = Profile::parse(text).unwrap();
-        profile.describe().iter().find(|figure| figure.name == name).map(|figure| figure.confidence)
+        let profile = FlashProfile::parse(text).unwrap();
+        profile.basics.figures.iter().find(|figure| figure.name == name).map(|figure| figure.confidence)
     };
     let text = Sketch::tiny().text();
     assert_eq!(confidence(&text, "gc_pace"), Some(Confidence::Default));
@@ -123,7 +134,7 @@ fn defaults_are_listed_and_assumptions_yield() {
     assert_eq!(confidence(&(text.clone() + assumed + idle), "gc_pace"), Some(Confidence::Assumed));
     assert_eq!(confidence(&(text.clone() + assumed + known), "gc_pace"), None);
     let certain = assumed.replace("assumed", "defined");
-    assert!(Profile::parse(&(text + &certain + known)).unwrap_err().to_string().contains("gc_pace is given"));
+    assert!(FlashProfile::parse(&(text + &certain + known)).unwrap_err().to_string().contains("gc_pace is given"));
 }
 
 /// No figure is decoration: changing it changes what a drive does.
@@ -131,7 +142,7 @@ fn defaults_are_listed_and_assumptions_yield() {
 fn every_figure_has_an_effect() {
     let base = Sketch { channels: 2, dies: 2, blocks: 16, pages: 8, buffer: 2, queue: 16, ..Sketch::tiny() };
     let record = |text: &str| {
-        let mut drive = FlashDrive::new(Profile::parse(text).unwrap());
+        let mut drive = FlashDrive::new(FlashProfile::parse(text).unwrap());
         do_workload(&mut drive, &workload(Random, 20, 64 * 4096, 60.0, 3)).latency
     };
     let text = base.text();

@@ -2,7 +2,7 @@
 
 use crate::drives::{BX200, INTEL_600P, Sketch, counter, forge, request, submit};
 use mileage_drive::conformance::{Requests, completions};
-use mileage_drive::{BlockDevice, FlashDrive, Profile, Request, RequestKind};
+use mileage_drive::{BlockDevice, FlashDrive, FlashProfile, ManagedDevice, Request, RequestKind};
 use proptest::prelude::*;
 
 type Figures<'a> = &'a [(&'static str, &'static str)];
@@ -29,7 +29,7 @@ fn with(changed: Figures) -> Sketch {
 
 #[test]
 fn what_makes_no_sense_with_a_cache_is_refused_by_name() {
-    assert!(Profile::parse(&with(&[]).text()).is_ok());
+    assert!(FlashProfile::parse(&with(&[]).text()).is_ok());
     let cases: [(Figures, &str, &str); 20] = [
         (&[("slc_cache_bytes", "")], "slc_design", "slc_cache_bytes"),
         (&[("slc_cache_percent", "50.0")], "slc_cache_percent", "one of the two"),
@@ -53,14 +53,14 @@ fn what_makes_no_sense_with_a_cache_is_refused_by_name() {
         (&[("gc_idle_free_blocks", "3")], "slc_cache_bytes", "gc_idle_free_blocks"),
     ];
     for (changed, key, expected) in cases {
-        let error = Profile::parse(&with(changed).text()).expect_err(key).to_string();
+        let error = FlashProfile::parse(&with(changed).text()).expect_err(key).to_string();
         assert!(error.contains(key) && error.contains(expected), "{changed:?}: {error}");
         assert!(!error.contains('\n') && error.contains("expected"), "{error}");
     }
     let together = Sketch { planes: 2, ..with(&[("plane_work", "\"together\"")]) };
-    assert!(Profile::parse(&together.text()).unwrap_err().to_string().contains("plane_work"));
+    assert!(FlashProfile::parse(&together.text()).unwrap_err().to_string().contains("plane_work"));
     // Everything passes the cache whether or not the drive is ever idle.
-    assert!(Profile::parse(&with(&[("slc_design", "\"through\""), ("slc_idle_after_us", "")]).text()).is_ok());
+    assert!(FlashProfile::parse(&with(&[("slc_design", "\"through\""), ("slc_idle_after_us", "")]).text()).is_ok());
 }
 
 /// Writes, a pause and a read: all completions.
@@ -164,7 +164,7 @@ proptest! {
 #[test]
 fn drives_that_were_sold_with_a_cache_have_one() {
     for (text, pages) in [(BX200, 3_000_000_000_u64 / 16384), (INTEL_600P, 17_500_000_000 / 16384)] {
-        let profile = Profile::parse(text).unwrap();
+        let profile = FlashProfile::parse(text).unwrap();
         let block = u64::from(profile.slc_cache.unwrap().pages_per_block);
         assert!(free_pages(&FlashDrive::new(profile)).abs_diff(pages) <= block);
     }

@@ -2,7 +2,7 @@
 
 use crate::drives::{PLAIN, Sketch, X25E, do_workload, forge, workload};
 use mileage_drive::conformance::{Requests, completions};
-use mileage_drive::{BlockDevice, FlashDrive, Profile, StateError};
+use mileage_drive::{BlockDevice, FlashDrive, FlashProfile, StateError};
 use mileage_workload::PatternKind::Random;
 use proptest::prelude::*;
 
@@ -49,15 +49,19 @@ fn every_refusal_says_what_is_wrong() {
         state
     };
     let refused = |bytes: &[u8]| Sketch::tiny().drive().restore(bytes).unwrap_err();
-    assert_eq!(refused(b""), StateError::NotAState);
-    assert_eq!(refused(&changed(0, b'X')), StateError::NotAState);
-    assert_eq!(refused(&changed(8, 99)), StateError::OtherVersion { found: 99 });
-    assert!(matches!(refused(&state[..20]), StateError::Truncated { found: 20 }));
-    assert!(matches!(refused(&state[..state.len() - 1]), StateError::Corrupt { .. }));
-    assert!(matches!(refused(&changed(state.len() - 3, 0xEE)), StateError::Corrupt { .. }));
+    assert_eq!(refused(b""), StateError::NotAState { found: String::new(), expected: "MILEDRIV" });
+    assert_eq!(
+        refused(&changed(0, b'X')),
+        StateError::NotAState { found: "XILEDRIV".to_owned(), expected: "MILEDRIV" }
+    );
+    let version = u64::from_le_bytes(*state[8..].first_chunk().unwrap());
+    assert_eq!(refused(&changed(8, 99)), StateError::OtherVersion { found: 99, expected: version });
+    assert_eq!(refused(&state[..20]), StateError::Truncated { found: 20, expected: 24 });
+    assert!(matches!(refused(&state[..state.len() - 1]), StateError::Checksum { .. }));
+    assert!(matches!(refused(&changed(state.len() - 3, 0xEE)), StateError::Checksum { .. }));
     let other = Sketch { program_us: 201.0, ..Sketch::tiny() };
     let error = other.drive().restore(&state).unwrap_err();
-    assert_eq!(error, StateError::OtherProfile { name: "sketch".to_owned() });
+    assert_eq!(error, StateError::OtherProfile { expected: "sketch".to_owned() });
     for error in [refused(b""), refused(&state[..20]), refused(&changed(8, 99)), error] {
         let text = error.to_string();
         assert!(text.len() > 20 && !text.contains('\n'), "{text}");
@@ -67,7 +71,7 @@ fn every_refusal_says_what_is_wrong() {
 #[test]
 fn a_new_drive_is_a_small_state() {
     for text in [PLAIN, X25E] {
-        let mut drive = FlashDrive::new(Profile::parse(text).unwrap());
+        let mut drive = FlashDrive::new(FlashProfile::parse(text).unwrap());
         assert!(drive.save().len() < 10_000, "{}", drive.save().len());
         // A hundredth written: a small state still.
         let span_bytes = drive.capacity_bytes();

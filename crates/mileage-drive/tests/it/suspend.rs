@@ -4,7 +4,7 @@
 use crate::drives::{Sketch, counter, request, submit};
 use mileage_drive::RequestKind::{Read, Write};
 use mileage_drive::conformance::{self, Requests, completions};
-use mileage_drive::{FlashDrive, Profile};
+use mileage_drive::{FlashDrive, FlashProfile};
 
 const PAGE: u64 = 4096;
 const ERASE: [(&str, &str); 2] = [("suspend", "\"erase\""), ("suspend_us", "30.0")];
@@ -156,7 +156,7 @@ fn what_has_no_effect_or_no_model_is_refused() {
         let buffered = more.iter().any(|(key, _)| *key == "write_buffer_pages");
         let more: Vec<_> = more.into_iter().filter(|(key, _)| *key != "write_buffer_pages").collect();
         let sketch = Sketch { buffer: if buffered { 8 } else { 0 }, ..Sketch::tiny() };
-        let error = Profile::parse(&sketch.with(&more).text()).unwrap_err().to_string();
+        let error = FlashProfile::parse(&sketch.with(&more).text()).unwrap_err().to_string();
         assert!(error.contains(found) && !error.contains('\n'), "{found}: {error}");
     }
 }

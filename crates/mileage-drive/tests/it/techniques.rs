@@ -135,7 +135,7 @@ fn see(sketch: &Sketch, load: Load, discard: bool) -> Seen {
     host.worst_ns = 0;
     host.work(load, pages, count);
     let [programs, writes, erases] = [0, 1, 2].map(|index| (host.counter(names[index]) - before[index]) as f64);
-    let gauges = host.drive.flash().named_gauges();
+    let gauges = host.drive.named_gauges();
     let gauge = |name: &str| gauges.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, value)| *value as f64);
     Seen {
         amplification: programs / writes,

@@ -1,8 +1,8 @@
 //! Completion times, added up by hand. A page: controller 1, link 10, channel 20, read 50, program 200, erase 1000 us.
 
 use crate::drives::{Sketch, counter, request, submit};
-use mileage_drive::BlockDevice;
 use mileage_drive::RequestKind::{Discard, Flush, Read, Write};
+use mileage_drive::{BlockDevice, ManagedDevice};
 
 const PAGE: u64 = 4096;
 

@@ -1,7 +1,7 @@
 //! The Intel X25-E profile against what was published of the drive.
 
 use crate::drives::{X25E, do_workload, ops_per_s, request, submit, workload};
-use mileage_drive::{FlashDrive, Profile, RequestKind};
+use mileage_drive::{FlashDrive, FlashProfile, RequestKind};
 use mileage_measure::RunRecord;
 use mileage_workload::PatternKind::{Random, Sequential};
 
@@ -11,7 +11,7 @@ fn mb_per_s(record: &RunRecord) -> f64 {
 
 #[test]
 fn rates_of_a_new_drive_are_the_published_ones() {
-    let mut drive = FlashDrive::new(Profile::parse(X25E).unwrap());
+    let mut drive = FlashDrive::new(FlashProfile::parse(X25E).unwrap());
     let span = 1 << 30;
     let mut large = workload(Sequential, 0, span, 1.0, 1);
     large.record_bytes = 128 << 10;
@@ -28,7 +28,7 @@ fn rates_of_a_new_drive_are_the_published_ones() {
 
 #[test]
 fn a_lone_small_write_returns_within_the_published_85_us_and_a_read_within_100() {
-    let mut drive = FlashDrive::new(Profile::parse(X25E).unwrap());
+    let mut drive = FlashDrive::new(FlashProfile::parse(X25E).unwrap());
     assert!(submit(&mut drive, request(RequestKind::Write, 0, 4096, 0)) < 85_000);
     let read = submit(&mut drive, request(RequestKind::Read, 0, 4096, 1000)) - 1_000_000;
     assert!((75_000..100_000).contains(&read), "{read} ns");

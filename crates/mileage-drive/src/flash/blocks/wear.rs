@@ -1,12 +1,12 @@
 //! Wear of a mapping by blocks: blocks past their limit go out of service, as long as others can replace them.
 
 use super::Blocks;
-use crate::profile::Profile;
+use crate::profile::FlashProfile;
 use std::collections::VecDeque;
 
 /// The blocks of a new drive by their use: bad from the factory, replacements (the last good ones of every plane), and
 /// the others. Block p is in plane p modulo the planes.
-pub(super) fn sort_out(profile: &Profile) -> (Vec<u32>, VecDeque<u32>, VecDeque<u32>) {
+pub(super) fn sort_out(profile: &FlashProfile) -> (Vec<u32>, VecDeque<u32>, VecDeque<u32>) {
     let (planes, replacements) = (profile.planes() as u32, profile.policies.replacement_blocks as usize);
     let mut bad = Vec::new();
     let mut spare = Vec::new();
@@ -50,7 +50,7 @@ impl Blocks {
     }
 
     /// Every block that was written is erased; what is worn stays worn.
-    pub(crate) fn purge(&mut self) {
+    pub(crate) fn erase_all(&mut self) {
         for (erases, next) in self.erases.iter_mut().zip(&self.next) {
             *erases = erases.saturating_add(u32::from(*next > 0));
         }

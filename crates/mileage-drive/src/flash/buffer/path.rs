@@ -1,12 +1,12 @@
-//! The way of an operation through a drive whose write buffer is looked into, or whose mapping is by blocks; and what
-//! a power cut leaves.
+//! The way of an operation through a drive whose write buffer is looked into, or whose mapping is by blocks.
 
-use super::super::cells::Unwatched;
-use super::super::operations::Part;
-use super::super::{FlashDrive, Layer};
-use super::{LostWrite, Place, PowerCutError};
-use crate::device::{BlockDevice, Request};
-use crate::profile::buffer::{Flush, Power};
+use super::Place;
+use crate::device::Request;
+use crate::flash::FlashDrive;
+use crate::flash::layer::each;
+use crate::flash::operations::Part;
+use crate::flash::translation::{Run, TranslationLayer};
+use crate::profile::flash::choices::Flush;
 
 /// Until when the parts of a write are in the controller, and on the flash.
 struct Times {
@@ -15,7 +15,7 @@ struct Times {
 }
 
 impl FlashDrive {
-    pub(in super::super) fn read_behind_buffer(&mut self, request: &Request, ready_ns: u64) -> u64 {
+    pub(in crate::flash) fn read_behind_buffer(&mut self, request: &Request, ready_ns: u64) -> u64 {
         let mut done_ns = ready_ns;
         for part in self.parts(request.offset_bytes, request.length_bytes) {
             let whole_ns = self.whole_page(part.page, ready_ns);
@@ -42,19 +42,19 @@ impl FlashDrive {
         accepted_ns.max(self.whole_page(part.page, ready_ns))
     }
 
-    pub(in super::super) fn write_by_detour(&mut self, request: &Request, ready_ns: u64) -> u64 {
-        if let Layer::Packed(_) = self.layer {
-            return self.write_packed(request, ready_ns);
+    pub(in crate::flash) fn write_by_detour(&mut self, request: &Request, ready_ns: u64) -> u64 {
+        if let Some(contents) = each!(&mut self.layer, layer => layer.contents()) {
+            contents.begin(request.offset_bytes, request.length_bytes);
         }
         let mut times = Times { accepted_ns: ready_ns, durable_ns: ready_ns };
-        if let Layer::Blocks(_) = self.layer {
-            self.write_blocks(request, ready_ns, &mut times);
-        } else {
+        if self.profile.policies.by_page() {
             let mut offset_bytes = request.offset_bytes;
             for part in self.parts(request.offset_bytes, request.length_bytes) {
                 let kept_ns = self.write_part(request.fua, part, ready_ns, &mut times);
                 self.note(&mut offset_bytes, part, kept_ns);
             }
+        } else {
+            self.write_runs(request, ready_ns, &mut times);
         }
         let complete_ns = self.written(request, times.accepted_ns, times.durable_ns);
         if let Some(buffer) = &mut self.buffer {
@@ -90,19 +90,11 @@ impl FlashDrive {
         times.accepted_ns = times.accepted_ns.max(accepted_ns);
         let mut there_ns = self.complete(part, ready_ns, accepted_ns);
         let index = self.medium.clocks.buffer_next;
-        let done_ns = match &mut self.layer {
-            Layer::Page(map) => {
-                let placement = map.write(part.page, &mut Unwatched);
-                self.medium.place(&placement, there_ns)
-            }
-            Layer::Cached(cached) => cached.write(part.page, there_ns, &mut self.medium, &mut Unwatched),
-            Layer::Demand(demand) => {
-                there_ns = demand.resolve(part.page, true, there_ns, &mut self.medium, &mut Unwatched);
-                let placement = demand.map.write(part.page, &mut Unwatched);
-                self.medium.place(&placement, there_ns)
-            }
-            Layer::Blocks(_) | Layer::Packed(_) => unreachable!("written in other ways"),
-        };
+        let run = Run { page: part.page, count: 1, bytes: part.bytes };
+        let done_ns = each!(&mut self.layer, layer => {
+            there_ns = layer.find_entry(part.page, there_ns, &mut self.medium);
+            layer.write_pages(run, there_ns, &mut self.medium)
+        });
         times.durable_ns = times.durable_ns.max(done_ns);
         self.put(part.page, fua, index, there_ns, done_ns)
     }
@@ -119,65 +111,41 @@ impl FlashDrive {
         kept_ns
     }
 
-    fn write_blocks(&mut self, request: &Request, ready_ns: u64, times: &mut Times) {
+    /// A write to a mapping by blocks, which programs the pages of one block as one.
+    fn write_runs(&mut self, request: &Request, ready_ns: u64, times: &mut Times) {
         let mut offset_bytes = request.offset_bytes;
         let mut parts = self.parts(request.offset_bytes, request.length_bytes).peekable();
         let mut left = parts.len() as u32;
         while let Some(Part { page, .. }) = parts.peek().copied() {
-            let Layer::Blocks(blocks) = &self.layer else { unreachable!("only called for blocks") };
-            let run = blocks.run_of(page, left);
-            let mut there_ns = ready_ns;
-            let taken = parts.clone().take(run as usize);
-            for part in parts.by_ref().take(run as usize) {
+            let count = each!(&self.layer, layer => layer.run_of(page, left));
+            let (mut there_ns, mut bytes) = (ready_ns, 0);
+            let taken = parts.clone().take(count as usize);
+            for part in parts.by_ref().take(count as usize) {
                 self.medium.counters.host_pages_written += 1;
                 let accepted_ns = self.medium.clocks.accept(part.bytes, ready_ns);
                 times.accepted_ns = times.accepted_ns.max(accepted_ns);
                 there_ns = there_ns.max(self.complete(part, ready_ns, accepted_ns));
+                bytes += part.bytes;
             }
-            left -= run;
-            let Layer::Blocks(blocks) = &mut self.layer else { unreachable!("only called for blocks") };
-            let done_ns = blocks.write(page, run, there_ns, &mut self.medium, &mut Unwatched);
+            left -= count;
+            let run = Run { page, count, bytes };
+            let mut index = self.medium.clocks.buffer_next;
+            let done_ns = each!(&mut self.layer, layer => layer.write_pages(run, there_ns, &mut self.medium));
             times.durable_ns = times.durable_ns.max(done_ns);
             for part in taken {
-                let index = self.medium.clocks.buffer_next;
-                self.medium.clocks.leave_buffer(done_ns);
                 let kept_ns = self.put(part.page, request.fua, index, there_ns, done_ns);
+                index = if index + 1 < self.profile.write_buffer_pages { index + 1 } else { 0 };
                 self.note(&mut offset_bytes, part, kept_ns);
             }
         }
     }
 
     /// A flush that the controller has taken at `ready_ns`; when it is complete.
-    pub(in super::super) fn flush(&mut self, ready_ns: u64) -> u64 {
+    pub(in crate::flash) fn flush(&mut self, ready_ns: u64) -> u64 {
         self.medium.counters.flushes += 1;
         match self.profile.write_buffer.flush {
             Flush::Honoured => self.medium.clocks.flush(ready_ns),
             Flush::Ignored => ready_ns,
         }
-    }
-
-    /// The power fails at `at_ns`, and is back at once: nothing is under way any more. What was acknowledged before
-    /// and is lost, in the order in which it was written; what was under way and not acknowledged is nobody's loss,
-    /// whatever became of it. A drive at the end of its life may not come back.
-    ///
-    /// # Errors
-    /// The profile does not say whether the buffer keeps its data; or the instant lies before the drive's clock.
-    pub fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError> {
-        let now_ns = self.now_ns();
-        if at_ns < now_ns {
-            return Err(PowerCutError::Past { at_ns, now_ns });
-        }
-        if self.profile.packing.packs() {
-            return Err(PowerCutError::Packed);
-        }
-        if self.profile.write_buffer_pages > 0 && self.profile.write_buffer.power.is_none() {
-            return Err(PowerCutError::Unknown);
-        }
-        self.advance_to(at_ns);
-        let loses = self.profile.write_buffer.power == Some(Power::Volatile);
-        let lost = self.buffer.as_ref().filter(|_| loses).map_or_else(Vec::new, |buffer| buffer.lost_at(at_ns));
-        self.medium.clocks.fail(at_ns);
-        self.restart();
-        Ok(lost)
     }
 }

@@ -1,12 +1,11 @@
 //! The part of a state that says what is in the write buffer.
 
-use super::super::buffer::{Buffer, Place, Written};
-use super::super::map::NOWHERE;
-use super::StateError;
-use super::bytes::{Reader, Writer};
-use crate::profile::Profile;
+use super::{Buffer, Place, Written};
+use crate::flash::map::NOWHERE;
+use crate::profile::FlashProfile;
+use crate::saved_state::{Reader, StateError, Writer, corrupt};
 
-pub(super) fn save(out: &mut Writer, buffer: &Buffer) {
+pub(crate) fn save(out: &mut Writer, buffer: &Buffer) {
     out.word(buffer.writes);
     for Place { page, there_ns, until_ns, done_ns, kept_ns } in &buffer.places {
         out.words([u64::from(*page), *there_ns, *until_ns, *done_ns, *kept_ns]);
@@ -18,13 +17,13 @@ pub(super) fn save(out: &mut Writer, buffer: &Buffer) {
 }
 
 /// What [`save`] wrote, into an empty buffer.
-pub(super) fn restore(reader: &mut Reader, buffer: &mut Buffer, profile: &Profile) -> Result<(), StateError> {
+pub(crate) fn restore(reader: &mut Reader, buffer: &mut Buffer, profile: &FlashProfile) -> Result<(), StateError> {
     buffer.writes = reader.below(u64::MAX / 2, "more writes than a drive ever does")?;
     for index in 0..buffer.places.len() {
         let page = match reader.word()? {
             page if page == u64::from(NOWHERE) => NOWHERE,
             page if page < profile.logical_pages() => page as u32,
-            _ => return super::corrupt("a page in the write buffer that the drive does not have"),
+            _ => return corrupt("a page in the write buffer that the drive does not have"),
         };
         let (there_ns, until_ns) = (reader.instant()?, reader.instant()?);
         let place = Place { page, there_ns, until_ns, done_ns: reader.instant()?, kept_ns: reader.instant()? };
@@ -32,7 +31,7 @@ pub(super) fn restore(reader: &mut Reader, buffer: &mut Buffer, profile: &Profil
     }
     for _ in 0..reader.word()? {
         let write = reader.below(buffer.writes.max(1), "a write that was never done")?;
-        let offset_bytes = reader.below(profile.capacity_bytes, "a write behind the drive")?;
+        let offset_bytes = reader.below(profile.basics.capacity_bytes, "a write behind the drive")?;
         let bytes = reader.below(u64::from(profile.page_bytes) + 1, "more than a page in a page")? as u32;
         let (told_ns, kept_ns) = (reader.instant()?, reader.instant()?);
         buffer.unkept.push_back(Written { write, offset_bytes, bytes, told_ns, kept_ns });

@@ -1,6 +1,7 @@
 //! What follows from a saved state: reverse map, stale marks, counts.
 
-use super::{Frontier, GROUP, Geometry, Map, NO_VICTIM, NOWHERE, Unit};
+use super::geometry::GROUP;
+use super::{Frontier, Geometry, Map, NO_VICTIM, NOWHERE, Unit};
 
 impl Map {
     /// Whether the frontiers and the lists of erased and worn blocks contradict neither each other nor the geometry.

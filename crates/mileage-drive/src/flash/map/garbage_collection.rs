@@ -1,7 +1,11 @@
-//! Which block is collected, and how.
+//! Garbage collection: which block is the victim, and where its valid pages go.
+//!
+//! A victim is a full block of the plane that needs room. Ties go to the lowest block number and draws come from a
+//! sequence that is part of the state, so that equal writes collect equal blocks on every machine.
 
-use super::{Cells, GROUP, Map, NO_VICTIM, Opening};
-use crate::profile::policies::{Frontiers, Victim};
+use super::geometry::GROUP;
+use super::{Cells, Map, NO_VICTIM, Opening};
+use crate::profile::flash::choices::{Frontiers, Victim};
 
 impl Map {
     /// Collect one block of a unit; false when no block of it has a stale page.
@@ -74,6 +78,7 @@ impl Map {
         if let Some(stream) = stream {
             return self.emptiest_of(unit, stream);
         }
+        // Two levels: the best group, then the block in it. A plane of 2,048 blocks costs 64 + 32 counts, not 2,048.
         let groups = self.groups_of(unit);
         let counts = &self.group_best[groups.clone()];
         let most = counts.iter().fold(NO_VICTIM, |most, count| most.max(*count));
@@ -100,24 +105,29 @@ impl Map {
         self.candidates(unit, stream).min_by_key(|block| self.opened_as[*block as usize]).unwrap_or_default()
     }
 
-    /// Largest age x stale / valid; a block without a valid page beats all.
+    /// Largest age x stale / valid (Kawaguchi, Nishioka and Motoda, "A flash-memory based file system", USENIX 1995, after
+    /// the log-structured file system of Rosenblum and Ousterhout); a block without a valid page beats all. Age is in
+    /// pages written, not in time: an idle drive does not age its data.
     fn most_beneficial(&self, unit: u32, stream: Option<u8>) -> u32 {
         let score = |block: u32| {
             let stale = f64::from(self.stale_count[block as usize]);
             let age = self.written.saturating_sub(self.opened_at[block as usize]) as f64;
             let valid = f64::from(self.geometry.pages) - stale;
+            // One more, so that of blocks that were opened just now the one with more stale pages wins.
             (age + 1.0) * stale / valid
         };
         self.candidates(unit, stream).max_by(|a, b| score(*a).total_cmp(&score(*b))).unwrap_or_default()
     }
 
-    /// The emptiest of `choices` full blocks, drawn with equal chances and with replacement.
+    /// The emptiest of `choices` full blocks, drawn with equal chances and with replacement (the d-choices policy of Van
+    /// Houdt, "A mean field model for a class of garbage collection algorithms", SIGMETRICS 2013).
     fn drawn(&mut self, unit: u32, stream: Option<u8>, choices: u32) -> u32 {
         let first = self.blocks_of(unit).start;
         let state = &self.units[unit as usize];
         let span = u64::from(state.blocks + state.bad.len() as u32);
         let (mut best, mut found, mut misses) = (first, 0, 0);
         while found < choices {
+            // A product instead of a remainder: no division, and a bias below span / 2^32.
             let block = first + (((self.draw() >> 32) * span) >> 32) as u32;
             if self.is_candidate(block, stream) {
                 if found == 0 || self.stale_count[block as usize] > self.stale_count[best as usize] {
@@ -125,7 +135,8 @@ impl Map {
                 }
                 found += 1;
             } else {
-                // Hardly any block is full: look at them all instead.
+                // Hardly any block is full: look at them all instead. With half of them full 64 misses in a row have a
+                // chance of 2^-64.
                 misses += 1;
                 if misses > 64 * choices {
                     return self.emptiest(unit, stream);
@@ -192,6 +203,7 @@ impl Map {
         let mut room = self.frontiers[slot as usize].left;
         let mut target = if room > 0 { (self.frontiers[slot as usize].open + 1) * pages - room } else { 0 };
         let mut moved = 0;
+        // By words of 64 marks and their lowest set bit, so that the stale pages of a victim, which are most, cost nothing.
         for word in 0..words {
             let mut live = !self.stale[(from * words + word) as usize];
             if pages - 64 * word < 64 {
@@ -231,9 +243,12 @@ impl Map {
         self.group_best[group as usize] = blocks.iter().fold(NO_VICTIM, |most, count| most.max(*count));
     }
 
-    /// Static levelling: when a block just erased has been erased `erases` times, `gap` or more above the least worn
-    /// full block of its unit that was opened as many pages ago as the drive has, what lies still there moves to the most worn erased block. The rest of that block is
-    /// not written until it is erased again.
+    /// Static wear levelling: when a block just erased has been erased `erases` times, `gap` or more above the least worn
+    /// full block of its unit that was opened as many pages ago as the drive has, the cold data there moves to the most
+    /// worn erased block. The rest of that block is not written until it is erased again.
+    ///
+    /// The age keeps a block out whose data was written lately: it will be erased soon without help, and levelling it
+    /// would only add writes. The copy keeps the age of the data, not that of the block it moves to.
     fn level<C: Cells>(&mut self, unit: u32, erases: u32, gap: u32, cost: &mut Opening, cells: &mut C) {
         let old = self.candidates(unit, None).filter(|block| self.age_of(*block) >= u64::from(self.geometry.logical));
         let Some(quiet) = old.min_by_key(|block| self.erases[*block as usize]) else { return };

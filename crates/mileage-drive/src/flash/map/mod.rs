@@ -20,140 +20,31 @@
 
 mod derive;
 mod garbage_collection;
+mod geometry;
 mod heat;
+mod rules;
 mod slc_pool;
+pub(crate) mod state;
+mod streams;
+mod translation;
 mod wear;
 
 use super::cells::Cells;
-use crate::profile::Profile;
-use crate::profile::policies::{Allocation, Frontiers, Victim};
+use super::wear_policy::EraseSpread;
+use crate::profile::flash::choices::Frontiers;
+pub(crate) use geometry::Geometry;
+use geometry::{Divider, GROUP};
 use heat::Heat;
 use mileage_memory::{begin_load, in_large_pages};
+pub(crate) use rules::{Rules, order};
 pub(crate) use slc_pool::Lent;
-use wear::EraseSpread;
-pub(crate) use wear::Wear;
 
 /// Not a page, not a block.
 pub(crate) const NOWHERE: u32 = u32::MAX;
-/// Blocks that share one entry of the second level of the search for a victim.
-pub(super) const GROUP: u32 = 32;
-/// Added to the stale count of a block that cannot be a victim: open, erased, worn out or not in service.
+/// Added to the stale count of a block that cannot be a victim: open, erased, worn out or not in service. A block has at
+/// most 2^13 pages, so that such a count stays negative: one comparison of 16 bits finds the best victim and leaves out
+/// what is none.
 pub(super) const NO_VICTIM: i16 = -0x4000;
-
-/// Division by a number known only at run time, exact for every `u32`.
-#[derive(Clone, Copy, Debug)]
-struct Divider {
-    magic: u64,
-}
-
-impl Divider {
-    /// Divide by `by`, at least 2.
-    fn new(by: u32) -> Self {
-        Self { magic: u64::MAX / u64::from(by) + 1 }
-    }
-
-    #[inline]
-    fn divide(self, number: u32) -> u32 {
-        ((u128::from(number) * u128::from(self.magic)) >> 64) as u32
-    }
-}
-
-/// Sizes of the map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Geometry {
-    /// Planes.
-    pub units: u32,
-    /// Blocks in service in a unit without bad ones.
-    pub blocks: u32,
-    /// Blocks of a unit that replace worn ones; they come after those in service.
-    pub replacements: u32,
-    /// Pages in a block.
-    pub pages: u32,
-    /// Pages that are mapped: the host's, and those of a map on flash.
-    pub logical: u32,
-}
-
-impl Geometry {
-    pub(crate) fn of(profile: &Profile) -> Self {
-        let replacements = profile.policies.replacement_blocks;
-        let entries = profile.logical_pages();
-        let map_pages = match profile.policies.mapping {
-            crate::profile::policies::Mapping::Demand => entries.div_ceil(u64::from(profile.entries_per_map_page())),
-            _ => 0,
-        };
-        Self {
-            units: profile.planes() as u32,
-            blocks: profile.blocks_per_plane - replacements,
-            replacements,
-            pages: profile.pages_per_block,
-            logical: (entries + map_pages) as u32,
-        }
-    }
-
-    /// Block numbers from one unit to the next.
-    pub(crate) fn stride(&self) -> u32 {
-        (self.blocks + self.replacements).next_multiple_of(GROUP)
-    }
-
-    /// Words of 64 stale marks in a block.
-    fn words(&self) -> u32 {
-        self.pages.div_ceil(64)
-    }
-}
-
-/// The policies that the map obeys.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Rules {
-    pub victim: Victim,
-    pub choices: u32,
-    pub free_min: u32,
-    pub idle_free: u32,
-    pub frontiers: Frontiers,
-    pub by_address: bool,
-    /// Blocks of every unit that were bad from the factory.
-    pub factory_bad: Vec<u32>,
-    /// The unit of every turn.
-    pub order: Vec<u32>,
-    pub wear: Wear,
-}
-
-impl Rules {
-    pub(crate) fn of(profile: &Profile) -> Self {
-        let policies = &profile.policies;
-        Self {
-            victim: policies.victim,
-            choices: policies.victim_choices,
-            free_min: policies.free_blocks_min,
-            idle_free: policies.idle_free_blocks,
-            frontiers: policies.frontiers,
-            by_address: policies.allocation == Allocation::ByAddress,
-            factory_bad: profile.factory_bad_blocks().iter().map(|bad| bad.len() as u32).collect(),
-            order: order(profile),
-            wear: Wear::of(profile),
-        }
-    }
-
-    /// The frontier that survivors go to: 0 or 1.
-    fn survivors(&self) -> u32 {
-        u32::from(self.frontiers != Frontiers::Shared)
-    }
-}
-
-/// The units in the order in which they are written to. Unit u is on channel u % C, die (u / C) % D, plane u / (C D).
-pub(crate) fn order(profile: &Profile) -> Vec<u32> {
-    let (channels, dies, planes) = (profile.channels, profile.dies_per_channel, profile.planes_per_die);
-    let unit = |channel: u32, die: u32, plane: u32| channel + channels * (die + dies * plane);
-    let turns = 0..channels * dies * planes;
-    match profile.policies.allocation {
-        Allocation::ChannelFirst | Allocation::ByAddress => turns.collect(),
-        Allocation::DieFirst => {
-            turns.map(|turn| unit(turn / (dies * planes), turn % dies, turn / dies % planes)).collect()
-        }
-        Allocation::PlaneFirst => {
-            turns.map(|turn| unit(turn / planes % channels, turn / (planes * channels), turn % planes)).collect()
-        }
-    }
-}
 
 /// An open block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,7 +164,7 @@ impl Map {
         let mut forward = in_large_pages(Vec::with_capacity(geometry.logical as usize));
         forward.resize(geometry.logical as usize, NOWHERE);
         Self {
-            heat: if hot_cold { Heat::new(&geometry) } else { Heat::default() },
+            heat: if hot_cold { Heat::new(geometry.logical, blocks) } else { Heat::default() },
             geometry,
             rules,
             by_pages: Divider::new(geometry.pages),
@@ -419,6 +310,7 @@ impl Map {
         let block = self.block_of(page);
         let (word, bit) = self.word_of(page, block);
         self.stale[word] |= 1 << bit;
+        // The best of a group only rises here, and is counted anew when a block of it is erased.
         let count = &mut self.stale_count[block as usize];
         *count += 1;
         let best = &mut self.group_best[(block / GROUP) as usize];
@@ -431,6 +323,8 @@ impl Map {
         let mut cost: Option<Opening> = None;
         let units = self.geometry.units;
         let mut turn = from;
+        // The first round leaves out the units that were passed over since the last opening; the second asks them again,
+        // for it may be that none else is left.
         for attempt in 0..if self.rules.by_address { 1 } else { 2 * units } {
             let slot = 2 * self.rules.order[turn as usize] + class;
             if self.frontiers[slot as usize].left > 0 {
@@ -471,6 +365,8 @@ impl Map {
             return None;
         }
         let gain = self.gain_of(unit);
+        // Three quarters of what the best unit would gain, as the module's text says. The search for the best one is a
+        // pass over all groups, so that it is made only if this unit gains less than the last one that opened a block.
         let poor = !self.rules.by_address && 4 * gain < 3 * self.gain && 4 * gain < 3 * self.best_gain();
         if poor || gain == 0 {
             self.units[unit as usize].passed_at = self.opened;
@@ -561,14 +457,14 @@ impl Map {
     }
 
     /// Blocks of each unit that were written since they were last erased.
-    pub(crate) fn written_blocks(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn blocks_written(&self) -> impl Iterator<Item = u32> + '_ {
         // A worn block and its replacement cancel out.
         self.units.iter().map(|unit| unit.fresh - unit.free.len() as u32)
     }
 
     /// Pages of these blocks that were programmed.
     pub(crate) fn written_pages(&self) -> u64 {
-        let pages: u64 = self.written_blocks().map(|blocks| u64::from(blocks) * u64::from(self.geometry.pages)).sum();
+        let pages: u64 = self.blocks_written().map(|blocks| u64::from(blocks) * u64::from(self.geometry.pages)).sum();
         let lent = self.units.iter().flat_map(|unit| &unit.lent);
         let unused: u64 = lent.map(|lent| u64::from(self.geometry.pages - lent.filled)).sum();
         pages - unused - self.frontiers.iter().map(|frontier| u64::from(frontier.left)).sum::<u64>()

@@ -15,7 +15,7 @@ pub(crate) struct Lent {
 
 impl Unit {
     /// Erased blocks, those kept for a cache included.
-    pub(in crate::flash) fn erased(&self) -> u32 {
+    pub(crate) fn erased(&self) -> u32 {
         self.blocks - self.fresh + self.free.len() as u32
     }
 }

@@ -1,9 +1,11 @@
 //! The map against a shadow of the flash, for every policy, and an audit of every invariant.
 
-use super::{Divider, Frontier, GROUP, Geometry, Map, NO_VICTIM, NOWHERE, Rules, Wear};
+use super::geometry::{Divider, GROUP};
+use super::{Frontier, Geometry, Map, NO_VICTIM, NOWHERE, Rules};
 use crate::flash::cells::Unwatched;
 use crate::flash::shadow::Shadow;
-use crate::profile::policies::{Frontiers, Victim};
+use crate::flash::wear_policy::Wear;
+use crate::profile::flash::choices::{Frontiers, Victim};
 use proptest::prelude::*;
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,6 +17,7 @@ fn plain(units: u32) -> Rules {
         choices: 0,
         free_min: 1,
         idle_free: 0,
+        idle_after_ns: 0,
         frontiers: Frontiers::Shared,
         by_address: false,
         factory_bad: vec![0; units as usize],
@@ -204,8 +207,8 @@ proptest! {
         let mut shadow = Shadow::new(geometry.units * geometry.stride(), geometry.pages, geometry.logical);
         work(&mut map, seed, 2, 100, &mut shadow);
         let (written, before): (u64, u64) =
-            (map.written_blocks().map(u64::from).sum(), map.erases.iter().map(|erases| u64::from(*erases)).sum());
-        map.purge();
+            (map.blocks_written().map(u64::from).sum(), map.erases.iter().map(|erases| u64::from(*erases)).sum());
+        map.erase_all();
         prop_assert_eq!(map.erases.iter().map(|erases| u64::from(*erases)).sum::<u64>(), before + written);
         audit(&map);
         let mut shadow = Shadow::new(geometry.units * geometry.stride(), geometry.pages, geometry.logical);

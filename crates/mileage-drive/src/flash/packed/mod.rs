@@ -16,12 +16,13 @@
 
 mod content;
 mod garbage_collection;
-mod io;
+mod state;
 mod table;
+mod translation;
 
 use super::map::NOWHERE;
 use super::medium::Medium;
-use crate::profile::Profile;
+use crate::profile::FlashProfile;
 pub(crate) use content::{Arriving, Contents};
 use std::collections::VecDeque;
 pub(crate) use table::Table;
@@ -121,7 +122,7 @@ pub(crate) struct Packed {
 
 impl Packed {
     /// Nothing written.
-    pub(crate) fn new(profile: &Profile) -> Self {
+    pub(crate) fn new(profile: &FlashProfile) -> Self {
         let (units, logical) = (profile.planes() as u32, profile.logical_pages() as usize);
         let page_bytes = profile.page_bytes;
         let shape = Shape {
@@ -264,7 +265,7 @@ impl Packed {
     }
 
     /// Everything is erased; counts of erases stay.
-    pub(crate) fn purge(&mut self) {
+    pub(crate) fn erase_all(&mut self) {
         for unit in 0..self.shape.units {
             let first = unit * self.shape.blocks;
             let Unit { open, filled_bytes, free } = &mut self.units[unit as usize];
@@ -287,7 +288,7 @@ impl Packed {
     }
 
     /// Blocks of each unit that were written since they were last erased.
-    pub(crate) fn written_blocks(&self) -> Vec<u32> {
+    pub(crate) fn blocks_written(&self) -> Vec<u32> {
         let used = |block: &&Block| block.used != Use::Erased;
         self.blocks.chunks(self.shape.blocks as usize).map(|unit| unit.iter().filter(used).count() as u32).collect()
     }

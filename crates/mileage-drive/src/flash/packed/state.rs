@@ -1,8 +1,8 @@
 //! The map of a controller that packs as bytes: contents in the order of the first logical page that has each.
 
-use super::super::map::NOWHERE;
-use super::super::packed::{GONE, Packed, Shared, Stored, Use};
-use super::{Reader, StateError, Writer, corrupt};
+use super::{GONE, Packed, Shared, Stored, Use};
+use crate::flash::map::NOWHERE;
+use crate::saved_state::{Reader, StateError, Writer, corrupt};
 
 pub(super) fn save(out: &mut Writer, packed: &Packed) {
     out.words([u64::from(packed.turn), u64::from(packed.gain_bytes), u64::from(packed.free_least)]);

@@ -1,8 +1,9 @@
 //! A controller that packs never loses a content: what every page must hold is kept beside it and compared.
 
 use super::{Arriving, GONE, Packed, Use};
-use crate::flash::{FlashDrive, Layer};
-use crate::profile::Profile;
+use crate::flash::FlashDrive;
+use crate::flash::layer::Layer;
+use crate::profile::FlashProfile;
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
@@ -31,7 +32,7 @@ fn drive(dedupe_contents: u32) -> FlashDrive {
         let value = value.to_string();
         text += &[key, " = { value = ", &value, ", source = \"a test\", confidence = \"defined\" }\n"].concat();
     }
-    FlashDrive::new(Profile::parse(&text).unwrap())
+    FlashDrive::new(FlashProfile::parse(&text).unwrap())
 }
 
 /// Every page has the content written last, in a place of its own in a block that is written.
@@ -79,7 +80,7 @@ fn every_page_has_the_content_that_was_written_last() {
             let FlashDrive { layer: Layer::Packed(packed), medium, .. } = &mut drive else { unreachable!() };
             match draw(200) {
                 0 => {
-                    packed.purge();
+                    packed.erase_all();
                     expected.clear();
                 }
                 1..=20 => assert_eq!(packed.forget(page), expected.remove(&page).is_some(), "seed {seed}"),

@@ -1,49 +1,11 @@
 //! The write buffer: what becomes of its data without power, what a flush does, and what pages in it are good for.
 
-use super::policies::{choices, or_default};
-use super::{Policies, ProfileError, Text, impossible, microseconds};
+use super::choices::{Combining, Flush, Power, Reads};
+use super::policies::Policies;
+use super::text::Text;
+use crate::profile::figure::{ProfileError, impossible, microseconds, or_default};
 
-choices! {
-    /// What becomes of the data in the buffer when the power fails.
-    Power {
-        /// It is lost.
-        Volatile = "volatile",
-        /// A capacitor lasts until it is on the flash.
-        Protected = "protected",
-    }
-}
-
-choices! {
-    /// What a flush does.
-    Flush {
-        /// It completes when everything before it is on the flash.
-        Honoured = "honoured",
-        /// It completes as soon as the controller has it, whatever is in the buffer.
-        Ignored = "ignored",
-    }
-}
-
-choices! {
-    /// What a write does whose page is in the buffer and not yet on its way to the flash.
-    Combining {
-        /// It takes a place and a program of its own.
-        Off = "none",
-        /// It replaces the data there: one program for both.
-        Rewrites = "rewrites",
-    }
-}
-
-choices! {
-    /// Where a page is read that is in the buffer.
-    Reads {
-        /// From the flash, behind its program.
-        Flash = "flash",
-        /// From the buffer.
-        Buffer = "buffer",
-    }
-}
-
-/// How the write buffer works; it has [`super::Profile::write_buffer_pages`] places.
+/// How the write buffer works; it has [`super::FlashProfile::write_buffer_pages`] places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteBuffer {
     /// What becomes of it without power; `None`: the profile does not say.

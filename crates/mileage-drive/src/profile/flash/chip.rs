@@ -1,30 +1,9 @@
 //! What the chips can do beside reading, programming and erasing.
 
-use super::buffer::Reads;
-use super::policies::{Pace, PlaneWork, choices, or_default};
-use super::{Policies, ProfileError, Text, impossible, microseconds};
-
-choices! {
-    /// What is interrupted for a read.
-    Suspend {
-        /// Nothing: a read waits for what was begun before it.
-        Off = "none",
-        /// An erase.
-        Erase = "erase",
-        /// An erase and a program.
-        EraseAndProgram = "erase-and-program",
-    }
-}
-
-choices! {
-    /// Which way a valid page takes that is copied inside a plane.
-    Copies {
-        /// Over the channel to the controller, and back.
-        Controller = "controller",
-        /// From the array into the register and back, without the channel.
-        CopyBack = "copy-back",
-    }
-}
+use super::choices::{Copies, Pace, PlaneWork, Reads, Suspend};
+use super::policies::Policies;
+use super::text::Text;
+use crate::profile::figure::{ProfileError, impossible, microseconds, or_default};
 
 /// What the chips can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! Blocks that are bad when the drive leaves the factory: so many of each die, drawn from a seed.
 
-use super::{Profile, ProfileError, Text, impossible, whole};
+use super::FlashProfile;
+use super::text::Text;
+use crate::profile::figure::{ProfileError, impossible, whole};
 
 /// The bad blocks of a new drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +27,7 @@ impl FactoryBad {
     }
 }
 
-impl Profile {
+impl FlashProfile {
     /// The blocks of every plane that are bad from the factory, in rising order. Plane u is on channel u % C and die
     /// (u / C) % D of it.
     pub fn factory_bad_blocks(&self) -> Vec<Vec<u32>> {

@@ -1,27 +1,16 @@
 //! The figures of a profile as lines of a data sheet, with the defaults of the policies that the profile does not state.
 
-use super::{Chip, Confidence, FactoryBad, Figure, Packing, Policies, ProfileError, SlcCache, Text, WriteBuffer};
+use super::buffer::WriteBuffer;
+use super::chip::Chip;
+use super::factory::FactoryBad;
+use super::packing::Packing;
+use super::policies::{FREE_BLOCKS_MIN, Policies};
+use super::slc::SlcCache;
+use super::text::Text;
+use crate::profile::figure::{Confidence, Figure, FigureText, ProfileError, row};
 
 /// Source of a policy that a profile does not state.
 const NOT_STATED: &str = "the profile does not state it";
-
-/// One figure as a line of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FigureText {
-    /// Its key, unit last.
-    pub name: &'static str,
-    /// Its value as text.
-    pub value: String,
-    /// Where it comes from.
-    pub source: String,
-    /// How far to trust it.
-    pub confidence: Confidence,
-}
-
-fn row<T: ToString>(name: &'static str, figure: &Figure<T>) -> FigureText {
-    let Figure { value, source, confidence } = figure;
-    FigureText { name, value: value.to_string(), source: source.clone(), confidence: *confidence }
-}
 
 /// Declares every figure once, in the order of the data sheet: those that every profile has, and those that it may have.
 macro_rules! figures {
@@ -95,7 +84,7 @@ impl Text {
             mapping: first(),
             gc_victim: first(),
             gc_pace: first(),
-            gc_free_blocks_min: super::policies::FREE_BLOCKS_MIN,
+            gc_free_blocks_min: FREE_BLOCKS_MIN,
             gc_idle_free_blocks: first(),
             frontiers: first(),
             allocation: first(),

@@ -1,171 +1,37 @@
-//! A drive's data sheet: every figure with its unit, its source and how far to trust it.
-//!
-//! A profile is a TOML text. `name`, `title` and `kind = "flash"` are plain; every other key is a figure:
-//!
-//! ```toml
-//! read_us = { value = 25, source = "where it is written", confidence = "source" }
-//! ```
-//!
-//! Every figure has an effect on the simulated drive or on what is judged of it (endurance); an unknown key is
-//! refused. All errors are one line that names the key, what was found and what is expected.
+//! The profile of a flash drive: geometry, times, and how the controller works.
 
-pub mod buffer;
-pub mod chip;
+mod buffer;
+mod chip;
+pub mod choices;
 mod factory;
-mod faults;
 mod figures;
-mod link;
 mod packing;
-pub mod policies;
-mod rates;
+mod policies;
 mod reliability;
 mod slc;
+mod text;
 
+use super::basics::Basics;
+use super::faults::{FaultFigures, Faults};
+use super::figure::{Figure, ProfileError, impossible, in_one_line, megabytes_per_s, microseconds, rated, whole};
+use super::link::Link;
 pub use buffer::WriteBuffer;
-use buffer::{Combining, Flush, Power, Reads};
 pub use chip::Chip;
-use chip::{Copies, Suspend};
+use choices::{Allocation, Mapping};
 pub use factory::FactoryBad;
-pub use faults::{Faults, Lost, Stall};
-pub use figures::{FigureText, figure_names};
-pub use link::Link;
+pub use figures::figure_names;
 use mileage_units::format_bytes;
 pub use packing::Packing;
 pub use policies::Policies;
-use policies::{Allocation, Cell, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneWork, Victim};
-pub use rates::{PublishedRate, RateUnit, RateWorkload};
 pub use reliability::BitErrors;
-use serde::{Deserialize, Serialize};
-pub use slc::{SlcCache, SlcDesign, SlcSize};
-
-/// How far a figure can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// Written down by the maker or measured by the named source.
-    Source,
-    /// Follows from written figures by the argument given.
-    Inferred,
-    /// Remembered by whoever wrote the profile; no text at hand.
-    Memory,
-    /// Chosen so that the simulated drive reproduces a written figure.
-    Fitted,
-    /// From the measurements that this project began with.
-    Seed,
-    /// An assumption that defines a drive that was never built.
-    Defined,
-    /// Nothing is known: the simplest choice. A policy that is only assumed yields to other choices that exclude it.
-    Assumed,
-    /// The profile does not state it: what every drive does that states nothing else.
-    #[serde(skip)]
-    Default,
-}
-
-/// One figure of a profile.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Figure<T> {
-    /// The figure, in the unit that its key ends with.
-    pub value: T,
-    /// Where it comes from, in words.
-    pub source: String,
-    /// How far to trust it.
-    pub confidence: Confidence,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    Flash,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Text {
-    name: String,
-    title: String,
-    #[serde(rename = "kind")]
-    _kind: Kind,
-    #[serde(default, rename = "rate")]
-    rates: Vec<PublishedRate>,
-    capacity_bytes: Figure<u64>,
-    page_bytes: Figure<u64>,
-    pages_per_block: Figure<u64>,
-    blocks_per_plane: Figure<u64>,
-    planes_per_die: Figure<u64>,
-    dies_per_channel: Figure<u64>,
-    channels: Figure<u64>,
-    read_us: Figure<f64>,
-    program_us: Figure<f64>,
-    erase_us: Figure<f64>,
-    controller_us: Figure<f64>,
-    channel_mb_per_s: Figure<f64>,
-    link: Option<Figure<String>>,
-    link_mb_per_s: Option<Figure<f64>>,
-    queue_depth_max: Figure<u64>,
-    write_buffer_pages: Figure<u64>,
-    write_buffer_power: Option<Figure<Power>>,
-    write_buffer_flush: Option<Figure<Flush>>,
-    write_buffer_reads: Option<Figure<Reads>>,
-    write_combining: Option<Figure<Combining>>,
-    flush_us: Option<Figure<f64>>,
-    rated_endurance_bytes: Option<Figure<u64>>,
-    pe_cycles: Option<Figure<u64>>,
-    cell: Option<Figure<Cell>>,
-    mapping: Option<Figure<Mapping>>,
-    map_cache_entries: Option<Figure<u64>>,
-    log_blocks: Option<Figure<u64>>,
-    gc_victim: Option<Figure<Victim>>,
-    gc_victim_choices: Option<Figure<u64>>,
-    gc_pace: Option<Figure<Pace>>,
-    gc_free_blocks_min: Option<Figure<u64>>,
-    gc_idle_free_blocks: Option<Figure<u64>>,
-    gc_idle_after_us: Option<Figure<f64>>,
-    frontiers: Option<Figure<Frontiers>>,
-    allocation: Option<Figure<Allocation>>,
-    plane_work: Option<Figure<PlaneWork>>,
-    levelling: Option<Figure<Levelling>>,
-    levelling_gap: Option<Figure<u64>>,
-    end_of_life: Option<Figure<EndOfLife>>,
-    replacement_blocks: Option<Figure<u64>>,
-    pe_spread_percent: Option<Figure<f64>>,
-    factory_bad_blocks_per_die: Option<Figure<u64>>,
-    factory_bad_seed: Option<Figure<u64>>,
-    compression_unit_bytes: Option<Figure<u64>>,
-    dedupe_contents: Option<Figure<u64>>,
-    slc_cache_bytes: Option<Figure<u64>>,
-    slc_cache_percent: Option<Figure<f64>>,
-    slc_design: Option<Figure<SlcDesign>>,
-    slc_read_us: Option<Figure<f64>>,
-    slc_program_us: Option<Figure<f64>>,
-    slc_idle_after_us: Option<Figure<f64>>,
-    bit_error_rate: Option<Figure<f64>>,
-    bit_error_rate_worn: Option<Figure<f64>>,
-    bit_error_growth_per_year: Option<Figure<f64>>,
-    ecc_codeword_bytes: Option<Figure<u64>>,
-    ecc_correctable_bits: Option<Figure<u64>>,
-    read_retries_max: Option<Figure<u64>>,
-    read_retry_leaves: Option<Figure<f64>>,
-    suspend: Option<Figure<Suspend>>,
-    suspend_us: Option<Figure<f64>>,
-    gc_copies: Option<Figure<Copies>>,
-    stall_s: Option<Figure<f64>>,
-    stall_every_s: Option<Figure<f64>>,
-    lost_command_every: Option<Figure<u64>>,
-    command_timeout_s: Option<Figure<f64>>,
-    drop_off_s: Option<Figure<f64>>,
-    fault_seed: Option<Figure<u64>>,
-}
+pub use slc::{SlcCache, SlcSize};
+use text::Text;
 
 /// A flash drive's data sheet, checked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
-    /// Short name, as in `virtual:NAME`.
-    pub name: String,
-    /// Name for people.
-    pub title: String,
-    /// Bytes that the host can address; a multiple of the page.
-    pub capacity_bytes: u64,
+pub struct FlashProfile {
+    /// What it shares with drives of other kinds; the capacity is a multiple of the page.
+    pub basics: Basics,
     /// Unit of mapping and programming, in bytes.
     pub page_bytes: u32,
     /// Pages that are erased together, 2 to 8192.
@@ -198,8 +64,6 @@ pub struct Profile {
     pub write_buffer_pages: u32,
     /// How the write buffer works.
     pub write_buffer: WriteBuffer,
-    /// What the maker warrants, in bytes written by the host.
-    pub rated_write_bytes: Option<u64>,
     /// Program and erase cycles that a block is rated for; where the profile names only the cell, its usual rating.
     pub pe_cycles: Option<u64>,
     /// Blocks that no drive of this profile ever uses.
@@ -210,75 +74,14 @@ pub struct Profile {
     pub bit_errors: Option<BitErrors>,
     /// What its chips can do.
     pub chip: Chip,
-    /// Faults that it is given on purpose; [`crate::Drive`] honours them.
-    pub faults: Faults,
     /// How the drive works.
     pub policies: Policies,
     /// Blocks that take writes with one bit in a cell.
     pub slc_cache: Option<SlcCache>,
-    figures: Vec<FigureText>,
-    rates: Vec<PublishedRate>,
 }
 
-/// Why a text is not a profile: one line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProfileError {
-    /// Not TOML, an unknown or missing key, or a value of the wrong type.
-    #[error("drive profile, line {line} ({text:?}): {what}")]
-    Text {
-        /// Line, from 1.
-        line: usize,
-        /// That line, trimmed.
-        text: String,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// A value that no drive can have.
-    #[error("drive profile: {key} is {found}: expected {expected}")]
-    Impossible {
-        /// The key.
-        key: &'static str,
-        /// What was found.
-        found: String,
-        /// What is expected.
-        expected: String,
-    },
-}
-
-fn impossible<T>(
-    key: &'static str,
-    found: impl std::fmt::Display,
-    expected: impl Into<String>,
-) -> Result<T, ProfileError> {
-    Err(ProfileError::Impossible { key, found: format!("{found}"), expected: expected.into() })
-}
-
-fn whole(key: &'static str, figure: &Figure<u64>, min: u64, max: u64) -> Result<u32, ProfileError> {
-    if (min..=max).contains(&figure.value) {
-        Ok(figure.value as u32)
-    } else {
-        impossible(key, figure.value, format!("a whole number from {min} to {max}"))
-    }
-}
-
-fn microseconds(key: &'static str, figure: &Figure<f64>, min_us: f64) -> Result<u64, ProfileError> {
-    if (min_us..=1e6).contains(&figure.value) {
-        Ok((figure.value * 1e3).round() as u64)
-    } else {
-        impossible(key, figure.value, format!("microseconds from {min_us} to 1000000"))
-    }
-}
-
-fn megabytes_per_s(key: &'static str, figure: &Figure<f64>) -> Result<f64, ProfileError> {
-    if (0.1..=1e6).contains(&figure.value) {
-        Ok(figure.value)
-    } else {
-        impossible(key, figure.value, "MB/s from 0.1 to 1000000")
-    }
-}
-
-impl Profile {
-    /// The profile that a TOML text describes.
+impl FlashProfile {
+    /// The flash profile that a TOML text describes.
     ///
     /// # Errors
     /// One line: which key, what was found, what is expected.
@@ -294,16 +97,12 @@ impl Profile {
             write_buffer: WriteBuffer::read(&raw, &policies, packing.packs())?,
             packing,
             chip: Chip::read(&raw, &policies, packing.packs())?,
-            faults: Faults::read(&raw)?,
             policies,
             factory_bad: FactoryBad::read(&raw)?,
             link_mb_per_s: link_rate(link.as_ref(), raw.link_mb_per_s.as_ref())?,
             queue_depth_max: queue_depth(link.as_ref(), &raw.queue_depth_max)?,
             link,
-            figures: raw.figures(),
-            rates: raw.rates.clone(),
             page_bytes: page_bytes(&raw)?,
-            capacity_bytes: raw.capacity_bytes.value,
             pages_per_block: whole("pages_per_block", &raw.pages_per_block, 2, 8192)?,
             blocks_per_plane: whole("blocks_per_plane", &raw.blocks_per_plane, 3, 1 << 31)?,
             planes_per_die: whole("planes_per_die", &raw.planes_per_die, 1, 64)?,
@@ -317,11 +116,17 @@ impl Profile {
                 / megabytes_per_s("channel_mb_per_s", &raw.channel_mb_per_s)?)
             .round() as u64,
             write_buffer_pages: whole("write_buffer_pages", &raw.write_buffer_pages, 0, 1 << 24)?,
-            rated_write_bytes: rated("rated_endurance_bytes", raw.rated_endurance_bytes.as_ref())?,
             pe_cycles: rated("pe_cycles", raw.pe_cycles.as_ref())?
                 .or_else(|| raw.cell.as_ref().map(|cell| cell.value.pe_cycles())),
-            name: raw.name,
-            title: raw.title,
+            basics: Basics {
+                figures: raw.figures(),
+                faults: Faults::read(&fault_figures(&raw))?,
+                rated_write_bytes: rated("rated_endurance_bytes", raw.rated_endurance_bytes.as_ref())?,
+                capacity_bytes: raw.capacity_bytes.value,
+                rates: raw.rates,
+                name: raw.name,
+                title: raw.title,
+            },
         };
         profile.fits()?;
         Ok(profile)
@@ -329,11 +134,8 @@ impl Profile {
 
     /// Whether the capacity fits the flash with what the drive needs for itself.
     fn fits(&self) -> Result<(), ProfileError> {
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if self.name.is_empty() || !self.name.chars().all(plain) {
-            return impossible("name", format!("{:?}", self.name), "lower-case letters, digits and hyphens");
-        }
-        let (capacity, page) = (self.capacity_bytes, u64::from(self.page_bytes));
+        self.basics.name_holds()?;
+        let (capacity, page) = (self.basics.capacity_bytes, u64::from(self.page_bytes));
         if capacity == 0 || !capacity.is_multiple_of(page) {
             return impossible("capacity_bytes", capacity, format!("a multiple of page_bytes ({page}), at least one"));
         }
@@ -374,7 +176,7 @@ impl Profile {
 
     /// Pages that the host sees.
     pub fn logical_pages(&self) -> u64 {
-        self.capacity_bytes / u64::from(self.page_bytes)
+        self.basics.capacity_bytes / u64::from(self.page_bytes)
     }
 
     /// Pages that a translation page describes: four bytes for each.
@@ -428,24 +230,13 @@ impl Profile {
 
     /// Spare flash over capacity, (raw - capacity) / capacity.
     pub fn over_provisioning(&self) -> f64 {
-        self.raw_bytes() as f64 / self.capacity_bytes as f64 - 1.0
+        self.raw_bytes() as f64 / self.basics.capacity_bytes as f64 - 1.0
     }
+}
 
-    /// What the drive is said to endure, in bytes written by the host; `None` when nobody says.
-    pub fn rated_write_bytes(&self) -> Option<u64> {
-        self.rated_write_bytes
-    }
-
-    /// Every figure with its source and confidence, in the order of the data sheet; a policy that the profile does not
-    /// state has the confidence [`Confidence::Default`].
-    pub fn describe(&self) -> &[FigureText] {
-        &self.figures
-    }
-
-    /// The published rates that the drive is held to, and what it does.
-    pub fn rates(&self) -> &[PublishedRate] {
-        &self.rates
-    }
+fn fault_figures(text: &Text) -> FaultFigures<'_> {
+    let Text { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed, .. } = text;
+    FaultFigures { stall_s, stall_every_s, lost_command_every, command_timeout_s, drop_off_s, fault_seed }
 }
 
 fn page_bytes(raw: &Text) -> Result<u32, ProfileError> {
@@ -454,14 +245,6 @@ fn page_bytes(raw: &Text) -> Result<u32, ProfileError> {
         Ok(found as u32)
     } else {
         impossible("page_bytes", found, "a power of two from 512 to 1048576")
-    }
-}
-
-fn rated(key: &'static str, figure: Option<&Figure<u64>>) -> Result<Option<u64>, ProfileError> {
-    match figure {
-        Some(figure) if figure.value == 0 => impossible(key, 0, "at least 1, or no such key"),
-        Some(figure) => Ok(Some(figure.value)),
-        None => Ok(None),
     }
 }
 
@@ -480,15 +263,4 @@ fn link_rate(link: Option<&Link>, figure: Option<&Figure<f64>>) -> Result<f64, P
 
 fn queue_depth(link: Option<&Link>, figure: &Figure<u64>) -> Result<u32, ProfileError> {
     whole("queue_depth_max", figure, 1, link.map_or(65536, |link| u64::from(link.queue_depth_max)))
-}
-
-/// The TOML reader's error, with the line it is about.
-fn in_one_line(text: &str, error: &toml::de::Error) -> ProfileError {
-    let at = error.span().map_or(0, |span| span.start.min(text.len()));
-    let line = text.get(..at).unwrap_or(text).matches('\n').count();
-    ProfileError::Text {
-        line: line + 1,
-        text: text.lines().nth(line).unwrap_or("").trim().chars().take(80).collect(),
-        what: error.message().lines().collect::<Vec<_>>().join(", "),
-    }
 }

@@ -1,7 +1,9 @@
 //! Compression and deduplication in the controller, and what they exclude.
 
-use super::policies::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Victim};
-use super::{Figure, Policies, ProfileError, Text, impossible, whole};
+use super::choices::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Victim};
+use super::policies::Policies;
+use super::text::Text;
+use crate::profile::figure::{Figure, ProfileError, impossible, whole};
 
 /// How a controller stores less than it was given; neither by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

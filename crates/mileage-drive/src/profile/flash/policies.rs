@@ -3,177 +3,12 @@
 //! A choice that would have no effect (a collection policy for a mapping that does not collect, a number of choices
 //! for a policy that does not draw) is refused by name, so that no line of a data sheet is decoration.
 
-use super::{Figure, ProfileError, Text, impossible, microseconds, whole};
+use super::choices::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneWork, Victim};
+use super::text::Text;
+use crate::profile::figure::{Figure, ProfileError, impossible, microseconds, or_default, whole};
 
 /// Erased blocks that a plane keeps unless the profile says otherwise.
 pub(super) const FREE_BLOCKS_MIN: u64 = 1;
-
-/// An enumeration whose names in profiles are fixed texts.
-macro_rules! choices {
-    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-        pub enum $name { $($(#[$doc])* #[serde(rename = $text)] $variant,)+ }
-
-        impl $name {
-            /// Every choice, in the order of the documentation.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-        }
-
-        /// The first choice.
-        impl Default for $name {
-            fn default() -> Self {
-                Self::ALL[0]
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
-                out.write_str(match self { $(Self::$variant => $text,)+ })
-            }
-        }
-    };
-}
-
-pub(super) use choices;
-
-choices! {
-    /// How logical pages find their place.
-    Mapping {
-        /// Any page anywhere.
-        Page = "page",
-        /// Whole blocks only: a write into a written block reads, erases and writes it again, as the first drives did.
-        Block = "block",
-        /// Any page anywhere, but the map itself lies on flash and is cached on demand (DFTL).
-        Demand = "demand",
-        /// Whole blocks, each with a log block of its own while it is written to (BAST).
-        Bast = "bast",
-        /// Whole blocks with log blocks that all of them share, and one for a sequential stream (FAST).
-        Fast = "fast",
-    }
-}
-
-choices! {
-    /// Which full block is collected next.
-    Victim {
-        /// The one with the fewest valid pages.
-        Greedy = "greedy",
-        /// The one that was filled first.
-        Fifo = "fifo",
-        /// The best of a few drawn at random.
-        DChoices = "d-choices",
-        /// The largest age x stale / valid (Kawaguchi and others, 1995); age in pages written by the host.
-        CostBenefit = "cost-benefit",
-        /// Any.
-        Random = "random",
-    }
-}
-
-choices! {
-    /// When the planes do the work of a collection that makes room for a write.
-    Pace {
-        /// All of it before that write.
-        AtOnce = "at-once",
-        /// In equal shares, one before each of the pages that it made room for.
-        Paced = "paced",
-    }
-}
-
-choices! {
-    /// What shares a block.
-    Frontiers {
-        /// Pages of the host and survivors of collections.
-        Shared = "shared",
-        /// Survivors have blocks of their own.
-        SurvivorsApart = "survivors-apart",
-        /// Pages that are written often have blocks of their own, apart from those that lie still, and each sort its
-        /// share of the spare.
-        HotCold = "hot-cold",
-    }
-}
-
-choices! {
-    /// In which order pages are laid over the planes.
-    Allocation {
-        /// The next page on the next channel, then the next die, then the next plane.
-        ChannelFirst = "channel-first",
-        /// The next page on the next die of the channel, then the next plane, then the next channel.
-        DieFirst = "die-first",
-        /// The next page on the next plane of the die, then the next channel, then the next die.
-        PlaneFirst = "plane-first",
-        /// Every logical page has its plane: its number modulo the planes, channels first.
-        ByAddress = "by-address",
-    }
-}
-
-choices! {
-    /// What the planes of one die can do at the same time.
-    PlaneWork {
-        /// Anything.
-        Independent = "independent",
-        /// The same operation, begun together (multi-plane commands).
-        Together = "together",
-        /// Nothing: one at a time.
-        One = "one",
-    }
-}
-
-choices! {
-    /// How erases are spread over the blocks.
-    Levelling {
-        /// Not at all: the block that was freed first is used next.
-        Off = "none",
-        /// Of the free blocks the least worn is used next; of equally good ones the least worn is collected (greedy).
-        Dynamic = "dynamic",
-        /// That, and what lies still is moved onto worn blocks.
-        Static = "static",
-    }
-}
-
-choices! {
-    /// What a write does that finds the SLC cache full.
-    SlcDesign {
-        /// It goes to cells of all bits directly.
-        Bypass = "bypass",
-        /// It waits until blocks of the cache were folded: everything passes the cache.
-        Through = "through",
-    }
-}
-
-choices! {
-    /// Bits in a cell.
-    Cell {
-        /// One.
-        Slc = "slc",
-        /// Two.
-        Mlc = "mlc",
-        /// Three.
-        Tlc = "tlc",
-    }
-}
-
-impl Cell {
-    /// Program and erase cycles that such cells are usually rated for (100,000, 10,000 and 5,000).
-    pub fn pe_cycles(self) -> u64 {
-        match self {
-            Self::Slc => 100_000,
-            Self::Mlc => 10_000,
-            Self::Tlc => 5_000,
-        }
-    }
-}
-
-choices! {
-    /// What happens when the blocks have had their rated cycles on average, or one fails that nothing can replace.
-    EndOfLife {
-        /// Nothing; cycles are only counted.
-        Ignored = "ignored",
-        /// Writes are refused from then on.
-        ReadOnly = "read-only",
-        /// Writes are refused, and after the next power cycle reads too.
-        ReadOnlyThenDead = "read-only-then-dead",
-    }
-}
 
 /// Every policy of a drive.
 #[derive(Clone, Debug, PartialEq)]
@@ -316,10 +151,6 @@ impl Policies {
         }
         Ok(())
     }
-}
-
-pub(super) fn or_default<T: Copy + Default>(figure: Option<&Figure<T>>) -> T {
-    figure.map_or_else(T::default, |figure| figure.value)
 }
 
 fn count(key: &'static str, figure: Option<&Figure<u64>>, min: u64, default: u32) -> Result<u32, ProfileError> {

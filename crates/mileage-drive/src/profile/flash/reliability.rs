@@ -1,7 +1,9 @@
 //! Bit errors of the cells, and what the controller does about them.
 
-use super::{Figure, Policies, ProfileError, Text, impossible, whole};
-use crate::profile::policies::{Frontiers, Levelling, Mapping};
+use super::choices::{Frontiers, Levelling, Mapping};
+use super::policies::Policies;
+use super::text::Text;
+use crate::profile::figure::{Figure, ProfileError, impossible, whole};
 
 /// How often bits are read wrongly, and how many the controller corrects.
 #[derive(Clone, Copy, Debug, PartialEq)]

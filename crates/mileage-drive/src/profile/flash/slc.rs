@@ -1,7 +1,10 @@
 //! A cache of blocks that are programmed with one bit in a cell.
 
-use super::policies::{self, Allocation, Cell, Frontiers, PlaneWork};
-use super::{Mapping, Policies, Profile, ProfileError, Text, impossible, microseconds};
+use super::FlashProfile;
+use super::choices::{Allocation, Cell, Frontiers, Mapping, PlaneWork, SlcDesign};
+use super::policies::Policies;
+use super::text::Text;
+use crate::profile::figure::{ProfileError, impossible, microseconds, or_default};
 
 /// How large the cache is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,9 +14,6 @@ pub enum SlcSize {
     /// This share of the space that holds no data of the host, in blocks.
     ShareOfFree(f64),
 }
-
-/// What a write does that finds the cache full.
-pub use super::policies::SlcDesign;
 
 /// The cache of a profile that has one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +62,7 @@ impl SlcCache {
         Ok(Some(Self {
             size,
             pages_per_block: pages as u32,
-            design: policies::or_default(text.slc_design.as_ref()),
+            design: or_default(text.slc_design.as_ref()),
             read_ns: time("slc_read_us", &text.slc_read_us, 0.001)?,
             program_ns: time("slc_program_us", &text.slc_program_us, 0.001)?,
             idle_after_ns: match text.slc_idle_after_us {
@@ -157,7 +157,7 @@ impl SlcCache {
     }
 }
 
-impl Profile {
+impl FlashProfile {
     /// Blocks of the flash that a static cache keeps for itself.
     pub(super) fn slc_blocks(&self) -> u64 {
         match self.slc_cache {

@@ -1,0 +1,63 @@
+//! The map of a controller that packs as a translation layer.
+
+use super::{Contents, Packed, Reading, state};
+use crate::flash::medium::Medium;
+use crate::flash::translation::{Levels, Run, TranslationLayer};
+use crate::saved_state::{Reader, StateError, Writer};
+
+impl TranslationLayer for Packed {
+    fn read_page(&mut self, page: u32, ready_ns: u64, medium: &mut Medium) -> u64 {
+        let Some(Reading { unit, pages }) = self.reading(page) else { return ready_ns };
+        (0..pages).map(|_| medium.fetch(unit, ready_ns)).fold(ready_ns, u64::max)
+    }
+
+    fn write_pages(&mut self, run: Run, ready_ns: u64, medium: &mut Medium) -> u64 {
+        // The page is counted already; its number makes its content differ from all others where that is not known.
+        let number = medium.counters.host_pages_written - 1;
+        let arriving = self.contents.page(run.page, run.bytes, number);
+        let done_ns = self.write(run.page, arriving, ready_ns, medium);
+        medium.clocks.leave_buffer(done_ns);
+        done_ns
+    }
+
+    fn discard_page(&mut self, page: u32, _: u64, _: &mut Medium) -> bool {
+        self.forget(page)
+    }
+
+    fn purge(&mut self) {
+        self.erase_all();
+    }
+
+    fn is_worn_out(&self) -> bool {
+        false
+    }
+
+    fn mapped_pages(&self) -> u64 {
+        u64::from(self.mapped)
+    }
+
+    fn written_blocks(&self) -> Vec<u32> {
+        self.blocks_written()
+    }
+
+    fn levels(&self) -> Levels {
+        Levels {
+            free_blocks: self.free_blocks(),
+            free_blocks_least: self.free_least,
+            erases: self.erase_spread(),
+            ..Levels::default()
+        }
+    }
+
+    fn contents(&mut self) -> Option<&mut Contents> {
+        Some(&mut self.contents)
+    }
+
+    fn save(&self, out: &mut Writer) {
+        state::save(out, self);
+    }
+
+    fn restore(&mut self, reader: &mut Reader) -> Result<(), StateError> {
+        state::restore(reader, self)
+    }
+}

@@ -1,0 +1,79 @@
+//! What a host does to a drive besides reading and writing: power, erasing, and what its profile says.
+
+use crate::device::{BlockDevice, Life, Request, RequestKind};
+use crate::profile::Basics;
+
+/// An acknowledged write that a power cut lost, in one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostWrite {
+    /// Which write command since the drive was new, from 0; refused ones do not count.
+    pub write: u64,
+    /// First byte.
+    pub offset_bytes: u64,
+    /// Bytes, all in one page.
+    pub length_bytes: u32,
+}
+
+/// Why nobody can say what a power cut does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PowerCutError {
+    /// The profile is silent.
+    #[error(
+        "write_buffer_power is missing in the drive's profile: expected volatile or protected, to know what a power cut loses"
+    )]
+    Unknown,
+    /// The controller packs.
+    #[error("a power cut: expected a drive that stores pages as they are; what is open in one that packs is not known")]
+    Packed,
+    /// The drive has faults.
+    #[error(
+        "a power cut: expected a drive without stalls, lost commands or a drop-off; with them nobody kept what it acknowledged when"
+    )]
+    Faulty,
+    /// The drive was told of operations at a later instant.
+    #[error("a power cut at {at_ns} ns: expected the drive's present time, {now_ns} ns, or later")]
+    Past {
+        /// The instant asked for.
+        at_ns: u64,
+        /// The drive's clock.
+        now_ns: u64,
+    },
+}
+
+/// A block device with power and a life. A wrapper forwards every method to the device that it wraps, or says why not.
+pub trait ManagedDevice: BlockDevice {
+    /// What its profile says that profiles of every kind say.
+    fn basics(&self) -> &Basics;
+
+    /// Whether it still writes, only reads, or does nothing.
+    fn life(&self) -> Life;
+
+    /// Erase everything, wear aside; the clock moves on until that is done. A device that no longer writes stays as it
+    /// is.
+    fn purge(&mut self);
+
+    /// Power off, after all that was written is on the medium, and on again. A device at the end of its life may not
+    /// come back.
+    fn power_cycle(&mut self);
+
+    /// The power fails at `at_ns`, and is back at once: nothing is in flight any more. What was acknowledged before
+    /// and is lost, in the order in which it was written; what was in flight and not acknowledged is no loss, whatever
+    /// became of it. A device at the end of its life may not come back.
+    ///
+    /// # Errors
+    /// The profile does not say what a power cut loses; or the instant lies before the device's clock.
+    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError>;
+
+    /// Discard the whole capacity (as `blkdiscard` does), now; the clock moves on until that is done.
+    fn discard_all(&mut self) {
+        let request = Request {
+            kind: RequestKind::Discard,
+            fua: false,
+            offset_bytes: 0,
+            length_bytes: self.capacity_bytes(),
+            submit_ns: self.now_ns(),
+        };
+        let completion = self.submit_one(&request);
+        self.advance_to(completion.complete_ns);
+    }
+}

@@ -1,0 +1,36 @@
+//! What profiles of every kind of drive have.
+
+use super::faults::Faults;
+use super::figure::{FigureText, ProfileError, impossible};
+use super::rates::PublishedRate;
+
+/// What a drive of any kind has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Basics {
+    /// Short name, as in `virtual:NAME`.
+    pub name: String,
+    /// Name for people.
+    pub title: String,
+    /// Bytes that the host can address.
+    pub capacity_bytes: u64,
+    /// What the maker warrants, in bytes written by the host; `None` when the profile does not say.
+    pub rated_write_bytes: Option<u64>,
+    /// Faults that it is given on purpose; [`crate::Drive`] honours them.
+    pub faults: Faults,
+    /// Every figure with its source and confidence, in the order of the data sheet; a policy that the profile does not
+    /// state has the confidence [`super::Confidence::Default`].
+    pub figures: Vec<FigureText>,
+    /// The published rates that the drive is held to, and what it does.
+    pub rates: Vec<PublishedRate>,
+}
+
+impl Basics {
+    /// Whether the name can stand in `virtual:NAME` and in a file name.
+    pub(crate) fn name_holds(&self) -> Result<(), ProfileError> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if self.name.is_empty() || !self.name.chars().all(plain) {
+            return impossible("name", format!("{:?}", self.name), "lower-case letters, digits and hyphens");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! A drive's profile: every figure with its unit, its source and how far to trust it.
+//!
+//! A profile is a TOML text. `name`, `title` and `kind` are plain; every other key is a figure:
+//!
+//! ```toml
+//! read_us = { value = 25, source = "where it is written", confidence = "source" }
+//! ```
+//!
+//! `kind` says which keys there are; a profile without it is one of flash, as all were before there were kinds. Every
+//! figure has an effect on the simulated drive or on what is judged of it (endurance); an unknown key is refused. All
+//! errors are one line that names the key, what was found and what is expected.
+
+mod basics;
+mod faults;
+mod figure;
+pub mod flash;
+mod link;
+mod rates;
+
+pub use basics::Basics;
+pub use faults::{Faults, Lost, Stall};
+pub use figure::{Confidence, Figure, FigureText, ProfileError};
+pub use flash::FlashProfile;
+pub use link::Link;
+pub use rates::{PublishedRate, RateUnit, RateWorkload};
+
+use figure::in_one_line;
+use serde::Deserialize;
+use toml::Spanned;
+
+/// A drive's profile, by its kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Profile {
+    /// `kind = "flash"`.
+    Flash(Box<FlashProfile>),
+}
+
+/// A kind of profile.
+struct Kind {
+    /// As it stands in a profile.
+    name: &'static str,
+    parse: fn(&str) -> Result<Profile, ProfileError>,
+    /// The keys of its figures.
+    figure_names: fn() -> &'static [&'static str],
+}
+
+/// Every kind; the first is that of a profile that names none.
+const KINDS: &[Kind] =
+    &[Kind { name: "flash", parse: |text| Ok(FlashProfile::parse(text)?.into()), figure_names: flash::figure_names }];
+
+/// The one key that is read before the others.
+#[derive(Deserialize)]
+struct KindText {
+    kind: Option<Spanned<String>>,
+}
+
+impl Profile {
+    /// The profile that a TOML text describes.
+    ///
+    /// # Errors
+    /// One line: which key, what was found, what is expected.
+    pub fn parse(text: &str) -> Result<Self, ProfileError> {
+        let KindText { kind: found } = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
+        let Some(found) = found else { return (KINDS[0].parse)(text) };
+        let kind = KINDS.iter().find(|kind| kind.name == found.get_ref());
+        let Some(kind) = kind else {
+            let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+            let what = format!("kind is {:?}: expected {}", found.get_ref(), names.join(" or "));
+            return Err(ProfileError::at(text, found.span().start, what));
+        };
+        (kind.parse)(text)
+    }
+
+    /// What drives of every kind have.
+    pub fn basics(&self) -> &Basics {
+        match self {
+            Self::Flash(profile) => &profile.basics,
+        }
+    }
+}
+
+impl From<FlashProfile> for Profile {
+    fn from(profile: FlashProfile) -> Self {
+        Self::Flash(Box::new(profile))
+    }
+}
+
+/// The keys of all figures that a profile of any kind may have.
+pub fn figure_names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in KINDS.iter().flat_map(|kind| (kind.figure_names)()) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    names
+}
