@@ -17,33 +17,7 @@ from tests.house.repository import PACKAGE, crates, modules, tree
 from tests.house.rust_modules import file_graph
 
 KNOWN_IN_CRATES: dict[str, tuple[str, ...]] = {
-    "mileage-drive": (
-        (
-            "device.rs flash/cached.rs flash/errors.rs flash/map/slc_pool.rs flash/mod.rs flash/state.rs "
-            "flash/state/bytes.rs"
-        ),
-        "flash/map/heat.rs flash/map/mod.rs flash/map/wear.rs",
-        "profile/buffer.rs profile/chip.rs profile/mod.rs profile/policies.rs",
-    ),
-    "mileage-engine": (
-        "api/mapped.rs api/sigbus.rs",
-        "api/uring/ring.rs api/uring/setup.rs",
-        (
-            "calibrate.rs handle.rs iozone/workers.rs job.rs merge.rs run_context.rs share.rs watchdog.rs "
-            "worker/accounting.rs worker/failure.rs worker/mod.rs worker/ring_loop.rs worker/sync_loop.rs"
-        ),
-        "iozone/steps.rs iozone/suite.rs",
-        "metadata/mod.rs metadata/worker.rs metadata/workers.rs",
-    ),
     "mileage-python": ("drive.rs file.rs job.rs lib.rs workload.rs",),
-    "mileage-workload": (
-        (
-            "content/mod.rs execution.rs gates.rs load.rs pace.rs pattern/access.rs pattern/ior.rs "
-            "pattern/mod.rs pattern/records.rs pattern/replay.rs pattern/skew.rs pattern/source.rs "
-            "pattern/zipf.rs workload.rs"
-        ),
-        "metadata.rs metadata_names.rs",
-    ),
 }
 KNOWN_IN_PACKAGE = (
     "mileage.cli.measurement mileage.cli.rate_search",
