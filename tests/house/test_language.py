@@ -26,7 +26,6 @@ NOUNS: Final = re.compile(
 PARTICIPLES: Final = frozenset(
     {
         "crates/mileage-drive/src/flash/cached.rs",
-        "crates/mileage-drive/src/flash/state/packed.rs",
         "crates/mileage-engine/benches/steps/stepping.rs",
         "crates/mileage-engine/src/api/mapped.rs",
         "crates/mileage-engine/src/api/positioned.rs",

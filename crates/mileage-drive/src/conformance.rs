@@ -197,8 +197,8 @@ fn state<D: BlockDevice>(seed: u64, mut device: D, mut other: D) -> Result<(), S
         holds(other.save() == saved, "a restored device saves something else")?;
         let batch = requests.take(100);
         let (mine, theirs) = (completions(&mut device, &batch), completions(&mut other, &batch));
-        holds(mine == theirs, "a restored device goes on with other times")?;
-        holds(device.save() == other.save(), "a restored device goes on to another state")?;
+        holds(mine == theirs, "a restored device resumes with other times")?;
+        holds(device.save() == other.save(), "a restored device resumes to another state")?;
     }
     let saved = device.save();
     for damage in 0..50 {

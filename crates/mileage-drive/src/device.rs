@@ -89,7 +89,7 @@ pub enum Refusal {
     /// The drive was worn out and did not come back after a power cycle.
     #[error("the drive is dead: it was worn out ({0}), and then its power was cycled")]
     Dead(WornOut),
-    /// The drive is gone.
+    /// The drive no longer answers.
     #[error("the drive dropped off {} s after it was first powered on", seconds(*at_ns))]
     DroppedOff {
         /// When, in nanoseconds of the drive's clock.
@@ -215,7 +215,7 @@ pub trait BlockDevice {
     /// Smallest unit that is written without reading first, in bytes.
     fn page_bytes(&self) -> u32;
 
-    /// The latest instant the device has been told of, in nanoseconds since it was first powered on.
+    /// The latest instant of any call, in nanoseconds since it was first powered on.
     fn now_ns(&self) -> u64;
 
     /// Let the clock stand at `now_ns` or later; earlier instants change nothing.
@@ -234,14 +234,14 @@ pub trait BlockDevice {
         out.extend(batch.iter().map(|request| self.submit_one(request)));
     }
 
-    /// The operations of `later` will be submitted in a while, those of `soon`, which were told as `later` before, in
+    /// The operations of `later` will be submitted in a while, those of `soon`, which were announced as `later` before, in
     /// a few operations' time, as far as is known: a device may use it to be simulated faster. It changes no result.
     fn prefetch(&mut self, later: &[Op], soon: &[Op]) {
         let _ = (later, soon);
     }
 
     /// Until this is called again, writes carry what `workload` writes, or, with `None`, what nobody knows. Whether the
-    /// device looks at it: if it does, it is told of the laps of the writes ([`BlockDevice::begin_lap`]).
+    /// device looks at it: if it does, the laps of the writes are announced ([`BlockDevice::begin_lap`]).
     fn look_at_content(&mut self, workload: Option<&Workload>) -> bool {
         let _ = workload;
         false

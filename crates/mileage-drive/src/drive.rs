@@ -3,7 +3,7 @@
 use crate::device::{BlockDevice, Completion, Life, Request};
 use crate::faulty::Faulty;
 use crate::flash::FlashDrive;
-use crate::managed::{LostWrite, ManagedDevice, PowerCutError};
+use crate::management::{LostWrite, ManagedDevice, PowerCutError};
 use crate::profile::{Basics, Profile};
 use crate::run::{Error, run};
 use crate::saved_state::StateError;

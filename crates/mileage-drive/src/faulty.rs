@@ -5,7 +5,7 @@
 //!   meanwhile begins at its end; an answer that would come meanwhile comes at its end. What the flash was doing goes
 //!   on. There is one in every period of the device's clock.
 //! - *Lost command*: the device never sees it. The host waits for its time-out and gives it up; nothing was changed.
-//! - *Drop-off*: from an instant on everything is refused by name; what was under way then fails at that instant,
+//! - *Drop-off*: from an instant on every request is refused; what was outstanding then fails at that instant,
 //!   whatever became of it. Nothing brings the device back, not even a power cycle.
 //!
 //! The host does not try again: a run ends with its first failure.
@@ -14,7 +14,7 @@
 //! Resets that abort other commands, and devices that come back slower or empty.
 
 use crate::device::{BlockDevice, Completion, Life, Refusal, Request, Status, check};
-use crate::managed::{LostWrite, ManagedDevice, PowerCutError};
+use crate::management::{LostWrite, ManagedDevice, PowerCutError};
 use crate::profile::{Basics, Faults, Stall};
 use crate::saved_state::{StateError, checksum, corrupt, starts_with};
 use mileage_workload::{Op, Workload};
@@ -89,7 +89,7 @@ impl<D: BlockDevice> Faulty<D> {
         Self { now_ns: inner.now_ns(), inner, faults, commands: 0, counters: [0; COUNTERS.len()] }
     }
 
-    /// Whether the device is gone.
+    /// Whether the device has dropped off.
     pub fn dropped_off(&self) -> bool {
         self.faults.drop_off_ns.is_some_and(|at_ns| self.now_ns >= at_ns)
     }

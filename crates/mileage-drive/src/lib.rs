@@ -17,7 +17,7 @@
 //! property test of save and restore compares whole states.
 //!
 //! # Refused here
-//! Disks, SMR, `XPoint` and arrays: not built yet; a profile of another `kind` than `flash` is refused by name.
+//! Disks, SMR, `XPoint` and arrays: not built yet; a profile of another `kind` than `flash` is refused.
 #![forbid(unsafe_code)]
 
 #[cfg(doctest)]
@@ -30,7 +30,7 @@ pub mod device;
 mod drive;
 mod faulty;
 mod flash;
-mod managed;
+mod management;
 pub mod profile;
 mod run;
 mod saved_state;
@@ -40,7 +40,7 @@ pub use device::{BlockDevice, Completion, Life, Refusal, Request, RequestKind, S
 pub use drive::{Device, Drive};
 pub use faulty::Faulty;
 pub use flash::FlashDrive;
-pub use managed::{LostWrite, ManagedDevice, PowerCutError};
+pub use management::{LostWrite, ManagedDevice, PowerCutError};
 pub use profile::{FlashProfile, Profile, ProfileError};
 pub use run::{Error, run};
 pub use saved_state::StateError;

@@ -15,14 +15,14 @@ use mileage_workload::{Completion, Execution, Files, Observer, Op, OpKind, Step,
 
 /// First length of the series' intervals; it doubles as the run gets longer.
 const INTERVAL_NS: u64 = 1_000_000;
-/// Progress is told, and an interrupt seen, every so many operations of a page; longer operations count for more.
+/// Operations of a page between two reports of progress, at which an interrupt is seen; longer ones count for more.
 const WORK_BETWEEN_REPORTS: u64 = 1 << 16;
 
-/// A device is told of an operation at least so many operations of its thread before it is submitted: once for what
+/// An operation is announced to the device at least this many operations of its thread before it is submitted: once for what
 /// takes long to prepare, and again for what depends on that.
 const LATER: usize = 24;
 const SOON: usize = 8;
-/// Operations are told of in groups, so that what is waited for is waited for together; 16 are slower again.
+/// Operations are announced in groups, so that what is waited for is waited for together; 16 are slower again.
 const GROUP: usize = 8;
 
 /// Why a workload cannot run on a device.
@@ -64,7 +64,7 @@ pub enum Error {
 
 /// Run a workload on a device from the device's present time on.
 ///
-/// `poll(bytes, operations)` is told of the progress every 65536 small operations (or as much work in larger ones)
+/// `poll(bytes, operations)` is called with the progress every 65536 small operations (or as much work in larger ones)
 /// and at the end; once it answers true nothing more is issued except the final sync, and the record says
 /// `interrupted`. The record begins at the first submission after the warm-up: what the warm-up does is in none of its
 /// figures. Counters in the record are changes since then; they count at submission.
@@ -170,7 +170,7 @@ impl Lap {
     }
 }
 
-/// How many of a thread's next operations the device has been told of.
+/// How many of a thread's next operations were announced to the device.
 #[derive(Default)]
 struct Foretold {
     later: usize,
@@ -178,10 +178,10 @@ struct Foretold {
 }
 
 impl Foretold {
-    /// Tell the device of what comes, as far as it has not been told.
+    /// Announce the next operations to the device, as far as they were not.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from two loops: a call costs a fiftieth of the speed")]
-    fn tell(&mut self, upcoming: &[Op], device: &mut impl BlockDevice) {
+    fn announce(&mut self, upcoming: &[Op], device: &mut impl BlockDevice) {
         if self.later < LATER && self.later < upcoming.len() {
             let later = upcoming.len().min(LATER + GROUP);
             device.prefetch(&upcoming[self.later..later], &[]);
@@ -194,7 +194,7 @@ impl Foretold {
         }
     }
 
-    /// So many of them were issued.
+    /// `count` of them were issued.
     #[inline]
     fn issued(&mut self, count: usize) {
         (self.later, self.soon) = (self.later.saturating_sub(count), self.soon.saturating_sub(count));
@@ -237,7 +237,7 @@ fn request(op: Op, submit_ns: u64) -> Request {
     }
 }
 
-/// A run under way. `PLAIN`: one thread in a closed loop without a warm-up, on a device that looks at no content; what
+/// A run in progress. `PLAIN`: one thread in a closed loop without a warm-up, on a device that looks at no content; what
 /// only other runs need is then not even asked for.
 #[expect(clippy::struct_excessive_bools, reason = "each is asked by itself, and set by another part of the run")]
 struct Running<'a, D, O, const PLAIN: bool> {
@@ -396,7 +396,7 @@ impl<'a, D: BlockDevice, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN
     #[inline]
     fn step(&mut self, thread: u32, now_ns: u64) -> Step {
         let Thread { execution, foretold, .. } = &mut self.threads[thread as usize];
-        foretold.tell(execution.upcoming(), self.device);
+        foretold.announce(execution.upcoming(), self.device);
         self.ops.clear();
         let step = execution.next(now_ns, &mut self.ops);
         if step != Step::Issue {

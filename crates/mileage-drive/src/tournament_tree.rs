@@ -44,7 +44,7 @@ impl Earliest {
         let mut winner = (at_ns, index);
         nodes[node] = winner;
         while node > 1 {
-            // The mask tells the compiler what is so anyway: a node and its sibling exist.
+            // The mask lets the compiler know what holds anyway: a node and its sibling exist.
             let sibling = nodes[(node ^ 1) & last];
             // Every index on the left of a match is below those on its right, so the left wins a tie.
             let right = u64::from(node as u32 & 1);

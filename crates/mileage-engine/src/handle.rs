@@ -260,7 +260,7 @@ impl Run {
                     return;
                 }
                 drop(state);
-                for (place, mut part) in watchdog.look(clock::now_ns(), &run.shared.deposits) {
+                for (place, mut part) in watchdog.look(clock::now_ns(), &run.shared.hand_overs) {
                     let thread = run.shared.seats.first + place;
                     run.shared.halt(FAILED);
                     if !run.shared.gate.is_open() {
@@ -369,14 +369,14 @@ impl Handle {
 
     /// How far the run has come.
     pub fn progress(&self) -> Progress {
-        let Shared { workload, told, seats, .. } = &self.run.shared;
+        let Shared { workload, tally, seats, .. } = &self.run.shared;
         let record = u64::from(workload.record_bytes);
         let limited = workload.stop.bytes.is_some() || workload.stop.operations.is_some();
         let threads = seats.first..seats.first + seats.count;
         let total = limited.then(|| threads.map(|thread| workload.operations_of(thread)).sum::<u64>());
         Progress {
-            bytes: told.iter().map(|told| told.0.bytes.load(Ordering::Relaxed)).sum(),
-            operations: told.iter().map(|told| told.0.operations.load(Ordering::Relaxed)).sum(),
+            bytes: tally.iter().map(|tally| tally.0.bytes.load(Ordering::Relaxed)).sum(),
+            operations: tally.iter().map(|tally| tally.0.operations.load(Ordering::Relaxed)).sum(),
             bytes_total: total.map(|total| total.saturating_mul(record)),
             operations_total: total,
         }

@@ -1,6 +1,6 @@
 //! What a thread has written down, while it is inside a call that may never return.
 //!
-//! Before such a call the thread leaves its [`Held`] value with the [`Deposit`], afterwards it collects it: one store
+//! Before such a call the thread leaves its [`Held`] value with the [`HandOver`], afterwards it collects it: one store
 //! and one exchange. A watchdog that finds the call overdue takes the value instead; the thread, should it ever come
 //! back, finds nothing to collect and ends.
 
@@ -17,7 +17,7 @@ pub(crate) struct LeftBehind;
 /// Where one thread leaves its value during a call. Alone in its cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(crate) struct Deposit<T: Send> {
+pub(crate) struct HandOver<T: Send> {
     /// Null, or from `Box::into_raw`; whoever exchanges it for null owns the box.
     left: AtomicPtr<T>,
     /// How many operations were begun.
@@ -29,11 +29,11 @@ pub(crate) struct Deposit<T: Send> {
 pub(crate) struct Held<T: Send> {
     value: Option<Box<T>>,
     /// `None` where nobody watches, so that nothing is ever left.
-    deposit: Option<Arc<Deposit<T>>>,
+    hand_over: Option<Arc<HandOver<T>>>,
     begun: u64,
 }
 
-impl<T: Send> Deposit<T> {
+impl<T: Send> HandOver<T> {
     pub(crate) fn new() -> Self {
         Self { left: AtomicPtr::new(null_mut()), begun: AtomicU64::new(0) }
     }
@@ -56,7 +56,7 @@ impl<T: Send> Deposit<T> {
     }
 }
 
-impl<T: Send> Drop for Deposit<T> {
+impl<T: Send> Drop for HandOver<T> {
     fn drop(&mut self) {
         drop(self.take());
     }
@@ -64,22 +64,22 @@ impl<T: Send> Drop for Deposit<T> {
 
 impl<T: Send> Held<T> {
     /// `value`, left with `deposit` during calls if there is one.
-    pub(crate) fn new(value: T, deposit: Option<Arc<Deposit<T>>>) -> Self {
-        Self { value: Some(Box::new(value)), deposit, begun: 0 }
+    pub(crate) fn new(value: T, hand_over: Option<Arc<HandOver<T>>>) -> Self {
+        Self { value: Some(Box::new(value)), hand_over, begun: 0 }
     }
 
     /// Whether somebody watches.
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
-        self.deposit.is_some()
+        self.hand_over.is_some()
     }
 
     /// A new operation begins: the patience with the one before is no longer of interest.
     #[inline]
     pub(crate) fn begin(&mut self) {
-        if let Some(deposit) = &self.deposit {
+        if let Some(hand_over) = &self.hand_over {
             self.begun += 1;
-            deposit.begun.store(self.begun, Ordering::Relaxed);
+            hand_over.begun.store(self.begun, Ordering::Relaxed);
         }
     }
 
@@ -89,14 +89,14 @@ impl<T: Send> Held<T> {
     #[inline(always)]
     pub(crate) fn outside<R>(&mut self, call: impl FnOnce() -> R) -> R {
         // Written once, so that it becomes part of the loop that makes it.
-        if let Some(deposit) = &self.deposit
+        if let Some(hand_over) = &self.hand_over
             && let Some(value) = self.value.take()
         {
-            deposit.left.store(Box::into_raw(value), Ordering::Release);
+            hand_over.left.store(Box::into_raw(value), Ordering::Release);
         }
         let result = call();
-        if let Some(deposit) = &self.deposit {
-            self.value = deposit.take();
+        if let Some(hand_over) = &self.hand_over {
+            self.value = hand_over.take();
             if self.value.is_none() {
                 resume_unwind(Box::new(LeftBehind));
             }
@@ -106,7 +106,7 @@ impl<T: Send> Held<T> {
 
     /// The value with its deposit, for another owner; nothing is at hand here any more.
     pub(crate) fn hand_over(&mut self) -> Self {
-        Self { value: self.value.take(), deposit: self.deposit.take(), begun: self.begun }
+        Self { value: self.value.take(), hand_over: self.hand_over.take(), begun: self.begun }
     }
 
     /// The value itself.
@@ -135,45 +135,46 @@ impl<T: Send> DerefMut for Held<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Deposit, Held, LeftBehind};
+    use super::{HandOver, Held, LeftBehind};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
     fn what_nobody_takes_comes_back() {
-        let deposit = Arc::new(Deposit::new());
-        let mut held = Held::new(vec![1], Some(Arc::clone(&deposit)));
+        let hand_over = Arc::new(HandOver::new());
+        let mut held = Held::new(vec![1], Some(Arc::clone(&hand_over)));
         held.begin();
-        assert!(held.outside(|| deposit.is_left()));
+        assert!(held.outside(|| hand_over.is_left()));
         held.push(2);
-        assert!(!deposit.is_left() && deposit.take().is_none());
-        assert_eq!((held.into_inner(), deposit.begun()), (vec![1, 2], 1));
+        assert!(!hand_over.is_left() && hand_over.take().is_none());
+        assert_eq!((held.into_inner(), hand_over.begun()), (vec![1, 2], 1));
     }
 
     #[test]
     fn a_thread_whose_value_was_taken_ends_when_it_comes_back() {
-        let deposit = Arc::new(Deposit::new());
-        let mut held = Held::new(String::from("counted"), Some(Arc::clone(&deposit)));
-        let ended = catch_unwind(AssertUnwindSafe(|| held.outside(|| assert_eq!(*deposit.take().unwrap(), "counted"))));
+        let hand_over = Arc::new(HandOver::new());
+        let mut held = Held::new(String::from("counted"), Some(Arc::clone(&hand_over)));
+        let ended =
+            catch_unwind(AssertUnwindSafe(|| held.outside(|| assert_eq!(*hand_over.take().unwrap(), "counted"))));
         assert!(ended.unwrap_err().is::<LeftBehind>());
     }
 
     #[test]
     fn it_is_owned_by_one_side_only_whoever_comes_first() {
         // Each round both sides race for one box; a second owner would free it twice.
-        let (deposit, done) = (Arc::new(Deposit::new()), AtomicBool::new(false));
+        let (hand_over, done) = (Arc::new(HandOver::new()), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let taker = scope.spawn(|| {
                 let mut taken = 0_u64;
                 while !done.load(Ordering::Acquire) {
-                    taken += u64::from(deposit.take().is_some());
+                    taken += u64::from(hand_over.take().is_some());
                 }
-                taken + u64::from(deposit.take().is_some())
+                taken + u64::from(hand_over.take().is_some())
             });
             let mut lost = 0;
             for round in 0..200_000_u64 {
-                let mut held = Held::new(round, Some(Arc::clone(&deposit)));
+                let mut held = Held::new(round, Some(Arc::clone(&hand_over)));
                 match catch_unwind(AssertUnwindSafe(|| held.outside(|| ()))) {
                     Ok(()) => assert_eq!(held.into_inner(), round),
                     Err(_) => lost += 1,

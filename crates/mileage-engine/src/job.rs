@@ -1,4 +1,4 @@
-//! Work under way that is more than one run of a workload: started, watched, stopped, finished.
+//! Work in progress that is more than one run of a workload: started, watched, stopped, finished.
 
 use crate::error::{Error, words_of};
 use std::fmt;
@@ -21,7 +21,7 @@ pub struct Progress {
 
 /// What a job lets others see and do while it runs.
 pub(crate) trait Control: Send + Sync {
-    /// End it; asked a second time, leave out what could be left out.
+    /// End it; asked a second time, skip what can be skipped.
     fn stop(&self);
     /// How far it has come.
     fn progress(&self) -> Progress;
@@ -32,7 +32,7 @@ struct Outcome<T> {
     finished: Condvar,
 }
 
-/// A job under way. May be watched and stopped from any thread; dropping it stops the job without waiting for it.
+/// A job in progress. May be watched and stopped from any thread; dropping it stops the job without waiting for it.
 pub struct Job<T> {
     control: Arc<dyn Control>,
     result: Arc<Outcome<T>>,
@@ -58,12 +58,12 @@ impl<T: Clone + Send + 'static> Job<T> {
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<Self, Error> {
         let result = Arc::new(Outcome { outcome: Mutex::new(None), finished: Condvar::new() });
-        let told = Arc::clone(&result);
+        let shared = Arc::clone(&result);
         let thread = std::thread::Builder::new().name("mileage-job".to_owned()).spawn(move || {
             let worked = catch_unwind(AssertUnwindSafe(work));
             let outcome = worked.unwrap_or_else(|panic| Err(Error::Broken { thread: 0, reason: words_of(&*panic) }));
-            *told.lock() = Some(outcome);
-            told.finished.notify_all();
+            *shared.lock() = Some(outcome);
+            shared.finished.notify_all();
         });
         match thread {
             Ok(_) => Ok(Self { control, result }),
@@ -71,7 +71,7 @@ impl<T: Clone + Send + 'static> Job<T> {
         }
     }
 
-    /// Wait up to `timeout` for the end; `None` if the job is still under way. Once it has ended, every call returns the
+    /// Wait up to `timeout` for the end; `None` if the job is still in progress. Once it has ended, every call returns the
     /// outcome.
     ///
     /// # Errors

@@ -37,14 +37,14 @@ pub(crate) fn within<R: Send + 'static>(
     if timeout_ns == 0 {
         return work();
     }
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("mileage-open".to_owned()).spawn(move || {
         // Nobody listens any more if this took too long.
-        let _ = tell.send(work());
+        let _ = sender.send(work());
     });
     let not_started = |error: std::io::Error| Error::NoThread { thread: 0, threads: 1, reason: error.to_string() };
     let thread = thread.map_err(|error| Missed::Void(not_started(error)))?;
-    let result = told.recv_timeout(Duration::from_nanos(timeout_ns)).map_err(|_| Missed::Late)?;
+    let result = receiver.recv_timeout(Duration::from_nanos(timeout_ns)).map_err(|_| Missed::Late)?;
     let _ = thread.join();
     result
 }
@@ -56,7 +56,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_breaks_tells_its_own_words() {
+    fn a_panic_is_reported_with_its_own_words() {
         for timeout_ns in [0, 60_000_000_000] {
             assert!(matches!(within(timeout_ns, || 7), Ok(7)));
             let missed = within::<()>(timeout_ns, || panic!("{} is not right", "this")).unwrap_err();

@@ -5,7 +5,7 @@
 //! [`in_flight`](crate::in_flight)), the run ends as failed with that, and the thread is left behind: it ends when the
 //! call returns, if ever, and holds its open file and its buffers until then. `io_uring` has its own patience.
 
-use crate::in_flight::Deposit;
+use crate::in_flight::HandOver;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,17 +35,17 @@ impl Watchdog {
     }
 
     /// The threads whose operations are overdue at `now_ns`, and what they had written down.
-    pub(crate) fn look<T: Send>(&mut self, now_ns: u64, deposits: &[Arc<Deposit<T>>]) -> Vec<(u32, T)> {
+    pub(crate) fn look<T: Send>(&mut self, now_ns: u64, hand_overs: &[Arc<HandOver<T>>]) -> Vec<(u32, T)> {
         let mut overdue = Vec::new();
-        for (thread, (seen, deposit)) in (0..).zip(self.seen.iter_mut().zip(deposits)) {
+        for (thread, (seen, hand_over)) in (0..).zip(self.seen.iter_mut().zip(hand_overs)) {
             // In this order: a thread that waited long outside any call, and is inside one now, has begun an operation.
-            let inside = deposit.is_left();
-            let begun = deposit.begun();
+            let inside = hand_over.is_left();
+            let begun = hand_over.begun();
             if begun != seen.begun {
                 *seen = Seen { begun, since_ns: now_ns };
             } else if inside
                 && now_ns.saturating_sub(seen.since_ns) >= self.timeout_ns
-                && let Some(part) = deposit.take()
+                && let Some(part) = hand_over.take()
             {
                 overdue.push((thread, *part));
             }

@@ -14,7 +14,7 @@ mod path;
 pub(super) mod state;
 
 use super::map::NOWHERE;
-use crate::managed::LostWrite;
+use crate::management::LostWrite;
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::{Combining, Power, Reads};
 use std::collections::{HashMap, VecDeque};
@@ -43,8 +43,8 @@ pub(super) struct Written {
     pub write: u64,
     pub offset_bytes: u64,
     pub bytes: u32,
-    /// The host was told then that the command is complete.
-    pub told_ns: u64,
+    /// When the command was acknowledged to the host.
+    pub acknowledged_ns: u64,
     /// It survives a power cut from then on.
     pub kept_ns: u64,
 }
@@ -108,18 +108,18 @@ impl Buffer {
         }
     }
 
-    /// A page that is in no place, or no longer in it, was written; what the host was told follows.
+    /// A page that is not in the buffer, or no longer, was written; its acknowledgement follows.
     fn note(&mut self, offset_bytes: u64, bytes: u32, kept_ns: u64) {
         if self.loses {
-            let written = Written { write: self.writes, offset_bytes, bytes, told_ns: u64::MAX, kept_ns };
+            let written = Written { write: self.writes, offset_bytes, bytes, acknowledged_ns: u64::MAX, kept_ns };
             self.unkept.push_back(written);
         }
     }
 
-    /// The write command is complete at `told_ns`; what is kept by `now_ns` is forgotten.
-    fn end_write(&mut self, told_ns: u64, now_ns: u64) {
+    /// The write command is complete at `acknowledged_ns`; what is kept by `now_ns` is forgotten.
+    fn end_write(&mut self, acknowledged_ns: u64, now_ns: u64) {
         let parts = self.unkept.iter_mut().rev().take_while(|written| written.write == self.writes);
-        parts.for_each(|written| written.told_ns = told_ns);
+        parts.for_each(|written| written.acknowledged_ns = acknowledged_ns);
         self.writes += 1;
         while self.unkept.front().is_some_and(|written| written.kept_ns <= now_ns) {
             self.unkept.pop_front();
@@ -158,7 +158,7 @@ impl Buffer {
         }
         let lost = self.unkept.iter().filter(|written| {
             let page = written.offset_bytes >> self.page_shift;
-            written.told_ns <= at_ns
+            written.acknowledged_ns <= at_ns
                 && written.kept_ns > at_ns
                 && kept.get(&page).is_none_or(|write| *write < written.write)
         });

@@ -72,7 +72,7 @@ impl Cached {
         }
     }
 
-    /// Blocks of one unit that the cache may have, of so many in all.
+    /// Blocks of one unit that the cache may have, of `quota` in all.
     fn share_of(&self, unit: u32, quota: u32) -> u32 {
         let units = self.map.geometry.units;
         quota / units + u32::from(unit < quota % units)
@@ -253,7 +253,7 @@ impl Cached {
         let Some(after_ns) = self.cache.idle_after_ns else { return };
         let units = self.map.geometry.units;
         loop {
-            // The planes go on together, so that it does not matter in how many steps the time passes.
+            // The planes proceed together, so that it does not matter in how many steps the time passes.
             let from_ns = (0..units).map(|unit| medium.clocks.idle_from(unit)).fold(idle_ns + after_ns, u64::max);
             if from_ns >= now_ns {
                 return;

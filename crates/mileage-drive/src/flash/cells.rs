@@ -1,6 +1,6 @@
 //! What happens to the cells themselves, for whoever watches: tests keep a shadow of the flash with it.
 
-/// Told of every program, copy and erase. A drive at work uses [`Unwatched`], which costs nothing.
+/// Observes every program, copy and erase. A drive at work uses [`Unwatched`], which costs nothing.
 pub(crate) trait Cells {
     /// A page received new data of this logical page.
     #[inline]

@@ -113,7 +113,7 @@ impl Medium {
         self.program(to, there_ns)
     }
 
-    /// A unit reads, programs and erases so much while its next pages are written, in equal shares.
+    /// A unit does these reads, programs and erases while its next `pages` are written, in equal shares.
     pub(crate) fn share(&mut self, unit: u32, reads: u32, programs: u32, erases: u32, pages: u32) {
         self.counters.flash_pages_read += u64::from(reads);
         self.counters.flash_pages_programmed += u64::from(programs);

@@ -38,7 +38,7 @@ mod translation;
 mod wear_policy;
 
 use crate::device::{BlockDevice, Completion, Life, Refusal, Request, RequestKind, WornOut};
-use crate::managed::{LostWrite, ManagedDevice, PowerCutError};
+use crate::management::{LostWrite, ManagedDevice, PowerCutError};
 use crate::profile::flash::choices::{EndOfLife, Power};
 use crate::profile::{Basics, FlashProfile};
 use crate::saved_state::StateError;

@@ -21,7 +21,7 @@ impl Queue {
         Self { free: places, lately: Vec::with_capacity(places_all), before: BinaryHeap::with_capacity(places_all) }
     }
 
-    /// A queue of which so many places are taken, until these instants.
+    /// A queue whose slots are taken until these instants, one for each.
     pub(super) fn with_taken(places: u32, taken: Vec<u64>) -> Self {
         let mut queue = Self::new(places);
         queue.free -= taken.len() as u32;

@@ -49,7 +49,7 @@ impl Line {
         let comes_ns = ready_ns.max(self.reads_ns);
         let window = *self.windows.iter().find(|window| comes_ns < window.to_ns)?;
         let from_ns = comes_ns.max(window.from_ns);
-        // Behind a read that interrupted it, or before it has begun, nothing is under way.
+        // Behind a read that interrupted it, or before it has begun, no operation is in progress.
         let idle = from_ns == self.reads_ns || from_ns == window.from_ns;
         // What is over sooner than it is interrupted is not interrupted.
         let interrupts = !idle && from_ns + suspend_ns <= window.to_ns;

@@ -89,7 +89,7 @@ pub(crate) struct Costs {
     copy_channel: u64,
     copies_back: bool,
     suspend: u64,
-    /// A page that arrives so much later still joins an operation of other planes.
+    /// A page that arrives this much later still joins an operation of other planes.
     join_within: u64,
 }
 
@@ -187,7 +187,7 @@ pub(crate) struct Clocks {
     manner: Manner,
     flush_alone: bool,
     wires: Vec<Wire>,
-    /// The latest instant that the drive was told of.
+    /// The latest instant of any call.
     pub(super) now_ns: u64,
     pub(super) queue: Queue,
     pub(super) controller_ns: u64,
@@ -402,7 +402,7 @@ impl Clocks {
         self.allow_interruption(wire.array, from_ns, copied_ns, to_ns);
     }
 
-    /// Each of the next pages of a plane carries its part of so much work of the array and of the channel, in ns.
+    /// Each of the next pages of a plane carries its part of this work of the array and of the channel, in ns.
     fn share(&mut self, unit: u32, array: u64, channel: u64, pages: u32) {
         let pages = u64::from(pages);
         self.shares[unit as usize] = Share { array: array.div_ceil(pages), channel: channel.div_ceil(pages) };
@@ -413,7 +413,7 @@ impl Clocks {
         self.paced
     }
 
-    /// The next pages (at least one) of a plane carry so many reads, programs and erases, through the controller.
+    /// The next pages (at least one) of a plane carry these reads, programs and erases, through the controller.
     pub(crate) fn share_collection(&mut self, unit: u32, reads: u32, programs: u32, erases: u32, pages: u32) {
         let [reads, programs, erases] = [reads, programs, erases].map(u64::from);
         let array = reads * self.costs.read + programs * self.costs.program + erases * self.costs.erase;
@@ -517,7 +517,7 @@ impl Clocks {
         self.buffer.get(self.buffer_next as usize).map_or(there_ns, |free_ns| there_ns.max(*free_ns))
     }
 
-    /// The power fails: nothing is under way any more, and the buffer is empty.
+    /// The power fails: nothing is in flight any more, and the buffer is empty.
     pub(crate) fn fail(&mut self, at_ns: u64) {
         (self.now_ns, self.controller_ns, self.durable_ns, self.last_ns) = (at_ns, at_ns, at_ns, at_ns);
         self.queue = Queue::new(self.queue.places());
@@ -528,7 +528,7 @@ impl Clocks {
         self.buffer.fill(0);
     }
 
-    /// Erase this many blocks of every plane, all arrays at the same time, after what is under way.
+    /// Erase this many blocks of every plane, all arrays at the same time, after what is in progress.
     pub(crate) fn erase_everything(&mut self, blocks_each: impl Iterator<Item = u32>) {
         for (unit, blocks) in blocks_each.enumerate() {
             let array = &mut self.arrays[self.wires[unit].array as usize];

@@ -5,31 +5,31 @@ use super::figure::{Figure, ProfileError, impossible};
 /// A time in which the drive answers nothing, once in every period of its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// One begins and ends in every so many nanoseconds.
+    /// One begins and ends in every period of this length, in ns.
     pub every_ns: u64,
     /// How long it is, in ns; less than the period.
     pub length_ns: u64,
 }
 
-/// A command that is never answered, one in every so many.
+/// A command that is never answered, one in every group of this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// One of so many commands in a row.
+    /// Commands in a group, of which one is lost.
     pub every: u64,
     /// The host gives it up so long after it was submitted, in ns.
     pub timeout_ns: u64,
 }
 
-/// What goes wrong beside what flash does by itself; nothing by default.
+/// What goes wrong in addition to what flash does by itself; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Stalls.
     pub stall: Option<Stall>,
     /// Commands that are lost.
     pub lost: Option<Lost>,
-    /// From this instant of its clock on the drive is gone, in ns.
+    /// From this instant of its clock on the drive does not answer, in ns.
     pub drop_off_ns: Option<u64>,
-    /// Where in its period a stall lies, and which of so many commands is lost, is drawn from it; `None`: at the end
+    /// Where in its period a stall lies, and which command of a group is lost, is drawn from it; `None`: at the end
     /// of each.
     pub seed: Option<u64>,
 }

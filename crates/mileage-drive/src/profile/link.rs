@@ -16,7 +16,7 @@ pub struct Link {
     pub payload_mb_per_s: f64,
     /// A flush waits for all commands before it and holds up all after it.
     pub flush_alone: bool,
-    /// Most commands under way.
+    /// Most outstanding commands.
     pub queue_depth_max: u32,
 }
 

@@ -38,13 +38,13 @@ pub struct PublishedRate {
     pub workload: RateWorkload,
     /// Bytes of an operation.
     pub record_bytes: u64,
-    /// Operations under way at a time.
+    /// Outstanding operations (queue depth).
     pub depth: u32,
     /// The part of the drive that is visited.
     pub span_bytes: u64,
     /// Bytes that are read or written there.
     pub moved_bytes: u64,
-    /// Bytes that were written in order before, to a new drive: what is read lies there, and sequential writes go on
+    /// Bytes that were written in order before, to a new drive: what is read lies there, and sequential writes continue
     /// behind them. 0: the drive is new.
     #[serde(default)]
     pub written_before_bytes: u64,

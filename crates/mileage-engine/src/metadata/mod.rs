@@ -5,7 +5,7 @@
 //! the one before, as in byte workloads; when all workers are done, each removes its own files, and then the directories
 //! go. Only the part between is in the record's times.
 //!
-//! `shared` is what the workers share, `part` what each leaves behind, `worker` one worker from set-up to clean-up, `workers` all of them as threads, `calls` its system calls, `place` the directories, `notes` what a
+//! `run_state` is what the workers share, `part` what each leaves behind, `worker` one worker from set-up to clean-up, `workers` all of them as threads, `calls` its system calls, `place` the directories, `notes` what a
 //! reader of the figures should know.
 //!
 //! # Invariants
@@ -22,19 +22,19 @@ mod calls;
 mod notes;
 mod part;
 mod place;
+mod run_state;
 mod share;
-mod shared;
 mod worker;
 mod workers;
 
+pub use run_state::MetadataOptions;
 pub use share::{MetadataShare, merge_metadata_shares, start_metadata_share};
-pub use shared::MetadataOptions;
 
 use crate::clock;
 use crate::error::Error;
 use crate::error::failed;
 use crate::gate::Gate;
-use crate::in_flight::Deposit;
+use crate::in_flight::HandOver;
 use crate::job::{Control, Job};
 use crate::limits::limited_by;
 use crate::pin;
@@ -46,8 +46,8 @@ use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Usage};
 use mileage_workload::{Load, Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
 use part::Part;
 use place::{Made, Place};
+use run_state::{ABANDONED, FAILED, Outcomes, Shared};
 use rustix::io::Errno;
-use shared::{ABANDONED, Crew, FAILED, Shared};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -99,10 +99,10 @@ fn ready(
         meeting,
         all_done: Gate::new(threads),
         halt: Padded::default(),
-        told: (0..threads).map(|_| Padded::default()).collect(),
+        tally: (0..threads).map(|_| Padded::default()).collect(),
         made: (0..threads).map(|_| Padded::default()).collect(),
-        deposits: (0..watched).map(|_| Arc::new(Deposit::new())).collect(),
-        crew: Crew::default(),
+        hand_overs: (0..watched).map(|_| Arc::new(HandOver::new())).collect(),
+        outcomes: Outcomes::default(),
         around,
         metadata,
         options,

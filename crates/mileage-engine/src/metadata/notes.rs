@@ -2,7 +2,7 @@
 //! that was not steady.
 
 use super::part::Part;
-use super::shared::Shared;
+use super::run_state::Shared;
 use mileage_measure::{RunRecord, SeriesData};
 use mileage_workload::MetadataOp;
 use rustix::fs::{major, minor};

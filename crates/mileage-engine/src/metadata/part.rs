@@ -26,7 +26,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The same on a clock that was zero so much earlier; the series counts from its own start.
+    /// The same on a clock that was zero `by_ns` earlier; the series counts from its own start.
     pub(super) fn shift(&mut self, by_ns: u64) {
         self.last_ns += if self.first_ns.is_some() { by_ns } else { 0 };
         self.first_ns = self.first_ns.map(|first_ns| first_ns + by_ns);

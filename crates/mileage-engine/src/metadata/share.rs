@@ -5,7 +5,7 @@
 //! [`merge_metadata_shares`] makes the record that the workers of one process would have made.
 
 use super::part::Part;
-use super::shared::{MetadataOptions, Shared};
+use super::run_state::{MetadataOptions, Shared};
 use super::{merge, notes, ready, run};
 use crate::error::Error;
 use crate::job::{Control, Job};

@@ -2,14 +2,14 @@
 
 use super::calls::{Calls, Failure, Moved};
 use super::part::Part;
-use super::shared::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
+use super::run_state::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
 use crate::clock::RunClock;
 use crate::descriptors;
 use crate::error::Error;
 use crate::in_flight::Held;
 use crate::pin;
 use crate::usage::Spent;
-use crate::worker::Told;
+use crate::worker::Tally;
 use mileage_measure::{Series, ThreadRecord};
 use mileage_workload::{Items, MetadataOp, MetadataPaths, MetadataVisits, SetUp};
 use rustix::fs::AtFlags;
@@ -30,7 +30,7 @@ struct Worker<'a> {
     /// Of whom this worker visits.
     paths: MetadataPaths,
     visits: MetadataVisits,
-    told: &'a Told,
+    tally: &'a Tally,
     part: Held<Part>,
     /// Items of this worker that the set-up made, from the first.
     made: u64,
@@ -69,7 +69,7 @@ impl<'a> Worker<'a> {
             calls: Calls::new(metadata, &shared.place, worker)?,
             paths: MetadataPaths::new(metadata, &shared.layout, shared.place.base(metadata.paths), owner)?,
             visits: MetadataVisits::new(metadata, &shared.layout, worker)?,
-            told: &shared.told[worker as usize].0,
+            tally: &shared.tally[worker as usize].0,
             part: Held::new(
                 Part {
                     record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
@@ -85,7 +85,7 @@ impl<'a> Worker<'a> {
                     left: 0,
                     left_because: None,
                 },
-                shared.deposits.get(worker as usize).cloned(),
+                shared.hand_overs.get(worker as usize).cloned(),
             ),
             made: 0,
             created: 0,
@@ -241,8 +241,8 @@ impl<'a> Worker<'a> {
         let record = &mut part.record;
         record.calls = self.calls.transfers();
         record.elapsed_ns = part.last_ns.saturating_sub(part.first_ns.unwrap_or(part.last_ns));
-        self.told.bytes.store(record.bytes_read + record.bytes_written, Ordering::Relaxed);
-        self.told.operations.store(record.ops_metadata, Ordering::Relaxed);
+        self.tally.bytes.store(record.bytes_read + record.bytes_written, Ordering::Relaxed);
+        self.tally.operations.store(record.ops_metadata, Ordering::Relaxed);
     }
 
     /// Remove this worker's own files, whoever worked on them; what was removed already is no error.

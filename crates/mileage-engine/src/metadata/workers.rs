@@ -1,7 +1,7 @@
 //! The workers of a metadata run as threads: started, waited for, and left behind when the target no longer answers.
 
 use super::part::Part;
-use super::shared::{ABANDONED, FAILED, Shared};
+use super::run_state::{ABANDONED, FAILED, Shared};
 use super::worker::work;
 use crate::clock;
 use crate::error::{Error, words_of};
@@ -18,17 +18,17 @@ const LOOK: Duration = Duration::from_secs(3600);
 /// All workers' parts.
 pub(super) fn work_together(shared: &Arc<Shared>) -> Result<Vec<Part>, Error> {
     let threads = shared.metadata.threads;
-    *shared.crew.lock() = (0..threads).map(|_| None).collect();
+    *shared.outcomes.lock() = (0..threads).map(|_| None).collect();
     for worker in 0..threads {
         if let Err(error) = spawn(shared, worker) {
             give_up(shared, 0);
             let refused = Error::NoThread { thread: worker, threads, reason: error.to_string() };
-            (worker..threads).for_each(|missing| shared.crew.come_back(missing, Err(refused.clone())));
+            (worker..threads).for_each(|missing| shared.outcomes.come_back(missing, Err(refused.clone())));
             break;
         }
     }
     wait(shared);
-    let parts = std::mem::take(&mut *shared.crew.lock());
+    let parts = std::mem::take(&mut *shared.outcomes.lock());
     parts.into_iter().flatten().collect()
 }
 
@@ -44,27 +44,27 @@ fn spawn(shared: &Arc<Shared>, worker: u32) -> std::io::Result<()> {
         if part.is_err() {
             shared.halt(FAILED);
         }
-        shared.crew.come_back(worker, part);
+        shared.outcomes.come_back(worker, part);
     };
     builder.spawn(work).map(drop)
 }
 
 /// Until every worker has come back or was left behind.
 fn wait(shared: &Shared) {
-    let (crew, timeout_ns) = (&shared.crew, shared.options.timeout_ns);
+    let (outcomes, timeout_ns) = (&shared.outcomes, shared.options.timeout_ns);
     let mut watchdog = (timeout_ns > 0).then(|| Watchdog::new(shared.metadata.threads, timeout_ns, clock::now_ns()));
     let period = watchdog.as_ref().map_or(LOOK, Watchdog::period);
-    let mut parts = crew.lock();
+    let mut parts = outcomes.lock();
     while parts.iter().any(Option::is_none) {
-        let waited = crew.came_back.wait_timeout(parts, period);
+        let waited = outcomes.came_back.wait_timeout(parts, period);
         drop(waited.unwrap_or_else(PoisonError::into_inner).0);
-        for (worker, mut part) in watchdog.iter_mut().flat_map(|dog| dog.look(clock::now_ns(), &shared.deposits)) {
+        for (worker, mut part) in watchdog.iter_mut().flat_map(|dog| dog.look(clock::now_ns(), &shared.hand_overs)) {
             let error = overdue(shared, timeout_ns);
             part.failure.get_or_insert((shared.gate.elapsed_ns(), error));
             give_up(shared, ABANDONED);
-            crew.come_back(worker, Ok(part));
+            outcomes.come_back(worker, Ok(part));
         }
-        parts = crew.lock();
+        parts = outcomes.lock();
     }
 }
 

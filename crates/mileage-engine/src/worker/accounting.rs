@@ -2,7 +2,7 @@
 //! counts by itself.
 
 use super::part::{Part, UnderWay};
-use super::shared::{Shared, Told};
+use super::run_state::{Shared, Tally};
 use crate::audit::Snapshot;
 use crate::clock::RunClock;
 use crate::data::Data;
@@ -35,7 +35,7 @@ pub(crate) struct Completed<'a> {
 #[derive(Debug)]
 pub(crate) struct Books<'a> {
     pub(crate) part: Held<Part>,
-    told: &'a Told,
+    tally: &'a Tally,
     /// When to tell again; at the first operation that counts too.
     tell_ns: u64,
     signals: &'a Signals,
@@ -69,9 +69,9 @@ impl<'a> Books<'a> {
         Self {
             part: Held::new(
                 Part::new(shared.options.interval_ns, workload.one_way()),
-                shared.deposits.get(shared.place_of(thread)).cloned(),
+                shared.hand_overs.get(shared.place_of(thread)).cloned(),
             ),
-            told: &shared.told[shared.place_of(thread)].0,
+            tally: &shared.tally[shared.place_of(thread)].0,
             tell_ns: 0,
             signals: shared.signals(),
             is_done: false,
@@ -158,7 +158,7 @@ impl<'a> Books<'a> {
 
     /// Book an operation that has completed whole. True when that took longer than a few nanoseconds (an interval was
     /// closed, progress told): who times operations reads the clock again.
-    #[expect(clippy::inline_always, reason = "what it is told would go through memory, for every operation")]
+    #[expect(clippy::inline_always, reason = "what it is tally would go through memory, for every operation")]
     #[inline(always)]
     pub(crate) fn completed(&mut self, done: Completed<'_>) -> bool {
         let Completed { op, due_ns, submit_ns, complete_ns, counted } = done;
@@ -237,7 +237,7 @@ impl<'a> Books<'a> {
     #[cold]
     pub(crate) fn tell(&self) {
         let record = &self.part.record;
-        self.told.bytes.store(record.bytes_read + record.bytes_written, Ordering::Relaxed);
-        self.told.operations.store(record.ops_read + record.ops_written, Ordering::Relaxed);
+        self.tally.bytes.store(record.bytes_read + record.bytes_written, Ordering::Relaxed);
+        self.tally.operations.store(record.ops_read + record.ops_written, Ordering::Relaxed);
     }
 }

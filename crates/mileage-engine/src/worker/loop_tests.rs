@@ -125,8 +125,9 @@ fn every_thread_of_a_share_leaves_its_books_at_its_own_place() {
     let seats = Seats { first: 3, count: 2, meeting: None };
     let shared = Shared::new(workload, options, seats, Around::of(None, &[]));
     for thread in 3..5 {
-        let left =
-            reach(&shared, thread, || shared.deposits.iter().map(|deposit| deposit.is_left()).collect::<Vec<_>>());
+        let left = reach(&shared, thread, || {
+            shared.hand_overs.iter().map(|hand_over| hand_over.is_left()).collect::<Vec<_>>()
+        });
         assert_eq!(
             left,
             [thread == 3, thread == 4],

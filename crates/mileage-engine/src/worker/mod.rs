@@ -1,6 +1,6 @@
 //! One thread of a run: prepares, waits at the gate, turns its execution with the wall clock.
 //!
-//! `shared` is what the threads of a run share, `part` what each leaves behind, `accounting` what every loop writes down, `failure` how an operation that did not complete is told, `sync_loop` the
+//! `run_state` is what the threads of a run share, `part` what each leaves behind, `accounting` what every loop writes down, `failure` how an operation that did not complete is told, `sync_loop` the
 //! loop of the APIs that do one operation at a time, `ring_loop` that of `io_uring`.
 
 mod accounting;
@@ -9,12 +9,12 @@ mod failure;
 mod loop_tests;
 mod part;
 mod ring_loop;
-mod shared;
+mod run_state;
 mod sync_loop;
 pub(crate) mod wait;
 
 pub(crate) use part::{Part, UnderWay};
-pub(crate) use shared::{Shared, Told};
+pub(crate) use run_state::{Shared, Tally};
 
 use crate::api::file::TargetFile;
 use crate::api::mapped::Mapped;
@@ -40,8 +40,8 @@ use sync_loop::SyncLoop;
 
 /// Reach for the target, which may take as long as any call to it.
 pub(crate) fn reach<R>(shared: &Shared, thread: u32, call: impl FnOnce() -> R) -> R {
-    let Some(deposit) = shared.deposits.get(shared.place_of(thread)) else { return call() };
-    let mut nothing_yet = Held::new(Part::new(shared.options.interval_ns, None), Some(Arc::clone(deposit)));
+    let Some(hand_over) = shared.hand_overs.get(shared.place_of(thread)) else { return call() };
+    let mut nothing_yet = Held::new(Part::new(shared.options.interval_ns, None), Some(Arc::clone(hand_over)));
     nothing_yet.begin();
     nothing_yet.under_way = Some(UnderWay::Closing);
     nothing_yet.outside(call)

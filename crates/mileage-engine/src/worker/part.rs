@@ -72,7 +72,7 @@ pub(crate) enum UnderWay {
 }
 
 impl Part {
-    /// The same on a clock that was zero so much earlier. The series stays: its intervals are counted from this share's
+    /// The same on a clock that was zero `by_ns` earlier. The series stays: its intervals are counted from this share's
     /// own start.
     pub(crate) fn shift(&mut self, by_ns: u64) {
         self.first_ns = self.first_ns.map(|first_ns| first_ns + by_ns);

@@ -26,7 +26,7 @@
 
 use super::accounting::{Books, Completed, Loop};
 use super::failure::{Failure, overdue};
-use super::shared::Shared;
+use super::run_state::Shared;
 use crate::api::uring::workers::Workers;
 use crate::api::uring::{Call, Reaped, Ring, Settings, slots_of};
 use crate::clock::RunClock;

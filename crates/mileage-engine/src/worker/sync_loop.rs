@@ -2,7 +2,7 @@
 
 use super::accounting::{Books, Completed, Loop};
 use super::failure::{FLUSH, Failure};
-use super::shared::Shared;
+use super::run_state::Shared;
 use super::wait;
 use crate::api::Transfer;
 use crate::clock::RunClock;

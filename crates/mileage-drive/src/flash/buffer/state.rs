@@ -11,8 +11,8 @@ pub(crate) fn save(out: &mut Writer, buffer: &Buffer) {
         out.words([u64::from(*page), *there_ns, *until_ns, *done_ns, *kept_ns]);
     }
     out.word(buffer.unkept.len() as u64);
-    for Written { write, offset_bytes, bytes, told_ns, kept_ns } in &buffer.unkept {
-        out.words([*write, *offset_bytes, u64::from(*bytes), *told_ns, *kept_ns]);
+    for Written { write, offset_bytes, bytes, acknowledged_ns, kept_ns } in &buffer.unkept {
+        out.words([*write, *offset_bytes, u64::from(*bytes), *acknowledged_ns, *kept_ns]);
     }
 }
 
@@ -33,8 +33,8 @@ pub(crate) fn restore(reader: &mut Reader, buffer: &mut Buffer, profile: &FlashP
         let write = reader.below(buffer.writes.max(1), "a write that was never done")?;
         let offset_bytes = reader.below(profile.basics.capacity_bytes, "a write behind the drive")?;
         let bytes = reader.below(u64::from(profile.page_bytes) + 1, "more than a page in a page")? as u32;
-        let (told_ns, kept_ns) = (reader.instant()?, reader.instant()?);
-        buffer.unkept.push_back(Written { write, offset_bytes, bytes, told_ns, kept_ns });
+        let (acknowledged_ns, kept_ns) = (reader.instant()?, reader.instant()?);
+        buffer.unkept.push_back(Written { write, offset_bytes, bytes, acknowledged_ns, kept_ns });
     }
     Ok(())
 }

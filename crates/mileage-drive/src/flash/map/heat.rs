@@ -10,7 +10,7 @@
 
 /// What a write adds to a page's mark.
 const WRITE: u8 = 4;
-/// A page is hot when its mark is above so many times the mean.
+/// A page is hot when its mark is above this multiple of the mean.
 const HOT_TIMES: u64 = 2;
 
 /// The frontier, and the blocks, of hot pages.

@@ -7,9 +7,9 @@
 //! are copied to where survivors go and the block is erased. With one frontier the survivors are the head of the
 //! block that the host's pages then fill; with two they have an open block of their own.
 //!
-//! A unit whose next block would gain less than three quarters of what the best unit's would is passed over until
+//! A unit whose next block would gain less than three quarters of what the best unit's would is skipped until
 //! some unit has opened a block. Under uniform traffic that is rare; under a stride that spares some units it keeps
-//! them from filling up. Where the address decides the unit, none is passed over.
+//! them from filling up. Where the address decides the unit, none is skipped.
 //!
 //! # Hot and cold
 //! Where the profile asks for it, pages that are written often have a frontier, and blocks, apart from the others
@@ -42,7 +42,7 @@ pub(crate) use slc_pool::Lent;
 /// Not a page, not a block.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 /// Added to the stale count of a block that cannot be a victim: open, erased, worn out or not in service. A block has at
-/// most 2^13 pages, so that such a count stays negative: one comparison of 16 bits finds the best victim and leaves out
+/// most 2^13 pages, so that such a count stays negative: one comparison of 16 bits finds the best victim and skips
 /// what is none.
 pub(super) const NO_VICTIM: i16 = -0x4000;
 
@@ -66,8 +66,8 @@ pub(crate) struct Unit {
     pub free: Vec<u32>,
     /// Blocks that are worn out; as many replacements are in service.
     pub bad: Vec<u32>,
-    /// The count of opened blocks when this unit was passed over.
-    pub passed_at: u64,
+    /// The count of opened blocks when this unit was skipped.
+    pub skipped_at: u64,
     /// Erased blocks that are kept for a cache.
     pub kept: u32,
     /// Blocks lent to a cache, the first lent first; only the last may have room.
@@ -154,7 +154,7 @@ impl Map {
             fresh: 0,
             free: Vec::new(),
             bad: Vec::new(),
-            passed_at: u64::MAX,
+            skipped_at: u64::MAX,
             kept: 0,
             lent: Vec::new(),
         };
@@ -323,7 +323,7 @@ impl Map {
         let mut cost: Option<Opening> = None;
         let units = self.geometry.units;
         let mut turn = from;
-        // The first round leaves out the units that were passed over since the last opening; the second asks them again,
+        // The first round skips the units that were skipped since the last opening; the second asks them again,
         // for it may be that none else is left.
         for attempt in 0..if self.rules.by_address { 1 } else { 2 * units } {
             let slot = 2 * self.rules.order[turn as usize] + class;
@@ -356,20 +356,20 @@ impl Map {
         unreachable!("the reserve leaves a stale page in some full block");
     }
 
-    /// Open the next block of a frontier. `again`: whoever was passed over since the last opening is judged afresh.
-    /// `None` when the unit is passed over.
+    /// Open the next block of a frontier. `again`: a unit that was skipped since the last opening is judged anew.
+    /// `None` when the unit is skipped.
     fn open_next<C: Cells>(&mut self, slot: u32, again: bool, cells: &mut C) -> Option<Opening> {
         let unit = slot / 2;
         self.close(slot);
-        if self.units[unit as usize].passed_at == self.opened && !again {
+        if self.units[unit as usize].skipped_at == self.opened && !again {
             return None;
         }
         let gain = self.gain_of(unit);
-        // Three quarters of what the best unit would gain, as the module's text says. The search for the best one is a
-        // pass over all groups, so that it is made only if this unit gains less than the last one that opened a block.
+        // Three quarters of what the best unit would gain, as the module's text says. The search for the best one
+        // reads all groups, so that it is made only if this unit gains less than the last one that opened a block.
         let poor = !self.rules.by_address && 4 * gain < 3 * self.gain && 4 * gain < 3 * self.best_gain();
         if poor || gain == 0 {
-            self.units[unit as usize].passed_at = self.opened;
+            self.units[unit as usize].skipped_at = self.opened;
             return None;
         }
         self.opened += 1;

@@ -25,7 +25,7 @@ pub(crate) fn save(out: &mut Writer, map: &Map) {
         out.half(unit.fresh);
         out.list(unit.free.iter().copied());
         out.list(unit.bad.iter().copied());
-        out.word(unit.passed_at);
+        out.word(unit.skipped_at);
     }
     out.repeated(&map.erases);
     let (order, age) = needs(map);
@@ -65,7 +65,7 @@ pub(crate) fn restore(reader: &mut Reader, map: &mut Map) -> Result<(), StateErr
             fresh: reader.half()?,
             free: reader.list(longest)?,
             bad: reader.list(longest)?,
-            passed_at: reader.word()?,
+            skipped_at: reader.word()?,
             kept: unit.kept,
             lent: std::mem::take(&mut unit.lent),
         };

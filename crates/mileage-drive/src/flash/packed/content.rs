@@ -1,4 +1,4 @@
-//! What the host writes, as far as a controller that packs can tell: who a page is, and to how much it compresses.
+//! What the host writes, as far as a controller that packs can know: the identity of a page, and the size to which it compresses.
 //!
 //! Contents made of blocks are known by their identity; they compress by their share, which zlib-1, zstd-1 and lz4
 //! confirm within 2 points on the real bytes (`mileage-workload`). IOzone's records are constant here and random there,
@@ -39,7 +39,7 @@ pub(crate) struct Contents {
     page_bytes: u32,
     generation: u32,
     lap: u32,
-    /// First byte and length of the operation under way.
+    /// First byte and length of the operation in progress.
     operation: (u64, u64),
 }
 
@@ -90,7 +90,7 @@ impl Contents {
         }
     }
 
-    /// A page of it of which `covered_bytes` are written; `number` tells it from all others if nothing else does.
+    /// A page of it of which `covered_bytes` are written; `number` distinguishes it from all others if nothing else does.
     pub(crate) fn page(&self, page: u32, covered_bytes: u32, number: u64) -> Arriving {
         let (whole, from) = (self.page_bytes, u64::from(page) * u64::from(self.page_bytes));
         let in_part = covered_bytes < whole;

@@ -6,7 +6,7 @@ use super::{Packed, Use};
 
 impl Packed {
     /// Open the unit's next block if that gains room for `bytes`. A unit that would gain less than three quarters of
-    /// what the best one would is passed over, unless it is asked `again`.
+    /// what the best one would is skipped, unless it is asked `again`.
     pub(super) fn open_next(&mut self, unit: u32, bytes: u32, again: bool, ready_ns: u64, medium: &mut Medium) -> bool {
         self.close(unit, ready_ns, medium);
         let gain = self.gain_of(unit);

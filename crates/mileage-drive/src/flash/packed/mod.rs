@@ -4,12 +4,12 @@
 //! A page that arrives is compressed and stored as a multiple of `compression_unit_bytes`, at least one. Contents lie
 //! one behind the other in a plane's open block and may reach over the border of two flash pages, not of two blocks. A
 //! flash page is programmed once it is full; until then what it will hold waits in the controller, which keeps it
-//! when power fails. Writes go on to the next plane with every page programmed. A plane without erased blocks to
+//! when power fails. Writes proceed to the next plane with every page programmed. A plane without erased blocks to
 //! spare collects the full block with the fewest valid bytes: flash pages that hold valid contents are read once
 //! each, the contents are written to the block that the host's then fill, and the block is erased.
 //!
-//! With `dedupe_contents` the controller has a table of the fingerprints of so many contents, the oldest leaving
-//! first. A page whose content is in it is not stored; its content is gone when the last page that has it is.
+//! With `dedupe_contents` the controller has a table of the fingerprints of that number of contents, the oldest
+//! leaving first. A page whose content is in it is not stored; its content is removed with the last page that has it.
 //!
 //! # Not modelled
 //! Time to compress: the controller does it as fast as the link. The map itself.
@@ -35,7 +35,7 @@ pub(crate) struct Shape {
     pub blocks: u32,
     pub page_bytes: u32,
     pub block_bytes: u32,
-    /// Contents are stored as multiples of so many bytes.
+    /// Contents are stored as multiples of this number of bytes.
     pub step_bytes: u32,
     pub free_min: u32,
 }
@@ -72,7 +72,7 @@ pub(crate) struct Block {
     pub used: Use,
     pub erases: u32,
     pub valid_bytes: u32,
-    /// Contents and their offsets, those included that are gone.
+    /// Contents and their offsets, removed ones included.
     pub contents: Vec<(u32, u32)>,
 }
 
@@ -246,7 +246,7 @@ impl Packed {
         if turn + 1 == self.shape.units { 0 } else { turn + 1 }
     }
 
-    /// The next unit, from the present turn on, whose open block has room for so many bytes.
+    /// The next unit, from the present turn on, whose open block has room for `bytes`.
     fn unit_with_room(&mut self, bytes: u32, ready_ns: u64, medium: &mut Medium) -> u32 {
         let units = self.shape.units;
         for attempt in 0..2 * units {

@@ -44,7 +44,7 @@ pub(super) fn save(out: &mut Writer, packed: &Packed) {
         out.half(table.ring.len() as u32);
         for (print, content) in &table.ring {
             out.half(first.get(*content as usize).copied().unwrap_or(NOWHERE));
-            // What a content that is gone was is of no effect.
+            // The fingerprint of a content that was removed has no effect.
             out.word(if *content == NOWHERE { 0 } else { *print });
         }
     }

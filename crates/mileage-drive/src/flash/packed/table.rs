@@ -43,7 +43,7 @@ impl Table {
         self.next = if self.next + 1 == self.capacity { 0 } else { self.next + 1 };
     }
 
-    /// A content of this fingerprint is gone.
+    /// A content of this fingerprint was removed.
     pub(crate) fn forget(&mut self, print: u64, content: u32) {
         let Some(place) = self.places.get(&print).copied() else { return };
         if self.ring[place as usize].1 == content {

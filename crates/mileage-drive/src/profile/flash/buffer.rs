@@ -50,7 +50,7 @@ impl WriteBuffer {
                 "write_buffer_reads",
                 value.reads == Reads::Buffer,
                 text.bit_error_rate.is_none(),
-                "no bit_error_rate, beside which pages are always read from the flash",
+                "no bit_error_rate, with which pages are always read from the flash",
             ),
             ("flush_us", text.flush_us.is_some(), value.flush == Flush::Honoured, "write_buffer_flush honoured"),
         ] {

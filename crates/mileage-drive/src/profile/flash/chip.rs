@@ -1,4 +1,4 @@
-//! What the chips can do beside reading, programming and erasing.
+//! What the chips can do in addition to reading, programming and erasing.
 
 use super::choices::{Copies, Pace, PlaneWork, Reads, Suspend};
 use super::policies::Policies;
@@ -10,7 +10,7 @@ use crate::profile::figure::{ProfileError, impossible, microseconds, or_default}
 pub struct Chip {
     /// What is interrupted for a read.
     pub suspend: Suspend,
-    /// Interrupting it and going on with it, in ns.
+    /// Interrupting it and resuming it, in ns.
     pub suspend_ns: u64,
     /// Which way copies take.
     pub copies: Copies,

@@ -1,4 +1,4 @@
-//! Blocks that are bad when the drive leaves the factory: so many of each die, drawn from a seed.
+//! Blocks that are bad when the drive leaves the factory: a number of each die, drawn from a seed.
 
 use super::FlashProfile;
 use super::text::Text;

@@ -58,8 +58,8 @@ fn first<T: Default>() -> T {
 }
 
 impl Text {
-    /// The same with the default of every policy that is not stated; one that would be refused beside what is stated has no
-    /// effect and is left out. Where the choices exclude each other, those that are only assumed yield to the others, so
+    /// The same with the default of every policy that is not stated; one that would be refused with what is stated has no
+    /// effect and is omitted. Where the choices exclude each other, those that are only assumed yield to the others, so
     /// that any of these can be varied.
     pub(super) fn with_defaults(self) -> Self {
         let mut text = self;

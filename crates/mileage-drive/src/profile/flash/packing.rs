@@ -8,7 +8,7 @@ use crate::profile::figure::{Figure, ProfileError, impossible, whole};
 /// How a controller stores less than it was given; neither by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packing {
-    /// Pages are compressed and stored as multiples of so many bytes; `None`: as they are.
+    /// Pages are compressed and stored as multiples of this number of bytes; `None`: as they are.
     pub unit_bytes: Option<u32>,
     /// Contents whose fingerprints the controller keeps to find duplicates; `None`: it does not look for any.
     pub dedupe_contents: Option<u32>,
@@ -35,13 +35,13 @@ impl Packing {
             return impossible("compression_unit_bytes", unit, "a power of two");
         }
         if packing.packs() {
-            packing.stands_beside(text, policies)?;
+            packing.holds_with(text, policies)?;
         }
         Ok(packing)
     }
 
     /// Refuse what the map of a controller that packs does not do.
-    fn stands_beside(self, text: &Text, policies: &Policies) -> Result<(), ProfileError> {
+    fn holds_with(self, text: &Text, policies: &Policies) -> Result<(), ProfileError> {
         let key = if self.unit_bytes.is_some() { "compression_unit_bytes" } else { "dedupe_contents" };
         let others: [(&str, bool); 8] = [
             ("mapping page", policies.mapping == Mapping::Page),

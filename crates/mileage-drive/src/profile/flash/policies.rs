@@ -1,7 +1,7 @@
-//! How a drive works beside its geometry: every policy that a profile may choose, and which choices exclude others.
+//! How a drive works, apart from its geometry: every policy that a profile may choose, and which choices exclude others.
 //!
 //! A choice that would have no effect (a collection policy for a mapping that does not collect, a number of choices
-//! for a policy that does not draw) is refused by name, so that no line of a data sheet is decoration.
+//! for a policy that does not draw) is refused, so that no line of a data sheet is decoration.
 
 use super::choices::{Allocation, EndOfLife, Frontiers, Levelling, Mapping, Pace, PlaneWork, Victim};
 use super::text::Text;
@@ -29,7 +29,7 @@ pub struct Policies {
     pub free_blocks_min: u32,
     /// Erased blocks that a plane collects up to while the drive is idle; 0: it does not.
     pub idle_free_blocks: u32,
-    /// The drive is idle when nothing was under way for this long, in ns.
+    /// The drive is idle when nothing was outstanding for this long, in ns.
     pub idle_after_ns: u64,
     /// What shares a block.
     pub frontiers: Frontiers,
@@ -87,7 +87,7 @@ impl Policies {
         Ok(policies)
     }
 
-    /// Refuse what would change nothing beside the other choices, and what is missing for them.
+    /// Refuse what would change nothing with the other choices, and what is missing for them.
     fn each_has_an_effect(&self, text: &Text) -> Result<(), ProfileError> {
         let by_page = self.by_page();
         let logs = matches!(self.mapping, Mapping::Bast | Mapping::Fast);

@@ -50,7 +50,7 @@ impl BitErrors {
             );
         }
         let (Some(codeword), Some(corrected)) = (&text.ecc_codeword_bytes, &text.ecc_correctable_bits) else {
-            let expected = "ecc_codeword_bytes and ecc_correctable_bits beside it";
+            let expected = "ecc_codeword_bytes and ecc_correctable_bits with it";
             return impossible("bit_error_rate", "given", expected);
         };
         let codeword_bytes = whole("ecc_codeword_bytes", codeword, 64, text.page_bytes.value)?;

@@ -9,7 +9,7 @@ use crate::profile::figure::{ProfileError, impossible, microseconds, or_default}
 /// How large the cache is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SlcSize {
-    /// So many blocks of the whole drive, whatever the drive holds.
+    /// A number of blocks of the whole drive, whatever the drive holds.
     Blocks(u32),
     /// This share of the space that holds no data of the host, in blocks.
     ShareOfFree(f64),
@@ -28,7 +28,7 @@ pub struct SlcCache {
     pub read_ns: u64,
     /// Program, in ns per page.
     pub program_ns: u64,
-    /// It is emptied when nothing was under way for this long, in ns; `None`: never for that.
+    /// It is emptied when nothing was outstanding for this long, in ns; `None`: never for that.
     pub idle_after_ns: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ impl SlcCache {
             (true, true) => {
                 return impossible(
                     "slc_cache_percent",
-                    "given beside slc_cache_bytes",
+                    "given with slc_cache_bytes",
                     "one of the two: static or dynamic",
                 );
             }

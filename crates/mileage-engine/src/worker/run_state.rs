@@ -5,7 +5,7 @@ use super::part::Part;
 use crate::data::Laps;
 use crate::gate::Gate;
 use crate::identity::Identity;
-use crate::in_flight::Deposit;
+use crate::in_flight::HandOver;
 use crate::iozone::Workers;
 use crate::log::Log;
 use crate::options::{Api, Options};
@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicU64;
 
 /// What a thread has done so far, for progress.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Tally {
     pub(crate) bytes: AtomicU64,
     pub(crate) operations: AtomicU64,
 }
@@ -46,9 +46,9 @@ pub(crate) struct Shared {
     pub(crate) log: Option<Log>,
     /// Of a run that has all its threads in this process; [`Shared::signals`] chooses.
     pub(crate) own_signals: Signals,
-    pub(crate) told: Box<[Padded<Told>]>,
+    pub(crate) tally: Box<[Padded<Tally>]>,
     /// Where the threads leave their books during calls; empty where nobody watches.
-    pub(crate) deposits: Box<[Arc<Deposit<Part>>]>,
+    pub(crate) hand_overs: Box<[Arc<HandOver<Part>>]>,
     /// Set when this is one of IOzone's tests, whose workers open their files themselves.
     pub(crate) tests: Option<Arc<Workers>>,
 }
@@ -62,8 +62,8 @@ impl Shared {
             laps: (0..known).map(|_| Arc::new(Laps::new(&workload))).collect(),
             gate: Gate::at(seats.meeting.clone(), seats.count),
             own_signals: Signals::default(),
-            told: (0..seats.count).map(|_| Padded::default()).collect(),
-            deposits: (0..watched).map(|_| Arc::new(Deposit::new())).collect(),
+            tally: (0..seats.count).map(|_| Padded::default()).collect(),
+            hand_overs: (0..watched).map(|_| Arc::new(HandOver::new())).collect(),
             tests: None,
             log: None,
             around,
@@ -75,7 +75,7 @@ impl Shared {
         }
     }
 
-    /// What the threads of the run tell one another, in this process or across several.
+    /// The signals between the threads of the run, in this process or across several.
     pub(crate) fn signals(&self) -> &Signals {
         self.seats.meeting.as_ref().map_or(&self.own_signals, |meeting| meeting.signals())
     }

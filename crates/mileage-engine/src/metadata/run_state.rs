@@ -5,12 +5,12 @@ use super::place::Place;
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::identity::Identity;
-use crate::in_flight::Deposit;
+use crate::in_flight::HandOver;
 use crate::job::{Control, Progress};
 use crate::run_context::Around;
 use crate::signals::Padded;
 use crate::start_barrier::Meeting;
-use crate::worker::Told;
+use crate::worker::Tally;
 use mileage_workload::{Metadata, MetadataLayout};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -19,14 +19,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The user asked the run to end.
 pub(super) const STOPPED: u8 = 1;
-/// A worker failed; the others have no reason to go on.
+/// A worker failed; the others have no reason to continue.
 pub(super) const FAILED: u8 = 2;
 /// A worker has done all its operations.
 pub(super) const FIRST_DONE: u8 = 4;
 /// The user asked again: what is there is left there.
 pub(super) const ABANDONED: u8 = 8;
 
-/// How a metadata run is done, beside what it does.
+/// How a metadata run is done; what it does is the workload's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MetadataOptions {
@@ -44,12 +44,12 @@ pub struct MetadataOptions {
 
 /// What has come back so far.
 #[derive(Default)]
-pub(super) struct Crew {
+pub(super) struct Outcomes {
     parts: Mutex<Vec<Option<Result<Part, Error>>>>,
     pub(super) came_back: Condvar,
 }
 
-impl Crew {
+impl Outcomes {
     // Parts are stored whole by code that does not panic.
     pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Option<Result<Part, Error>>>> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
@@ -73,12 +73,12 @@ pub(super) struct Shared {
     pub(super) gate: Gate,
     pub(super) all_done: Gate,
     pub(super) halt: Padded<AtomicU8>,
-    pub(super) told: Box<[Padded<Told>]>,
+    pub(super) tally: Box<[Padded<Tally>]>,
     /// Items of each worker that the first worker made for it.
     pub(super) made: Box<[Padded<AtomicU64>]>,
     /// Where the workers leave their books during calls; empty where nobody watches.
-    pub(super) deposits: Box<[Arc<Deposit<Part>>]>,
-    pub(super) crew: Crew,
+    pub(super) hand_overs: Box<[Arc<HandOver<Part>>]>,
+    pub(super) outcomes: Outcomes,
     pub(super) around: Around,
 }
 
@@ -108,12 +108,12 @@ impl Control for Shared {
     }
 
     fn progress(&self) -> Progress {
-        let sum = |pick: fn(&Told) -> &AtomicU64| {
-            self.told.iter().map(|told| pick(&told.0).load(Ordering::Relaxed)).sum::<u64>()
+        let sum = |pick: fn(&Tally) -> &AtomicU64| {
+            self.tally.iter().map(|tally| pick(&tally.0).load(Ordering::Relaxed)).sum::<u64>()
         };
         Progress {
-            bytes: sum(|told| &told.bytes),
-            operations: sum(|told| &told.operations),
+            bytes: sum(|tally| &tally.bytes),
+            operations: sum(|tally| &tally.operations),
             bytes_total: None,
             operations_total: Some(self.operations_total),
         }

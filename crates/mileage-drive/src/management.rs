@@ -30,7 +30,7 @@ pub enum PowerCutError {
         "a power cut: expected a drive without stalls, lost commands or a drop-off; with them nobody kept what it acknowledged when"
     )]
     Faulty,
-    /// The drive was told of operations at a later instant.
+    /// The drive has seen operations at a later instant.
     #[error("a power cut at {at_ns} ns: expected the drive's present time, {now_ns} ns, or later")]
     Past {
         /// The instant asked for.
