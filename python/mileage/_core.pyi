@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "Meeting", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_metadata_shares", "merge_shares", "parse_bytes", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "Drive", "Meeting", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_metadata_shares", "merge_shares", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -232,6 +232,12 @@ def merge_shares(workload: str, shares: SupportsGetItem[int, str], shifts_ns: Su
 def parse_bytes(text: str) -> int:
     """
     Bytes named by a text such as `4096`, `4KiB` or `64GB`. Raises `ValueError` for anything else.
+    """
+
+def record_schema() -> list[tuple[str, list[tuple[str, str]]]]:
+    """
+    The types that a run record consists of, as its owner defines them: of each the name and its fields in order, with
+    their names and Rust types. `RunRecord` is the first.
     """
 
 def run_file(path: str | PathLike[str], workload: str, options: str = "{}", poll: Any | None = None) -> str:

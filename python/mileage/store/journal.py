@@ -8,6 +8,7 @@ them, who would append is refused.
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,11 +56,19 @@ E_co = TypeVar("E_co", bound=Entry, covariant=True)
 K = TypeVar("K", bound=Entry)
 G = TypeVar("G")
 R = TypeVar("R", Run, ImportedRun)
+_KIND: Final = re.compile(rb'\{"kind":"([a-z]+)"[,}]')
+"""How every line begins that Mileage wrote: its head need not be decoded on its own."""
 _HEAD: Final = msgspec.json.Decoder(Head)
 _NAMES: Final = Head.__struct_fields__[1:]
 _TAIL_BYTES: Final = 4096
 _LISTED: Final = 3
 """Problems of a journal that are listed one by one."""
+
+
+def head_of(entry: Entry) -> Head:
+    """What an entry says of itself."""
+    members = {name: value for name in _NAMES if (value := getattr(entry, name, None)) is not None}
+    return Head(kind_of(entry), **members)
 
 
 class Entries(Sequence[E_co], Generic[E_co]):
@@ -178,10 +187,7 @@ class JournalContent:
         """What each entry says of itself, in the journal's order."""
         if isinstance(self.entries, Entries):
             return self.entries.heads
-        return [
-            Head(kind_of(entry), **{name: getattr(entry, name) for name in _NAMES if hasattr(entry, name)})
-            for entry in self.entries
-        ]
+        return [head_of(entry) for entry in self.entries]
 
     @property
     def study(self) -> Study | None:
@@ -265,21 +271,24 @@ class _Reading:
             return False
         self._number += 1
         seal = seal_of_line(line[:-1])
+        is_edited = seal is not None and not seal.is_right
+        entry, why = None, None
         try:
             # Texts that nobody asks for are not looked at by the decoder.
             line.decode("utf-8")
-            head = _HEAD.decode(line)
-            why = None
+            if not is_edited:
+                begins = _KIND.match(line)
+                kind = begins[1].decode() if begins is not None else _HEAD.decode(line).kind
+                entry, why = self._check.problem(line, kind, self._number)
+            head = head_of(entry) if isinstance(entry, Entry) and why is None else _HEAD.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as cause:
             if self._start + len(line) >= self._size:
                 return False
             why = f"is damaged ({brief(cause)})"
-        if seal is not None and not seal.is_right:
+        if is_edited:
             why = "was changed after it was written"
-        if why is None:
-            entry, why = self._check.problem(line, head.kind, self._number)
-            if why is None and isinstance(entry, Study | Files):
-                self._note(entry)
+        if why is None and isinstance(entry, Study | Files):
+            self._note(entry)
         self._follow(seal)
         if why is None:
             self._kept.append((self._number, head, (self._start, len(line)), seal is not None))
