@@ -19,6 +19,7 @@ import pytest
 from mileage.analysis.check_result import Row
 from mileage.app.check import Wanted, plan_of, plan_of_pair
 from mileage.app.check_findings import Seen, falls
+from mileage.model.run_record import Series
 from mileage.store.environment import disk_of
 from tests import smart_answers as answers
 from tests.command import mileage
@@ -271,7 +272,7 @@ def test_health_decides_over_the_exit_status(
 def test_nothing_is_left_when_it_is_killed(tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
-    command = [sys.executable, "-m", "mileage", "check", str(place), "--seconds", "30"]
+    command = [sys.executable, "-m", "mileage", "check", str(place), "--quick", "--seconds", "30"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 60
         while not list(place.iterdir()) and time.monotonic() < until:
@@ -318,32 +319,28 @@ def test_what_is_known_of_an_nvme_drive(tmp_path: Path, monkeypatch: pytest.Monk
         assert words in text
 
 
-def test_rates_that_fall_are_reported(tmp_path: Path) -> None:
+def test_rates_that_fall_are_reported() -> None:
     """Truth: three of five runs of a made-up test fall to half after their first half; another test halves."""
-    steady, falling = [100] * 40, [100] * 20 + [50] * 20
-    level = [{"series": series(steady)} for _ in range(5)]
-    within = [{"series": series(falling)} for _ in range(3)] + level[:2]
-    assert list(falls(seen("within", [100.0] * 5, within))) == [
+    steady, falling = series([100] * 40), series([100] * 20 + [50] * 20)
+    assert list(falls(seen([100.0] * 5, [falling, falling, falling, steady, steady]))) == [
         "RND 4 KiB read depth 1 slows down within its runs (3 of 5): after 200 ms of 390 ms the rate falls by 50% "
         "and stays there"
     ]
-    (slower,) = falls(seen("over", [100.0, 101.0, 80.0, 50.0, 51.0], level))
+    (slower,) = falls(seen([100.0, 101.0, 80.0, 50.0, 51.0], [steady] * 5))
     assert slower.startswith("RND 4 KiB read depth 1 became 50 % slower from the first repetitions")
-    assert list(falls(seen("steady", [100.0, 90.0, 95.0, 92.0, 85.0], level))) == []
+    assert list(falls(seen([100.0, 90.0, 95.0, 92.0, 85.0], [steady] * 5))) == []
 
 
-def series(operations: list[int]) -> dict[str, Any]:
-    return {
-        "interval_ns": 10_000_000,
-        "ops": operations,
-        "bytes_read": [4096 * count for count in operations],
-        "bytes_written": [0] * len(operations),
-    }
+def series(operations: list[int]) -> Series:
+    """The series of a run of reads of 4 KiB, in intervals of 10 ms."""
+    count = len(operations)
+    return Series(10_000_000, [4096 * number for number in operations], [0] * count, operations, [0] * count)
 
 
-def seen(name: str, rates: list[float], records: list[dict[str, Any]]) -> Seen:
+def seen(rates: list[float], courses: list[Series]) -> Seen:
+    """What was seen of a made-up test: its rates, and the course of each run."""
     row = Row("RND 4 KiB", "read", 1, tuple(rates), tuple(rates), None, None)
-    cell = SimpleNamespace(cell=name, notes=())
-    runs = tuple({"cell": name, "record": record} for record in records)
+    runs: Any = tuple(SimpleNamespace(cell="a", record=SimpleNamespace(series=course)) for course in courses)
+    cell: Any = SimpleNamespace(cell="a", notes=())
     plan: Any = None
-    return Seen(plan, ((cell, row),), runs, (), {}, {}, {})  # type: ignore[arg-type]
+    return Seen(plan, ((cell, row),), runs, (), {}, {}, {})
