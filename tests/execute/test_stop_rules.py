@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mileage import app
+from mileage.analysis.steady_rounds import steady_rounds
 from mileage.model.journal_entries import Look, Run, StageEnd
 from mileage.store import StudyFolder
 from tests.execute.conftest import Small, small_profile
@@ -88,6 +90,13 @@ def test_every_look_is_journalled_with_its_figures(tmp_path: Path) -> None:
     assert looks[-1].range == pytest.approx((max(window) - min(window)) / fmean(window))
     (ended,) = [entry for entry in content.of_kind(StageEnd) if entry.stage == "torture"]
     assert ended.left_out == 50 - len(rounds)
+    (drawn,) = steady_rounds(app.load(str(folder)).plan, content)
+    assert drawn.rates_bytes_per_s == pytest.approx(rounds)
+    assert (drawn.first, drawn.steady, drawn.mean) == (len(rounds) - 5, True, pytest.approx(fmean(window)))
+    slope = np.polyfit(np.arange(5), window, 1)[0]
+    assert drawn.line[1] - drawn.line[0] == pytest.approx(4 * slope, abs=1.0)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Shaded: the window of SNIA" in page or "without pictures" in page
 
 
 def precise(small: Small, precision: float) -> list[str]:

@@ -8,8 +8,8 @@ import msgspec
 
 from mileage.judge.standings import standings
 from mileage.report import render_html, render_text
-from mileage.report.charts import told_apart
 from mileage.report.standings import standings_csv
+from mileage.report.wording import distinct_names
 from tests.report.conftest import example
 
 ARMS = {
@@ -62,9 +62,9 @@ def test_the_csv_holds_every_level() -> None:
 
 
 def test_bars_name_what_differs() -> None:
-    assert told_apart("content 2 %", "content 98 %") == ("2 %", "98 %")
-    assert told_apart("before", "after") == ("before", "after")
-    assert told_apart("drive a b", "drive a") == ("a b", "a")
+    assert distinct_names("content 2 %", "content 98 %") == ("2 %", "98 %")
+    assert distinct_names("before", "after") == ("before", "after")
+    assert distinct_names("drive a b", "drive a") == ("a b", "a")
 
 
 def test_one_class_of_device_stands_in_every_row_of_the_csv() -> None:

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
+from msgspec.structs import replace
+
 from mileage.analysis.cautions import cautions, with_cautions
 from mileage.analysis.cell_figures import pictured
 from mileage.analysis.counter_explanations import why
 from mileage.analysis.evidence import evidence_of
 from mileage.analysis.reading import Reading
+from mileage.analysis.steady_rounds import steady_rounds
 from mileage.analysis.validity_checks import Environment, lamps_of
 from mileage.execute import stage_name, start_name
 from mileage.judge import Comparison
@@ -63,7 +66,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         command=head.command if head is not None else f"mileage run {folder.path}",
         identity=_identity(plan, environments, content),
         unfinished=tuple(weak),
-        evidence=evidence,
+        evidence=replace(evidence, steady=steady_rounds(plan, content)),
         environments=[(name, facts) for name, facts in environments if not name.endswith(".after")],
         factor=factor,
     )
@@ -126,7 +129,9 @@ def study_view(
         ],
         factor=plan.study.compare.arms if standings else "",
         standings=standings,
-        evidence=evidence_of(plan, folder, comparison, read.samples),
+        evidence=replace(
+            evidence_of(plan, folder, comparison, read.samples), steady=steady_rounds(plan, content)
+        ),
         runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(failed),
         method=method_of(plan, content),

@@ -61,6 +61,13 @@ def pts_window(rounds: Sequence[float], last: int) -> PtsWindow:
     return PtsWindow(first, mean, float(window.max() - window.min()), excursion)
 
 
+def pts_line(window: Sequence[float]) -> tuple[float, float]:
+    """The straight line through the rounds of a window, by least squares: at its first and at its last round."""
+    series = np.asarray(window, dtype=np.float64)
+    rise = _slope(series) * (len(series) - 1)
+    return float(series.mean()) - rise / 2, float(series.mean()) + rise / 2
+
+
 def drift(rounds: Sequence[float]) -> Drift:
     """Drift of all rounds given, at least twenty, finite, with a mean above 0; ValueError otherwise but for few."""
     series = np.asarray(rounds, dtype=np.float64)

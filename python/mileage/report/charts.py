@@ -14,7 +14,7 @@ from mileage.report.render_pool import svg_of
 from mileage.report.stages import before_after_chart
 from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
-from mileage.report.wording import interval, most_telling, percent, plain, row_name, told_apart
+from mileage.report.wording import distinct_names, interval, most_telling, percent, plain, row_name
 
 MOST_PANELS: Final = 10
 
@@ -47,7 +47,7 @@ def before_after_svg(
     """Bars of some cells; of the headline cells that changed most unless told which."""
     low, high = view.comparison.baseline, view.comparison.candidate
     cells = most_telling(view.headline, MOST_PANELS) if cells is None else cells
-    short_low, short_high = told_apart(low, high)
+    short_low, short_high = distinct_names(low, high)
     chart = before_after_chart(cells, baseline=short_low, candidate=short_high)
     if chart is None:
         return None

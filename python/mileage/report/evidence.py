@@ -77,6 +77,22 @@ class ScanPoint(msgspec.Struct, frozen=True, kw_only=True):
     p99_ns: int | None = None
 
 
+class SteadyRounds(msgspec.Struct, frozen=True, kw_only=True):
+    """Rounds of writing, with the window of SNIA's rule that ends with the last one.
+
+    `first` is the window's first round, from 0; `mean`, `range` and the ends of the fitted `line` are those of the
+    window, in bytes per second.
+    """
+
+    name: str
+    rates_bytes_per_s: list[float]
+    first: int
+    mean: float
+    range: float
+    line: tuple[float, float]
+    steady: bool
+
+
 class Wear(msgspec.Struct, frozen=True):
     """One figure of a drive's age, as it stood before and after a cycle's torture."""
 
@@ -116,6 +132,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     layouts: list[Layout] = []
     device_classes: dict[str, str] = {}
     plan_toml: str = ""
+    steady: list[SteadyRounds] = []
     scan: list[ScanPoint] = []
     """Cells that differ in one number, where nothing is compared."""
     files: list[tuple[str, int]] = []

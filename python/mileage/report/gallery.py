@@ -28,12 +28,13 @@ from mileage.report.layout import layout_chart, layout_words
 from mileage.report.levels import MOST_CELLS, levels_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.stages import before_after_chart
+from mileage.report.steady_rounds import STEADY_CAPTION, steady_chart, steady_words
 from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
 from mileage.report.wear import wear_chart
-from mileage.report.wording import most_telling, plain, told_apart
+from mileage.report.wording import distinct_names, most_telling, plain
 
 FIRST_SCREEN_ROWS: Final = 11
 WHOLE_FOREST_ROWS: Final = 120
@@ -102,7 +103,7 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _
         ),
         "before_after": lambda: before_after_chart(
             most_telling(view.headline, MOST_PANELS),
-            **dict(zip(("baseline", "candidate"), told_apart(low, high), strict=True)),
+            **dict(zip(("baseline", "candidate"), distinct_names(low, high), strict=True)),
             page_width=NARROW_WIDTH,
         ),
         "levels": lambda: levels_chart(
@@ -284,6 +285,14 @@ def _wear(view: StudyView) -> _Asked | None:
     return _Asked(_svg(chart, "wear", "Wear before and after the torture", words), words)
 
 
+def _steady(view: StudyView) -> _Asked | None:
+    chart = steady_chart(view.evidence.steady)
+    if chart is None:
+        return None
+    words = f"{STEADY_CAPTION} {steady_words(view.evidence.steady)}."
+    return _Asked(_svg(chart, "steady_state", "Steady state by SNIA's rule", words), words)
+
+
 def _levels(view: StudyView) -> _Asked | None:
     found = view.evidence
     factor = view.factor or "level"
@@ -380,6 +389,7 @@ _DRAWN: Final[dict[str, Callable[[StudyView], _Asked | None]]] = {
     "changes": _multiples,
     "torture": _torture,
     "over_time": _over_time,
+    "steady_state": _steady,
     "wear": _wear,
     "forest_all_cells": _whole_forest,
     "latency": _latency,

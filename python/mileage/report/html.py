@@ -128,7 +128,7 @@ def _sections(
 ) -> dict[str, str]:
     """The folded sections that have content, as headings by their anchors."""
     several = {"levels", "changes_map", "changes"} & (pictures.keys() - {explaining})
-    torture = view.comparison.kind == "stages" or {"torture", "over_time"} & pictures.keys()
+    torture = view.comparison.kind == "stages" or {"torture", "over_time", "steady_state"} & pictures.keys()
     titles = {
         "cells": ("All cells", True),
         "runs": ("All runs", True),

@@ -15,6 +15,7 @@ from mileage.report.gallery import WHOLE, Picture
 from mileage.report.levels import levels_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.scan import scan_chart
+from mileage.report.steady_rounds import STEADY_CAPTION, steady_chart, steady_words
 from mileage.report.tails import tail_chart
 from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.wording import plain
@@ -44,6 +45,12 @@ def measured_pictures(found: Evidence, factor: str) -> list[Picture]:
             None if scan is not None else levels_chart(found.levels, baseline="", factor=factor),
             f"Rate of each {factor}: bar, geometric mean; dot, one run (n = {n} runs each). No interval is drawn; half "
             "widths are in the table.",
+        ),
+        (
+            "steady_state",
+            "Steady state by SNIA's rule",
+            steady_chart(found.steady),
+            f"{STEADY_CAPTION} {steady_words(found.steady)}.",
         ),
         (
             "runs",

@@ -22,6 +22,7 @@ from mileage.report.view import (
 from mileage.report.wording import (
     LAMP_GLYPHS,
     correction_note,
+    distinct_names,
     interval,
     most_telling,
     overall,
@@ -29,7 +30,6 @@ from mileage.report.wording import (
     plain,
     quantity,
     row_name,
-    told_apart,
     verdict_words,
 )
 from mileage.terminal import columns_of, cut, padded, wrapped
@@ -133,7 +133,7 @@ def _table(comparison: Comparison, width: int) -> list[str]:
         )
     values = width >= _WITH_VALUES
     name_width = width - _CHANGE - _INTERVAL - _VERDICT - 3 - (2 * (_VALUE + 1) if values else 0)
-    arms = told_apart(comparison.baseline, comparison.candidate)
+    arms = distinct_names(comparison.baseline, comparison.candidate)
     means = "".join(f"{cut(arm, _VALUE):>{_VALUE}} " for arm in arms) if values else ""
     head = f"{means}{'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}"
     lines = [*_classes(comparison, width), f"{'cell':<{name_width}} {head}"]

@@ -203,7 +203,7 @@ def second_quantity(metric: str, value: float | None) -> str:
     return f"{digits(value / _MIB)}\N{NO-BREAK SPACE}MiB/s"
 
 
-def told_apart(baseline: str, candidate: str) -> tuple[str, str]:
+def distinct_names(baseline: str, candidate: str) -> tuple[str, str]:
     """Two arms' names without the words that both begin with, for places where there is little room."""
     low, high = baseline.split(" "), candidate.split(" ")
     shared = 0
