@@ -23,7 +23,11 @@ COMMANDS = re.findall(
 TRY_IT = README.split("## Try it", 1)[1].split("```", 4)
 FIRST = re.findall(r"^\.venv/bin/mileage (.*?)  +#", TRY_IT[1], re.MULTILINE)
 DEMO = TRY_IT[3]
-SHORTER = {"measure": ("--size", "16MiB", "--for", "100ms"), "run": ("--quick",)}
+SHORTER = {
+    "check": ("--seconds", "0.02"),
+    "measure": ("--size", "16MiB", "--for", "100ms"),
+    "run": ("--quick",),
+}
 """What is added to a command so that it takes a moment."""
 
 
@@ -61,13 +65,13 @@ def test_the_first_commands_of_readme_run(tmp_path: Path) -> None:
 def test_every_command_of_readme_runs(tmp_path: Path) -> None:
     """Can I type what README shows?
 
-    Truth: each of its lines, in their order, with `/mnt/scratch` a folder of the test and each placeholder a file or a
-    study of its kind, ends with status 0.
+    Truth: each of its lines, in their order, with `/mnt/scratch` and `/mnt/ssd` a folder of the test and each
+    placeholder a file or a study of its kind, ends with status 0.
     """
     folder = tmp_path
     prepare(folder)
     for line in COMMANDS:
-        words = shlex.split(line.replace("/mnt/scratch", str(folder / "scratch")))[1:]
+        words = shlex.split(re.sub(r"/mnt/(scratch|ssd)", str(folder / "scratch"), line))[1:]
         words = ["selftest", "--studies", "50"] if words == ["selftest", "--quick"] else words
         words = [str(ROOT / word) if word.startswith("examples/") else word for word in words]
         begun = words[0] == "run" and (folder / words[-1]).is_dir()

@@ -134,7 +134,7 @@ def _svg(chart: vega.Spec, name: str, title: str, about: str) -> Future[str]:
 def _forest(view: StudyView) -> _Asked | None:
     svg = forest_svg(view, most_telling(view.headline, FIRST_SCREEN_ROWS), name="forest")
     words = (
-        f"Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval (an arrow: it goes on). Circles: each "
+        f"Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval (an arrow: it continues). Circles: each "
         f"{view.comparison.unit} by itself (n = {units_counted(view)}). Shaded: too small to matter."
     )
     return _Asked(svg, words) if svg else None
@@ -337,7 +337,7 @@ def _grid(view: StudyView, draw: Callable[..., Any], name: str, title: str) -> _
     elif view.standings:
         words = f"{words}. Bars of geometric means; runs and intervals are in the table of all levels."
     else:
-        words = f"{words}. Bar: change; whisker: its 95\N{NO-BREAK SPACE}% interval (up to the frame: it goes on)."
+        words = f"{words}. Bar: change; whisker: its 95\N{NO-BREAK SPACE}% interval (up to the frame: it continues)."
     return _Asked(_svg(chart, name, title, words), words)
 
 
