@@ -68,6 +68,7 @@ def renamed_view(view: StudyView, plan: Plan) -> StudyView:
         found,
         runs=[replace(trace, arm=arms.get(trace.arm, trace.arm)) for trace in found.runs],
         tails=[replace(tail, arm=arms.get(tail.arm, tail.arm)) for tail in found.tails],
+        order=[replace(run, arm=arms.get(run.arm, run.arm)) for run in found.order],
         levels=[replace(cell, levels=_keys(cell.levels, names)) for cell in found.levels],
         baseline_level=names.get(found.baseline_level, found.baseline_level),
         device_classes=_keys(found.device_classes, names),

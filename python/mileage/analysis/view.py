@@ -14,6 +14,7 @@ from mileage.analysis.cell_figures import pictured
 from mileage.analysis.counter_explanations import why
 from mileage.analysis.evidence import evidence_of
 from mileage.analysis.reading import Reading
+from mileage.analysis.run_order import run_order
 from mileage.analysis.steady_rounds import steady_rounds
 from mileage.analysis.validity_checks import Environment, lamps_of
 from mileage.execute import stage_name, start_name
@@ -130,7 +131,9 @@ def study_view(
         factor=plan.study.compare.arms if standings else "",
         standings=standings,
         evidence=replace(
-            evidence_of(plan, folder, comparison, read.samples), steady=steady_rounds(plan, content)
+            evidence_of(plan, folder, comparison, read.samples),
+            steady=steady_rounds(plan, content),
+            order=run_order(plan, read.samples),
         ),
         runs_total=len(plan.runs) - left_out(content),
         runs_failed=len(failed),

@@ -77,6 +77,14 @@ class ScanPoint(msgspec.Struct, frozen=True, kw_only=True):
     p99_ns: int | None = None
 
 
+class OrderedRun(msgspec.Struct, frozen=True):
+    """A run by its place in the order of the study, and its value over the geometric mean of its cell and arm."""
+
+    position: int
+    arm: str
+    ratio: float
+
+
 class SteadyRounds(msgspec.Struct, frozen=True, kw_only=True):
     """Rounds of writing, with the window of SNIA's rule that ends with the last one.
 
@@ -133,6 +141,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     device_classes: dict[str, str] = {}
     plan_toml: str = ""
     steady: list[SteadyRounds] = []
+    order: list[OrderedRun] = []
+    """The runs of the compared arms in the metric of the headline."""
     scan: list[ScanPoint] = []
     """Cells that differ in one number, where nothing is compared."""
     files: list[tuple[str, int]] = []

@@ -27,6 +27,7 @@ from mileage.report.grid import fields_of, heat_chart, level_fields, most_change
 from mileage.report.layout import layout_chart, layout_words
 from mileage.report.levels import MOST_CELLS, levels_chart
 from mileage.report.render_pool import svg_of
+from mileage.report.run_order import run_order_chart
 from mileage.report.stages import before_after_chart
 from mileage.report.steady_rounds import STEADY_CAPTION, steady_chart, steady_words
 from mileage.report.tails import tail_chart
@@ -98,6 +99,7 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _
             found.runs, axis="bytes", latency=False, counters=False, **panel
         ),
         "headline_latency": lambda: tail_chart(found.tails, **panel),
+        "run_order": lambda: run_order_chart(found.order, **panel),
         "over_time": lambda: timeline_chart(
             found.torture or found.runs, axis="time", latency=True, counters=True, **panel
         ),
@@ -240,11 +242,11 @@ def _torture(view: StudyView) -> _Asked | None:
     if svg is None:
         return None
     many = len(view.torture) > 1
-    told = plain(torture_words(view))
+    text = plain(torture_words(view))
     cycles = f"Thin and dark: each of {len(view.torture)} cycles. Thick and pale: their median. "
     caption = (
         (cycles if many else "One cycle. ")
-        + (f"{told[:1].upper()}{told[1:]}. " if told else "")
+        + (f"{text[:1].upper()}{text[1:]}. " if text else "")
         + "Write amplification: bytes programmed into the flash for each byte the host wrote"
     )
     if not any(trace.write_amplification for trace in view.torture):
@@ -283,6 +285,18 @@ def _wear(view: StudyView) -> _Asked | None:
         "figures are in the table of wear."
     )
     return _Asked(_svg(chart, "wear", "Wear before and after the torture", words), words)
+
+
+def _run_order(view: StudyView) -> _Asked | None:
+    order = view.evidence.order
+    chart = run_order_chart(order, width=WHOLE - 60)
+    if chart is None:
+        return None
+    words = (
+        f"Each run as its difference from the geometric mean of its own cell and arm (n = {len(order)} runs of the "
+        "headline). A rise or a fall from left to right is drift; no interval is drawn."
+    )
+    return _Asked(_svg(chart, "run_order", "All runs in their order", words), words)
 
 
 def _steady(view: StudyView) -> _Asked | None:
@@ -389,6 +403,7 @@ _DRAWN: Final[dict[str, Callable[[StudyView], _Asked | None]]] = {
     "changes": _multiples,
     "torture": _torture,
     "over_time": _over_time,
+    "run_order": _run_order,
     "steady_state": _steady,
     "wear": _wear,
     "forest_all_cells": _whole_forest,

@@ -1,0 +1,47 @@
+"""Every run in the order in which it was done, as its difference from the mean of its own cell and arm.
+
+Models drift: runs of one cell and arm differ by chance alone, so that a rise or a fall over the order of the runs is a
+drift of the target or of the machine, which randomised blocks spread over the arms. Refuses fewer than ten runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from mileage.report import vega
+from mileage.report.evidence import OrderedRun
+from mileage.report.theme import ARM_COLOURS, MUTED, SMALL_FONT_SIZE, marks, texts
+
+RUNS_MIN: Final = 10
+_MOST_POINTS: Final = 600
+_HEIGHT: Final = 150
+
+
+def run_order_chart(runs: Sequence[OrderedRun], *, width: int) -> vega.Spec | None:
+    """A dot for each run, coloured by arm; of very many runs every second, third, ... of the order."""
+    if len(runs) < RUNS_MIN:
+        return None
+    stride = -(-len(runs) // _MOST_POINTS)
+    arms = list(dict.fromkeys(run.arm for run in runs))
+    x = vega.channel(
+        "x:Q",
+        scale=vega.scale(domain=[0, max(run.position for run in runs) + 1], nice=False),
+        axis=vega.axis(title="runs in the order in which they were done", tickCount=max(2, width // 90)),
+    )
+    y = vega.channel(
+        "y:Q",
+        axis=vega.axis(title="difference, %", tickCount=5, format="+.4~r", minExtent=44),
+    )
+    layers = [marks([{"y": 0}]).mark("rule", color=MUTED, aria=False).encode(y=y)]
+    for at, arm in enumerate(arms):
+        colour = ARM_COLOURS[at % len(ARM_COLOURS)]
+        points = [{"x": run.position, "y": 100 * (run.ratio - 1)} for run in runs[::stride] if run.arm == arm]
+        dots = marks(points).mark("point", size=18, color=colour, strokeWidth=1.1, opacity=0.8, aria=False)
+        name = texts(
+            [{"words": f"\N{BLACK SQUARE} {arm}"}], align="left", color=colour, fontSize=SMALL_FONT_SIZE,
+            limit=width / len(arms),
+        )  # fmt: skip
+        place = vega.value(at * width / len(arms))
+        layers += [dots.encode(x=x, y=y), name.encode(x=place, y=vega.value(-9), text="words:N")]
+    return vega.layered(layers, width=width, height=_HEIGHT)
