@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 from types import SimpleNamespace
@@ -212,13 +213,21 @@ def test_a_raw_device_is_only_read(loop_device: Path) -> None:
 
 
 @pytest.fixture
-def limited(loop_device: Path) -> Path:
+def limited(loop_device: Path) -> Iterator[Path]:
     """A control group that holds a loop device to 8 MiB/s; the test's own processes may enter it."""
     top = Path("/sys/fs/cgroup/blkio")
     if not os.access(top, os.W_OK):
         pytest.skip("needs the control group controller blkio, version 1")
     group = top / f"mileage-test-{os.getpid()}"
     group.mkdir()
+    try:
+        yield _held(group, loop_device)
+    finally:
+        group.rmdir()
+
+
+def _held(group: Path, loop_device: Path) -> Path:
+    """The group, which now limits reads of a device."""
     numbers = Path(f"/sys/block/{loop_device.name}/dev").read_text().strip()
     (group / "blkio.throttle.read_bps_device").write_text(f"{numbers} {8 << 20}")
     return group
@@ -227,16 +236,13 @@ def limited(loop_device: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.xdist_group("devices")
 def test_a_throttled_device_is_told_and_not_judged(limited: Path, loop_device: Path) -> None:
-    try:
-        command = [sys.executable, "-m", "mileage", "check", str(loop_device), "--json", "--seconds", "0.2"]
-        done = subprocess.run(
-            ["/bin/sh", "-c", f'echo $$ > {limited}/cgroup.procs && exec "$@"', "sh", *command],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    finally:
-        limited.rmdir()
+    command = [sys.executable, "-m", "mileage", "check", str(loop_device), "--json", "--seconds", "0.2"]
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'echo $$ > {limited}/cgroup.procs && exec "$@"', "sh", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert "a control group limits reads to 8,388,608 bytes/s" in found["findings"][0]["text"]
