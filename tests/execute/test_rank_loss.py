@@ -10,6 +10,7 @@ import pytest
 
 from mileage.errors import RunFailed
 from mileage.execute.rank_loss import RankLoss
+from mileage.model.journal_entries import Failed, Study
 from mileage.store import FORMAT, Journal
 from mileage.store.journal import read_journal
 
@@ -33,16 +34,7 @@ def test_a_loss_between_two_runs_is_journalled(tmp_path: Path, monkeypatch: pyte
     ranks = Ranks()
     monkeypatch.setattr("mileage.execute.rank_loss.ranks_here", lambda: ranks)
     journal = Journal(tmp_path / "journal.jsonl")
-    journal.append(
-        {
-            "kind": "study",
-            "format": FORMAT,
-            "plan": "ab",
-            "mileage": "1",
-            "command": "c",
-            "started": "2030-01-01T00:00:00Z",
-        }
-    )
+    journal.append(Study(format=FORMAT, plan="ab", mileage="1", command="c", started="2030-01-01T00:00:00Z"))
     loss = RankLoss(journal, 3)
     loss.raise_if_lost()
     with loss.journalled():
@@ -53,5 +45,5 @@ def test_a_loss_between_two_runs_is_journalled(tmp_path: Path, monkeypatch: pyte
     assert raised.value.cause == "rank"
     assert not ranks.handlers
     journal.close()
-    (entry,) = read_journal(tmp_path / "journal.jsonl").of_kind("failed")
-    assert (entry["run"], entry["cause"], entry["message"]) == (4, "rank", "rank 2 died")
+    (entry,) = read_journal(tmp_path / "journal.jsonl").of_kind(Failed)
+    assert (entry.run, entry.cause, entry.message) == (4, "rank", "rank 2 died")
