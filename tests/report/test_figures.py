@@ -17,7 +17,7 @@ from mileage.report.drawn_tests import drawn_tests
 from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail, Wear
 from mileage.report.gallery import gallery
 from mileage.report.render_pool import svg_of
-from mileage.report.timeline import timeline_chart
+from mileage.report.timeline import stair_values, timeline_chart
 from mileage.store.directory import Directory
 from tests.report.conftest import example, samples
 
@@ -134,6 +134,11 @@ def test_an_empty_interval_is_a_gap_and_a_rate_is_a_stair() -> None:
     ]
     assert len(broken) == 3
     assert all(path.count("M") == 2 for path in broken), broken
+
+
+def test_the_median_of_stairs_is_a_stair() -> None:
+    line = [(0.0, 5.0), (2.0, 5.0), (4.0, 1.0)]
+    assert stair_values(line, [0.0, 0.5, 2.0, 2.1, 4.0, 9.0]).tolist() == [5.0, 5.0, 5.0, 1.0, 1.0, 1.0]
 
 
 def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -> None:

@@ -140,7 +140,17 @@ def _lines(
     return found
 
 
-def _medians(lines: Sequence[tuple[str, str, _Points]]) -> list[tuple[str, str, _Points]]:
+def stair_values(line: _Points, places: Any) -> Any:
+    """The values of a stair at an array of places: each is that of the interval which the place is in."""
+    import numpy as np
+
+    ends, values = np.array([x for x, _ in line]), np.array([y for _, y in line])
+    return values[np.minimum(np.searchsorted(ends, places, side="left"), len(values) - 1)]
+
+
+def _medians(
+    lines: Sequence[tuple[str, str, _Points]], *, steps: bool = False
+) -> list[tuple[str, str, _Points]]:
     """The median of each arm's lines at equal places, as far as the shortest goes; a single line is its own."""
     import numpy as np
 
@@ -153,7 +163,12 @@ def _medians(lines: Sequence[tuple[str, str, _Points]]) -> list[tuple[str, str, 
         own = [[point for point in points if not math.isnan(point[1])] for points in own]
         start, end = max(points[0][0] for points in own), min(points[-1][0] for points in own)
         grid = np.linspace(start, max(start, end), min(_GRID, max(len(points) for points in own)))
-        across = [np.interp(grid, [x for x, _ in points], [y for _, y in points]) for points in own]
+        across = [
+            stair_values(points, grid)
+            if steps
+            else np.interp(grid, [x for x, _ in points], [y for _, y in points])
+            for points in own
+        ]
         found.append((arm, "", list(zip(grid.tolist(), np.median(across, axis=0).tolist(), strict=True))))
     return found
 
@@ -206,8 +221,8 @@ def _panel(
     pale = {arm: PALE_COLOURS[at % len(PALE_COLOURS)] for at, arm in enumerate(arms)}
     if not any(kind for _, kind, _ in drawn):
         several = {arm for arm in arms if sum(name == arm for name, _, _ in drawn) > 1}
-        for arm, _, points in _medians([line for line in drawn if line[0] in several]):
-            layers.append(_line(points, pale[arm], 5.0).encode(x=x, y=y))
+        for arm, _, points in _medians([line for line in drawn if line[0] in several], steps=row.steps):
+            layers.append(_line(points, pale[arm], 5.0, steps=row.steps).encode(x=x, y=y))
     for arm, kind, points in drawn:
         start = [(0.0, points[0][1])] if row.steps else []
         thickness = 1.6 if kind else 1.0

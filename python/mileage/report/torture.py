@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mileage.report import vega
 from mileage.report.theme import INK, MEDIAN, PAGE_WIDTH, marks
+from mileage.report.timeline import stair_values
 from mileage.report.view import TortureTrace
 
 _WIDTH: Final = PAGE_WIDTH - 76
@@ -76,7 +77,7 @@ def _panel(
     )
     several = len(lines) > 1
     median = marks(_points(_median(lines))).mark(
-        "line", color=MEDIAN, strokeWidth=6, strokeCap="round", aria=False
+        "line", color=MEDIAN, strokeWidth=6, strokeCap="round", interpolate="step-before", aria=False
     )
     cycles = [
         marks(_points(line)).mark(
@@ -132,5 +133,5 @@ def _median(lines: list[_Line]) -> _Line:
 
     start, end = max(line[0][0] for line in lines), min(line[-1][0] for line in lines)
     grid = np.linspace(start, max(start, end), _MOST_POINTS // 2)
-    across = [np.interp(grid, [x for x, _ in line], [y for _, y in line]) for line in lines]
+    across = [stair_values(line, grid) for line in lines]
     return list(zip(grid.tolist(), np.median(across, axis=0).tolist(), strict=True))
