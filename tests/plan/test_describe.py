@@ -27,9 +27,9 @@ work area         the whole drive, rounded down to whole records: 59.6 GiB
 design            3 cycles, each from a purged target: a torture arm, then a
                   sham arm that idles for as long
 compared          after with before
-detectable        with 3 cycles a difference of 4.4 times the spread between
-                  them is seen in 4 of 5 studies: 4.4 % where they scatter by 1
-                  %, 22 % where by 5 %
+detectable        3 cycles give 80 % power to detect a difference of 4.4
+                  standard deviations: 4.4 % if the standard deviation is 1 %,
+                  22 % if it is 5 %
 seed              2010
 plan              0123456789abcdef
 
@@ -79,9 +79,9 @@ work area         a work file: 64 MiB
 design            1 cycle, from a purged target: no sham arm; the result is
                   descriptive
 compared          after with before
-detectable        with 2 runs of each arm a difference of 5.4 times the spread
-                  between them is seen in 4 of 5 studies: 5.4 % where they
-                  scatter by 1 %, 27 % where by 5 %
+detectable        2 runs of each arm give 80 % power to detect a difference of
+                  5.4 standard deviations: 5.4 % if the standard deviation is 1
+                  %, 27 % if it is 5 %
 seed              7
 plan              0123456789abcdef
 

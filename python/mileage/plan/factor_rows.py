@@ -87,11 +87,11 @@ def _detectable(plan: Plan) -> str | None:
         count = min(blocks) * study.cycles
         unit, freedom = ("paired blocks", count - 1) if paired else ("runs of each arm", 2 * count - 2)
     if freedom < 1:
-        return f"no difference can be told from chance with {count} {unit}"
+        return f"{count} {unit} cannot distinguish any difference from chance"
     spreads = (t_quantile(freedom, 0.975) + t_quantile(freedom, POWER)) * math.sqrt(2 / count)
     return (
-        f"with {count} {unit} a difference of {spreads:.2g} times the spread between them is seen in 4 of 5 studies: "
-        f"{spreads:.2g} % where they scatter by 1 %, {5 * spreads:.2g} % where by 5 %"
+        f"{count} {unit} give {100 * POWER:.0f} % power to detect a difference of {spreads:.2g} standard deviations: "
+        f"{spreads:.2g} % if the standard deviation is 1 %, {5 * spreads:.2g} % if it is 5 %"
     )
 
 
