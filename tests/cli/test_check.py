@@ -120,6 +120,7 @@ def test_targets_of_two_kinds_follow_each_other(tmp_path: Path) -> None:
     assert mileage("check", X25E, X25E, X25E).returncode == 2
 
 
+@pytest.mark.slow
 def test_a_directory_holds_nothing_afterwards(tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
@@ -139,6 +140,7 @@ def test_the_plan_is_possible_however_long_the_runs_are(wanted: Wanted, target: 
     assert blocks[0] != blocks[1]
 
 
+@pytest.mark.slow
 def test_without_io_uring_threads_make_the_depth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mileage.app.check.has_io_uring", lambda: False)
     found = values(str(tmp_path), "--quick")
@@ -184,6 +186,7 @@ def test_a_file_with_a_content_is_only_read(tmp_path: Path) -> None:
     assert "zeros only" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("devices")
 def test_ext4_on_a_loop_device(small_ext4: Path) -> None:
     text = checked(str(small_ext4), "--quick")
@@ -249,6 +252,8 @@ def test_a_throttled_device_is_told_and_not_judged(limited: Path, loop_device: P
     assert found["findings"][0]["disturbs"]
 
 
+@pytest.mark.slow
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("answer", "status", "expected"),
     [
@@ -309,6 +314,7 @@ NVME = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_known_of_an_nvme_drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([NVME, {**NVME, "now.health_temperature_c": "63", "now.health_thm_temp1_trans_count": "3"}])
     monkeypatch.setattr("mileage.app.check.drive_facts", lambda place: next(looks))

@@ -59,7 +59,7 @@ estimated time    about 63 s; assumes 6 million simulated 4 KiB pages per
                   second; idling takes no time
 bytes to write    964 GiB at most; 34.6 GiB to read
 drive writes      16.2 times the capacity
-rated endurance   not known, so the share of it is not known
+endurance used    unknown: the drive's rated endurance is not known
 
 privileged steps  none
 refused           nothing
@@ -109,7 +109,7 @@ estimated time    about 16 s; assumes 150 MB/s sequential, 5000 operations/s
                   elsewhere, whatever the device
 bytes to write    365 MiB at most; 112 MiB to read
 drive writes      0.00356 times the capacity; 5.7 times the work file
-rated endurance   0.000058% of 600 TiB
+endurance used    0.000058 % of the rated 600 TiB
 
 privileged steps  none
 refused           nothing

@@ -146,6 +146,7 @@ def test_print_is_the_whole_report(page: str, browser: Chromium, tmp_path: Path)
 TERM = "document.querySelector('.identity .term')"
 
 
+@pytest.mark.slow
 def test_a_term_is_explained_on_hover_and_focus(page: str, browser: Chromium, tmp_path: Path) -> None:
     browser.open(stored(page, tmp_path))
     assert browser.ask(f"{TERM}.title") in MEANINGS.values()

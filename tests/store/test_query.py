@@ -104,5 +104,5 @@ def test_what_cannot_be_asked_is_refused_in_one_line(studies: Path, tmp_path: Pa
     with pytest.raises(Refused, match="query: Parser Error") as refused:
         Query([studies / "a"]).sql("SELEC 1")
     assert "\n" not in str(refused.value)
-    with pytest.raises(Refused, match="holds no study folder"):
+    with pytest.raises(Refused, match="contains no study folder"):
         study_folders([tmp_path])

@@ -190,11 +190,11 @@ def _cost(plan: Plan, cost: Estimate) -> Iterator[tuple[str, str]]:
     )
     yield "drive writes", f"{_figure(cost.drive_writes)} times the capacity{area}"
     if cost.rated_share is None:
-        yield "rated endurance", "not known, so the share of it is not known"
+        yield "endurance used", "unknown: the drive's rated endurance is not known"
     else:
         yield (
-            "rated endurance",
-            f"{_figure(100 * cost.rated_share)}% of {format_bytes(plan.facts.rated_write_bytes or 0)}",
+            "endurance used",
+            f"{_figure(100 * cost.rated_share)} % of the rated {format_bytes(plan.facts.rated_write_bytes or 0)}",
         )
 
 

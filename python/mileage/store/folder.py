@@ -101,9 +101,10 @@ class StudyFolder:
         try:
             os.lstat(folder.plan_json)
         except (FileNotFoundError, NotADirectoryError) as cause:
-            raise Refused(
-                f"{path} is not a study folder: it has no plan.json; give a folder that `mileage run` made"
-            ) from cause
+            found = (
+                "is not a study folder: it has no plan.json" if os.path.lexists(path) else "does not exist"
+            )
+            raise Refused(f"{path} {found}; give a study folder that `mileage run` made") from cause
         refuse_links(path)
         return folder
 

@@ -76,7 +76,8 @@ def study_folders(places: Iterable[Path]) -> list[Path]:
         below = sorted(path.parent for path in place.glob("*/plan.json")) if place.is_dir() else []
         if not below:
             raise Refused(
-                f"{place} holds no study folder; give folders that `mileage run` made, or one that has them"
+                f"{place} contains no study folder; give study folders that `mileage run` made, "
+                "or a folder that contains some"
             )
         found += below
     return list(dict.fromkeys(found))
