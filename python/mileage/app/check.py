@@ -42,6 +42,7 @@ from mileage.errors import Refused
 from mileage.execute import Progress
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Study
+from mileage.plan.io_options import unused_keys
 from mileage.plan.one_off import one_off
 from mileage.plan.sizes import exact_bytes, format_bytes
 from mileage.plan.study import Compare, Factor, Measure, Stage, StopRule
@@ -160,7 +161,7 @@ def _outstanding(target: str, depth: int) -> dict[str, Any]:
 
 def _possible(target: str, **keys: Any) -> dict[str, Any]:
     """Those of some keys of a workload that have an effect on a target."""
-    unused = capabilities_of(target).unused_keys
+    unused = unused_keys(capabilities_of(target))
     return {key: value for key, value in keys.items() if key not in unused}
 
 

@@ -16,7 +16,8 @@ from typing import Any, Final
 from mileage.errors import Refused
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, PlannedRun
-from mileage.plan.api import ApiTable, Reach, api_word
+from mileage.plan.api import ApiTable, api_word
+from mileage.plan.io_options import Reach
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.pattern import PatternTable, pattern_word
 from mileage.plan.task_jobs import IorRun

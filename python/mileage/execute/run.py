@@ -19,7 +19,7 @@ from mileage.execute.workers import refuse_elsewhere
 from mileage.model.run_record import RunRecord
 from mileage.plan import PlannedRun, Workload
 from mileage.plan.action import Idle, Io, Mirror, Reset
-from mileage.plan.api import Reach
+from mileage.plan.io_options import Reach
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.name_operations import Names
 from mileage.plan.program import Program

@@ -39,9 +39,9 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     can_purge: bool = False
     """It can be purged in each way of `state.purge`."""
     unused_keys: tuple[str, ...] = ()
-    """Keys of a workload that have no effect on it."""
+    """Keys of a workload that have no effect on it; those of calls are known to have none where none are made."""
     unused_reason: str = ""
-    """Why they have none."""
+    """Why its keys have none."""
 
     @property
     def is_real(self) -> bool:
@@ -66,19 +66,14 @@ _ROWS: Final = (
         form="virtual:NAME",
         simulated=True,
         can_trim=True,
-        unused_keys=(
-            *("api", "cache", "dsync", "settle", "touch", "pin", "timeout", "log", "interval", "processes"),
-        ),
+        unused_keys=("pin", "interval", "processes"),
         unused_reason="a virtual drive is reached without calls, cache and processors",
     ),
     Capabilities(
         scheme="null",
         form="null:",
         moves_bytes=False,
-        unused_keys=(
-            *("api", "cache", "dsync", "settle", "touch", "timeout", "log"),
-            *("verify", "content", "sync", "sync_every", "files"),
-        ),
+        unused_keys=("verify", "content", "sync", "sync_every", "files"),
         unused_reason="the null target makes no call and moves no byte",
     ),
 )

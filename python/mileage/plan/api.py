@@ -12,7 +12,6 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.plan import sizes
-from mileage.plan.caching import Caching
 from mileage.plan.rules import U32_MAX
 
 ApiName = Literal["positioned", "seek", "mmap", "null"]
@@ -81,25 +80,6 @@ class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def to_json(self) -> str:
         """The JSON text that the Rust side reads."""
         return msgspec.json.encode(self).decode()
-
-
-class Reach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a run reaches a real target."""
-
-    options: EngineOptions = EngineOptions()
-    """What the engine is told."""
-    caching: Caching = Caching("warm")
-    """What the page cache does."""
-    settle_ns: int = 0
-    """Rest after what is dirty was written out, before the first operation."""
-    log: bool = False
-    """Whether every operation is written to a file in the study folder."""
-    processes: int = 1
-    """Processes over which the threads are spread."""
-    makes_files: bool = False
-    """Whether the files of the threads are made before the run, those of an earlier one removed."""
-    removes_files: bool = False
-    """Whether they are removed after it."""
 
 
 _WORDS: Final[dict[str, ApiName]] = {

@@ -15,14 +15,14 @@ import msgspec
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.action import FileJob
-from mileage.plan.api import ApiTable, Reach, api_word
+from mileage.plan.api import ApiTable, api_word
 from mileage.plan.area import Own, named_in, refuse, words
 from mileage.plan.caching import read_cache
 from mileage.plan.cell_keys import Slot, in_tables, labelled, slots
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.custom_workloads import how_in
 from mileage.plan.faults import Faults
-from mileage.plan.io_options import How, load_of, merged, reach_of, without_effect
+from mileage.plan.io_options import How, Reach, load_of, merged, reach_of, without_effect
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.job import JobRequest
 from mileage.plan.pattern import pattern_word, unit_bytes

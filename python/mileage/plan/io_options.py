@@ -15,8 +15,8 @@ import msgspec
 
 from mileage.model.target_kind import Capabilities
 from mileage.plan import sizes
-from mileage.plan.api import URING, EngineOptions, Reach, read_api
-from mileage.plan.caching import read_cache
+from mileage.plan.api import URING, EngineOptions, read_api
+from mileage.plan.caching import Caching, read_cache
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.load import Load, Open, Ramp, Spacing, Think, read_cap
 from mileage.plan.pattern import RECORD_BYTES_MAX
@@ -98,6 +98,27 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 HOW_KEYS: Final = How.__struct_fields__
+CALL_KEYS: Final = ("api", "cache", "dsync", "settle", "touch", "timeout", "log")
+"""Keys that have an effect only where calls reach real storage."""
+
+
+class Reach(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a run reaches a real target."""
+
+    options: EngineOptions = EngineOptions()
+    """Options of the engine."""
+    caching: Caching = Caching("warm")
+    """What the page cache does."""
+    settle_ns: int = 0
+    """Rest after what is dirty was written out, before the first operation."""
+    log: bool = False
+    """Whether every operation is written to a file in the study folder."""
+    processes: int = 1
+    """Processes over which the threads are spread."""
+    makes_files: bool = False
+    """Whether the files of the threads are made before the run, those of an earlier one removed."""
+    removes_files: bool = False
+    """Whether they are removed after it."""
 
 
 def merged(first: How, then: How) -> How:
@@ -163,9 +184,14 @@ def read_touch(found: int | str) -> int:
     return touch_bytes
 
 
+def unused_keys(target: Capabilities) -> tuple[str, ...]:
+    """The keys of `How` that have no effect on this kind of target."""
+    return target.unused_keys if target.is_real else (*CALL_KEYS, *target.unused_keys)
+
+
 def without_effect(how: How, target: Capabilities) -> Iterator[tuple[str, str]]:
     """Every key that this kind of target cannot honour, with the reason."""
-    for key in target.unused_keys:
+    for key in unused_keys(target):
         if getattr(how, key) not in (None, False):
             yield key, f"{target.unused_reason}; leave it out"
 

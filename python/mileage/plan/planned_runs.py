@@ -16,9 +16,9 @@ import msgspec
 from mileage.model.cell_key import CellKey
 from mileage.model.target_facts import TargetFacts
 from mileage.plan.action import Action, FileJob, Idle, Io, Mirror, Reset
-from mileage.plan.api import Reach
 from mileage.plan.factors import Setting
 from mileage.plan.imported import Imported
+from mileage.plan.io_options import Reach
 from mileage.plan.study import Study
 from mileage.plan.toml_writer import plan_to_toml
 from mileage.plan.workload import Workload
