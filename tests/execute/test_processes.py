@@ -241,13 +241,13 @@ def test_a_process_that_is_suspended_is_named_and_holds_up_no_end(
 def test_a_process_that_never_begins_holds_up_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").write_bytes(bytes(SPAN))
     monkeypatch.setattr(processes, "_END_S", 2.0)
-    begin = processes.LocalCrew.begin
+    begin = processes.LocalWorkers.begin
 
-    def begin_suspended(crew: processes.LocalCrew) -> None:
-        begin(crew)
-        os.kill(crew.members[0].pid, signal.SIGSTOP)
+    def begin_suspended(workers: processes.LocalWorkers) -> None:
+        begin(workers)
+        os.kill(workers.members[0].pid, signal.SIGSTOP)
 
-    monkeypatch.setattr(processes.LocalCrew, "begin", begin_suspended)
+    monkeypatch.setattr(processes.LocalWorkers, "begin", begin_suspended)
     began = time.monotonic()
     with pytest.raises(Interrupted):
         run_in_processes(str(tmp_path / "data"), workload(2, 100), "{}", 2, lambda _bytes, _operations: True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mileage import _core
 from mileage.errors import Refused, RunFailed
-from mileage.execute.processes import crew_of
+from mileage.execute.processes import workers_for
 from mileage.execute.tasks import perform_tasks, phases_of
 from mileage.execute.workers import byte_order, lead
 from mileage.model.run_record import Phases, RunRecord, TaskRecord
@@ -58,7 +58,7 @@ def test_each_transfer_lies_where_the_layout_says_by_content(tmp_path: Path) -> 
     """Each task writes with a seed of its own, so that every transfer tells who wrote it and where it belongs."""
     ior = small("shared")
     path, size = tmp_path / "ior", ior.aggregate_bytes
-    with crew_of(ior.tasks) as crew:
+    with workers_for(ior.tasks) as workers:
         orders = [
             byte_order(
                 str(path),
@@ -69,7 +69,7 @@ def test_each_transfer_lies_where_the_layout_says_by_content(tmp_path: Path) -> 
             )
             for task in range(ior.tasks)
         ]
-        crew.do(orders, ior.tasks, never)
+        workers.do(orders, ior.tasks, never)
     written = path.read_bytes()
     expected = bytearray(size)
     for task in range(ior.tasks):
@@ -105,12 +105,12 @@ def test_what_is_read_is_what_was_written_whoever_reads_it(
 def test_wrong_data_fails_a_reading_task(tmp_path: Path) -> None:
     """A run that only reads what another seed wrote must not pass."""
     ior = small("per_thread", phases=("write",), keep=True)
-    with crew_of(ior.tasks) as crew:
+    with workers_for(ior.tasks) as workers:
         for seed, phase in ((7, "write"), (8, "read")):
             value = msgspec.structs.replace(ior, seed=seed, verify="all")
             options = json.dumps({"create": phase == "write"})
             work = value.workload(phase)
-            step = crew.do(
+            step = workers.do(
                 [byte_order(str(tmp_path / "f"), work.to_json(), options, task, 1) for task in range(3)],
                 3,
                 never,
@@ -174,8 +174,8 @@ def test_metarates_keeps_its_files_when_asked(tmp_path: Path) -> None:
     from mileage.execute.tasks import Conductor
 
     value = Metarates(tasks=2, files=6, tests=("create",), own_directories=True, keep=True)
-    with crew_of(2) as crew:
-        Conductor(crew, tmp_path, "test", never).metarates(value)
+    with workers_for(2) as workers:
+        Conductor(workers, tmp_path, "test", never).metarates(value)
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     assert left == ["0/n0f0", "0/n0f1", "0/n0f2", "1/n1f0", "1/n1f1", "1/n1f2"]
 
@@ -210,8 +210,8 @@ def test_names_are_those_that_mdtest_itself_leaves(tmp_path: Path) -> None:
     value = Mdtest(
         tasks=2, files=6, tests=("file_create",), own_directories=True, depth=1, branch=2, keep=True
     )
-    with crew_of(2) as crew:
-        Conductor(crew, tmp_path, "test", never).mdtest(value)
+    with workers_for(2) as workers:
+        Conductor(workers, tmp_path, "test", never).mdtest(value)
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_dir()}
     roots = ["mdtest_tree.0.0", "mdtest_tree.1.0"]
     assert left == {*roots, *(f"{root}/{root[:-1]}{node}" for root in roots for node in (1, 2))}

@@ -17,7 +17,7 @@ import pytest
 from mileage.errors import MileageError, Refused
 from mileage.targets import open_target
 from mileage.targets.ledger import LEDGER_VARIABLE, Ledger, repair
-from mileage.targets.purge import _nvme_format, formats_all, namespaces_beside, purge_device
+from mileage.targets.purge import _nvme_format, formats_all, other_namespaces, purge_device
 
 pytestmark = pytest.mark.xdist_group("devices")
 
@@ -232,9 +232,9 @@ def test_a_format_that_reaches_other_namespaces_is_known(
 def test_the_other_namespaces_of_a_controller_are_found(tmp_path: Path) -> None:
     for name in ("nvme0n1", "nvme0n2", "nvme0c0n1", "nvme10n1", "nvme1n1", "sda"):
         (tmp_path / "sys/block" / name).mkdir(parents=True)
-    assert namespaces_beside("nvme0n1", root=tmp_path) == ["nvme0n2"]
-    assert namespaces_beside("nvme1n1", root=tmp_path) == []
-    assert namespaces_beside("sda", root=tmp_path) == []
+    assert other_namespaces("nvme0n1", root=tmp_path) == ["nvme0n2"]
+    assert other_namespaces("nvme1n1", root=tmp_path) == []
+    assert other_namespaces("sda", root=tmp_path) == []
 
 
 def test_a_namespace_whose_format_reaches_another_is_not_formatted(tmp_path: Path, drive: Drive) -> None:

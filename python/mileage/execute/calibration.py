@@ -1,9 +1,9 @@
-"""How much a run does so that it lasts: the count of a cell is found once, then kept for the whole study.
+"""Calibration of run length: the operation count of a cell is found once, then kept for the whole study.
 
-What it models: a factor for each cell. The first run of a cell is tried with its own count, then with more, until it
-lasts as long as was asked for; the last trial is the run itself. What was tried is journalled before the run is, and is
-tried again where a virtual drive is rebuilt, so that it comes back to the same state.
-What it refuses: to go on for ever: where more does not last longer, the count is left as it is and that is said.
+What it models: a factor for each cell. The first run of a cell is tried with the planned count, then with larger
+counts, until it lasts as long as the study asks for; the last trial is the run itself. The journal records the trials
+before the run. Resume on a virtual drive repeats them, so that the drive reaches the same state.
+What it refuses: endless trials. Where a larger count does not last longer, the count stays and a note is printed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mileage.store import Journal
 from mileage.store.journal import JournalContent
 
 GROWTH_MAX: Final = 64
-"""A trial does at most this many times as much as the one before: the first may have been too short to tell."""
+"""A trial does at most this many times as much as the one before: the first may have been too short to measure."""
 FACTOR_MAX: Final = 1 << 24
 SETTLED_NS: Final = 10_000_000
 STUCK: Final = 1.05
@@ -94,15 +94,15 @@ class Calibration:
         )
         self._factors[run.cell] = factor
         self._trials[run.index] = trials
-        told = "" if reached else f"; {least_ns / 1e9:g} s were not reached"
+        shortfall = "" if reached else f"; {least_ns / 1e9:g} s were not reached"
         self._tell(
-            f"{run.cell}: {factor} times its count lasts {lasted_ns / 1e9:.3g} s{told}; kept for all runs"
+            f"{run.cell}: {factor} times its count lasts {lasted_ns / 1e9:.3g} s{shortfall}; kept for all runs"
         )
         return record
 
 
 def scaled(run: PlannedRun, factor: int) -> PlannedRun:
-    """A run that does so many times as much; a time limit stays."""
+    """The run with its count multiplied by the factor; a time limit stays."""
     if factor == 1:
         return run
     if run.workload is not None:

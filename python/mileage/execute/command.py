@@ -36,7 +36,7 @@ PERIOD_S: Final = 0.02
 GRACE_S: Final = 5.0
 """Seconds that a program has to end after it was asked to."""
 LAST_WORDS: Final = 400
-"""Characters of what a failed program said at last that go into the message."""
+"""Characters at the end of a failed program's output that go into the message."""
 _LEFT: Final = "processes that it started went on after its end, beside what was measured next"
 _GUARD: Final = 'read -r group && { read -r _ || kill -s KILL -- "-$group"; }'
 """A line of shell: reads which process group it is, and kills it when no further line comes before the input ends."""
@@ -84,14 +84,14 @@ def _clean_up(job: Program, place: Path | None, what: str) -> None:
 def _run(
     argv: Sequence[str], place: Path | None, what: str, poll: Poll, timeout_s: float | None
 ) -> RunRecord:
-    with tempfile.TemporaryFile() as said, _guarded() as guard:
+    with tempfile.TemporaryFile() as output, _guarded() as guard:
         started_ns = time.monotonic_ns()
         try:
             process = subprocess.Popen(
                 list(argv),
                 cwd=place,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
@@ -108,9 +108,10 @@ def _run(
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            told = _last_words(said)
+            last_words = _last_words(output)
             raise RunFailed(
-                f"{what}: {shlex.join(argv)} ended with status {process.returncode}{told}", cause="command"
+                f"{what}: {shlex.join(argv)} ended with status {process.returncode}{last_words}",
+                cause="command",
             )
     counters = {
         "command_user_us": round(usage.ru_utime * 1e6),
@@ -147,7 +148,7 @@ def _guarded() -> Iterator[Callable[[int], None]]:
         start_new_session=True,
     )
 
-    def tell(line: bytes) -> None:
+    def send(line: bytes) -> None:
         assert guard.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             guard.stdin.write(line)
@@ -158,19 +159,19 @@ def _guarded() -> Iterator[Callable[[int], None]]:
     def watch(group: int) -> None:
         nonlocal named
         named = True
-        tell(b"%d\n" % group)
+        send(b"%d\n" % group)
 
     try:
         yield watch
     finally:
         if named:
-            tell(b"ended\n")
+            send(b"ended\n")
         with contextlib.suppress(BrokenPipeError):
             guard.communicate()
 
 
 def _is_at_work(group: int) -> bool:
-    """Whether a process group, of which the first process is gone, has members that have not ended."""
+    """Whether a process group whose first process has ended still has running members."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -198,7 +199,7 @@ def _wait(
         poller.register(ended, select.POLLIN)
         while not poller.poll(PERIOD_S * 1000):
             if poll(0, 0):
-                # A launcher that ends a run because a rank died tells the others to stop.
+                # A launcher that ends a run because a rank died signals the other ranks to stop.
                 if ranks := ranks_here():
                     ranks.check(ranks.size)
                 raise Interrupted()
@@ -225,8 +226,8 @@ def _end(process: subprocess.Popen[bytes], grace_s: float) -> None:
     process.wait()
 
 
-def _last_words(said: IO[bytes]) -> str:
-    said.seek(0, os.SEEK_END)
-    said.seek(max(said.tell() - LAST_WORDS, 0))
-    text = said.read().decode(errors="replace").strip()
+def _last_words(output: IO[bytes]) -> str:
+    output.seek(0, os.SEEK_END)
+    output.seek(max(output.tell() - LAST_WORDS, 0))
+    text = output.read().decode(errors="replace").strip()
     return f": {' '.join(text.split())}" if text else ""

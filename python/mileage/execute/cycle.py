@@ -1,9 +1,9 @@
-"""One cycle: purge, then the stages in order; and how it goes on after a crash.
+"""One cycle: purge, then the stages in order; and resume after a crash.
 
-A real target keeps its own state, so going on means skipping the runs that are in the journal. A virtual drive is
-rebuilt: from the state saved last (at the end of a stage, and now and then within a long one), then by repeating the
-finished runs that came after. A repeated run must give the record that the journal holds; if it does not, the study
-is void. Where a study has several targets, each is brought back by itself.
+A real target keeps its state, so resume skips the runs that are in the journal. A virtual drive is rebuilt: load the
+last saved state (saved at the end of a stage, and periodically within a long one), then repeat the finished runs that
+came after it. A repeated run must give the record that the journal holds; otherwise the study is void. With several
+targets, each target is restored separately.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from mileage.store.journal import JournalContent
 from mileage.targets import Target
 from mileage.targets.base import Simulation
 
-#: A long stage on virtual drives saves them every so many seconds, and no more often than each 20th second would be
-#: spent on saving: what a crash loses is time only, since the runs after it are repeated.
+#: Seconds between saved states within a long stage on virtual drives; longer where saving would take more than one
+#: twentieth of the time. A crash loses time only, since the runs after the saved state are repeated.
 _POINT_S = 15.0
 _POINT_COST = 20.0
 
@@ -182,7 +182,10 @@ class Cycle:
         shared.progress.note(f"DNF: cycle {run.cycle}, {run.arm} arm, stage {run.stage}: {failure}")
 
     def _restore(self, stages: list[tuple[PlannedRun, ...]]) -> tuple[int, int]:
-        """Bring the targets to where the arm was cut off: the stage to go on with, and its first run."""
+        """Restore the targets to the point where the arm was interrupted.
+
+        Returns the stage to resume and the position of its first run that is not restored.
+        """
         finished = 0
         while finished < len(stages) and stage_key(stages[finished][0]) in self._ended:
             finished += 1
@@ -194,9 +197,11 @@ class Cycle:
             return finished, 0
         for number in virtual:
             self._targets[number].purge()
+        # A state saved within the interrupted stage is newer than any state at the end of a stage.
         point = self._points.get(stage_key(stages[finished][0])) if finished < len(stages) else None
         if point is not None and self._load(virtual, point.states, stages[0][0]):
             return finished, point.run
+        # An older state costs only time: the stages after it are repeated, and compared with the journal.
         for number in range(finished, 0, -1):
             ended = self._ended[stage_key(stages[number - 1][0])]
             if self._load(virtual, ended.drive_states, stages[0][0]):
@@ -216,7 +221,7 @@ class Cycle:
         if not done:
             target.purge()
             return
-        # A process that was killed may have had no time for it.
+        # A killed process may not have removed the files of its last run.
         _clear_after(target, done[-1])
         if kept and _lacks_files(target, done[-1]):
             self._note_lost(number, mine[0], done)
@@ -232,7 +237,7 @@ class Cycle:
             self._note_rewrite(number, done[0], ended=True)
 
     def _note_lost(self, number: int, run: PlannedRun, done: list[PlannedRun]) -> None:
-        """Journal that what was written to a target is lost: of this arm, and of other sessions that are to go on."""
+        """Journal that the content of a target is lost, for this arm and for other sessions that will be resumed."""
         if done:
             self._note_rewrite(number, done[0], ended=False)
         plan, content = self._shared.plan, self._shared.content
@@ -256,7 +261,7 @@ class Cycle:
         return (run.session, run.cycle, run.arm, number)
 
     def _note_rewrite(self, number: int, run: PlannedRun, *, ended: bool) -> None:
-        """Journal that a target's content is written again, and that it was: in between it is not to be measured."""
+        """Journal the start and the end of rewriting a target; between the two it must not be measured."""
         self._shared.journal.append(Rewrite(**_key_fields(run), target=number, done=ended, at=_now()))
 
     def _simulated(self) -> dict[int, Simulation]:
@@ -268,7 +273,7 @@ class Cycle:
         }
 
     def _load(self, drives: Mapping[int, Simulation], names: Mapping[str, str], first: PlannedRun) -> bool:
-        """Put drives back into states that were saved, by target; false when one of them is gone."""
+        """Restore drives to their saved states, by target; False when a saved state is missing."""
         states = {}
         for number in drives:
             name = names.get(str(number))
@@ -281,7 +286,7 @@ class Cycle:
         return True
 
     def _write_again(self, target: Target, done: list[PlannedRun]) -> None:
-        """What was written is gone with its file: what wrote it since the last purge is done again, unjournalled."""
+        """The work file is lost: repeat the writing runs since the last purge, without journalling them."""
         shared = self._shared
         shared.progress.note(f"what was written to {target.path} is gone; writing it again")
         purges = [at for at, run in enumerate(done) if run.role == "reset" and run.cell == "purge"]
@@ -296,7 +301,7 @@ class Cycle:
                 _clear_after(target, run)
 
     def _do_again(self, target: Target, run: PlannedRun) -> RunRecord:
-        """Do a run for what it leaves; the log of its operations stays that of the run in the journal."""
+        """Repeat a run for the state it leaves; its operation log is not written again."""
         if run.reach is not None and run.reach.log:
             run = msgspec.structs.replace(run, reach=msgspec.structs.replace(run.reach, log=False))
         return self._perform(target, run, lambda _bytes, _operations: self._shared.stop.is_set())
@@ -318,15 +323,16 @@ class Cycle:
         known = self._done.entry(run.index) if run.index in self._done else None
         if known is not None:
             shared.stopping.note(run, known)
+            # A real target still holds what the run wrote. A virtual drive reaches that state only by repeating it.
             if not target.is_virtual:
                 return
-        told = 0
+        reported_bytes = 0
 
         def poll(byte_count: int, _operations: int) -> bool:
-            nonlocal told
+            nonlocal reported_bytes
             if known is None:
-                shared.progress.advance(byte_count - told)
-                told = byte_count
+                shared.progress.advance(byte_count - reported_bytes)
+                reported_bytes = byte_count
             return shared.stop.is_set()
 
         if shared.stop.is_set():
@@ -356,7 +362,7 @@ class Cycle:
                     cause="replay",
                 )
             return
-        shared.progress.advance(record.bytes_moved - told)
+        shared.progress.advance(record.bytes_moved - reported_bytes)
         entry = entry_of(run, record, shared.plan.setting_of(run), started, watch.found)
         shared.journal.append(entry)
         self._done.add(run, entry)

@@ -1,10 +1,10 @@
-"""The machine around a study: looked at before and after every stage, and compared with how the study began.
+"""Environment guard: a snapshot before and after every stage, compared with the snapshot at the study's start.
 
-What it models: the environment at the study's start, kept in its folder, is what every later one is compared with,
-also by a process that goes on after a crash. A change of what the figures depend on (kernel, firmware, scheduler,
-mount, memory) ends the study on a real target, unless the change was accepted; every other change of a stable key is
-noted, a new boot among them. Simulated time depends on no machine, so there every change is only noted.
-What it refuses: going on after such a change without being told; the message says what changed, from what to what.
+What it models: the first snapshot is kept in the study folder; resume compares with it too. On a real target, a change
+of a key that figures depend on (kernel, firmware, scheduler, mount, memory) ends the study, unless the user accepts the
+change. Every other change of a stable key, such as a reboot, is noted. Simulated time does not depend on the machine,
+so for virtual drives every change is only noted.
+What it refuses: to resume after such a change without the user's consent; the message gives the old and new values.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Surroundings:
         own: frozenset[str],
         tell: Callable[[str], None],
     ) -> None:
-        """Nothing is looked at yet.
+        """Takes no snapshot yet.
 
-        `marks`: a change never ends the study. `accepts`: the machine as it is now is the study's own from here on.
-        `own`: keys that the study changes itself. `tell` says something to the user.
+        `marks`: a change never ends the study. `accepts`: the present machine becomes the reference from here on.
+        `own`: keys that the study changes itself. `tell` prints a line for the user.
         """
         self._accepts = accepts
         self._own = own
@@ -57,7 +57,7 @@ class Surroundings:
         self._marks = marks
         self._tell = tell
         self._lock = threading.Lock()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._starts: dict[str, dict[str, str]] = {}
 
     def before(self, target: Target, stage: str, session: str = "") -> None:
@@ -127,8 +127,8 @@ class Surroundings:
             line for line in changes if weighty(key_of(line), start, now) and key_of(line) not in self._own
         ]
         for change in changes:
-            if change not in self._told:
-                self._told.add(change)
+            if change not in self._reported:
+                self._reported.add(change)
                 self._tell(f"environment changed {when}: {change}")
         if not grave or target.is_virtual or self._marks:
             return

@@ -1,9 +1,9 @@
-"""A study under way on a terminal: a few lines that are drawn again twice a second; elsewhere a line now and then.
+"""Live view of a running study: a few lines on a terminal, redrawn twice a second; elsewhere an occasional line.
 
-Models where it is, the cell, the rate of the last moments, the last run's latency and what its drive counted, and the
-time left. Drawing is done by a thread of its own; a run under way pays for an addition at each of its polls. Colours
-and moving lines are left out for NO_COLOR, a dumb terminal and a file. There one line a minute is written, and one for
-a stage when five seconds have gone by since the last: a virtual drive goes through stages faster than anybody reads.
+Models the position in the plan, the cell, the recent rate, the last run's latency and drive counters, and the time
+left. A separate thread draws; a run pays one addition per poll. NO_COLOR, a dumb terminal and a file get no colours and
+no moving lines: they get one line a minute, and one per stage if the last line is five seconds old, since a virtual
+drive finishes stages faster than anybody reads.
 Refuses nothing.
 """
 
@@ -35,7 +35,7 @@ class Terminal(Progress):
     """Writes to standard error; a context manager that restores the terminal on the way out."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nothing is written before :meth:`start`, so that what is refused is told alone."""
+        """Writes nothing before :meth:`start`, so that a refusal is printed alone."""
         self._clock = clock
         self._standing = Standing(clock)
         self._moving = is_coloured(sys.stderr) and not is_log_on()
@@ -150,9 +150,9 @@ class Terminal(Progress):
     def _drawn(self, width: int) -> Any:
         from rich.text import Text
 
-        told = "\n".join(self.lines(width))
+        plain = "\n".join(self.lines(width))
         encoding = (getattr(sys.stderr, "encoding", "") or "").lower()
-        text = Text(told if encoding.startswith("utf") else ascii_of(told), no_wrap=True)
+        text = Text(plain if encoding.startswith("utf") else ascii_of(plain), no_wrap=True)
         text.highlight_regex(r"^.*", "bold")
         text.highlight_regex(r"━+", "cyan")
         return text
@@ -163,5 +163,5 @@ def _how_far(standing: Standing) -> list[str]:
     if plan is None:
         return []
     share = standing.share()
-    told = [] if share is None else [f"{100 * share:.0f} %"]
-    return [*told, f"{standing.runs_done:,} of {len(plan.runs):,} runs", standing.left()]
+    parts = [] if share is None else [f"{100 * share:.0f} %"]
+    return [*parts, f"{standing.runs_done:,} of {len(plan.runs):,} runs", standing.left()]

@@ -1,9 +1,9 @@
-"""What goes on beside a run: the machine's pressure, stolen time, temperature, processor, and all of the device's work.
+"""Disturbances during a run: pressure stall, steal time, temperature, processor clock, and the device's whole work.
 
-What it models: counters of the kernel read just before and just after a run on a real target, as differences in whole
-numbers with their unit in the name, and what has no counter (temperature, clock) looked at once a second meanwhile.
-A run in simulated time is disturbed by nothing and has none.
-What it refuses: to make up what the kernel does not tell; such a key is missing.
+What it models: kernel counters read just before and just after a run on a real target, as differences in whole numbers
+with the unit in the name. Values without a counter (temperature, clock) are sampled once a second during the run.
+A run in simulated time cannot be disturbed and has no such values.
+What it refuses: to invent a value that the kernel does not report; its key is missing.
 """
 
 from __future__ import annotations

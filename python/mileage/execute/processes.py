@@ -1,8 +1,8 @@
 """One run spread over several processes, which begin at one instant and whose figures merge exactly.
 
 What it models: `python -m mileage.worker` for each share of a run, fed and watched through pipes.
-What it refuses: nothing of its own; what the engine refuses in one of them is told as that. A process that dies without
-a word ends the run as failed, and the others with it: nothing waits for it, and none is left behind.
+What it refuses: nothing itself; it reports what the engine refuses in a worker. A worker that dies without an answer
+fails the run and ends the other workers: nothing waits for a dead worker, and no worker survives the run.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import mileage
 from mileage.errors import Interrupted
 from mileage.execute.record import Poll
 from mileage.execute.signals import ENDING
-from mileage.execute.workers import Crew, Member, Step, at_meeting, byte_order, raise_for, ranks_here
+from mileage.execute.workers import Member, Step, Workers, at_meeting, byte_order, raise_for, ranks_here
 from mileage.scratch import scratch_directory
 from mileage.worker import Answer, Order
 
 _LOOK_S: Final = 0.05
 _END_S: Final = 10.0
-"""How long the processes may take to end when one has failed or all are told to stop; then they are killed."""
+"""Time in which the processes must end after one failed or all were ordered to stop; then they are killed."""
 _HEARD_BYTES: Final = 1 << 16
 
 _NOTICE_NS: Final = 2_000_000
@@ -38,19 +38,19 @@ _NOTICE_NS: Final = 2_000_000
 
 
 def run_in_processes(path: str, workload: str, options: str, processes: int, poll: Poll) -> str:
-    """Do a workload (JSON) on a path in so many processes and return its record (JSON).
+    """Do a workload (JSON) on a path in `processes` processes and return its record (JSON).
 
     Raises Refused and RunFailed. No process is left behind.
     """
     from mileage import _core
 
     threads = int(json.loads(workload)["threads"])
-    with crew_of(processes) as crew:
+    with workers_for(processes) as workers:
         orders = [
             byte_order(path, workload, options, first, count)
-            for first, count in shares_of(threads, crew.size)
+            for first, count in shares_of(threads, workers.size)
         ]
-        step = crew.do(orders, threads, poll)
+        step = workers.do(orders, threads, poll)
         return _core.merge_shares(workload, list(step.shares), list(step.shifts_ns))
 
 
@@ -62,23 +62,23 @@ def shares_of(threads: int, processes: int) -> list[tuple[int, int]]:
 
 
 @contextmanager
-def crew_of(size: int) -> Iterator[Crew]:
-    """So many processes for a run: the ranks of this MPI run if there is one, else processes of this machine.
+def workers_for(size: int) -> Iterator[Workers]:
+    """`size` processes for a run: the ranks of this MPI run if there is one, otherwise processes of this machine.
 
-    On the way out, whatever the way is, those that were started here have ended. Raises Refused.
+    When the context ends, also by an exception, the processes that it started have ended. Raises Refused.
     """
     if ranks := ranks_here():
-        yield ranks.crew(size)
+        yield ranks.workers(size)
         return
-    crew = LocalCrew(size)
+    workers = LocalWorkers(size)
     try:
-        crew.begin()
-        yield crew
+        workers.begin()
+        yield workers
     finally:
-        crew.end()
+        workers.end()
 
 
-class LocalCrew(Crew):
+class LocalWorkers(Workers):
     """Processes of this machine, each with its number in the run."""
 
     def __init__(self, size: int) -> None:
@@ -86,12 +86,12 @@ class LocalCrew(Crew):
         self._workers: list[subprocess.Popen[bytes]] = []
         self._done: dict[int, Answer] = {}
         """The last message of each process in this step: its `share`, or why there is none."""
-        self._told: list[tuple[int, int]] = []
+        self._progress: list[tuple[int, int]] = []
         """Bytes and operations of each process in this step, as far as they are known."""
         self._rest: list[bytes] = []
         self._ready: set[int] = set()
         self._stopped_s: float | None = None
-        """When they were told to stop, on the monotonic clock."""
+        """When the processes were ordered to stop, on the monotonic clock."""
 
     @property
     def members(self) -> list[Member]:
@@ -122,7 +122,7 @@ class LocalCrew(Crew):
         from mileage import _core
 
         self._done = {}
-        self._told = [(0, 0)] * self.size
+        self._progress = [(0, 0)] * self.size
         with scratch_directory() as place:
             meeting = str(place / "meeting")
             _core.make_meeting(meeting, threads)
@@ -154,9 +154,9 @@ class LocalCrew(Crew):
         with self._listening() as selector:
             while len(self._done) < self.size and not self._is_late():
                 self._listen(selector)
-                told = sum(told[0] for told in self._told), sum(told[1] for told in self._told)
+                totals = sum(done[0] for done in self._progress), sum(done[1] for done in self._progress)
                 # Where one has failed the others end soon, and one of them may know better why.
-                if poll(*told) or any("share" not in message for message in self._done.values()):
+                if poll(*totals) or any("share" not in message for message in self._done.values()):
                     self._stop()
         return self._shares()
 
@@ -175,7 +175,7 @@ class LocalCrew(Crew):
                 selector.unregister(key.fileobj)
 
     def end(self) -> None:
-        """See that all processes have ended: those that do not when they are told to are killed."""
+        """Wait until all processes have ended; kill those that exceed the time-out."""
         self._stop()
         assert self._stopped_s is not None
         deadline = self._stopped_s + _END_S
@@ -198,7 +198,7 @@ class LocalCrew(Crew):
             if "ready" in message:
                 self._ready.add(number)
             elif "bytes" in message:
-                self._told[number] = (int(message["bytes"]), int(message["operations"]))
+                self._progress[number] = (int(message["bytes"]), int(message["operations"]))
             else:
                 self._done[number] = message
         if not heard and number not in self._done:
@@ -220,11 +220,11 @@ class LocalCrew(Crew):
         return f"process {number + 1} of {self.size}"
 
     def _is_late(self) -> bool:
-        """Whether the time is over that they have to end when they are told to."""
+        """Whether the time-out for ending is over."""
         return self._stopped_s is not None and time.monotonic() > self._stopped_s + _END_S
 
     def _stop(self) -> None:
-        """The end of their standard input tells the processes to stop."""
+        """Close the standard input of the processes: they stop at its end."""
         if self._stopped_s is None:
             self._stopped_s = time.monotonic()
         for worker in self._workers:

@@ -1,7 +1,7 @@
-"""How far a short study is: the run under way, bytes, rate, time left; on a terminal as a live line.
+"""Progress of a short study: the current run, bytes, rate, time left; on a terminal as a live line.
 
-Models the end of each run as it was planned: a time, or bytes at the rate of the moment. Refuses to guess where
-neither is known; it then says nothing of the time left.
+Models the end of each run by its plan: a time, or bytes at the present rate. Refuses to guess: where neither is known,
+the time left is not printed.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Watch(Progress):
             columns = (
                 TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=None),
-                TextColumn("{task.fields[told]}", markup=False),
+                TextColumn("{task.fields[figures]}", markup=False),
             )
             self._bar = Columns(*columns, console=self._console, transient=True)
-            self._task = self._bar.add_task("starting", total=None, told="")
+            self._task = self._bar.add_task("starting", total=None, figures="")
 
     def __enter__(self) -> Watch:
         """Show the line."""
@@ -72,25 +72,25 @@ class Watch(Progress):
         self._now, self._bytes, self._began = run.index, 0, time.monotonic()
         text = one_line(f"{run.index + 1}/{len(self._runs)} {self._labels[run.index]}")
         if self._bar is not None:
-            self._bar.reset(self._task, total=1.0, description=text, told="")
+            self._bar.reset(self._task, total=1.0, description=text, figures="")
         else:
             print(f"  {text}", file=sys.stderr, flush=True)
 
     def advance(self, byte_count: int) -> None:
-        """So many bytes more are done; 0 when only time went by."""
+        """Add completed bytes; 0 when only time has passed."""
         self._bytes += byte_count
         if self._bar is None:
             return
         elapsed_s = max(time.monotonic() - self._began, 1e-9)
         rate = self._bytes / elapsed_s
-        told = f"{format_bytes(self._bytes)}  {format_bytes(int(rate))}/s"
+        figures = f"{format_bytes(self._bytes)}  {format_bytes(int(rate))}/s"
         whole_s = self._length_s(self._runs[self._now], rate)
         if whole_s is not None:
             rest = [self._length_s(run, rate) or 0.0 for run in self._runs[self._now + 1 :]]
             left_s = max(whole_s - elapsed_s, 0.0) + sum(rest)
-            told += f"  {left_s:.0f} s left"
+            figures += f"  {left_s:.0f} s left"
             self._bar.update(self._task, completed=min(elapsed_s / max(whole_s, 1e-9), 1.0))
-        self._bar.update(self._task, told=told)
+        self._bar.update(self._task, figures=figures)
 
     def print(self, text: str) -> None:
         """Print to standard output, above the line."""

@@ -23,8 +23,8 @@ def failure_of(record: RunRecord, what: str) -> RunFailed | None:
     elif record.mismatches:
         first, *others = record.mismatches
         more = f" (and {len(others)} more)" if others else ""
-        told = f"wrong data at byte {first.offset_bytes}: {first.kind}: {first.message}{more}"
-        failure = RunFailed(f"{what}: {told}", cause="verification")
+        description = f"wrong data at byte {first.offset_bytes}: {first.kind}: {first.message}{more}"
+        failure = RunFailed(f"{what}: {description}", cause="verification")
     else:
         return None
     failure.record = record

@@ -28,7 +28,7 @@ from mileage.targets import Target
 
 
 class Kept(Protocol):
-    """Where what a run needs beside its workload is kept; a study folder is one."""
+    """Storage for the inputs of a run other than its workload; a study folder is one."""
 
     def load_trace(self, sha256: str) -> bytes | None:
         """The operations of a trace as a JSON list; None when there is none."""
@@ -149,7 +149,7 @@ def workload_json(workload: Workload, kept: Kept | None) -> str:
 
 
 def _still_there(target: Target, run: PlannedRun) -> None:
-    """An open file outlives its name: without this look, a run would go on in a file that nobody can find."""
+    """An open file outlives its name: without this check, a run would continue in a file that was removed."""
     if target.path is not None and not target.path.exists():
         raise RunFailed(f"{run.cell}: {target.path} vanished; bring it back and resume", cause="vanished")
 

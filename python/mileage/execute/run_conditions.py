@@ -20,7 +20,7 @@ from mileage.targets.cache import drop_caches, empty_cache, fill_cache
 from mileage.targets.memory import limited_memory
 
 _SLICE_S: Final = 0.1
-"""How often a rest asks whether it is to go on."""
+"""Seconds between two polls for an interruption during a rest."""
 
 
 @contextmanager

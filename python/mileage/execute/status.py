@@ -1,7 +1,7 @@
-"""What is known of a study under way: how far it is, at which rate, what the last run showed, how long it will take.
+"""Status of a running study: position, rate, the last run's figures, time left.
 
-Models sums that the runs' threads add to and a view reads now and then. Nothing is worked out before it is asked for,
-so that a run pays for an addition only. Refuses to guess: what is not known yet is left out.
+Models sums that the threads of the runs add to and that a view reads periodically. Every figure is computed when it is
+read, so that a run pays one addition only. Refuses to guess: a figure that is not known yet is omitted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHARE_OF_TIME: Final = 200.0
 
 
 class Standing:
-    """A study under way; safe to use from several threads. `clock` gives seconds that never go back."""
+    """A running study; safe to use from several threads. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Nothing is known yet."""
@@ -48,11 +48,11 @@ class Standing:
         self._looked = (clock(), 0)
         self._rates: deque[float] = deque(maxlen=RATES_KEPT)
         self._last: tuple[str, RunRecord] | None = None
-        self._told: tuple[object, list[tuple[str, str]]] = (None, [])
+        self._shown_last: tuple[object, list[tuple[str, str]]] = (None, [])
         self._left: tuple[float, float, float] | None = None
 
     def start(self, plan: Plan, spent_s: Mapping[int, float], lanes: int) -> None:
-        """The study begins or goes on; `spent_s` has the seconds of the runs that are done."""
+        """Start or resume the study; `spent_s` holds the durations of the finished runs, in seconds."""
         with self._lock:
             self.plan, self._lanes = plan, lanes
             self._spent_s = dict(spent_s)
@@ -65,7 +65,7 @@ class Standing:
             self._began_s[run.index] = self._clock()
 
     def advance(self, byte_count: int) -> None:
-        """So many bytes more are done."""
+        """Add completed bytes."""
         with self._lock:
             self._bytes += byte_count
 
@@ -100,7 +100,7 @@ class Standing:
         return f"{bars} {format_bytes(int(rates[-1]))}/s"
 
     def left_s(self) -> float | None:
-        """Seconds until the report is written, as far as can be told; worked out anew only now and then."""
+        """Estimated seconds until the report is written; recomputed periodically."""
         if self.plan is None:
             return None
         now_s = self._clock()
@@ -134,10 +134,10 @@ class Standing:
         """What the last finished run showed, as names and texts: its latency, and what its drive counted."""
         if self._last is None:
             return []
-        if self._told[0] is not self._last:
+        if self._shown_last[0] is not self._last:
             cell, record = self._last
-            self._told = (self._last, _shown(cell, record))
-        return self._told[1]
+            self._shown_last = (self._last, _shown(cell, record))
+        return self._shown_last[1]
 
 
 def _shown(cell: str, record: RunRecord) -> list[tuple[str, str]]:
@@ -163,8 +163,8 @@ def _latency(record: RunRecord) -> str:
         for name, share in (("p50", 0.5), ("p99", 0.99))
         if quantile_is_supported(histogram.count, share)
     ]
-    told = "  ".join(f"{name} {_time(value)}" for name, value in parts if value is not None)
-    return f"{told}  max {_time(histogram.max_ns)}".lstrip()
+    text = "  ".join(f"{name} {_time(value)}" for name, value in parts if value is not None)
+    return f"{text}  max {_time(histogram.max_ns)}".lstrip()
 
 
 def _time(time_ns: int) -> str:
@@ -176,10 +176,10 @@ def _time(time_ns: int) -> str:
 
 def _counted(record: RunRecord) -> str:
     counters, busy_ms = record.counters, record.usage.device.get("busy_ms")
-    told = []
+    parts = []
     if (amplification := record.write_amplification) is not None:
-        told.append(f"write amplification {amplification:.2f}")
-    told += [f"{counters[name]:,} {words}" for name, words in _COUNTED if counters.get(name)]
+        parts.append(f"write amplification {amplification:.2f}")
+    parts += [f"{counters[name]:,} {words}" for name, words in _COUNTED if counters.get(name)]
     if busy_ms and record.elapsed_ns:
-        told.append(f"{min(100.0, busy_ms * 1e8 / record.elapsed_ns):.0f} % busy")
-    return ", ".join(told)
+        parts.append(f"{min(100.0, busy_ms * 1e8 / record.elapsed_ns):.0f} % busy")
+    return ", ".join(parts)

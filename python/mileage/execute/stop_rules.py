@@ -1,11 +1,11 @@
-"""When enough was measured: repetition until precise, rounds of writing until steady.
+"""Stop rules: repetition until the confidence interval is narrow enough, rounds of writing until steady state.
 
-What it models: a plan holds as many runs as there may be at most; this says of each whether it is still needed. A
-table that repeats until precise ends, in each stage by itself, with the block after which the pooled interval is narrow
-enough; blocks are complete, so what is compared within a stage stays paired. A later session (other labels) does as
-many blocks as the first, at least.
-Every look is journalled before the next run, so a study that goes on decides as it did before.
-What it refuses: judging. The rules are given to it; they see values, never a difference between arms.
+What it models: a plan holds the maximum number of runs; this decides for each run whether it is still needed. A table
+that repeats until precise ends, separately in each stage, after the block at which the pooled interval is narrow
+enough. Blocks are always completed, so runs compared within a stage stay paired. A later session (other labels) does at
+least as many blocks as the first.
+Every interim look is journalled before the next run, so that resume makes the same decisions.
+What it refuses: judging. The caller gives the rules; they see values, never a difference between arms.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Rules(Protocol):
         """Whether rounds of writing have arrived."""
 
     def told(self, times: int, look: Finding) -> str:
-        """A look after so many blocks or rounds, in words."""
+        """An interim look after `times` blocks or rounds, in words."""
 
 
 class Key(NamedTuple):
@@ -59,7 +59,7 @@ class Stopping:
         rules: Rules | None,
         tell: Callable[[str], None],
     ) -> None:
-        """Read what was decided before; `tell` says something to the user."""
+        """Read the decisions in the journal; `tell` prints a line for the user."""
         self._journal = journal
         self._rules = rules
         self._tell = tell

@@ -45,14 +45,14 @@ def execute_study(
     rules: Rules | None = None,
     accept_change: bool = False,
 ) -> tuple[str, ...]:
-    """Do every run of a session that the journal does not hold yet, each exactly once; the sessions that are left.
+    """Do every run of a session that the journal does not hold yet, each exactly once; returns the sessions left.
 
-    `command` is what repeats the study; a new journal keeps it. `session` is one of the plan's: the labels at which
-    this machine is now. `rules` end repetition where the plan asks for that. `accept_change`: the machine as it is now
-    is the study's own from here on.
+    `command` repeats the study; a new journal records it. `session` is one of the plan's: the levels of the labels
+    that this machine has now. `rules` end repetition where the plan asks for that. `accept_change`: the present machine
+    becomes the reference of the study.
 
     Raises:
-        RunFailed: a run failed; what finished before it is kept, and calling this again goes on.
+        RunFailed: a run failed; the finished runs are kept, and a second call resumes the study.
         Interrupted: Ctrl-C, SIGTERM or SIGHUP; the same.
         Refused: another process runs the study, or the journal belongs to another plan.
     """
@@ -67,7 +67,7 @@ def execute_study(
         mine = [run for run in plan.runs if run.session == session]
         if ranks := ranks_here():
             # Now, and not after hours when the first run comes that needs them.
-            ranks.crew(tasks_of(mine, content))
+            ranks.workers(tasks_of(mine, content))
         journal = Journal(folder.journal, folder.planned_runs())
         try:
             if not content.entries:
@@ -85,8 +85,8 @@ def execute_study(
             loss = RankLoss(journal, mine[0].index if mine else 0)
             with loss.journalled():
                 if ranks:
-                    told = [Rank(one.rank, one.host, one.pid) for one in ranks.identities]
-                    journal.append(RankList(ranks=told, at=_now()))
+                    rank_list = [Rank(one.rank, one.host, one.pid) for one in ranks.identities]
+                    journal.append(RankList(ranks=rank_list, at=_now()))
                 progress.start(plan, spent_s(content), cycles_at_once(plan))
                 shared = _shared(plan, folder, journal, content, progress, rules, accept_change, loss)
                 _run_cycles(shared, mine, open_target)
@@ -180,7 +180,7 @@ def _run_cycles(shared: Shared, mine: list[PlannedRun], open_target: OpenTarget)
             ranks.check(ranks.size)
         raise Interrupted()
     errors = [error for future in futures if (error := future.exception()) is not None]
-    # The cause first: cycles that were told to stop because another failed say only that they were interrupted.
+    # The cause first: cycles stopped because of a failure elsewhere report only an interruption.
     for error in sorted(errors, key=lambda error: isinstance(error, Interrupted)):
         raise error
 
@@ -201,7 +201,7 @@ def _wait_for(futures: Sequence[Future[None]], received: list[int], shared: Shar
 
 
 def _run_cycle(shared: Shared, runs: tuple[PlannedRun, ...], open_target: OpenTarget) -> None:
-    """One cycle; not where an earlier one was cut short, which goes on later with what this would remove."""
+    """One cycle; none where an interrupted one must be resumed first, since this cycle would remove its state."""
     if shared.stop.is_set():
         raise Interrupted()
     try:

@@ -1,10 +1,10 @@
 """One run of IOR, mdtest or metarates: phases that several tasks do together.
 
-What it models: each phase is a step of a crew; its time is from the earliest start of any task to the latest end of
-any, on one clock. Of IOR that is two spans, opening, and moving the data and closing, since the load generator sets up
-its buffers between them (`phases` of a record); what each task did stands beside them (`tasks`).
-What it refuses: nothing; what a task cannot do, the core refuses. Files lie in a directory made for the run, which is
-removed with all that is in it.
+What it models: each phase is one step of all tasks; its time is from the earliest start to the latest end of any task,
+on one clock. IOR has two spans, opening, and transfer with closing, since the load generator sets up its buffers
+between them (`phases` of a record). A record also holds the figures of each task (`tasks`).
+What it refuses: nothing; the core refuses what a task cannot do. Files lie in a directory made for the run, which is
+removed with its contents.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 
 from mileage.errors import Interrupted, RunFailed
-from mileage.execute.processes import crew_of
+from mileage.execute.processes import workers_for
 from mileage.execute.record import Poll, failure_of
-from mileage.execute.workers import Crew, Member, Step, byte_order, metadata_order
+from mileage.execute.workers import Member, Step, Workers, byte_order, metadata_order
 from mileage.model.run_record import Phases, RunRecord, TaskRecord, TestResult, ThreadRecord
 from mileage.plan.tasks import (
     MDTEST,
@@ -49,8 +49,8 @@ def perform_tasks(
     `own`: what the directory above it must be. Raises Refused, RunFailed and Interrupted. The directory is removed,
     whatever happens.
     """
-    with own_directory(place, what, own) as made, crew_of(wanted.tasks) as crew:
-        conductor = Conductor(crew, place, what, poll, made)
+    with own_directory(place, what, own) as made, workers_for(wanted.tasks) as workers:
+        conductor = Conductor(workers, place, what, poll, made)
         if isinstance(wanted, Ior):
             return conductor.ior(place / "ior", wanted)
         return conductor.metarates(wanted) if isinstance(wanted, Metarates) else conductor.mdtest(wanted)
@@ -95,13 +95,13 @@ def _directory_in(folder: int, name: str) -> FileIdentity:
 
 
 class Conductor:
-    """Has a crew do the phases of one run, one after the other."""
+    """Has the workers do the phases of one run, one after the other."""
 
     def __init__(
-        self, crew: Crew, directory: Path, what: str, poll: Poll, own: FileIdentity | None = None
+        self, workers: Workers, directory: Path, what: str, poll: Poll, own: FileIdentity | None = None
     ) -> None:
         """`own`: what the directory must be."""
-        self._crew = crew
+        self._workers = workers
         self._directory = directory
         self._own = own
         self._files: tuple[FileIdentity, ...] = ()
@@ -133,12 +133,12 @@ class Conductor:
             byte_order(str(path), ior.workload(phase, distance).to_json(), options, task, 1)
             for task, distance in enumerate(ior.distances(phase))
         ]
-        step = self._crew.do(orders, ior.tasks, self._poll)
+        step = self._workers.do(orders, ior.tasks, self._poll)
         if phase == "write":
             self._files = self._written(step, path, ior.files == "shared")
         workload = ior.workload(phase).to_json()
         record = RunRecord.from_json(_core.merge_shares(workload, list(step.shares), list(step.shifts_ns)))
-        tasks = ior_tasks(step, self._crew.members)
+        tasks = ior_tasks(step, self._workers.members)
         phases = phases_of(tasks)
         record = msgspec.structs.replace(record, tasks=tasks, phases=phases, elapsed_ns=phases.total_ns)
         return self._checked(record, f"ior.{phase}")
@@ -146,7 +146,7 @@ class Conductor:
     def _written(self, step: Step, path: Path, shared: bool) -> tuple[FileIdentity, ...]:
         """The files that the tasks opened. Raises RunFailed when one file of all was not the same for each."""
         files = [msgspec.convert(json.loads(share)["opened"][0], FileIdentity) for share in step.shares]
-        if len({member.host for member in self._crew.members}) > 1:
+        if len({member.host for member in self._workers.members}) > 1:
             # Each machine numbers its file systems by itself.
             files = [msgspec.structs.replace(identity, device=None) for identity in files]
         if not shared:
@@ -232,11 +232,11 @@ class Conductor:
             metadata_order(str(self._directory / where), json.dumps(share), options)
             for where, share in shares
         ]
-        step = self._crew.do(orders, len(orders), self._poll)
+        step = self._workers.do(orders, len(orders), self._poll)
         record = RunRecord.from_json(_core.merge_metadata_shares(list(step.shares), list(step.shifts_ns)))
-        # Directories of several tasks have the same to tell.
+        # The directories of several tasks have the same facts.
         notes = list({note.partition(" ")[2]: note for note in record.notes}.values())
-        tasks = metadata_tasks(step, self._crew.members)
+        tasks = metadata_tasks(step, self._workers.members)
         return self._checked(msgspec.structs.replace(record, tasks=tasks, notes=notes), test)
 
     def _name_options(self, timeout_ns: int) -> str:
@@ -260,14 +260,14 @@ class Conductor:
 
         def poll(byte_count: int, operations: int) -> bool:
             # An MPI launcher that lost a rank ends the others.
-            self._crew.check()
+            self._workers.check()
             return self._poll(byte_count, operations)
 
         path = str(self._directory / where)
         text = _core.run_metadata(path, json.dumps(share), poll, self._name_options(timeout_ns))
         record = RunRecord.from_json(text)
         if record.interrupted:
-            self._crew.check()
+            self._workers.check()
         return record
 
     def _poll(self, byte_count: int, operations: int) -> bool:

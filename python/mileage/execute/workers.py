@@ -44,7 +44,7 @@ class Step(NamedTuple):
     """What each member's clock shows more than the first one's; empty where all have one clock."""
 
 
-class Crew(ABC):
+class Workers(ABC):
     """The members of a run."""
 
     size: int
@@ -58,7 +58,7 @@ class Crew(ABC):
     def do(self, orders: Sequence[Order], threads: int, poll: Poll) -> Step:
         """Have each member do its order, `threads` threads in all, that begin at one instant.
 
-        Raises Refused and RunFailed; the crew does nothing more then.
+        Raises Refused and RunFailed; the workers accept no further order then.
         """
 
     @abstractmethod
@@ -95,11 +95,11 @@ class Ranks(Protocol):
     def machines(self) -> int:
         """On how many machines they are."""
 
-    def crew(self, size: int) -> Crew:
-        """The first so many ranks. Raises Refused when there are fewer."""
+    def workers(self, size: int) -> Workers:
+        """The first `size` ranks. Raises Refused when there are fewer."""
 
     def check(self, size: int) -> None:
-        """Raise RunFailed, with its name, when one of the first so many ranks is lost."""
+        """Raise RunFailed, with its name, when one of the first `size` ranks is lost."""
 
     def on_loss(self, handler: Callable[[str], None]) -> AbstractContextManager[None]:
         """In this block, have a handler called with the message when a rank is lost, before `check` raises it.

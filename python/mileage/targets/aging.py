@@ -2,7 +2,7 @@
 
 What it models: `fill` writes one file until a share of the file system is taken. `age` writes files of random sizes
 (logarithmically uniform, 4 KiB to 4 MiB) until the file system is fuller than asked for by half of what is left,
-removes files in random order down to the share, and does so several times, which scatters the free space. The same
+removes files in random order down to the share, several times, which fragments the free space. The same
 seed, size and kind of file system give the same names, sizes and order.
 What it refuses: shares that leave no room for the work file; that shows when it is allocated.
 
@@ -81,8 +81,8 @@ def age(place: Path, percent: float, seed: int) -> str:
                 _settle(place)
     except OSError as error:
         raise RunFailed.from_os_error(f"{place} cannot be aged to {percent:g} %", error) from error
-    told = f"{written} files written, {removed} removed, {_share(place):.0f} % full"
-    return f"aged in {TURNS} turns with seed {seed}: {told}"
+    summary = f"{written} files written, {removed} removed, {_share(place):.0f} % full"
+    return f"aged in {TURNS} turns with seed {seed}: {summary}"
 
 
 def _settle(place: Path) -> None:

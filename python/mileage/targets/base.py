@@ -60,7 +60,7 @@ class Target(ABC):
     """An open target. As a context manager it cleans up on the way out, whatever the way was."""
 
     is_marked: bool = True
-    """Whether `resumes` can tell what this plan wrote from what something else wrote there since."""
+    """Whether `resumes` can distinguish writes of this plan from later writes of another program."""
 
     stands: bool = False
     """Whether `place` is before `prepare` what it is afterwards: nothing is attached, mounted or set for a study."""
@@ -133,7 +133,7 @@ class Target(ABC):
     def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
         """Whether `prepare` with the same sizes keeps everything that this plan wrote earlier.
 
-        What holds it is attached and mounted for that. False when any of it is gone: what is made then is empty.
+        Attaches and mounts the target for the check. False when any part is missing: `prepare` then makes an empty one.
         """
         return self.path is not None and self.path.exists()
 
@@ -141,15 +141,15 @@ class Target(ABC):
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         """Make the work area hold at least `work_bytes` (> 0) and say in words what was done.
 
-        With `files`, that many further files of `file_bytes` each (0 for the size of the work file) are made beside the
-        work file, for threads that have one each: `PATH.0`, `PATH.1` and so on.
+        With `files`, that many further files of `file_bytes` each (0 for the size of the work file) are made next to
+        the work file, one per thread: `PATH.0`, `PATH.1` and so on.
 
         Its content is undefined afterwards. Raises Refused when it does not fit, and RunFailed (cause: the
         errno name, or "vanished") when the system fails.
         """
 
     def make_files(self, count: int, file_bytes: int) -> None:
-        """Make so many files of `file_bytes` each for the threads of one run: `PATH.0`, `PATH.1` and so on.
+        """Make `files` files of `file_bytes` each for the threads of one run: `PATH.0`, `PATH.1` and so on.
 
         What an earlier run had there is removed before. Raises Refused where the target is no directory, and RunFailed:
         ENOSPC where they do not fit, EEXIST where something else is in the way.
@@ -168,7 +168,7 @@ class Target(ABC):
         """
 
     def trim(self) -> str:
-        """Tell the device which blocks hold nothing; says in words how. Raises Refused where the target cannot."""
+        """Discard (TRIM) the unused blocks; returns how, in words. Raises Refused where the target cannot."""
         raise Refused(f'{self.spec}: knows no trim; expected carryover = "none" or "purge"')
 
     def remount(self) -> str:
@@ -179,7 +179,7 @@ class Target(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the target and leave the work area to a study that goes on later. May be repeated."""
+        """Release the target and keep the work area for a later resume. May be repeated."""
 
     @abstractmethod
     def cleanup(self) -> None:

@@ -1,7 +1,7 @@
-"""The page cache and the target: emptied, filled, looked at.
+"""The page cache of a target: empty it, fill it, inspect it.
 
-What it models: what the kernel keeps in memory of a file or block device (posix_fadvise(2), mincore(2)).
-What it refuses: believing that a cache is empty: `empty_cache` is advice to the kernel, `resident_bytes` tells.
+What it models: the pages of a file or block device that the kernel holds in memory (posix_fadvise(2), mincore(2)).
+What it refuses: to assume that a cache is empty: `empty_cache` only advises the kernel, `resident_bytes` measures.
 """
 
 from __future__ import annotations

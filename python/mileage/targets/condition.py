@@ -1,8 +1,8 @@
-"""The condition of a file system and its work file: what measuring and torture change by themselves.
+"""The condition of a file system and its work file: facts that measuring and torture change.
 
 What it models: bytes that ext4 has written in its life, extents of the work file (FIEMAP), extents of free space, and
 how much of the work file is in memory. All keys begin with "now.": they are expected to change.
-What it refuses: guessing. What a file system, a missing program or missing rights do not tell is left out.
+What it refuses: guessing. A fact that the file system, a missing program or missing rights hide is omitted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mileage.targets.programs import call
 
 FS_IOC_FIEMAP: Final = 0xC020660B
 """ioctl(2): the extents of a file; with room for none, only their number."""
-_PATIENCE_S: Final = 10.0
+_TIMEOUT_S: Final = 10.0
 _FREE_EXT4: Final = {
     "count": re.compile(r"Num\. free extent: (\d+)"),
     "largest_kib": re.compile(r"Max\. free extent: (\d+) KB"),
@@ -55,7 +55,7 @@ def condition_of(target: Target, *, root: Path = ROOT) -> dict[str, str]:
 
 
 def extents(path: Path) -> int:
-    """The number of extents of a file. Raises OSError where the file system does not tell."""
+    """The number of extents of a file. Raises OSError where the file system does not report them."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         asked = struct.pack("QQIIII", 0, 2**64 - 1, 0, 0, 0, 0)
@@ -74,18 +74,18 @@ def _lifetime(ground: Ground, root: Path) -> Iterator[Fact]:
 
 
 def _free(ground: Ground) -> Iterator[Fact]:
-    """Extents of free space, where a program of the file system tells them and may look."""
+    """Extents of free space, where a program of the file system reports them and has the rights to."""
     device = f"/dev/{ground.device}"
     try:
         if ground.fs_type == "ext4" and os.access(device, os.R_OK):
-            told, patterns = call(device, "e2freefrag", device, timeout_s=_PATIENCE_S), _FREE_EXT4
+            output, patterns = call(device, "e2freefrag", device, timeout_s=_TIMEOUT_S), _FREE_EXT4
         elif ground.fs_type == "xfs" and os.geteuid() == 0:
             asked = ("-c", "freesp -s", ground.mount_point)
-            told, patterns = call(device, "xfs_spaceman", *asked, timeout_s=_PATIENCE_S), _FREE_XFS
+            output, patterns = call(device, "xfs_spaceman", *asked, timeout_s=_TIMEOUT_S), _FREE_XFS
         else:
             return
     except MileageError:
         return
     for name, pattern in patterns.items():
-        if match := pattern.search(told):
+        if match := pattern.search(output):
             yield f"now.target_free_extents_{name}", match[1]

@@ -62,7 +62,7 @@ class Device(ABC):
         """Make it as good as new, and ready; says in words how. Nothing may be mounted from it."""
 
     def close(self) -> None:
-        """Unlock what belongs to it, and leave it to a study that goes on later."""
+        """Unlock the device and its resources, and keep them for a later resume."""
         return
 
     @abstractmethod
@@ -152,7 +152,7 @@ class GivenDevice(Device):
 
 
 class LoopDevice(Device):
-    """A loop device over a file of Mileage's own, which a study that goes on finds again by its plan's hash."""
+    """A loop device over a file of Mileage's own, which resume finds again by the hash of the plan."""
 
     def __init__(
         self, spec: TargetSpec, plan_hash: str, settings: Settings = NO_SETTINGS, *, root: Path = ROOT

@@ -93,19 +93,19 @@ class DirectoryTarget(Target):
         return file_facts(self.spec, self._file, direct_supported=self._direct_supported, root=self._root)
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
-        told = self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
+        summary = self._file.prepare(work_bytes, _free_bytes(self._file, self.spec, self._root))
         there = {file.path: file for file in (*self._more, *self._of_run)}
         self._more = [there.get(path) or self._work_file(path) for path in self._names(files)]
         # What is there beyond that, a run made: it is left to the run that reads it.
         self._of_run = [file for file in there.values() if file not in self._more]
         for file in self._more:
             file.prepare(file_bytes or work_bytes, _free_bytes(file, self.spec, self._root))
-        return told + (f", and {files} beside it, one for each thread" if files else "")
+        return summary + (f", and {files} of_threads it, one for each thread" if files else "")
 
     def resumes(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> bool:
         there = {file.path: file for file in self._more}
-        beside = [there.get(path) for path in self._names(files)]
-        whole = (file is not None and file.is_whole(file_bytes or work_bytes) for file in beside)
+        of_threads = [there.get(path) for path in self._names(files)]
+        whole = (file is not None and file.is_whole(file_bytes or work_bytes) for file in of_threads)
         return self._file.is_whole(work_bytes) and all(whole)
 
     def make_files(self, count: int, file_bytes: int) -> None:
@@ -149,7 +149,7 @@ class DirectoryTarget(Target):
         return self._file, *self._more, *self._of_run
 
     def _names(self, count: int) -> list[Path]:
-        """The files of so many threads."""
+        """The files of the threads."""
         return [self.path.with_name(f"{self.path.name}.{number}") for number in range(count)]
 
     def _work_file(self, path: Path) -> WorkFile:
@@ -162,7 +162,7 @@ class DirectoryTarget(Target):
 
 
 def _numbered(path: Path) -> list[Path]:
-    """The files of threads that lie beside a work file, in their order; a copy of the user's has another name."""
+    """The files of threads that lie next to a work file, in their order; a copy of the user's has another name."""
     numbers = (found.name.removeprefix(f"{path.name}.") for found in path.parent.glob(f"{path.name}.*"))
     own = (int(number) for number in numbers if re.fullmatch("0|[1-9][0-9]*", number))
     return [path.with_name(f"{path.name}.{number}") for number in sorted(own)]

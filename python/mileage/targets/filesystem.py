@@ -1,6 +1,6 @@
-"""What a path stands on: file system, mount, device, space and memory.
+"""The storage below a path: file system, mount, device, space and memory.
 
-What it models: the facts that statvfs, mountinfo and /sys tell of an existing directory, file or block device.
+What it models: the facts that statvfs, mountinfo and /sys report of an existing directory, file or block device.
 What it refuses: writing. The one exception is `probe_direct`, which makes an empty file that has no name (or,
 where the file system has no such files, one that is removed at once) and is called after the guards passed.
 """
@@ -140,7 +140,7 @@ def _look_at_device(path: Path, root: Path) -> Ground:
 
 
 def hole_bytes(path: Path) -> int:
-    """Bytes of a regular file that were never written, as its file system tells (lseek(2)); 0 where it does not.
+    """Bytes of a regular file that were never written, as its file system reports (lseek(2)); 0 where it does not.
 
     Of a file in more than a thousand pieces, those of the first thousand. Raises OSError.
     """

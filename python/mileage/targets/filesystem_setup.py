@@ -140,13 +140,13 @@ class PlacedTarget(Target):
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         self._wanted = (work_bytes, files, file_bytes)
-        told = ""
+        summary = ""
         if not self._is_mounted():
-            told = self._make() + "; "
+            summary = self._make() + "; "
             self._is_new = True
         if self._inner is None:
             self._inner = self._directory()
-        return told + self._inner.prepare(work_bytes, files, file_bytes)
+        return summary + self._inner.prepare(work_bytes, files, file_bytes)
 
     def make_files(self, count: int, file_bytes: int) -> None:
         if self._inner is None:
@@ -162,15 +162,15 @@ class PlacedTarget(Target):
             self._is_new = False
             return "nothing to purge: it was made just now"
         self._unmount()
-        told = self._make()
+        summary = self._make()
         self._inner = self._directory()
-        return f"{told}; {self._inner.prepare(*self._wanted)}"
+        return f"{summary}; {self._inner.prepare(*self._wanted)}"
 
     def trim(self) -> str:
         if self._inner is not None:
             self._inner.check_place()
-        told = call(str(self.spec), "fstrim", "--verbose", str(self._mount_point))
-        return f"fstrim {told.strip()}"
+        output = call(str(self.spec), "fstrim", "--verbose", str(self._mount_point))
+        return f"fstrim {output.strip()}"
 
     def remount(self) -> str:
         self._unmount()
@@ -206,19 +206,19 @@ class PlacedTarget(Target):
 
     def _make(self) -> str:
         """Empty the device, make the file system and mount it; says in words what was done."""
-        told = self._device.empty(self._ledger)
+        summary = self._device.empty(self._ledger)
         path = self._device.attach(self._ledger)
         made = self._made
         with held_device(str(self.spec), path, self._device.identity):
             call(str(self.spec), f"mkfs.{made.kind}", *made.mkfs, "-L", self._label, str(path))
             self._mount(path)
-        told = f"{told}; made {made.kind} on it and mounted it at {self._mount_point}"
+        summary = f"{summary}; made {made.kind} on it and mounted it at {self._mount_point}"
         if self._used is None:
-            return told
+            return summary
         percent = self._used.percent
         if self._used.how == "fill":
-            return f"{told}; {fill(self._mount_point, percent)}"
-        return f"{told}; {age(self._mount_point, percent, self._used.seed)}"
+            return f"{summary}; {fill(self._mount_point, percent)}"
+        return f"{summary}; {age(self._mount_point, percent, self._used.seed)}"
 
     def _mount(self, device: Path) -> None:
         place = self._mount_point

@@ -1,4 +1,4 @@
-"""What tells one block device from another, and where it begins.
+"""The identity of a block device, and where it begins.
 
 What it models: the identity of a device as text, from what the kernel knows of it: a serial number or name that stays
 with the hardware, the unique ids of stacked devices, the file below a loop device, the start of a partition; its size.
@@ -27,7 +27,7 @@ def may_take_steps() -> bool:
 
 
 def identity_of(path: Path | None, *, root: Path = ROOT) -> str:
-    """The identity of a block device; "" for None. Raises OSError when it is gone."""
+    """The identity of a block device; "" for None. Raises OSError when it is missing."""
     if path is None:
         return ""
     place = _place(path, root)

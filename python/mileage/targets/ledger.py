@@ -173,7 +173,7 @@ class Ledger:
 
 
 def repair(folder: Path | None = None) -> list[Undoing]:
-    """Undo what processes that are gone left behind, last step first; those of running processes are left alone.
+    """Undo the steps that dead processes left behind, last step first; skip ledgers of running processes.
 
     A step that cannot be undone stays in its ledger, and so does what came before it.
     """
@@ -221,7 +221,7 @@ def _has_ended(descriptor: int) -> bool:
 
 
 def left_behind(folder: Path | None = None) -> list[str]:
-    """The ledgers of processes that are gone, as paths; their steps are still to be undone."""
+    """The ledgers of dead processes, as paths; their steps are still to be undone."""
     left = []
     for path in _ledgers(folder or ledger_folder()):
         try:

@@ -95,9 +95,9 @@ class LoopTarget(Target):
             )
         if self._device.path is not None:
             return f"kept {self._device.path}"
-        told = self._device.empty(self._ledger)
+        summary = self._device.empty(self._ledger)
         self._is_new = True
-        return told
+        return summary
 
     def purge(self) -> str:
         if self._is_new:

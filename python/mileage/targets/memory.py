@@ -38,7 +38,9 @@ class Controller(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Path:
-        """Where a group of our own is made: below the own one; beside it where a group with processes may have none."""
+        """Where the control group is made: below this process's group, or next to it where a group with processes
+        cannot have children.
+        """
         return self.own if self.version == 1 or _is_top(self.own) else self.own.parent
 
     @property
@@ -62,7 +64,7 @@ def find_controller(root: Path = ROOT) -> Controller | None:
 
 @contextmanager
 def limited_memory(limit_bytes: int, what: str, *, root: Path = ROOT) -> Iterator[None]:
-    """Let this process, with all its threads and children, use so much memory, its page cache included.
+    """Limit the memory of this process, its threads and children, page cache included.
 
     `what` names the target in messages. Raises Refused where memory cannot be limited.
     """
@@ -94,7 +96,7 @@ def limited_memory(limit_bytes: int, what: str, *, root: Path = ROOT) -> Iterato
 def _make(found: Controller, group: Path, limit_bytes: int) -> None:
     group.mkdir()
     if found.version == 2 and not (group / found.limit_file).exists():
-        # Not undone: it changes nothing for groups that exist, and cannot be told from somebody else's wish.
+        # Not undone: it changes nothing for existing groups, and another program may have set it as well.
         (found.place / "cgroup.subtree_control").write_text("+memory")
     (group / found.limit_file).write_text(str(limit_bytes))
     for name in (_NO_SWAP_V2, _SWAPPINESS_V1):

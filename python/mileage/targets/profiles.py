@@ -92,7 +92,7 @@ def rated_write_bytes(profile: str) -> int | None:
 
 
 def profile_identity(profile: str) -> str:
-    """What tells a drive from one with other figures, as text.
+    """The figures that distinguish one drive profile from another, as text.
 
     Comments, the order of the figures and the published rates do not count.
     """

@@ -70,8 +70,8 @@ def call(what: str, name: str, *arguments: str, timeout_s: float | None = None) 
     result = f"exit status {done.returncode}" + (f", {printed}" if printed else "")
     log_step(_command_line(name, arguments), what, result)
     if done.returncode != 0:
-        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        reason = said[-1].strip() if said else f"exit status {done.returncode}"
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        reason = lines[-1].strip() if lines else f"exit status {done.returncode}"
         raise RunFailed(f"{what}: {name} {' '.join(arguments)} failed: {reason}", cause="program")
     return done.stdout
 

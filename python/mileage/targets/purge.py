@@ -78,7 +78,7 @@ def _nvme_format(what: str, path: Path, _ledger: Ledger, root: Path) -> str:
     name = path.resolve().name
     if not _NVME.fullmatch(name):
         raise Refused(f'{what}: {path} is no NVMe namespace; expected purge = "discard" or "ata-erase"')
-    others = namespaces_beside(name, root=root)
+    others = other_namespaces(name, root=root)
     controller = _controller_of(name)
     if others and formats_all(what, f"/dev/{controller}"):
         raise Refused(
@@ -89,7 +89,7 @@ def _nvme_format(what: str, path: Path, _ledger: Ledger, root: Path) -> str:
     return f"formatted the NVMe namespace {path}, user data erased"
 
 
-def namespaces_beside(name: str, *, root: Path = ROOT) -> list[str]:
+def other_namespaces(name: str, *, root: Path = ROOT) -> list[str]:
     """The other namespaces of the controller of this one, by their kernel names."""
     controller = _controller_of(name)
     every = (entry.name for entry in (root / "sys/block").glob("nvme*"))
@@ -106,16 +106,16 @@ def _controller_of(name: str) -> str | None:
 def formats_all(what: str, controller: str) -> bool:
     """Whether a format of one namespace reaches all; True where the controller does not say."""
     try:
-        told = json.loads(call(what, "nvme", "id-ctrl", controller, "--output-format=json"))
-        return bool(int(told["fna"]) & _FORMATS_ALL)
+        output = json.loads(call(what, "nvme", "id-ctrl", controller, "--output-format=json"))
+        return bool(int(output["fna"]) & _FORMATS_ALL)
     except (RunFailed, ValueError, KeyError, TypeError):
         return True
 
 
 def _ata_erase(what: str, path: Path, ledger: Ledger, _root: Path) -> str:
-    told = call(what, "hdparm", "-I", str(path))
-    words = {" ".join(line.split()) for line in told.splitlines()}
-    if "supported" not in words or not _MINUTES.search(told):
+    output = call(what, "hdparm", "-I", str(path))
+    words = {" ".join(line.split()) for line in output.splitlines()}
+    if "supported" not in words or not _MINUTES.search(output):
         raise Refused(f"{what}: {path} knows no ATA security erase")
     if "frozen" in words:
         raise Refused(
@@ -126,7 +126,7 @@ def _ata_erase(what: str, path: Path, ledger: Ledger, _root: Path) -> str:
         raise Refused(
             f"{what}: {path} has a security password already, which is not Mileage's; take it off first"
         )
-    minutes = _MINUTES.search(told)
+    minutes = _MINUTES.search(output)
     step = LockedDrive(str(path), f"mileage-{secrets.token_hex(8)}")
     ledger.take(
         step,

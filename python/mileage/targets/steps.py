@@ -52,7 +52,7 @@ class AttachedLoop(msgspec.Struct, frozen=True, tag="loop"):
     persists: ClassVar[bool] = False
 
     def undo(self) -> str | None:
-        """Detach every loop device over this file, and wait until it is gone."""
+        """Detach every loop device over this file, and wait until it is removed."""
         found = self.devices()
         for name in found:
             call(f"loop device {name}", "losetup", "--detach", f"/dev/{name}")
@@ -140,7 +140,7 @@ class ChangedSetting(msgspec.Struct, frozen=True, tag="setting"):
     persists: ClassVar[bool] = False
 
     def undo(self) -> str | None:
-        """Write the value from before, unless the setting has a third value by now or is gone."""
+        """Restore the earlier value, unless the setting is missing or another program has changed it since."""
         found = read_setting(Path(self.path))
         if found is None or found == self.before:
             return None
@@ -162,8 +162,8 @@ class LockedDrive(msgspec.Struct, frozen=True, tag="password"):
 
     def undo(self) -> str | None:
         """Unlock the drive and take the password off, where it still has one."""
-        told = call(self.device, "hdparm", "-I", self.device)
-        words = [" ".join(line.split()) for line in told.splitlines()]
+        output = call(self.device, "hdparm", "-I", self.device)
+        words = [" ".join(line.split()) for line in output.splitlines()]
         if "enabled" not in words:
             return None
         if "locked" in words:
@@ -177,7 +177,7 @@ Step = MadeDirectory | AttachedLoop | Mounted | MadeGroup | ChangedSetting | Loc
 
 
 def read_setting(path: Path) -> str | None:
-    """The value of a setting; of a choice such as "[none] mq-deadline" the one in brackets. None when it is gone."""
+    """The value of a setting; of a choice such as "[none] mq-deadline" the one in brackets. None when it is missing."""
     try:
         text = decoded(path.read_bytes()).strip()
     except OSError:

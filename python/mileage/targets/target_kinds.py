@@ -54,7 +54,7 @@ def open_target(
 
     Before that, what the ledger holds of processes that have ended is undone.
 
-    `plan_hash`: at least 8 lower-case hexadecimal digits; a study that goes on finds its work file by it.
+    `plan_hash`: at least 8 lower-case hexadecimal digits; resume finds the work file by it.
     `destroy`: the path whose content may be lost, exactly as in `file:PATH` or `block:PATH`. `keep`: a file or device
     is used as it is, in place; it can then be written only with `destroy`. `made`: the file system that is made on it;
     `settings`: those of the device's request queue meanwhile. `purge`: how a device is

@@ -5,7 +5,7 @@ the directory it was opened in, so that an unmounted or replaced directory is no
 What it refuses: following symbolic links, files of other users, sparse files, a size that does not fit, and a
 file that another Mileage has locked.
 
-Invariant: it writes to and removes only a file that it made, or one that it was told to take over.
+Invariant: it writes to and removes only a file that it made, or one that the user allowed it to take over.
 """
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ class WorkFile:
             raise Refused(f"{self._text}: {self.path} has other names (hard links); remove it")
 
     def _lock(self, descriptor: int) -> None:
-        # Workers and ranks of a killed run hold the lock until they notice that their leader is gone.
+        # Workers and ranks of a killed run hold the lock until they notice that their leader has died.
         end_s = time.monotonic() + _RELEASE_S
         while True:
             try:

@@ -1,8 +1,8 @@
 """Makes this process a rank of an MPI run: the leader, or one that serves it.
 
-What it models: ranks other than the first do what they are told and say nothing. Whoever hears nothing of the leader
-for long ends itself.
-What it refuses: a launcher without mpi4py, and a rank that was given another command or is another version, by name.
+What it models: every rank other than the first does the leader's orders and prints nothing. A rank that receives no
+heartbeat of the leader until its time-out ends itself.
+What it refuses: a launcher without mpi4py, and a rank with another command or version.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _JOIN_S: Final = 60.0
 _GRACE_S: Final = 3.0
 """From SIGTERM to the end of a rank that serves."""
 _LOST: Final = 3
-"""Exit status of a rank whose leader is gone."""
+"""Exit status of a rank whose leader has died."""
 
 
 def world(variable: str) -> Any:
@@ -41,9 +41,9 @@ def world(variable: str) -> Any:
         mpi4py.rc.thread_level = "serialized"
         from mpi4py import MPI
     except (ImportError, RuntimeError) as cause:
-        told = "" if isinstance(cause, ModuleNotFoundError) else f" ({cause})"
+        reason = "" if isinstance(cause, ModuleNotFoundError) else f" ({cause})"
         raise Refused(
-            f"started by an MPI launcher ({variable} is set), and mpi4py cannot be used{told}: "
+            f"started by an MPI launcher ({variable} is set), and mpi4py cannot be used{reason}: "
             "pip install 'mileage[mpi]', or start without the launcher"
         ) from None
     return MPI.COMM_WORLD
@@ -63,7 +63,7 @@ def run_as_rank(variable: str, command: Callable[[], int]) -> int:
     lead(leader)
     status = _LOST
     try:
-        with _told_to_end(leader):
+        with _end_on_signal(leader):
             status = command()
     finally:
         lead(None)
@@ -73,23 +73,23 @@ def run_as_rank(variable: str, command: Callable[[], int]) -> int:
         if leader.broken is None:
             leader.end()
         else:
-            # A rank that is gone would be waited for at the end of MPI.
+            # MPI_Finalize would wait for a rank that has died.
             comm.Abort(status or _LOST)
     return status
 
 
 @contextmanager
-def _told_to_end(leader: Leader) -> Iterator[None]:
+def _end_on_signal(leader: Leader) -> Iterator[None]:
     """SIGTERM names the rank whose loss made the launcher send it, also where nothing is measured; or is as Ctrl-C.
 
     So does SIGHUP, which ends a launcher when its terminal closes.
     """
 
-    def be_told(_signal: int, _frame: object) -> None:
+    def check_and_interrupt(_signal: int, _frame: object) -> None:
         leader.check(leader.size)
         raise KeyboardInterrupt
 
-    with handled((signal.SIGTERM, signal.SIGHUP), be_told):
+    with handled((signal.SIGTERM, signal.SIGHUP), check_and_interrupt):
         yield
 
 
@@ -133,8 +133,8 @@ def _difference(letters: Letters, rank: int, own: Message, other: Message) -> st
         found = other.get("version", "an older one")
         return f"{words} is Mileage {found} and {first} is {own['version']}; all hosts need the same version"
     if other["command"] != own["command"]:
-        told = [shlex.join(["mileage", *which["command"]]) for which in (other, own)]
-        return f"{words} was told `{told[0]}` and {first} `{told[1]}`; give all ranks one command"
+        commands = [shlex.join(["mileage", *which["command"]]) for which in (other, own)]
+        return f"{words} was told `{commands[0]}` and {first} `{commands[1]}`; give all ranks one command"
     if other["silence_s"] != own["silence_s"]:
         return (
             f"{words} has a time-out of {other['silence_s']:g} s and {first} one of {own['silence_s']:g} s; "
@@ -151,18 +151,18 @@ class _Server:
         self._comm = comm
         self._work: UnderWay | None = None
         self._said_ready = False
-        self._told = (0, 0)
+        self._reported = (0, 0)
         self._over = False
         self._last_s = math.inf
-        """When this rank ends at the latest, once it was told to."""
+        """Deadline by which this rank ends after a signal to stop."""
 
     def serve(self) -> int:
         """Until the leader says that there is nothing more to do."""
         # Ctrl-C reaches every process of a terminal at once; the leader alone decides.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # A launcher that lost a rank tells the others to end. Whoever is dead then is the one that was lost: the leader
-        # gets the time to see which.
-        with handled((signal.SIGTERM, signal.SIGHUP), self._be_told):
+        # A launcher that lost a rank signals the other ranks to end. This rank stays alive for a while, so that the
+        # leader finds only the lost rank dead and reports that one.
+        with handled((signal.SIGTERM, signal.SIGHUP), self._note_signal):
             return self._serve()
 
     def _serve(self) -> int:
@@ -183,20 +183,20 @@ class _Server:
         letters.flush(1.0)
         return 0
 
-    def _be_told(self, _signal: int, _frame: object) -> None:
+    def _note_signal(self, _signal: int, _frame: object) -> None:
         self._last_s = min(self._last_s, time.monotonic() + _GRACE_S)
 
     def _obey(self, message: Message) -> None:
         if "order" in message:
             self._work = UnderWay(message["order"], int(message["threads"]), int(message["at_ns"]))
             self._said_ready = False
-            self._told = (0, 0)
+            self._reported = (0, 0)
         elif "begin" in message and self._work is not None:
             self._work.begin(int(message["begin"]))
         elif "stop" in message and self._work is not None:
             self._work.stop()
         elif "clock" in message:
-            self._tell_clock(int(message["clock"]))
+            self._answer_clock(int(message["clock"]))
         elif "see" in message:
             path = str(message["see"])
             self._letters.send(0, {"seen": Path(path).is_file(), "path": path})
@@ -208,8 +208,8 @@ class _Server:
         elif "end" in message:
             self._over = True
 
-    def _tell_clock(self, count: int) -> None:
-        """Answer so many questions at once, without sleeping in between."""
+    def _answer_clock(self, count: int) -> None:
+        """Answer `count` clock questions in a row, without sleeping between them."""
         end_s = time.monotonic() + 1.0
         while count and time.monotonic() < end_s:
             for _, message in self._letters.receive():
@@ -226,9 +226,9 @@ class _Server:
         if work.is_ready and not self._said_ready:
             self._said_ready = True
             self._letters.send(0, {"ready": True})
-        if work.told != self._told:
-            self._told = work.told
-            self._letters.send(0, {"told": self._told})
+        if work.progress != self._reported:
+            self._reported = work.progress
+            self._letters.send(0, {"progress": self._reported})
         if work.answer is not None:
             work.end()
             self._letters.send(0, {"answer": work.answer})

@@ -22,8 +22,8 @@ B = TypeVar("B")
 def spread(function: Callable[[A], B], values: Sequence[A], *, processes: int | None = None) -> list[B]:
     """`function` of every value, in their order.
 
-    Under an MPI launcher the ranks do it (the first one hands out the work); else so many processes, by default one
-    for each processor; one value or one process is done here.
+    Under an MPI launcher the ranks do it (the first one hands out the work); otherwise `processes` processes, by
+    default one per processor; one value or one process is done here.
     """
     ranks = ranks_here()
     if ranks is not None and len(values) > 1:

@@ -27,7 +27,7 @@ from mileage.execute.mpi.local_share import UnderWay
 from mileage.execute.mpi.loss_watch import LossWatch
 from mileage.execute.mpi.messages import Identity, Letters, Message
 from mileage.execute.record import Poll
-from mileage.execute.workers import Crew, Member, Step, for_other_machine, raise_for
+from mileage.execute.workers import Member, Step, Workers, for_other_machine, raise_for
 from mileage.worker import Answer, Order
 
 A = TypeVar("A")
@@ -41,7 +41,7 @@ _BEGIN_NOTICE_NS: Final = 20_000_000
 """From the letters to the instants that they name."""
 _LOSS_LOOK_S: Final = 0.05
 _ANSWER_S: Final = 10.0
-"""How long an answer may take when the others have theirs and all are told to stop."""
+"""Time-out for the last answers, after the other ranks answered and all were ordered to stop."""
 
 
 def _message(reason: str) -> str:
@@ -83,14 +83,14 @@ class Leader:
         """On how many machines they are."""
         return len({found.boot for found in self.identities})
 
-    def crew(self, size: int) -> Crew:
-        """The first so many ranks."""
+    def workers(self, size: int) -> Workers:
+        """The first `size` ranks."""
         if size > self.size:
             raise Refused(
                 f"{size} tasks are needed and this MPI run has {self.size} ranks; start it with mpiexec -n {size} "
                 "or more"
             )
-        return RankCrew(self, size)
+        return RankWorkers(self, size)
 
     def spread(self, function: Callable[[A], B], values: Sequence[A]) -> list[B]:
         """`function` of every value, in their order, by all ranks; letters rest meanwhile."""
@@ -111,7 +111,7 @@ class Leader:
         self._losses.end()
 
     def end(self) -> None:
-        """Tell all ranks that there is nothing more to do; the watch was stopped before."""
+        """Order all ranks to end; the watch was stopped before."""
         self._ended.set()
         self._courier.join(timeout=2.0)
         for rank in range(1, self.size):
@@ -136,7 +136,7 @@ class Leader:
             return None
 
     def check(self, size: int) -> None:
-        """Raise RunFailed, with its name, when one of the first so many ranks is lost; it is reported by then."""
+        """Raise RunFailed, with its name, when one of the first `size` ranks is lost; it is reported by then."""
         if self.broken is None and (reason := self._loss_among(range(1, size))):
             self._losses.find(reason)
         if self.broken is not None:
@@ -240,7 +240,7 @@ class Leader:
                 each(*letter)
 
 
-class RankCrew(Crew):
+class RankWorkers(Workers):
     """The first ranks of an MPI run."""
 
     def __init__(self, leader: Leader, size: int) -> None:
@@ -284,7 +284,7 @@ class _StepUnderWay:
         self._size = size
         self._own: UnderWay | None = None
         self._ready: set[int] = set()
-        self._told = dict.fromkeys(range(size), (0, 0))
+        self._progress = dict.fromkeys(range(size), (0, 0))
         self._answers: dict[int, Answer] = {}
 
     def order(self, orders: Sequence[Order], threads: int, offsets: Sequence[Offset]) -> None:
@@ -304,8 +304,11 @@ class _StepUnderWay:
             if not begun and len(self._ready) == self._size:
                 begun = True
                 self._begin(offsets)
-            if poll(*(sum(found) for found in zip(*self._told.values(), strict=True))) and stopped_s is None:
-                # A launcher that ends a run because a rank died tells the others to stop.
+            if (
+                poll(*(sum(found) for found in zip(*self._progress.values(), strict=True)))
+                and stopped_s is None
+            ):
+                # A launcher that ends a run because a rank died signals the other ranks to stop.
                 self._check()
                 stopped_s = self._stop()
             if stopped_s is None and any("share" not in answer for answer in self._answers.values()):
@@ -330,7 +333,7 @@ class _StepUnderWay:
         assert own is not None
         if own.is_ready:
             self._ready.add(0)
-        self._told[0] = own.told
+        self._progress[0] = own.progress
         if own.answer is not None:
             self._answers[0] = own.answer
         letter = self._leader.next()
@@ -338,8 +341,8 @@ class _StepUnderWay:
             rank, message = letter
             if "ready" in message:
                 self._ready.add(rank)
-            if "told" in message:
-                self._told[rank] = tuple(message["told"])
+            if "progress" in message:
+                self._progress[rank] = tuple(message["progress"])
             if "answer" in message:
                 self._answers[rank] = message["answer"]
                 self._ready.add(rank)

@@ -1,7 +1,7 @@
-"""A share at work in this process, beside whoever looks after it.
+"""This process's own share of a run, done in a separate thread while the caller supervises.
 
-What it models: the order in a thread of its own, at a meeting that nobody else comes to: when its threads are ready,
-whoever looks after it says when they begin.
+What it models: a start barrier with one member: when the threads of the share are ready, the caller says when they
+begin.
 What it refuses: nothing; what the core refuses is the answer.
 """
 
@@ -23,7 +23,7 @@ class UnderWay:
         """`threads` of the whole step; `at_ns` when the order is begun, on this machine's CLOCK_MONOTONIC_RAW."""
         self._own = int(order["share"]["threads"]) if order["kind"] == "bytes" else 1
         self._stop = threading.Event()
-        self.told = (0, 0)
+        self.progress = (0, 0)
         self.answer: Answer | None = None
         self._opened = ExitStack()
         path = str(self._opened.enter_context(scratch_directory()) / "meeting")
@@ -53,7 +53,7 @@ class UnderWay:
 
     def _do(self, order: Order) -> None:
         def poll(byte_count: int, operations: int) -> bool:
-            self.told = (byte_count, operations)
+            self.progress = (byte_count, operations)
             return self._stop.is_set()
 
         try:

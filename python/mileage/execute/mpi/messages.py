@@ -1,9 +1,9 @@
-"""Messages between the ranks, and what is known of each: who it is, where, and when it was last heard of.
+"""Messages between the ranks, and the failure detector: identity, host and last heartbeat of each rank.
 
-What it models: small messages, sent at once and taken in as they come; nobody waits inside MPI for anybody, so that a
-rank that is gone holds nobody up. Of ranks that this process can see among the processes of its machine, death is seen
-there; of all others, silence is.
-What it refuses: a time-out in the environment that is none.
+What it models: small messages, sent at once and received as they arrive. No rank blocks inside MPI, so a dead rank
+blocks no other. A rank on the same machine is dead when its process has ended; a rank elsewhere is dead when its
+heartbeat times out.
+What it refuses: a time-out in the environment that is not a positive number.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _namespace(name: str) -> str:
 
 
 def _start_of(pid: int) -> str | None:
-    """When a process was started, in the kernel's ticks; None when it is gone, or dead and not yet waited for."""
+    """When a process was started, in the kernel's ticks; None when it has ended, also when not yet waited for."""
     fields = fields_of(read_text(Path(f"/proc/{pid}/stat")).rpartition(")")[2])
     return None if not fields or fields[0] in "ZX" else fields[19]
 
@@ -110,10 +110,9 @@ class Letters:
         self._sent.append(self._comm.isend(message, dest=to, tag=_TAG))
 
     def receive(self) -> Iterator[tuple[int, Message]]:
-        """What has come, in order, with its sender; signs of life are noted and kept back.
+        """Messages that have arrived, in order, each with its sender; heartbeats are recorded and not returned.
 
-        A message of which only the beginning has come is left for later: the rest of it never comes from a rank that
-        was killed while it sent.
+        An incomplete message stays in the queue: a rank that was killed while sending never sends the rest.
         """
         from mpi4py import MPI
 
@@ -149,7 +148,7 @@ class Letters:
         if not self.is_seen(rank):
             return None
         started = _start_of(found.pid)
-        # A process's start is told on the clock of whoever asks.
+        # The start time of a process is given on the clock of the machine that asks.
         if started is None or (found.clock == own.clock and started != found.started):
             return f"{found.words} died"
         return None
