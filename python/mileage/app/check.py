@@ -150,7 +150,7 @@ def _study(base: Study, wanted: Wanted, *, writes: bool) -> Study:
 
 
 def _outstanding(target: str, depth: int) -> dict[str, Any]:
-    """The keys by which so many operations are outstanding: io_uring, or threads where it is not allowed.
+    """The keys for a queue depth of `depth`: io_uring, or threads where it is not allowed.
 
     Buffers are not registered with io_uring, as other programs do not: an ordinary user may lock too little memory.
     """

@@ -87,8 +87,8 @@ def _first_unread(result: Result) -> str:
 def _check_twins(found: list[tuple[Source, Result]]) -> None:
     """Raises Refused when two files are of one run.
 
-    Two files of one layout are when all that they tell is equal; equal rates alone may be asked for. Two layouts, such
-    as a text and a spreadsheet, do not tell the same things: there the rates decide.
+    Two files of one layout are duplicates when all their facts are equal; equal rates alone may be asked for. Two
+    layouts, such as a text and a spreadsheet, hold different facts: there the rates decide.
     """
     contents: dict[bytes, Source] = {}
     headlines: dict[frozenset[Any], tuple[str, Source]] = {}
@@ -140,7 +140,8 @@ def tell_apart(files: Sequence[Sequence[ToolRun]]) -> None:
     """Put into the labels of runs with equal labels the settings in which they differ: they are no repetitions.
 
     `files`: the runs of each file. Runs of one file that differ in the name of the job, its file or its directory were
-    told apart by who wrote the job; between files these may be incidental, which a note says, unless they are devices.
+    separated by the author of the job; between files such a difference may be incidental, which a note says, except for
+    devices.
     """
     by_cell: dict[str, list[tuple[int, ToolRun]]] = {}
     for at, runs in enumerate(files):
@@ -172,7 +173,7 @@ def _is_setting(name: str, same: Sequence[tuple[int, ToolRun]]) -> bool:
 
 
 def _tells_more(name: str, told: Sequence[str], same: Sequence[tuple[int, ToolRun]]) -> bool:
-    """Whether a level separates runs that the levels already told do not."""
+    """Whether a level separates runs that the earlier levels do not."""
     counts = [
         len({tuple(run.levels.get(key) for key in names) for _, run in same})
         for names in (told, [*told, name])
@@ -202,9 +203,9 @@ def words_of(path: Path) -> str:
 
 
 def metrics_of(run: ToolRun) -> tuple[Metric, ...]:
-    """What a run is judged by: the headline of its kind, and the 99th percentile where it is told.
+    """The metrics that judge a run: the headline of its kind, and the 99th percentile where the file has it.
 
-    Nothing where only a mean latency is told: how long a log is, is no result.
+    Empty where the file has only a mean latency: the length of a log is no result.
     """
     headline = [word for word in _HEADLINE[run.kind] if getattr(run, METRICS[word]) is not None][:1]
     if headline == ["time"] and run.kind != "time" and run.quantiles_ns:
@@ -227,7 +228,7 @@ def blocks_of(runs: Sequence[tuple[Source, Result, ToolRun]]) -> list[int]:
 def _plan(
     found: Sequence[tuple[Source, Result]], runs: list[ToolRun], blocks: Sequence[int], name: str, stage: str
 ) -> Plan:
-    """The plan of an imported study: its cells and runs by name, and no facts of a target, as the files tell none."""
+    """The plan of an imported study: its cells and runs by name, and no facts of a target, as the files have none."""
     first = found[0][1]
     files = tuple(
         ImportedFile(words_of(source.path), source.sha256, source.size, result.layout)

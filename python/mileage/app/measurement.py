@@ -1,7 +1,7 @@
-"""One measurement or one scan, without a study file: asked in a few words, done as a study of one stage.
+"""One measurement or one scan, without a study file: a few arguments, run as a study of one stage.
 
-The face of it is `mileage measure`. What is done is a study like any other: its folder is temporary unless it is to be
-kept, and then `mileage report` and `mileage compare` read it.
+Its command is `mileage measure`. It runs an ordinary study: the folder is temporary unless it is to be kept, and then
+`mileage report` and `mileage compare` read it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two studies or more beside one another: compared, ranked, and as the history of a target."""
+"""Two studies or more together: compared, ranked, and as the history of a target."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _vetoes(result: StudyResult) -> list[str]:
 
 
 def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
-    """`FOLDER:STAGE` for two stages, each with as few of its parent folders as tell the two apart."""
+    """`FOLDER:STAGE` for two stages, each with as few parent folders as distinguish the two."""
     left, right = a[0].resolve().parts, b[0].resolve().parts
     depth = next(n for n in range(1, max(len(left), len(right)) + 1) if left[-n:] != right[-n:])
     return f"{Path(*left[-depth:])}:{a[1]}", f"{Path(*right[-depth:])}:{b[1]}"
@@ -103,7 +103,7 @@ def rank(
 ) -> dict[str, tuple[Rank, ...]]:
     """For each cell that all studies measured, in the headline metric: the studies by rate, with ties.
 
-    `tell` hears of each cell that is left out because a study has not measured it.
+    `tell` receives a line for each cell that is skipped because a study has not measured it.
 
     Raises:
         Refused: a folder or a stage does not exist, or no cell was measured in all of them.
@@ -119,7 +119,7 @@ def rank(
 def history(
     studies: Sequence[str], *, stage: str | None = None, tell: Callable[[str], None] | None = None
 ) -> tuple[Change, ...]:
-    """Where a target's level changed over studies of it, given in the order in which they were made; `tell` as there.
+    """Where a target's level changed over studies of it, given in the order of their dates; `tell` as in :func:`rank`.
 
     Raises:
         Refused: fewer than six studies, or as :func:`rank`.
@@ -137,7 +137,7 @@ def history(
 def _in_all(
     measured: Sequence[tuple[str, dict[str, list[float]]]], tell: Callable[[str], None] | None
 ) -> list[str]:
-    """The cells that all studies have; `tell` hears of each other one, and which study lacks it. Raises Refused."""
+    """The cells that all studies have; `tell` receives a line for each cell that a study lacks. Raises Refused."""
     every = dict.fromkeys(cell for _, values in measured for cell in values)
     lacking = {cell: [name for name, values in measured if cell not in values] for cell in every}
     if all(lacking.values()):
@@ -153,7 +153,7 @@ def _measured(
 ) -> list[tuple[str, dict[str, list[float]]]]:
     """Of each study the runs of each cell in its rate (bytes or operations per second), torture arm.
 
-    `tell` hears of devices of different classes.
+    `tell` receives a line when the devices are of different classes.
     """
     if len(set(studies)) < len(studies):
         raise Refused("a study is named twice; name each once")

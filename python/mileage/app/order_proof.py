@@ -115,7 +115,7 @@ def _measured(plan: Plan, drift: Drift) -> list[Sample]:
 
 
 def false_differences(studies: int, seed: int) -> Iterator[tuple[str, int]]:
-    """For each order its name and in how many of so many studies an arm was found to differ from itself."""
+    """For each order its name and the number of studies, of `studies`, in which an arm differed from itself."""
     for order in ("random", "blocked"):
         study = msgspec.structs.replace(parse_study(STUDY, "order"), order=order)
         found = 0

@@ -1,7 +1,7 @@
 """Two studies, or two stages, as one report: what `mileage compare A B` judges, with the evidence of both.
 
-Models the comparison's own page: the verdict, each lamp as the weaker of the two studies has it, both machines beside
-each other, how each was measured. Refuses what `compare` refuses.
+Models the comparison's own page: the verdict, each check as the weaker of the two studies has it, both machines next
+to each other, how each was measured. Refuses what `compare` refuses.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _tests(result: StudyResult) -> dict[str, dict[str, str]]:
 
 
 def _classes(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
-    """The class of the device of each side in words; of a study of several classes its cells tell which."""
+    """The class of the device of each side in words; in a study of several classes its cells say which."""
     from mileage.analysis.device_class import device_classes
 
     found = {name: device_classes(result.plan) for name, result in sides if result.plan.imported is None}
@@ -131,7 +131,7 @@ def _identity(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
 
 
 def _lamps(results: Sequence[tuple[str, StudyResult]]) -> list[TrustLamp]:
-    """Each lamp as the weaker study has it, with the study's name where there are two."""
+    """Each check as the weaker study has it, with the study's name where there are two."""
     found: dict[str, list[tuple[str, TrustLamp]]] = {}
     for name, result in results:
         if result.compares and result.plan.imported is None:

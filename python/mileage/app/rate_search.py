@@ -84,7 +84,7 @@ def search(
 ) -> Found:
     """Search on the target of a one-off plan with one cell in a closed loop.
 
-    `tell` hears of every probe, `moved` of the run under way and the bytes that it has done. Raises Refused when the
+    `tell` receives every probe, `moved` the current run and its completed bytes. Raises Refused when the
     plan has several cells, and RunFailed when a run fails; what Mileage put on the target is removed.
     """
     measured = [run for run in resolved.runs if run.role == "measure"]

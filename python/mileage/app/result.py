@@ -1,4 +1,4 @@
-"""A study folder and what can be asked of it: samples, comparisons, lamps, texts, page and tables."""
+"""A study folder and what can be asked of it: samples, comparisons, checks, texts, page and tables."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class StudyResult:
             self._read_bytes = size
 
     def content(self) -> JournalContent:
-        """What the journal holds now; lines that cannot be read are left out and told as a veto."""
+        """What the journal holds now; unreadable lines are skipped and reported as a veto."""
         return self.folder.content(around_damage=True)
 
     def outcome(self) -> Outcome:
@@ -94,7 +94,7 @@ class StudyResult:
         return self.reading().samples
 
     def seen(self) -> Seen:
-        """What the lamps and vetoes need of the runs."""
+        """The facts of the runs that the checks and vetoes need."""
         return self.reading().seen
 
     def comparison(self) -> Comparison:

@@ -4,7 +4,7 @@ Models studies in which nothing differs (A/A) while the target drifts, compared 
 series with a cliff of known place and size; whole studies of one drive under two names that slows down, in the default
 order and with one arm after the other; and arms that differ only before they are steady. Everything follows from one
 seed. Each share is printed with its exact binomial interval (Clopper and Pearson 1934) and the bound that it has to
-keep: a bound is broken when the whole interval lies outside it. Refuses fewer studies than a share can be told from.
+keep: a bound is broken when the whole interval lies outside it. Refuses fewer studies than a share needs.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def selftest(
 ) -> SelfTest:
     """Judge `studies` (50 or more) made-up studies, and as many series of each kind.
 
-    `told` hears of each share as soon as it is known. Raises Refused for fewer studies.
+    `told` receives each share as soon as it is known. Raises Refused for fewer studies.
     """
     if studies < STUDIES_MIN:
         raise Refused(f"{studies} studies: expected {STUDIES_MIN} or more, or no share can be told")

@@ -82,7 +82,7 @@ def _hash_at(resolved: Plan, setting: Setting) -> str:
 def targets_of(resolved: Plan) -> Iterator[Target]:
     """The real targets of a plan that hold files of Mileage's own, opened once more to be cleaned up.
 
-    Those that the guards refuse are left out: they hold nothing of this plan, or another study uses it now.
+    Targets that the guards refuse are skipped: they hold nothing of this plan, or another study uses them.
     """
     for setting in {setting.place: setting for setting in resolved.settings}.values():
         kind = capabilities_of(setting.target)
@@ -115,7 +115,7 @@ def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:
 
 
 def traces_of(study: Study, beside: Path | None = None) -> dict[str, TraceFile]:
-    """What must be known of each trace that a study names; paths are looked for beside the study file.
+    """What must be known of each trace that a study names; relative paths start at the folder of the study file.
 
     Raises Refused for one that cannot be read.
     """
@@ -187,11 +187,11 @@ def do(
     always_clean: bool = False,
     accept_change: bool = False,
 ) -> tuple[str, ...]:
-    """Do what is left of a session of a plan; the sessions that are left after it.
+    """Do the remaining runs of a session of a plan; returns the sessions left after it.
 
     What Mileage put on the targets is removed when all is done.
 
-    With `always_clean` it is removed when something failed, too, so that nothing is left to go on with.
+    With `always_clean` it is removed after a failure too, so that the study cannot be resumed.
     `accept_change`: a machine that changed since the study began is accepted. Raises as :func:`run`.
     """
     from mileage.execute.study import execute_study

@@ -39,7 +39,7 @@ class Deciding:
         return _drift(rounds, written_bytes, capacity_bytes)
 
     def told(self, times: int, look: Finding) -> str:
-        """A look after so many blocks or rounds, in words."""
+        """An interim look after `times` blocks or rounds, in words."""
         after = f"after {times}"
         if look.rule == "precision":
             if look.half_width is None:

@@ -157,17 +157,17 @@ def run(
     allow_commands: bool = False,
     report: str | None = None,
 ) -> StudyResult:
-    """Run a study to its end and write its report; goes on where `out` (or `study`) is an unfinished study folder.
+    """Run a study to its end and write its report; resumes when `out` (or `study`) is an unfinished study folder.
 
     `labels`: at which level of each label of the study this machine is now; only the runs of those levels are done.
-    `accept_change`: goes on although kernel, firmware, scheduler, mount or memory changed; the journal tells.
+    `accept_change`: resume although kernel, firmware, scheduler, mount or memory changed; the journal records it.
     `allow_commands`: the programs that the study names may be run.
     `report`: "none", "text" (page and tables without pictures) or "full"; None: as the study or the environment
     variable MILEAGE_REPORT says, or "full".
 
     Raises:
         Refused: as :func:`plan`, or the folder cannot be used.
-        RunFailed: a run failed; calling this again on the folder goes on.
+        RunFailed: a run failed; a second call on the folder resumes the study.
     """
     tell = progress or Silent()
     report_level(report)

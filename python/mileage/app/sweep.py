@@ -1,8 +1,8 @@
-"""A study with factors as so many studies, one for each combination of levels, spread over processes or MPI ranks.
+"""A study with factors, run as one study per combination of levels, spread over processes or MPI ranks.
 
-What it models: a grid of virtual drives, or of anything a factor changes about one: each combination is a study of its
-own, from a drive of its own, with the study's seed. So none waits for another, and the table is the same whoever did
-which part of it.
+What it models: a grid of virtual drives, or of anything a factor changes about one: each combination is a separate
+study on a separate drive, with the study's seed. So no combination waits for another, and the table does not depend on
+the process that ran each one.
 What it refuses: targets that are not virtual, whose runs would disturb each other.
 """
 
@@ -33,7 +33,7 @@ COLUMNS = ("cycle", "arm", "stage", "block", "cell", "metric", "value")
 def sweep(study: str, *, target: str | None = None, processes: int | None = None) -> list[Row]:
     """Every measured value of every combination of the factors of a study, in the order of the combinations.
 
-    Under an MPI launcher the ranks do them; else so many processes, by default one for each processor.
+    Under an MPI launcher the ranks do them; otherwise `processes` processes, by default one per processor.
 
     Raises:
         Refused: the study is not possible, has no factor, or a target is not virtual.

@@ -75,7 +75,7 @@ class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     interval_ns: int = 0
     """Length of the first intervals over time; 0 for the engine's own."""
     touch_bytes: int = 0
-    """One byte in so many of what was read is changed in the buffer, within the read's time; 0 for none."""
+    """After each read, modify one byte per this many bytes of the buffer (in the measured time); 0 for none."""
 
     def to_json(self) -> str:
         """The JSON text that the Rust side reads."""

@@ -1,7 +1,7 @@
 """The studies that ship with Mileage, as text.
 
 What it models: package data, one TOML file per study. This is the one module of the package that reads a
-file; it reads only what is installed beside it, and everything else in the package receives text.
+file; it reads only package data; every other module of the package receives text.
 What it refuses: names that are not shipped, with the closest one that is.
 """
 

@@ -324,7 +324,7 @@ def _reach_problem(how: How, reach: Reach | None, depth: int) -> tuple[str, str]
 
 
 def _processes_problem(processes: int, workload: Workload) -> tuple[str, str] | None:
-    """The key that keeps a workload from being spread over so many processes, and why; None when nothing does."""
+    """The key that prevents a workload from using several processes, and why; None when none does."""
     if processes > workload.threads:
         shared = _threads_words(workload.threads)
         return "processes", f"found {processes}, expected at most the {shared} that they share"

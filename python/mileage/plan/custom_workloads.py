@@ -52,7 +52,7 @@ def how_in(table: OwnWorkload | Measure | Torture) -> How:
 def own_workloads(study: Study, faults: Faults, traces: Traces | None = None) -> dict[str, NamedWorkload]:
     """The user's workloads by name; without `traces`, none has been read yet.
 
-    One that makes no sense is left out, put among the faults and marked there.
+    An invalid workload is skipped, added to the faults and marked there.
     """
     known: dict[str, NamedWorkload] = {}
     for name, table in study.workload.items():

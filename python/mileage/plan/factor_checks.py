@@ -167,7 +167,7 @@ def _exclude(study: Study) -> Iterator[Problem]:
 
 
 def excluded_by(study: Study, index: int) -> Iterator[bool]:
-    """Whether each combination is left out by one of the exclusions."""
+    """Whether the exclusions remove every combination."""
     alone = msgspec.structs.replace(study, exclude=(study.exclude[index],))
     for combination in itertools.product(*(named_levels(study, name) for name in study.factor)):
         yield excluded(alone, dict(zip(study.factor, combination, strict=True)))

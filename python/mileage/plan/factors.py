@@ -110,7 +110,7 @@ def named_levels(study: Study, name: str) -> dict[str, FactorLevel]:
 
 
 def excluded(study: Study, levels: Levels) -> bool:
-    """Whether a combination is left out; the A/A level is, where the baseline is."""
+    """Whether a combination is excluded; the A/A level is excluded where the baseline is."""
 
     def matches(name: str, level: FactorLevel) -> bool:
         text = str(level).lower() if isinstance(level, bool) else str(level)

@@ -1,4 +1,4 @@
-"""File systems that a study makes: the words for their options, and what mkfs and mount are told.
+"""File systems that a study makes: the words for their options, and the arguments of mkfs and mount.
 
 What it models: `state.filesystem`, `state.mkfs` and `state.mount`. The options of mkfs have the same words for every
 file system ("stripe=128KiB,journal=64MiB"); those of mount are mount's own ("noatime,discard").

@@ -1,4 +1,4 @@
-"""How I/O is done, beside what is visited: shares, load, data, durability, API.
+"""Options of I/O other than its addresses: shares, load, data, durability, API.
 
 What it models: the keys that a [workload.NAME], a [measure.NAME] and a [torture.NAME] table share, as they are
 written. One that is not given means what the workload has, and then the default. `check_how` states the rules;
@@ -74,7 +74,7 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A rest before each run, after the page cache has its state and what is dirty anywhere has been written out, such
     as "3 s"."""
     touch: int | str | None = None
-    """After each read one byte in so many of what was read is changed in memory, within the read's time; bytes."""
+    """After each read, modify one byte per this many bytes of the buffer (included in the measured time)."""
     pin: tuple[Processor, ...] | None = None
     """Processors that the threads are bound to."""
     timeout: str | None = None
@@ -90,11 +90,11 @@ class How(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     segments: Count | None = None
     """Of ior.*: segments of a file, each with one block of every task."""
     reorder: int | str | None = None
-    """Of ior.*: reads visit what the task so many further on wrote, or "random"."""
+    """Of ior.*: each task reads what task rank + N wrote (modulo the tasks), or "random"."""
     tree: str | None = None
     """Of mdtest.*: directories as DEPTHxBRANCH, such as "2x3", or "2x3,leaves" for items in the last level only."""
     stride: TaskDistance | None = None
-    """Of mdtest.*: what one task created the task so many further on looks at."""
+    """Of mdtest.*: each task inspects what task rank + N created (modulo the tasks)."""
 
 
 HOW_KEYS: Final = How.__struct_fields__

@@ -160,7 +160,7 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
         return msgspec.structs.replace(self, value={**self.value, SEED_FIELD: seed})
 
     def scaled(self, factor: int) -> Self:
-        """The same job on so many times as many files; itself where its files are not counted."""
+        """The same job with its number of files multiplied by the factor; itself where its files are not counted."""
         if "files" not in self.value:
             return self
         return msgspec.structs.replace(self, value={**self.value, "files": self.value["files"] * factor})

@@ -44,7 +44,7 @@ class Cap(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
 
 class Think(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pause after every so many operations; with more than one, a burst with a pause."""
+    """A pause after every N operations; with more than one, a burst with a pause."""
 
     pause_ns: int
     """In nanoseconds, 1 or more, from the completion of the last operation before it."""

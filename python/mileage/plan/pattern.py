@@ -55,7 +55,7 @@ class HotCold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PartlySequential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Sequential, with a chance to jump to a random record and go on from there."""
+    """Sequential, with a chance to jump to a random record and continue from there."""
 
     random_percent: _Percent
     """Chance of a jump, 0..100 percent."""

@@ -142,13 +142,13 @@ class Plan(msgspec.Struct, frozen=True):
     cells: tuple[Cell, ...]
     runs: tuple[PlannedRun, ...]
     refusals: tuple[str, ...]
-    """Why it may not be started; empty unless `resolve` was told not to raise."""
+    """Reasons not to start it; empty unless `resolve` was called with `refuse` false."""
     hash: str
     """SHA-256 in 64 hexadecimal digits over everything that decides what is done."""
     settings: tuple[Setting, ...] = ()
     """Every combination of the levels of the study's factors, in order; one when it has none."""
     others: dict[str, TargetFacts] = {}
-    """Facts of the targets of settings beside the first one's, by `Setting.place`."""
+    """Facts of the targets of all settings but the first, by `Setting.place`."""
     areas: dict[int, int] = {}
     """Size of each work area in bytes, by `Setting.instance`, where they differ: drives of different size."""
     imported: Imported | None = None
@@ -172,7 +172,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def files(self) -> int:
-        """Files beside the work file that are made before the first run, for threads that have one each."""
+        """Files next to the work file that are made before the first run, for threads that have one each."""
         return files_of(self.runs)
 
     @property
@@ -232,7 +232,7 @@ def _beside(runs: tuple[PlannedRun, ...], *, made_by_runs: bool = False) -> Iter
 
 
 def occupied_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
-    """Bytes that the work files take, and beside them at most those that a run makes for itself and removes."""
+    """Bytes of the work files, plus the most that a run makes for itself and removes."""
     own = max((run.job.occupies for run in runs if run.job is not None), default=0)
     tasks = max(
         (
@@ -257,9 +257,9 @@ def hash_of(
     others: dict[str, TargetFacts] | None = None,
     areas: dict[int, int] | None = None,
 ) -> str:
-    """SHA-256 over the study, the targets' identities and the runs, as canonical JSON; free space left out.
+    """SHA-256 over the study, the targets' identities and the runs, as canonical JSON, without free space.
 
-    `report` is left out as well: it changes what is written about the measurement, not the measurement.
+    `report` is excluded as well: it changes the text about the measurement, not the measurement.
     """
     parts = {"study": study, "facts": facts, "others": others or {}, "work_bytes": work_bytes, "runs": runs}
     return _hash_of(msgspec.to_builtins({**parts, "areas": areas or {}}, str_keys=True))

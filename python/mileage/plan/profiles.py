@@ -21,7 +21,7 @@ from mileage.plan.study import AccessRow, OwnWorkload, Study, Torture
 
 
 class Part(NamedTuple):
-    """One table of a torture, with the workload that it needs beside the named ones."""
+    """One table of a torture, with the workload that it needs in addition to the named ones."""
 
     table: Torture
     workload: OwnWorkload | None = None

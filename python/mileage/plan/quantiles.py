@@ -1,4 +1,4 @@
-"""How many observations a quantile needs: the one rule by which a percentile is printed, judged or left out.
+"""How many observations a quantile needs: the one rule by which a percentile is printed, judged or omitted.
 
 Models the number of observations that lie beyond the quantile. Refuses nothing.
 """

@@ -32,7 +32,7 @@ from mileage.plan.study import Measure, Study, listed
 from mileage.plan.study_checks import blocks_of, check_study
 
 WEAR_SHARE_MAX: Final = 0.10
-"""Share of a real device's rated endurance that a study may write unless told that it may."""
+"""Share of a real device's rated endurance that a study may write unless the user allows more."""
 
 NO_ROOM: Final = "no-room"
 """Code of the refusal of a work file that does not fit."""
@@ -55,7 +55,7 @@ def resolve(
     """The plan of a study on a target whose facts are given.
 
     `quick` makes it small (see `quick`). `target` and `seed` replace those of the study. `allow_wear` lifts
-    the limit on the share of the rated endurance. `traces` tells what must be known of each trace that the study
+    the limit on the share of the rated endurance. `traces` holds the facts of each trace that the study
     names. `others` are the facts of every further target (see `places_of`). With `refuse` false, a study that does
     not fit, wears too much or cannot bypass the cache is planned all the same, with the reasons in
     `Plan.refusals`. Raises BrokenStudy otherwise, with all faults. `Plan.study` is the study with everything
@@ -125,7 +125,7 @@ def _with_limit_counted(study: Study) -> Study:
 
 
 def places_of(study: Study) -> dict[str, Setting]:
-    """The first setting of every place that a study uses, the first one first: those whose facts `resolve` is told."""
+    """The first setting of every place that a study uses, the first one first: those whose facts `resolve` receives."""
     found: dict[str, Setting] = {}
     for setting in settings_of(study):
         found.setdefault(setting.place, setting)

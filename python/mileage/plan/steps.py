@@ -1,6 +1,6 @@
 """The privileged steps of a plan, in words, before any is taken.
 
-What it models: what is done to the machine beside reading and writing the work area: devices and file systems made,
+What it models: changes to the machine other than reading and writing the work area: devices and file systems made,
 mounted, emptied; memory limited; the whole machine's cache dropped. Each is undone on the way out, unless it says so.
 What it refuses: nothing; whether they may be taken, `resolve` says.
 """

@@ -63,7 +63,7 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache: str = "direct"
     """What the page cache may do: "direct" (bypassed), "cold" (emptied of the target before each measured run),
     "dropped" (the whole machine's emptied), "hot" (the target is read into it before each measured run), "warm" (as
-    the runs before left it), or "limited:2GiB" (emptied, then run within so much memory)."""
+    the runs before left it), or "limited:2GiB" (emptied, then run within that much memory)."""
     carryover: str = "none"
     """What is done before each block but the first, so that a block does not begin with what the one before left:
     "none", "trim" (all is discarded), "purge" (as at the start of a cycle), "purge-each" (before each run of a block,
@@ -73,7 +73,7 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     device and a file that is kept are used whole."""
     on_change: str = "stop"
     """What a change of kernel, firmware, scheduler, mount or memory in mid-study does on a real target: "stop" or
-    "mark" (the report tells)."""
+    "mark" (the report says so)."""
     filesystem: str | None = None
     """On a loop: or block: target: the file system that each cycle makes anew, "ext4", "xfs" or "btrfs"."""
     mkfs: str = ""
@@ -81,7 +81,7 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mount: str = ""
     """With `filesystem`: options of the mount, such as "noatime,discard"."""
     fill: str | None = None
-    """With `filesystem`: how full one file makes it beside the work file, such as "60%"."""
+    """With `filesystem`: the share that one file fills, in addition to the work file, such as "60%"."""
     aged: str | None = None
     """With `filesystem`: how full files of many sizes leave it, after turns of writing and removing, such as "60%"."""
     precondition: str | None = None
@@ -318,7 +318,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the baseline of the factor that is compared is measured a second time under another name; the two cannot
     differ, so what is found between them is a false alarm."""
     exclude: tuple[dict[str, FactorLevel], ...] = ()
-    """Combinations of levels that are left out: { cache = "warm", drive = "plain" }; a factor not named matches at
+    """Combinations of levels that are excluded: { cache = "warm", drive = "plain" }; a factor not named matches at
     every level."""
     report: str | None = None
     """How much of a report `mileage run` writes at the end: "none", "text" (page and tables without pictures) or

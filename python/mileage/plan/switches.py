@@ -1,4 +1,4 @@
-"""The switches of IOzone that a study's other keys do not say: what a command line of IOzone has beside sizes.
+"""The switches of IOzone that no other key of a study covers.
 
 What it models: the `iozone = { ... }` table of a [measure.NAME], as it is written; `value_of` gives what the core takes
 in place of what `job.iozone_job` says by itself.
@@ -19,7 +19,7 @@ PAUSE: Final = "2 s"
 
 
 class IozoneSwitches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Switches of IOzone; what is left out is as IOzone has it without the option in brackets."""
+    """Switches of IOzone; an omitted switch is as IOzone has it without the option in brackets."""
 
     file: int | str
     """Size of each file (-s)."""

@@ -65,7 +65,7 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keep: bool = False
     """Whether the files stay (-k), and are there for a run that only reads."""
     reorder: int = 0
-    """The read phase visits what the task so many further on wrote (-C -Q)."""
+    """In the read phase each task reads what task rank + N wrote (-C -Q)."""
     reorder_random: bool = False
     """The same, each task a distance of its own, drawn by seed (-Z)."""
     shuffled: bool = False
@@ -73,7 +73,7 @@ class Ior(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sync: Sync = "none"
     """At the end of writing, inside its time (-e is fsync)."""
     sync_every: int = 0
-    """With `sync`: also after so many transfers of a task (-Y is 1)."""
+    """With `sync`: also after every N transfers of a task (-Y is 1)."""
     direct: bool = False
     """Past the page cache."""
     dsync: bool = False
@@ -214,7 +214,7 @@ class Mdtest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     leaves_only: bool = False
     """Items in the last level only (-L)."""
     stride: int = 0
-    """Stat acts on the items of the task so many further on, read of that twice, removal of that three times (-N)."""
+    """Stat acts on the items of task rank + N, read on those of rank + 2 N, removal on those of rank + 3 N (-N)."""
     write_bytes: int = 0
     """Size of every file (-w)."""
     read_bytes: int = 0
@@ -246,7 +246,7 @@ def metadata_problem(value: Metarates | Mdtest) -> tuple[str, str] | None:
 
 
 def _common(value: Metarates | Mdtest, operation: str) -> dict[str, Any]:
-    """What every share of an operation is told: this task's files lie in the given directory, and stay."""
+    """The fields of every share of an operation: this task's files lie in the given directory, and stay."""
     made = operation in ("create", "mkdir")
     return {
         "operation": operation,

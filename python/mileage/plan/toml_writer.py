@@ -2,7 +2,7 @@
 
 What it models: the subset of TOML that a study needs: a table per section, inline tables inside them. Reading
 the text gives an equal study.
-What it refuses: nothing; None is left out.
+What it refuses: nothing; None is omitted.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _key(key: str) -> str:
 
 
 def _readable(table: dict[str, Any]) -> dict[str, Any]:
-    """The keys in the order in which people think of them: what, then how; empty tables left out."""
+    """The keys in the order in which people think of them: what, then how; without empty tables."""
     first = {key: value for key, value in table.items() if key not in HOW_KEYS and value != {}}
     return {**first, **{key: value for key, value in table.items() if key in HOW_KEYS}}
 

@@ -1,4 +1,4 @@
-"""A block device as /sys tells of it: what it is, how its queue is set, and what it is made of.
+"""A block device as /sys describes it: identity, queue settings, and the devices below it.
 
 What it models: flat keys of one disk: identity (serial numbers as hashes), sizes and alignment, every setting of its
 queue that changes speed, the PCI Express link and power state of an NVMe drive, and the stack below it (dm, md, loop).
@@ -36,7 +36,7 @@ def selected(text: str | None) -> str | None:
 
 
 def device_facts(device: str, disk: str, root: Path) -> Iterator[Fact]:
-    """Facts of the disk `disk` and its part `device`, by their kernel names. A fact that is not told is None."""
+    """Facts of the disk `disk` and its part `device`, by their kernel names. An unknown fact is None."""
     place = root / "sys/block" / disk
     yield "target.model", read_word(place / "device/model")
     yield "target.firmware", read_word(place / "device/firmware_rev") or read_word(place / "device/rev")
@@ -61,7 +61,7 @@ def device_facts(device: str, disk: str, root: Path) -> Iterator[Fact]:
 
 
 def disk_counters(disk: str, root: Path) -> dict[str, int] | None:
-    """Sectors and operations that a disk has done since boot, by name; None when it does not tell."""
+    """Sectors and operations that a disk has done since boot, by name; None when the kernel has no counters of it."""
     words = fields_of(read_text(root / "sys/block" / disk / "stat"))
     names = ("reads", "reads_merged", "read_sectors", "read_ms", "writes", "writes_merged", "written_sectors")
     if len(words) < len(names):
@@ -79,7 +79,7 @@ def _stack(disk: str, blocks: Path, depth: int) -> Iterator[str]:
 
 
 def _hash(text: str | None) -> str | None:
-    """The first 16 hexadecimal digits of SHA-256: tells drives apart, names none."""
+    """The first 16 hexadecimal digits of SHA-256: distinguishes drives without identifying one."""
     return hashlib.sha256(text.strip().encode(errors="replace")).hexdigest()[:16] if text else None
 
 

@@ -2,7 +2,7 @@
 
 What it models: rates run by run; latencies of all runs of a cell together, since their histograms merge exactly; what
 the runs cost the machine and what limited them.
-What it refuses: judging. A cell without a finished run is left out.
+What it refuses: judging. A cell without a finished run is skipped.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class MeasuredCell(msgspec.Struct, frozen=True):
     device make it too small, readahead that was in vain too; empty where the device has no counters, or nothing was
     read."""
     notes: tuple[str, ...]
-    """What a reader must know beside the figures, each sentence once."""
+    """Notes that a reader needs next to the figures, each sentence once."""
     clock: str
     """Clock that timed the runs; empty in virtual time."""
     counters: dict[str, int]
@@ -220,7 +220,7 @@ def _latency(histogram: Histogram) -> Latency:
 
 
 def _per_second(records: list[RunRecord]) -> tuple[float, float] | None:
-    """The slowest and fastest whole second, the last of each run left out because it may be cut short."""
+    """The slowest and fastest whole second, without the last second of each run, which may be incomplete."""
     rates: list[float] = []
     for record in records:
         interval_ns, bytes_moved = record.series.interval_ns, record.series.bytes_moved

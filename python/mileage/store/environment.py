@@ -5,7 +5,7 @@ virtualisation, and what the target stands on. A key that starts with `now.` is 
 moment (load, free memory, free space, the date) and is expected to change. Every other key is stable: when it
 changes within a study, the runs before and after were not made on the same machine, and that is an invalidity
 flag.
-What it refuses: leaving a key out. What the kernel does not tell is "unknown", so that two snapshots can
+What it refuses: to omit a key. A value that the kernel does not report is "unknown", so that two snapshots can
 always be compared. The host's name is stored only as a hash.
 """
 
@@ -69,7 +69,7 @@ def snapshot(path: Path | None = None, *, root: Path = ROOT) -> dict[str, str]:
 def raw_snapshot(disk: str | None = None, *, root: Path = ROOT) -> dict[str, str]:
     """The texts that a snapshot is read from, by their path, and what the kernel logged about a disk.
 
-    What does not exist is left out.
+    Paths that do not exist are skipped.
     """
     texts = {f"/{name}": text for name in _RAW if (text := read_word(root / name)) is not None}
     if disk:
@@ -138,9 +138,9 @@ WEIGHTY = (
     *("target.fs_type", "target.mount_point", "target.mount_options"),
     *("memory.total_bytes", "memory.limit_bytes"),
 )
-"""Keys on which figures depend so much that a change makes runs before and after incomparable."""
+"""Keys whose change makes the runs before and after it incomparable."""
 MEMORY_TOLERANCE = 0.01
-"""Share by which the memory that the kernel tells may differ from boot to boot."""
+"""Share by which the memory size that the kernel reports may differ between boots."""
 
 
 def key_of(change: str) -> str:
@@ -151,7 +151,7 @@ def key_of(change: str) -> str:
 def weighty(key: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
     """Whether a change of this key makes runs before and after incomparable."""
     if key not in WEIGHTY or UNKNOWN in (before.get(key, UNKNOWN), after.get(key, UNKNOWN)):
-        # What was not told at first, and is now, may have been so all the time.
+        # A value that was unknown at first may have been the same all the time.
         return False
     if key == "target.source":
         # The kernel numbers devices anew at every boot; which drive it is, its serial number, model and size say.
@@ -212,7 +212,7 @@ def _distribution(root: Path) -> str | None:
 
 
 def _host_hash(root: Path) -> str | None:
-    """The first 16 hex digits of SHA-256 over machine id and host name: tells hosts apart, names none."""
+    """The first 16 hex digits of SHA-256 over machine id and host name: distinguishes hosts without identifying one."""
     name = read_word(root / "proc/sys/kernel/hostname")
     machine = read_word(root / "etc/machine-id")
     if name is None and machine is None:

@@ -1,8 +1,8 @@
-"""Where the parts of a study stand on the disk.
+"""The layout of a study folder.
 
     plan.toml  environment/  journal.jsonl  state/  samples.parquet ...  report.html  figures/  tables/  traces/  logs/
 
-`state/` holds the drive states from which an unfinished study on a virtual drive goes on; it is emptied at the end.
+`state/` holds the drive states from which an unfinished study on a virtual drive resumes; it is emptied at the end.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _commands(device: str) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
 
 
 def _asked(command: list[str]) -> tuple[dict[str, Any] | None, str]:
-    """What a program answered, and its text. The exit status of smartctl tells of the drive, not of the answer."""
+    """The decoded answer of a program, and its text. The exit status of smartctl is about the drive, not the call."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as cause:
@@ -177,5 +177,5 @@ def _identity(model: object, firmware: object, serial: object) -> Iterator[tuple
 
 
 def _hash(text: str) -> str:
-    """The first 16 hexadecimal digits of SHA-256: tells drives apart, names none."""
+    """The first 16 hexadecimal digits of SHA-256: distinguishes drives without identifying one."""
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]

@@ -140,7 +140,7 @@ class JournalContent:
     whole_bytes: int
     torn_bytes: int
     dropped: tuple[tuple[int, str], ...] = ()
-    """The lines that were left out, by number from 1, and why, in words that follow "line 7"."""
+    """The skipped lines, by number from 1, with the reason in words that follow "line 7"."""
     breaks: tuple[int, ...] = ()
     """The lines that were not written after the line that is before them."""
     seal: str | None = None
@@ -148,7 +148,7 @@ class JournalContent:
     files: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The checksums that each sealed file of the folder may have, by its path in it."""
     version: str = ""
-    """What tells this state of the journal from another: see `version_of`."""
+    """The version of this state of the journal: see `version_of`."""
 
     @property
     def seal_words(self) -> str:
@@ -220,10 +220,10 @@ def left_out(content: JournalContent) -> int:
 def read_journal(
     path: Path, plan: PlannedRuns | None = None, *, around_damage: bool = False
 ) -> JournalContent:
-    """Look through a journal; its entries stay on the disk until they are asked for.
+    """Look through a journal; its entries stay on the disk until they are read.
 
-    `plan`: what its lines are compared with. `around_damage`: lines that cannot be believed are left out and listed,
-    for who only reads.
+    `plan`: what its lines are compared with. `around_damage`: damaged lines are skipped and listed,
+    for callers that only read.
 
     Raises:
         Refused: a line before the last one is damaged, edited or misplaced, the format is not known, or there is no
@@ -338,7 +338,7 @@ class _Reading:
 
 
 def version_of(file: BinaryIO) -> str:
-    """What tells one state of a growing journal from another: its size and the checksum of its end."""
+    """The version of a growing journal: its size and the checksum of its end."""
     size = os.fstat(file.fileno()).st_size
     file.seek(max(size - _TAIL_BYTES, 0))
     return f"{size} {checksum(file.read(_TAIL_BYTES))}"

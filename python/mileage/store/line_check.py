@@ -1,7 +1,7 @@
-"""Whether a line of a journal can be believed: its checksum, its types, its place in the plan, figures that add up.
+"""Validity of a journal line: its checksum, its types, its place in the plan, figures that add up.
 
-What it models: the reason why a line is left out, in words that follow "line 7". A folder may come from a stranger, or
-from a damaged disk; what passes here ends no command in a traceback.
+What it models: the reason to skip a line, in words that follow "line 7". A folder may come from a stranger or from a
+damaged disk; a line that passes causes no traceback in any command.
 What it refuses: lines whose checksum is wrong; runs that the plan does not have, or has otherwise; a run that was
 recorded before; histograms that do not add up; series of unequal length.
 """
@@ -98,7 +98,7 @@ class LineCheck:
         self._labels = {cell.label for cell in plan.cells} if plan is not None else set()
 
     def problem(self, line: bytes, kind: str, number: int) -> tuple[Entry | None, str | None]:
-        """The line decoded as its kind's type, and why it is left out; None when it is sound, or of no known kind."""
+        """The line decoded as its kind's type, and the reason to skip it; None when valid, or of no known kind."""
         try:
             entry = decoder_of(kind, imported=self.imported).decode(line)
             if isinstance(entry, _TIMED):

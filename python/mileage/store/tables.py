@@ -186,7 +186,7 @@ def _printed_line(entry: AnyRun) -> Row | None:
 
 
 def counter_values(entry: AnyRun) -> dict[str, int]:
-    """What was counted beside a run, by name: the target's own counters, and with `host_` before it the machine's."""
+    """Counters of a run, by name: the target's own counters, and with `host_` before it the machine's."""
     watch = entry.watch if isinstance(entry, Run) else {}
     watched = {f"host_{name}": value for name, value in watch.items()}
     return dict(sorted({**entry.record.counters, **watched}.items()))

@@ -38,9 +38,7 @@ class Controller(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Path:
-        """Where the control group is made: below this process's group, or next to it where a group with processes
-        cannot have children.
-        """
+        """Folder of the new group: this process's group, or its parent where one with processes cannot have children."""
         return self.own if self.version == 1 or _is_top(self.own) else self.own.parent
 
     @property

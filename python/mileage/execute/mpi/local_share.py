@@ -1,4 +1,4 @@
-"""This process's own share of a run, done in a separate thread while the caller supervises.
+"""The share of a run that this process does in a separate thread while the caller supervises.
 
 What it models: a start barrier with one member: when the threads of the share are ready, the caller says when they
 begin.
