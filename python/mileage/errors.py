@@ -83,7 +83,7 @@ class MileageError(Exception):
 
 
 class JudgedFailure(MileageError):
-    """Everything ran, and the judgement is the one the user asked to be told of (`--fail-if`)."""
+    """Everything ran, and the judgement is the one that the user asked to fail on (`--fail-if`)."""
 
     exit_status: int = 1
 

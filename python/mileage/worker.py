@@ -4,7 +4,7 @@ What it models: an order, which is one share of a run: of a workload on a file (
 and inodes (`metadata`). As a process of its own, started by `execute.processes`, it takes orders one by one, each a
 line of JSON on standard input; on standard output it says that it is `ready`, how far it is (`bytes`, `operations`),
 and at last its `share`, or why there is none (`refused`, `failed`). The end of standard input means that the run is to
-stop: so it does when the parent is gone.
+stop: so does the death of the parent.
 What it refuses: nothing of its own. It imports only what a share needs, to begin soon.
 """
 
@@ -67,7 +67,7 @@ def main() -> int:
     try:
         return _serve()
     except BrokenPipeError:
-        # Nobody is there to be told anything: what is still to be written at the end goes nowhere.
+        # The parent has died: discard what is still to be written at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 3
 

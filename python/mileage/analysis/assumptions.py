@@ -2,7 +2,7 @@
 
 What it models: which figures decide reads, and which decide writes, in the order of their usual weight; the order is
 known from the model (`docs/reference/drive-profiles.md`), not computed for the study at hand.
-What it refuses: nothing; a drive whose profile cannot be read any more is left out.
+What it refuses: nothing; a drive whose profile cannot be read any more is skipped.
 """
 
 from __future__ import annotations

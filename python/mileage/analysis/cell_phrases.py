@@ -1,7 +1,7 @@
 """What a verdict sentence calls the parts of a study: the activity of each cell, the target, the wear between stages.
 
 Models plain words for workloads that have them ("writes 128 KiB blocks in sequence"). A cell without such words, or
-with the words of another, keeps its label. Bytes of a wear stage are those of the plan; they are left out where a stop
+with the words of another, keeps its label. Bytes of a wear stage are those of the plan; they are omitted where a stop
 rule may have ended it earlier.
 """
 

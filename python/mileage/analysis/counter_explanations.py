@@ -1,4 +1,4 @@
-"""Why a difference is there, as far as a drive's own counters tell: what it did beside the host's work, in both arms.
+"""Explanations of a difference by a drive's own counters: its work in addition to the host's, in both arms.
 
 Models all counters as rates per 1,000 operations of the host, so that runs of different length compare. It names what
 differs and claims no more: a counter that moves with a rate is an explanation, the counterfactual arm is the proof.
@@ -68,7 +68,7 @@ def _parts(comparison: Comparison, cell: CellVerdict, records: Records) -> list[
     high = _rates(records.get((cell.cell, comparison.candidate), ()))
     if low is None or high is None:
         return None
-    # A record leaves out what was never counted.
+    # A record omits what was never counted.
     figures = {name: (low.get(name, 0.0), high.get(name, 0.0)) for name in [*low, *high]}
     left_out = set(_TIMES)
     if _AMPLIFICATION in low and _AMPLIFICATION in high:

@@ -75,7 +75,7 @@ class Courses:
 
 
 def course_of(record: RunRecord | ImportedRecord) -> Course:
-    """The course of a run, by its bytes, or its operations where they are not told."""
+    """The course of a run, by its bytes, or its operations where these are unknown."""
     series = record.series
     both = zip(series.bytes_read, series.bytes_written, strict=True)
     moved = [read + written for read, written in both if read is not None and written is not None]

@@ -1,6 +1,6 @@
 """The class of a device: how many bits its cells hold, by its profile; of a real target it is not known.
 
-Models what must stand beside every rate that is compared, since drives of single-level and of three-bit cells are made
+Models what must stand next to every rate that is compared, since drives of single-level and of three-bit cells are made
 for different work and different prices. Guesses one class only: a drive rated for 50,000 erases has single-level cells.
 """
 
@@ -76,7 +76,7 @@ def _profile(target: str) -> dict[str, Any]:
 
 
 def _cell(profile: dict[str, Any]) -> str:
-    """The kind of its cells, such as "slc"; empty where the profile does not state it and the cycles do not tell."""
+    """The kind of its cells, such as "slc"; empty where the profile does not state it and the cycles fit several."""
     stated = str((profile.get("cell") or {}).get("value", "")).lower()
     return stated or ("slc" if _SLC_CYCLES_MIN <= _cycles(profile) < math.inf else "")
 

@@ -1,7 +1,7 @@
 """From a study folder to what its pictures are drawn from: the runs of the headline cell, the torture, latencies, wear.
 
 Models the journal as too large to be held: only the runs of one cell and the torture are decoded, and of each what a
-picture can show is kept. Refuses nothing; a run without a series, or of a tool that reports only figures, is left out.
+picture can show is kept. Refuses nothing; a run without a series, or of a tool that reports only figures, is skipped.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def with_files(view: StudyView, folder: StudyFolder) -> StudyView:
 
 
 def _files(folder: StudyFolder) -> list[tuple[str, int]]:
-    # A name with a dot in front is a table that is being written beside this.
+    # A name with a dot in front is a table that another process is writing.
     files = [path for path in sorted(folder.path.glob("[!.]*.parquet")) if path.is_file()]
     files += [path for path in (folder.journal, folder.plan_json) if path.is_file()]
     return [(path.name, path.stat().st_size) for path in files]
@@ -293,7 +293,7 @@ def _levels(plan: Plan, samples: Iterable[Sample]) -> list[LevelRuns]:
 
 
 def places_of(plan: Plan) -> dict[str, dict[str, str]]:
-    """What tells each cell from the others, named as in the comparison; a property that all share is left out."""
+    """The properties that distinguish each cell, named as in the comparison; without those that all cells share."""
     levels = compares_levels(plan)
     label_of = places(plan) if levels else {}
     found: dict[str, dict[str, str]] = {}

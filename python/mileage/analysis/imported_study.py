@@ -1,7 +1,7 @@
 """What can be said of an imported study: its figures, and how far they can be trusted.
 
-What it models: the audits of measured studies on what the files tell; everything else is "not known", with the reason.
-What it refuses: guesses. A setting that no file tells is not taken to be the tool's default.
+What it models: the audits of measured studies on the facts of the files; the rest is "not known", with the reason.
+What it refuses: guesses. A setting that no file states is not taken to be the tool's default.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REPEATS_MIN: Final = 5
 TESTS_MIN: Final = 3
 """Tests of a repetition that can be unlike the others together."""
 ODD_MIN: Final = 0.05
-"""The least difference of an odd repetition that is told."""
+"""The least difference of an odd repetition that is reported."""
 _NOTES_MAX: Final = 20
 _DIRECT_FLAGS: Final = {
     "iozone": frozenset(("-I",)),
@@ -49,7 +49,7 @@ _DIRECT_BY_NAME: Final = ("hdparm.cached_direct", "hdparm.buffered_direct")
 NO_SETTINGS: Final = (
     *("write_lat_log", "write_bw_log", "write_iops_log", "log", "beside", "began", "label", "repetitions"),
 )
-"""What a file tells beside the settings: two runs that differ in nothing else are repetitions."""
+"""Facts of a file that are no settings: two runs that differ in nothing else are repetitions."""
 INCIDENTAL: Final = (
     *("job", "filename", "directory", "host", "runtime", "test filename", "dirname", *NO_SETTINGS),
 )
@@ -120,7 +120,7 @@ def _cells(plan: Plan, runs: list[ImportedRun]) -> Iterable[ReportedCell]:
 
 
 def lamps(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[TrustLamp]:
-    """Every lamp of an imported study."""
+    """Every check of an imported study."""
     if not runs:
         return [TrustLamp("runs", "bad", "the journal has no run that can be believed")]
     found = [
@@ -148,7 +148,7 @@ def lamps(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[Trus
 
 
 def audits(runs: Sequence[ImportedRun]) -> tuple[Audit, ...]:
-    """The audits of measured runs, on what another tool tells of its own."""
+    """The audits of measured runs, on the output of another tool."""
     facts = [
         RunFacts(
             cell=run.cell,
@@ -265,7 +265,7 @@ def _repeated(runs: Sequence[ImportedRun]) -> TrustLamp:
 
 
 def _run_order(runs: Sequence[ImportedRun]) -> list[TrustLamp]:
-    """Whether the repetitions go one way, so that they are none; only where a cell has enough to tell."""
+    """Whether the repetitions go one way, so that they are none; only where a cell has enough of them."""
     told = _trends(runs)
     if told:
         return [TrustLamp("run order", "warn", told[0])]

@@ -1,4 +1,4 @@
-"""What the latencies of a closed loop hide, told of the run that hides most.
+"""What the latencies of a closed loop hide, reported for the run that hides most.
 
 Where the journal meets `judge.overload.omission`. Refuses nothing: a run whose longest operation is a small share of it
 hides nothing.

@@ -27,7 +27,7 @@ def load_notes(resolved: Plan, content: JournalContent) -> list[str]:
 
 
 def _sentences(rates: Mapping[str, float], entries: Sequence[Run]) -> list[str]:
-    # Beside the numbers only an open loop needs.
+    # Next to the numbers only an open loop needs.
     from mileage.judge.overload import INTERVALS_MIN, knee, overload
 
     points = []

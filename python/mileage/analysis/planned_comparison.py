@@ -97,7 +97,7 @@ def compare_levels(
 
 
 def standings_of(plan: Plan, samples: Iterable[Sample]) -> tuple[CellStandings, ...]:
-    """Every level of the compared factor beside the others, per cell in its headline metric; empty for two levels."""
+    """Every level of the compared factor side by side, per cell in its headline metric; empty for two levels."""
     study = plan.study
     factor = study.compare.arms
     if not compares_levels(plan) or study.baseline is None:

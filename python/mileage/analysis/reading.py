@@ -20,7 +20,7 @@ from mileage.store.tables import Staging, each_test, measured_of
 
 @dataclass
 class Reading:
-    """What was read: every measured value, ordered by run, and what the lamps, the arms and the notes are made of."""
+    """What was read: every measured value, ordered by run, and the inputs of the checks, the arms and the notes."""
 
     samples: list[Sample]
     seen: Seen

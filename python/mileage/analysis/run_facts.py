@@ -1,8 +1,8 @@
-"""What the lamps and vetoes need of every run, read in one pass: decoding the journal takes most of a report's time.
+"""Facts of every run for the checks and vetoes, read in one pass: decoding the journal takes most of a report's time.
 
 What it models: of each measured run how long it lasted, how many operations stand behind its percentiles, and the
 facts that the audits of `judge` look at; what disturbed it; and how the last torture of each cycle went.
-What it refuses: nothing; a journal without runs has nothing to tell.
+What it refuses: nothing; a journal without runs has no facts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Seen:
     facts: list[RunFacts] = field(default_factory=list)
     """What the audits look at, of every measured run that has a workload."""
     watched: list[tuple[str, dict[str, int]]] = field(default_factory=list)
-    """What was watched beside a run, with its cell."""
+    """The disturbances of a run, with its cell."""
     courses: Courses = field(default_factory=Courses)
     """How the measured runs that write went over time."""
     written: dict[int, list[int]] = field(default_factory=dict)

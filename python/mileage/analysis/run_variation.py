@@ -37,7 +37,7 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunSums(msgspec.Struct, frozen=True):
-    """Of a run what is told of it here: a study may have tens of thousands, with series and histograms."""
+    """The part of a run that is reported here: a study may have tens of thousands, with series and histograms."""
 
     elapsed_s: float
     bytes_moved: int
@@ -66,7 +66,7 @@ class RunSums(msgspec.Struct, frozen=True):
 
 
 class Arms:
-    """Of the measured runs' records what is told here, by cell and arm, named as in the comparison; no sham arm."""
+    """The reported part of the measured runs' records, by cell and arm, named as in the comparison; no sham arm."""
 
     def __init__(self, plan: Plan) -> None:
         """Of no run yet."""
@@ -88,7 +88,7 @@ class Arms:
 
 
 def inside(arms: Arms) -> list[Inside]:
-    """One entry per cell and arm of what the plan compares, in the order of the runs; the sham arm is left out."""
+    """One entry per cell and arm of what the plan compares, in the order of the runs; without the sham arm."""
     return [_of(cell, arm, records) for (cell, arm), records in arms.found.items()]
 
 

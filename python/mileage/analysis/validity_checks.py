@@ -1,6 +1,6 @@
-"""The lamps beside a verdict: what speaks for and against trusting a study, each with its figure.
+"""Validity checks of a verdict: reasons for and against trusting a study, each with its figure.
 
-Where the journal, the audits of `judge` and the report's lamps meet.
+Joins the journal, the audits of `judge` and the report's checks.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def lamps_of(
     comparison: Comparison,
     aa: Audit | None,
 ) -> list[TrustLamp]:
-    """Every lamp of a study that compares.
+    """Every check of a study that compares.
 
-    `found`: what was read of its runs. `changes`: where a key of the environment changed, the line that tells, and the
+    `found`: what was read of its runs. `changes`: where a key of the environment changed, the line about it, and the
     two snapshots. `aa`: the audit of the baseline measured twice.
     """
     failed = len(content.of_kind(Failed))
@@ -168,7 +168,7 @@ def grave_changes(plan: Plan, changes: Sequence[tuple[str, str, Environment, Env
 
 
 def _environment_lamp(plan: Plan, changes: Sequence[tuple[str, str, Environment, Environment]]) -> TrustLamp:
-    """Grave changes make runs incomparable; another boot or a setting that moved is told."""
+    """Grave changes make runs incomparable; a reboot or a changed setting is reported."""
     if not changes:
         return TrustLamp("environment", "ok", "unchanged")
     grave = grave_changes(plan, changes)

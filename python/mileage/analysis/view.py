@@ -1,4 +1,4 @@
-"""From a study folder to the value that the report draws: identity, trust lamps, torture traces, method."""
+"""From a study folder to the value that the report draws: identity, validity checks, torture traces, method."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def environment_changes(
 ) -> list[tuple[str, str, Environment, Environment]]:
     """Every stable key that differs from how its session began: where, in words, and the two snapshots.
 
-    A change that was accepted is one, too, though the snapshots of before are written over as the study goes on.
+    A change that was accepted is one, too, though later snapshots overwrite the earlier ones.
     """
     accepted = content.of_kind(Accepted)
     found = [("accepted", line, entry.was, entry.now) for entry in accepted for line in entry.changes]

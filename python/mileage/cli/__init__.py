@@ -79,7 +79,7 @@ class _Commands(click.Group):
 
 
 def _face_of(word: str) -> str | None:
-    """The face of a program as scripts type it: "./IOzone" is iozone."""
+    """The drop-in command of a program as scripts type it: "./IOzone" is iozone."""
     from mileage.dropin.dropin_list import TOOLS
 
     name = word.rpartition("/")[2].lower()

@@ -112,7 +112,7 @@ def command(
 
 
 class _Gate:
-    """What fails a pipeline, and in which form all is told."""
+    """What fails a pipeline, and the form of the output."""
 
     def __init__(self, rules: Sequence[str], allow_missing: bool, form: str) -> None:
         """Raises UsageError for what is no rule."""

@@ -316,7 +316,7 @@ def check_mount_options(options: tuple[str, ...]) -> Finding:
 
 
 def check_space(ground: Ground) -> Finding:
-    """Free space; a nearly full file system scatters new files."""
+    """Free space; a nearly full file system fragments new files."""
     if ground.capacity_bytes == 0:
         return Finding("free space", "unknown", "the file system does not tell")
     filled = 100 * (1 - ground.free_bytes / ground.capacity_bytes)

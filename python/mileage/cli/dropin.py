@@ -1,4 +1,4 @@
-"""A drop-in face as a command: its words go to the flags of its tool, which also make help and completion."""
+"""A drop-in command line as a command: its words go to the flags of its tool, which also make help and completion."""
 
 from __future__ import annotations
 

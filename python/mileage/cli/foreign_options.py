@@ -1,4 +1,4 @@
-"""Options as other tools call them, so that who types one from habit is told what it is called here.
+"""Options of other tools, so that a user who types one from habit is shown its name here.
 
 What it models: words for the same thing, written with dashes. What it refuses: to do anything with them; a word that is
 understood in silence means something else one day.

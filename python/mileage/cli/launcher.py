@@ -1,7 +1,7 @@
-"""Whether this process was started by an MPI launcher, as its environment tells.
+"""Whether an MPI launcher started this process, by its environment.
 
 What it models: what mpiexec, mpirun and srun leave in the environment. Nothing is imported and nothing is asked.
-What it refuses: commands that several ranks do not do together. Slurm's own variables are passed over, since a batch
+What it refuses: commands that several ranks do not do together. Slurm's own variables are ignored, since a batch
 script has them too; with PMI or PMIx, srun sets one of those below.
 """
 
@@ -26,7 +26,7 @@ def launched(environment: Mapping[str, str]) -> str | None:
 
 
 def is_first(environment: Mapping[str, str]) -> bool:
-    """Whether this is rank 0, as far as the environment tells."""
+    """Whether this is rank 0, as far as the environment says."""
     return next((environment[name] for name in _RANKS if name in environment), "0") == "0"
 
 

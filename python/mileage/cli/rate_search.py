@@ -1,4 +1,4 @@
-"""The part of `mileage measure` that searches the highest rate which keeps a latency, telling of each probe."""
+"""The part of `mileage measure` that searches the highest rate which keeps a latency, with a line per probe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mileage.report.setting import setting_text
 
 
 def searched(asked: Asked, given: dict[str, Any]) -> Found:
-    """Search the rate, telling of each probe as it is done."""
+    """Search the rate, with a line for each finished probe."""
     goal = read_goal(given["latency_target"])
     if given["rate"] is not None:
         raise Refused("--latency-target searches the rate itself; leave --rate out")

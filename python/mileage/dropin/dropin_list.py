@@ -1,4 +1,4 @@
-"""The faces there are: where the tool of each stands, loaded when it is asked for."""
+"""The drop-in commands: the module of each tool, loaded on demand."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TOOLS: Final = {
     "hdparm": "mileage.dropin.hdparm_flags",
     "dd": "mileage.dropin.dd_flags",
 }
-"""Each face and the module that holds its tool, under the same name in capitals."""
+"""Each drop-in command and the module that holds its tool, under the same name in capitals."""
 
 
 def tool_named(name: str) -> Tool:
-    """The tool of a face."""
+    """The tool of a drop-in command."""
     tool: Tool = getattr(import_module(TOOLS[name]), name.upper())
     return tool
 

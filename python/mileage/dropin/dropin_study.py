@@ -1,6 +1,6 @@
-"""A face's study: made, done and kept in a folder, with its figures read back from there.
+"""The study of a drop-in command: made, done and kept in a folder, with its figures read back from there.
 
-What it models: the study folder of a face (`--save DIR`, else `mileage-TOOL-DATE-TIME` in the working directory), and
+What it models: the study folder (`--save DIR`, else `mileage-TOOL-DATE-TIME` in the working directory) and
 the guard of files that a command line names for writing.
 What it refuses: a folder that is there; a file with content unless `--destroy` names it; what no study can do.
 """
@@ -35,7 +35,7 @@ Finished = Callable[[PlannedRun, RunRecord], str]
 
 @dataclass(frozen=True)
 class Done:
-    """What a face has done, with every run's record."""
+    """What a drop-in command has done, with every run's record."""
 
     plan: Plan
     folder: StudyFolder
@@ -175,6 +175,6 @@ class _Printing(Silent):
 
 
 def tell(lines: Iterable[str]) -> None:
-    """Say something beside the tool's own text, which goes to standard output."""
+    """Print a note on standard error; the tool's own text goes to standard output."""
     for line in lines:
         sys.stderr.write(f"mileage: {line}\n")

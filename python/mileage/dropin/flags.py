@@ -41,7 +41,7 @@ class Flag:
     also: tuple[str, ...] = ()
     """Other spellings."""
     trap: str = ""
-    """What it really does, where its name or its use in the world says something else; told when it is used."""
+    """What it really does, where its name or its common use says something else; printed when used."""
     instead: str = ""
     """Of one that is refused: what to use here. `summary` then says what the original does."""
     example: str = ""
@@ -49,7 +49,7 @@ class Flag:
     choices: tuple[str, ...] = ()
     """Every value there is, for completion; empty when they are many."""
     optional: bool = False
-    """Of a long option: whether its value, after `=`, may be left out."""
+    """Of a long option: whether its value, after `=`, is optional."""
     several: bool = False
     """Whether every word up to the next flag is a value of it, as with `-F f1 f2`."""
 
@@ -82,7 +82,7 @@ class Tool:
     """What the words that are no flags mean; empty when there are none."""
     style: Style = "getopt"
     notes: tuple[str, ...] = ()
-    """What a user must know beside the flags, a paragraph each."""
+    """Notes for users next to the flags, a paragraph each."""
     examples: tuple[str, ...] = ()
     starts: bool = False
     """Whether the first word that is no flag is a program, whose own words follow."""

@@ -153,7 +153,7 @@ def _block_device(device: str) -> Path:
 
 
 def _fits(device: str, start: int) -> None:
-    """Refuse a device without room for one read from `start` on. The kernel tells the size to every user."""
+    """Refuse a device without room for one read from `start` on. The kernel reports the size to every user."""
     number = _block_device(device).stat().st_rdev
     size = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/size")
     try:

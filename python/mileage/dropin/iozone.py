@@ -137,7 +137,7 @@ def _differences(given: Given, asked: Asked) -> list[str]:
 
 
 def _told_of_data(done: Done) -> list[str]:
-    """What compressors really save on what was written, beside any nominal figure."""
+    """What compressors really save on what was written, in addition to any nominal figure."""
     for cell in done.measurement.cells:
         if cell.bytes_written and cell.saved_percent:
             saved = ", ".join(f"{name} {percent:.0f} %" for name, percent in cell.saved_percent.items())

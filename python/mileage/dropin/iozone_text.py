@@ -150,7 +150,7 @@ def _end_single(given: Given, asked: Asked, done: Done) -> None:
 
 
 def _with_skipped(rows: list[layout.Row], asked: Asked) -> list[layout.Row]:
-    """The rows, with zeros in the reports for small records of large files that -a leaves out."""
+    """The rows, with zeros in the reports for small records of large files that -a skips."""
     found = {(row.file_kb, row.record_kb) for row in rows}
     tests = rows[0].values
     zeros = [

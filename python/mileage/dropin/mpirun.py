@@ -1,4 +1,4 @@
-"""`mileage mpirun`: see `task_tools`, which the faces of several tasks share."""
+"""`mileage mpirun`: see `task_tools`, which the drop-in commands of several tasks share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the faces of IOR, mdtest and metarates share: tasks, sizes, the directory, and `mpirun` in front of them."""
+"""What the drop-in commands of IOR, mdtest and metarates share: tasks, sizes, the directory, and `mpirun`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def study_of(given: Given, directory: Path, table: Measure) -> Study:
 
 
 def run_mpirun(given: Given) -> None:
-    """`mileage mpirun`: the tool that is named, with so many tasks. Raises Refused and RunFailed."""
+    """`mileage mpirun`: the tool that is named, with the given number of tasks. Raises Refused and RunFailed."""
     from mileage.dropin.dropin_list import tool_named
 
     if not given.operands:

@@ -3,7 +3,7 @@
 What it models: each "Results for timespan" is a run with the parameters of that timespan. A line is known by its words:
 DiskSpd indents by tabs, which become blanks where a text was copied. The rate is the bytes over the test time, as
 versions print the same figure under MB/s and MiB/s, both meaning 2^20 bytes; operations as printed. Latencies are in
-milliseconds. Where the targets of a timespan differ in a parameter, all its values are told.
+milliseconds. Where the targets of a timespan differ in a parameter, all its values are reported.
 What it refuses: a file without DiskSpd's parameters and totals.
 """
 
@@ -128,7 +128,7 @@ class Span(msgspec.Struct):
         where.setdefault(name, value)
 
     def told(self, name: str) -> str:
-        """The values of a parameter over the targets, each once; empty where it is not told."""
+        """The values of a parameter over the targets, each once; empty where it is missing."""
         if name in self.settings:
             return self.settings[name]
         return " and ".join(dict.fromkeys(target[name] for target in self.targets if name in target))

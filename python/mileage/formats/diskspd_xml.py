@@ -264,7 +264,7 @@ class _Document:
         return span
 
     def _target(self, span: Span, target: Element, routines: bool, pool: int, requests: int) -> None:
-        """The parameters of a target; `pool`: threads that all targets share, each with so many requests."""
+        """The parameters of a target; `pool`: threads that all targets share, each with its queue depth."""
         path = target.told("Path")
         span.put("path", f"template target '{path[1:]}'" if path.startswith("*") else f"'{path}'")
         span.put("think time", f"{self._whole(target, 'ThinkTime') or 0}ms")

@@ -49,7 +49,7 @@ _METADATA: Final = (
     "RMBUCKETS",
 )
 _NOTHING: Final = ("SYNC", "DROPCACHE", "IDLE", "QUIT")
-"""Phases that move nothing; they are told in `facts`."""
+"""Phases that move nothing; they are listed in `facts`."""
 
 
 def knows(source: Source) -> bool:
@@ -147,7 +147,7 @@ def _label(row: dict[str, str], phase: str, metadata: bool, random: bool, mixed:
 
 
 def _sum(row: dict[str, str], name: str) -> float | None:
-    """A column and that of the reads beside it; None where neither has a number."""
+    """A column and that of the reads next to it; None where neither has a number."""
     values = [number(row.get(name)), number(row.get(f"rwmix read {name}"))]
     known = [value for value in values if value is not None]
     return sum(known) if known else None

@@ -17,7 +17,7 @@ UNIT_NS: Final = 1000
 
 
 def knows(source: Source) -> bool:
-    """Never: nothing in a file tells it from one of fio 3."""
+    """Never: nothing in a file distinguishes it from one of fio 3."""
     return False
 
 

@@ -2,7 +2,7 @@
 
 What it models: the options that say what is done, where, how long and by how many. Every job is measured in one stage,
 in randomised blocks, as often as studies do; files that are read are written before. An option of fio's own output
-(`KNOWN_SILENT`) has no effect on what is done and is passed over.
+(`KNOWN_SILENT`) has no effect on what is done and is ignored.
 What it refuses: every other option, by its name and line; jobs that would run side by side; values that fio would
 expand (variables, ranges, percentages).
 """

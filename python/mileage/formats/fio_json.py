@@ -37,7 +37,7 @@ _SLACK: Final = 1.2
 _SLACK_MS: Final = 200.0
 """What the run time of a job may exceed that of its operations by: it also starts, ends and syncs."""
 _SUBMISSION_MAX: Final = 0.1
-"""Share of the latency that submission may take before percentiles of completion tell too little."""
+"""Share of the latency that submission may take before percentiles of completion are misleading."""
 
 
 def knows(source: Source) -> bool:
@@ -148,7 +148,7 @@ def _run(jobs: list[dict[str, Any]], shared: dict[str, Any]) -> ToolRun:
     name, host = _word(jobs[0].get("jobname")), _word(jobs[0].get("hostname"))
     grouped = len(jobs) == 1 and _holds_others(jobs[0], options)
     if grouped:
-        # Of the others nothing is told: what the first one's options say holds of a part only.
+        # Nothing is known of the other ones: what the first one's options say holds of a part only.
         options = FioOptions({})
     everything = name == ALL_CLIENTS or grouped
     done = {direction: [_dict(job.get(direction)) for job in jobs] for direction in _DIRECTIONS}

@@ -1,8 +1,8 @@
-"""What the first lines of a fio log tell of the rest: single operations or averages, of which window, in which unit.
+"""What the first lines of a fio log say of the rest: single operations or averages, of which window, in which unit.
 
 What it models: a block size of 0 marks averages; the time from one to the next is their window. fio 2, and fio 3 before
 3.17, write four columns: the first latencies in microseconds, the second in nanoseconds. No operation takes longer than
-the job has run when it ends, which tells nanoseconds apart at the beginning of most logs of single operations.
+the job has run when it ends, which identifies nanoseconds at the beginning of most logs of single operations.
 What it refuses: to guess the unit of other latencies in four columns.
 """
 
@@ -42,7 +42,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 def head_of(lines: Sequence[str], last_ms: int) -> Head:
-    """What whole lines of a log tell, of which there is one at least; those with numbers that cannot be are skipped."""
+    """What whole lines of a log say, of which there is one at least; those with numbers that cannot be are skipped."""
     texts = [[whole(part) for part in line.split(",")[:4]] for line in lines[:_LINES_MAX]]
     rows = [[value for value in row if value is not None] for row in texts if None not in row]
     single = any(row[3] != 0 for row in rows)
@@ -74,7 +74,7 @@ def _window_ms(rows: Sequence[Sequence[int]], last_ms: int) -> float:
 
 
 def require_unit(path: Path, head: Head) -> None:
-    """Raises Refused when the unit of the latencies of a log cannot be told."""
+    """Raises Refused when the unit of the latencies of a log is ambiguous."""
     if not head.nanoseconds:
         raise Refused(
             f"{path}: four columns, in which fio 2 writes microseconds and fio 3 before 3.18 nanoseconds; the file "

@@ -6,7 +6,7 @@ gives rates per interval, each of whole windows, and of latencies only their mea
 nanoseconds (fio 2: microseconds), time in milliseconds since the job began. Files are read by DuckDB in bounded memory,
 whatever their size.
 What it refuses: files whose name does not say what they hold, files without one line that is understood, and latencies
-whose unit cannot be told.
+whose unit is ambiguous.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def read(source: Source) -> Result:
 def read_group(sources: Sequence[Source], unit_ns: int | None = None) -> Result:
     """The one run of logs of one prefix, of one number or of several together.
 
-    `unit_ns`: in how many nanoseconds latencies are written, 1 (fio 3) or 1000 (fio 2); None: as the logs tell.
+    `unit_ns`: in how many nanoseconds latencies are written, 1 (fio 3) or 1000 (fio 2); None: as the logs say.
 
-    Raises Refused when a log has no line that is understood, or does not tell the unit.
+    Raises Refused when a log has no line that is understood, or its unit is ambiguous.
     """
     prefix, number = identity(sources[0])
     number = number if len({identity(source) for source in sources}) == 1 else ""
@@ -331,7 +331,7 @@ def _averages(run: ToolRun, parts: dict[str, Part], series: Columns) -> None:
 
 
 def _mean_latency(run: ToolRun, latency: Part, iops: Part | None) -> None:
-    """The mean of averages: each counts as many times as there were operations, where another log tells that."""
+    """The mean of averages: each counts as many times as there were operations, where another log has that."""
     sums: dict[tuple[int, int], tuple[int, int]] = {}
     for interval, direction, _, lines, total, *_ in latency.rows:
         before = sums.get((interval, direction), (0, 0))

@@ -70,7 +70,7 @@ class FioOptions(msgspec.Struct, frozen=True):
 
     @property
     def pattern(self) -> str:
-        """What is done, "randread"; empty where it is not told."""
+        """What is done, "randread"; empty where it is unknown."""
         return self.values.get("rw", "").partition(":")[0]
 
     @property
@@ -117,7 +117,7 @@ class FioOptions(msgspec.Struct, frozen=True):
     def label(
         self, name: str, active: list[str], ops: Mapping[str, int | None], workers: int, host: str
     ) -> str:
-        """What tells this run from others: "fio.randread 4 KiB, depth 32, 4 jobs"."""
+        """The label that distinguishes this run: "fio.randread 4 KiB, depth 32, 4 jobs"."""
         pattern = self.pattern
         if not self.values and name:
             words = [f"fio.{name}"]
@@ -163,7 +163,7 @@ class FioOptions(msgspec.Struct, frozen=True):
         return None if writes is None or writes > 100 else str(100 - writes)
 
     def levels(self, name: str, workers: int, host: str) -> dict[str, str]:
-        """Settings that the file tells: every option but those that are no setting of the run."""
+        """Settings in the file: every option but those that are no setting of the run."""
         found = {name: value for name, value in self.values.items() if name not in _NOT_TOLD}
         if ":" in self.values.get("rw", ""):
             found["rw"] = self.values["rw"]

@@ -57,7 +57,7 @@ def last_reports(found: Sequence[Document]) -> list[Reports]:
 
 
 def _is_later(before: Document, after: Document) -> bool:
-    """Whether a document tells of the run that the one before it tells of."""
+    """Whether a document is of the same run as the one before it."""
     times = [_time_s(document.value) for document in (before, after)]
     begins = [_begin_s(document.value) for document in (before, after)]
     if None in times or None in begins:

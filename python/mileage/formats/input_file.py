@@ -77,7 +77,7 @@ class Source(msgspec.Struct, frozen=True):
         return data.decode("utf-16" if self.wide else "utf-8", "replace").removeprefix("\ufeff")
 
     def lines(self) -> list[str]:
-        """The lines without their ends; an empty last one is left out. Raises Refused as :meth:`data`."""
+        """The lines without their ends; an empty last one is dropped. Raises Refused as :meth:`data`."""
         lines = self.text().replace("\r\n", "\n").split("\n")
         return lines[:-1] if lines and not lines[-1] else lines
 

@@ -2,7 +2,7 @@
 
 What it models: each [RESULT] is a run, in GiB/s (2^30 bytes) or kIOPS, with its time. The shell script of 2017 to 2020
 writes GB/s for the same, as it divides IOR's MiB/s by 1,024. The scores are kept as facts, as they are means of these
-and no measurement of their own. The listing that IOR or mdtest printed in a phase, in the folder of the summary, tells
+and no measurement of their own. The listing that IOR or mdtest printed in a phase, in the folder of the summary, has
 the settings of that phase.
 What it refuses: a file without one such line.
 """
@@ -100,7 +100,7 @@ def _plain(name: str) -> str:
 
 
 def _settings(source: Source, run: ToolRun, result: Result) -> None:
-    """What the listing of a phase tells of it: `ior-easy-write.txt` beside the summary, or `ior_easy_write.txt`."""
+    """The facts in the listing of a phase: `ior-easy-write.txt` next to the summary, or `ior_easy_write.txt`."""
     stem = run.key.work
     path = next((p for p in sorted(source.path.parent.glob("*.txt")) if _plain(p.stem) == stem), None)
     if path is None:

@@ -2,7 +2,7 @@
 
 What it models: the columns from the kind of row to the queue depth, in IOMeter's order; a response time is in
 milliseconds, a MiB 2^20 bytes and a MB 10^6.
-What it refuses: nothing. Columns of networks and of raw ticks are left out.
+What it refuses: nothing. Columns of networks and of raw ticks are omitted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What IOR's text, JSON and CSV have in common: one run for each transfer phase of each repetition.
 
-What it models: bandwidth in MiB/s (IOR's MB/s beside it are 10^6 bytes), IOPS as printed for the iteration (the
+What it models: bandwidth in MiB/s (IOR's MB/s next to it are 10^6 bytes), IOPS as printed for the iteration (the
 summary divides by another time, so that the two differ), times in seconds. IOR's "latency" is the least over the ranks
 of each rank's mean: it is kept in `printed` and is not taken for a latency of the run.
 What it refuses: nothing; the readers name what they do not understand.
@@ -85,7 +85,7 @@ def _early_note(access: str, moved: int, asked: int) -> str:
 def _moved(asked: int | None, figures: Mapping[str, Any], stonewall: bool) -> tuple[int | None, bool]:
     """Bytes that were moved, and whether these are fewer than was asked for: -D, and a script, end a phase early.
 
-    IOR's bandwidth is the bytes that were moved over `total(s)`, so that their product tells a phase that ended early.
+    IOR's bandwidth is the bytes that were moved over `total(s)`, so that their product shows a phase that ended early.
     """
     rate, total_s = number(figures.get("bw(MiB/s)")), number(figures.get("total(s)"))
     if asked is None or not rate or not total_s:
@@ -109,7 +109,7 @@ def tasks_of(options: Mapping[str, str]) -> int | None:
 
 
 def aggregate(options: Mapping[str, str], tasks: int | None) -> int | None:
-    """Bytes of all tasks, blocks and segments; None where one of them is not told exactly."""
+    """Bytes of all tasks, blocks and segments; None where one of them is not known exactly."""
     block = exact_size(options.get("blocksize", ""))
     segments = whole(options.get("segments", ""))
     if segments is None and options.get("pattern", "").startswith("segmented (1 segment"):

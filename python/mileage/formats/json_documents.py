@@ -1,10 +1,10 @@
 """JSON among other lines: tools write warnings before, after and into their documents, and die in the middle of one.
 
 What it models: a document begins with a line whose first character is `{`. Where one cannot be decoded because of
-lines that no JSON document printed one member per line can have, these lines are taken out and told. Of a
+lines that no JSON document printed one member per line can have, these lines are removed and reported. Of a
 document that stops too soon, the whole elements of its lists are kept, and what stands before them.
 What it refuses: nothing. Bare nan and inf become null; a document nested too deep to decode, or with a number of
-thousands of digits, is told as not understood.
+thousands of digits, is reported as not understood.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _line(text: str, at: int) -> int:
 
 
 def _damaged(text: str, start: int, line: int, found: list[Document], unread: list[Unread]) -> int:
-    """What is whole of the document that begins in `line`, at `start`. Returns where to go on."""
+    """What is whole of the document that begins in `line`, at `start`. Returns where to continue."""
     rest = text[start:]
     cleaned, taken = _without_foreign_lines(rest, line)
     value, end, why = _decode(cleaned, 0)
@@ -128,7 +128,7 @@ def _damaged(text: str, start: int, line: int, found: list[Document], unread: li
 
 
 def _offset_of_line(text: str, count: int) -> int:
-    """Where the text goes on after so many lines."""
+    """The offset in the text after the given number of lines."""
     at = 0
     for _ in range(count):
         at = text.find("\n", at) + 1

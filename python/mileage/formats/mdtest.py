@@ -44,7 +44,7 @@ _KNOWN: Final = re.compile(
 _WITH_VALUE: Final = "abdefGiIlnNpsVwWxz"
 """Options of one letter that are followed by a value."""
 _INCIDENTAL: Final = "diVvPZnpxGfls"
-"""Options of one letter that say where and how often something is done or printed, or what the file tells elsewhere."""
+"""Options of one letter that say where and how often something is done or printed, or what the file says elsewhere."""
 _PRINTING: Final = (
     *("--print-all-procs", "--showRankStatistics", "--show-perrank-statistics"),
     *("--saveRankPerformanceDetails", "--savePerOpDataCSV", "--random-seed"),

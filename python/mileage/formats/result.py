@@ -33,7 +33,7 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class ToolRun(msgspec.Struct, kw_only=True):
-    """One run as the tool tells it. Sizes in bytes, times in seconds or nanoseconds; None: the tool does not say."""
+    """One run as the tool reports it. Sizes in bytes, times in seconds or nanoseconds; None: the tool does not say."""
 
     cell: str
     """Test and setting, "fio.randread 4 KiB, depth 32"; runs with equal cells are repetitions."""
@@ -46,9 +46,9 @@ class ToolRun(msgspec.Struct, kw_only=True):
     line: int = 0
     """Where it stands in the file, from 1; 0 when the file has no lines."""
     call: int = 0
-    """The line in which its call of the tool begins; 0 where the file is of one call, or does not tell."""
+    """The line in which its call of the tool begins; 0 where the file is of one call, or does not say."""
     levels: dict[str, str] = {}
-    """Settings that the file tells, by name."""
+    """Settings in the file, by name."""
     rate_bytes_per_s: float | None = None
     ops_per_s: float | None = None
     latency_p99_ns: float | None = None
@@ -76,7 +76,7 @@ class ToolRun(msgspec.Struct, kw_only=True):
     printed: list[tuple[str, float]] = []
     """Every number of this run that the tool gives, under the tool's own name."""
     notes: list[str] = []
-    """What a reader must know beside the figures."""
+    """Notes that a reader needs next to the figures."""
     error: str | None = None
     """What failed, where the tool says so."""
     invalid: str | None = None
@@ -103,9 +103,9 @@ class Result(msgspec.Struct, kw_only=True):
     command: str | None = None
     """The command line, where the file has it."""
     machine: dict[str, str] = {}
-    """What the file tells of the machine: host, kernel."""
+    """Facts of the machine in the file: host, kernel."""
     facts: dict[str, str] = {}
-    """What else it tells of the whole run."""
+    """Other facts of the whole run in the file."""
     unread: list[Unread] = []
     """Lines that were not understood."""
     lost: list[str] = []

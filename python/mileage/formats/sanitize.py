@@ -49,7 +49,7 @@ def sound(result: Result) -> Result:
 
 
 def tidy(text: str, most: int = TEXT_MAX) -> str:
-    """A text that cannot steer a terminal, of at most so many characters."""
+    """A text that cannot steer a terminal, of at most the given number of characters."""
     text = one_line(text[: most + 1])
     return text if len(text) <= most else f"{text[: most - 3]}..."
 

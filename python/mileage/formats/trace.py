@@ -6,7 +6,7 @@ Models the operations in the order of their times, each with a time in nanosecon
   in Mileage's log; without one, all are at 0), `kind` (or `op`, `action`), `offset_bytes` (or `offset`), `length_bytes`
   (or `length`, `size`). Other columns are not looked at.
 * fio's iolog, version 2 (times come from its `wait` lines, in microseconds) and version 3 (a time in microseconds at
-  the head of every line). Lines that add, open and close the file are passed over.
+  the head of every line). Lines that add, open and close the file are ignored.
 
 Refuses lines that it does not understand, with their number, traces of several files, and operations that are not
 whole sectors of 512 bytes.

@@ -1,4 +1,4 @@
-"""Audits: whether a run measured what it says it measured. A failed one is a veto beside the verdicts.
+"""Audits: whether a run measured what it says it measured. A failed one is a veto next to the verdicts.
 
 Models each run by a few sums that must agree with each other whatever the device: Little's law joins rate, latency
 and concurrency; bytes that no device delivered came from memory; bytes that the device moved beyond ours are
@@ -126,7 +126,7 @@ def _arrivals(runs: Sequence[RunFacts]) -> Audit:
 
 
 def _memory(runs: Sequence[RunFacts], direct: bool) -> Audit:
-    """Runs that were to bypass memory and did not are a veto; what other runs had from it is told."""
+    """Runs that were to bypass memory and did not are a veto; what other runs had from it is reported."""
     known = [(run, max(0.0, 1 - fetched / run.bytes_read)) for run in runs for fetched in _fetched(run)]
     if not known:
         return Audit("memory", "unknown", "not counted: no run that read through the kernel's accounting")

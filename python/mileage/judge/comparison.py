@@ -80,7 +80,7 @@ class CellVerdict(msgspec.Struct, frozen=True, kw_only=True):
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """All cells of one question. `units_*` is the largest number of units that a cell had in each arm.
 
-    `vetoes` are failed audits, worded to follow "not conclusive because"; they stand beside the verdicts and
+    `vetoes` are failed audits, worded to follow "not conclusive because"; they stand next to the verdicts and
     change none. `descriptive` marks a comparison whose unit is not the one that would have to be repeated.
     """
 
@@ -185,8 +185,8 @@ def compare_arms(
     `paired`: runs with the same cycle and block were made together; t on the blocks' log ratios. Otherwise
     Welch on logs: of the runs, or of the cycles' means where both arms have two or more cycles, since runs
     within a cycle are not independent. `labels` names the two. `one_session`:
-    each arm was measured in one session of its own (a boot, a machine), so that whatever else differed between the two
-    cannot be told from the arm, and the comparison is descriptive. `relevance` as in `compare_stages`.
+    each arm was measured in one session of its own (a boot, a machine), so that any other difference between the two
+    is confounded with the arm, and the comparison is descriptive. `relevance` as in `compare_stages`.
     ValueError: an arm that mixes stages or arms, a row twice, equal or empty labels, alpha outside (0, 0.5).
     """
     _check_question(*labels, alpha)

@@ -1,8 +1,8 @@
 """The course of one run, and of repetitions: whether a rate has one level from beginning to end, and what else it does.
 
-Joins the tests that each see something else: `regimes` finds levels that last, and a slope; correlation at a lag finds
-what alternates faster than a level can be told; the first intervals are compared with all others, as a start is shorter
-than a level; `drift` says whether what remains is shown to be steady. The first of them that finds something is told.
+Joins tests that each detect something else: `regimes` finds levels that last, and a slope; correlation at a lag finds
+alternation that is too fast for a level; the first intervals are compared with all others, as a start is shorter than
+a level; `drift` decides whether the rest is shown to be steady. The first test that finds something is reported.
 Refuses to judge fewer than 30 intervals.
 """
 
@@ -36,7 +36,7 @@ Kind = Literal[
 INTERVALS_MIN: Final = 30
 """Intervals from which a course can be judged."""
 REPETITIONS_MIN: Final = 5
-"""Repetitions from which a trend over them can be told from chance: five have 120 orders."""
+"""Least repetitions that distinguish a trend from chance: five have 120 orders."""
 TREND_P: Final = 0.05
 _LAG_Z: Final = 4.0
 _LAG_CORRELATION: Final = -0.4
@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
-    """What a series does. `change` is relative: of the part that is named against the level beside it.
+    """What a series does. `change` is relative: of the part that is named against the level next to it.
 
     slow/fast start: the first `intervals` are `change` below/above the others. fall, rise: from interval `intervals` on
     (from 0) the level is another one. several levels: `intervals` of them, the lowest `change` below the highest.
@@ -89,7 +89,7 @@ def course(values: Sequence[float]) -> Course:
 def levels_within(values: Sequence[float]) -> Regimes:
     """As `regimes`, and a start that is shorter than a level there is a level, too: "cliff" or "warm-up".
 
-    A flat series of fewer than 30 intervals is "too short": a short start cannot be told in it.
+    A flat series of fewer than 30 intervals is "too short": a short start cannot be detected in it.
     """
     found = regimes(values)
     series = np.asarray(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Audits of what went on beside the runs: whether somebody else, or heat, had a part in what was measured.
+"""Audits of disturbances during the runs: whether other programs or heat affected the measurement.
 
 What it models: for each run the shares of its time that were stolen by other virtual machines, spent waiting for
 processors or memory, and used by other programs; and how often the processors or the drive slowed down for heat.
@@ -21,7 +21,7 @@ HEAT_MAX_C: Final = 5.0
 """Degrees by which a drive may be warmer at the start of a run than at the start of the coolest one."""
 
 Watch = Mapping[str, int]
-"""What was watched beside a run: differences of counters, in the unit of their names."""
+"""Disturbances of a run: differences of counters, in the unit of their names."""
 
 
 def disturbances(runs: Sequence[tuple[str, Watch]]) -> tuple[Audit, ...]:

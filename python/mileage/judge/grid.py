@@ -2,7 +2,7 @@
 
 Models a table of cells that were measured in the same blocks. The interval of the mean ratio is over the blocks, not
 the cells: the cells are all there are, the blocks are a sample. A ranking puts two arms on one rank unless they
-are told apart. A trend is a rank correlation with its test, never a phrase.
+differ significantly. A trend is a rank correlation with its test, never a phrase.
 Refuses cells measured in different blocks, and trends of fewer than four levels.
 """
 
@@ -39,7 +39,7 @@ class MeanRatio(msgspec.Struct, frozen=True):
 
 
 class Rank(msgspec.Struct, frozen=True):
-    """One arm's place: `first` to `last` are the ranks it cannot be told from (1 is the largest value)."""
+    """One arm's place: `first` to `last` are the ranks it does not differ from (1 is the largest value)."""
 
     name: str
     geometric_mean: float
@@ -87,7 +87,7 @@ def mean_ratio(log_ratios: Sequence[Sequence[float]], *, seed: int) -> MeanRatio
 def ranking(arms: Mapping[str, Sequence[float]], *, alpha: float = 0.05) -> tuple[Rank, ...]:
     """Arms by geometric mean, largest first, with ties.
 
-    Two arms share ranks unless Welch on logs, corrected by Holm over all pairs, tells them apart.
+    Two arms share ranks unless Welch on logs, corrected by Holm over all pairs, separates them.
     ValueError: an arm with fewer than two values, or one that is not above 0.
     """
     for name, values in arms.items():

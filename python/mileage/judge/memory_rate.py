@@ -1,4 +1,4 @@
-"""Rates that come from memory: told by what a storage device can do, where nothing counted what it did.
+"""Rates that come from memory: detected by the limits of storage devices, where no counter recorded the transfers.
 
 Models a run by its rate and the streams that made it, each of which waits for its operation. A device needs some
 microseconds to answer; a stream that goes through the page cache is held up by it and by the copy. What the device
@@ -24,7 +24,7 @@ BRIEF_STREAM_MAX: Final = 1e9
 
 
 class RateFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """One run as another tool tells it; None: not told.
+    """One run as another tool reports it; None: not reported.
 
     `streams` are the operations that could be outstanding at once. `waits`: each operation goes to the device by
     itself, as random work and work past the page cache does; sequential work through it is read ahead.

@@ -16,9 +16,9 @@ ACHIEVED_MIN: Final = 0.99
 """Share of the offered rate below which a device is saturated."""
 INTERVALS_MIN: Final = 10
 HIDDEN_FACTOR: Final = 2.0
-"""Response p99 over service p99 above which the closed loop would have told another story."""
+"""Response p99 over service p99 above which the closed loop is misleading."""
 STOPPED_MIN: Final = 1e-3
-"""Share of a run that its longest operation must last to be told."""
+"""Share of a run that its longest operation must last to be reported."""
 
 State = Literal["keeps up", "saturated"]
 

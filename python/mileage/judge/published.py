@@ -2,9 +2,9 @@
 
 Models a table that prints, per cell, the difference of two means in percent of the baseline's mean and the
 standard deviation of one of the two arms in percent of its mean, both over n runs. What is not printed must be
-assumed, and every assumption is judged beside the others: the other arm scattered as much (its spread counts as
+assumed, and every assumption is judged separately: the other arm has the same spread (which counts as
 known: 2n - 2 degrees of freedom) or the printed spread is the only knowledge (n - 1). The scale stays the
-table's own, percent of the baseline. Beside it stands the rule that such tables are often read by: a difference
+table's own, percent of the baseline. A further column applies the rule that such tables are often read by: a difference
 whose error bar of one standard deviation does not cross zero "is real". Refuses cells that cannot be judged
 (not finite, negative deviation, the same cell twice).
 """

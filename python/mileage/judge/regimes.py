@@ -8,8 +8,8 @@ squares: the weakest is taken out until every squared t is above 5 ln n, the aut
 each time from the residuals inside the segments. Without phi, an autocorrelation of 0.3 alone makes three of four
 steady series look cut. The search is our own since it is 30 lines and takes 7 ms for 300 intervals; the library that
 has it takes more than a second to load.
-A cut is kept when the two levels beside it differ by more than `relevance`.
-Refuses series in which a cut cannot be told from noise: fewer than two segments' worth of intervals.
+A cut is kept when the two levels next to it differ by more than `relevance`.
+Refuses series in which a cut cannot be separated from noise: fewer than two segments' worth of intervals.
 """
 
 import math
@@ -63,7 +63,7 @@ class Regimes(msgspec.Struct, frozen=True, kw_only=True):
 def regimes(values: Sequence[float] | Floats, *, relevance: float = RELEVANCE) -> Regimes:
     """The regimes of a series of rates, one per interval of equal length, all finite and at least 0.
 
-    `relevance` is the smallest relative change of level that is told (0.05 = 5 %).
+    `relevance` is the smallest relative change of level that is reported (0.05 = 5 %).
     ValueError: a value that is negative or not finite, or a relevance that is not above 0.
     """
     series = np.asarray(values, dtype=np.float64)
@@ -204,7 +204,7 @@ def _kind(series: Floats, segments: Sequence[Segment], phi: float, relevance: fl
 
 
 def _drifts(series: Floats, segments: Sequence[Segment], phi: float, relevance: float) -> bool:
-    """Whether a straight line tells the series better than its levels do, and bends it by more than matters.
+    """Whether a straight line fits the series better than its levels do, with a slope that matters.
 
     The line has two figures, k levels have 2k - 1; they are weighed by BIC with the noise's long-run variance.
     """

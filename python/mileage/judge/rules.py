@@ -1,4 +1,4 @@
-"""Rules of thumb that storage studies have been judged by, beside the verdicts and never in their place.
+"""Rules of thumb that storage studies have been judged by, next to the verdicts and never in their place.
 
 Models two readings of error bars of one standard deviation (n - 1), both printed for comparison with older studies.
 They are no tests: with ten runs and no difference the first calls 0.03 % of cells different, the second 5.2 %; with

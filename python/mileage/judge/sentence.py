@@ -18,7 +18,7 @@ from mileage.judge.verdict import VERDICTS, Verdict
 
 _DASH: Final = "\N{EN DASH}"
 _MULTIPLE: Final = 2.0
-"""Ratios from here on are told as "2.4 times as fast", below as a percentage."""
+"""Ratios from here on are written as "2.4 times as fast", below as a percentage."""
 _NUMBERS: Final = (
     *("no", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),

@@ -1,6 +1,6 @@
-"""All levels of a factor beside each other: who leads in each cell, and whether the rate follows the level.
+"""All levels of a factor side by side: who leads in each cell, and whether the rate follows the level.
 
-Models what a comparison of two arms leaves out: the third. Ranks are those of `grid.ranking` (Welch on logs, Holm over
+Models what a comparison of two arms omits: the third. Ranks are those of `grid.ranking` (Welch on logs, Holm over
 all pairs of the cell); levels whose names are rising numbers get the trend of `grid.trend_of_runs`, and no other
 statement about order is made.
 Refuses nothing that a study can hold: a level with fewer than two values above 0 in a cell stands without a rank.
@@ -25,7 +25,7 @@ _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 class Standing(msgspec.Struct, frozen=True):
     """One level in one cell: the geometric mean of its `n` runs, in the metric's unit, and of the best mean.
 
-    `first` to `last` are the ranks that it cannot be told from, 1 the largest; None where it could not be ranked.
+    `first` to `last` are the ranks that it does not differ from, 1 the largest; None where it could not be ranked.
     """
 
     level: str

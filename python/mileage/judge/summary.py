@@ -42,7 +42,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Summary of one value per run; values that are not finite are counted, told and left out of every figure."""
+    """Summary of one value per run; values that are not finite are counted, reported and excluded."""
     kept = sorted(value for value in values if math.isfinite(value))
     notes = [] if len(kept) == len(values) else [f"{len(values) - len(kept)} values are not finite"]
     n = len(kept)

@@ -1,7 +1,7 @@
-"""The figures of IOR, mdtest and metarates by these tools' own formulas, to stand beside ours.
+"""The figures of IOR, mdtest and metarates by these tools' own formulas, to stand next to ours.
 
 What it models: what each tool computes from the same times, named for what it is: IOR's standard deviation divides by
-n, its latency is the smallest of the tasks' means, its operations per second of 2010 leave the segments out; mdtest's
+n, its latency is the smallest of the tasks' means, its operations per second of 2010 omit the segments; mdtest's
 rate is the slowest task's times the tasks. Ours are a phase's operations over its time from the earliest start to the
 latest end, histograms of all operations, and deviations that divide by n - 1.
 What it refuses: nothing; times are above 0 and lists hold at least one value.
@@ -74,7 +74,7 @@ class Summary(NamedTuple):
 
 
 def summary(byte_count: int, transfers: int, totals_s: Sequence[float]) -> Summary:
-    """Of the repetitions of a phase that each moved so many bytes in so many transfers."""
+    """Figures of the repetitions of a phase that each moved the given bytes in the given transfers."""
     rates = column([bandwidth_mib_s(byte_count, total_s) for total_s in totals_s])
     operations = column([operations_per_s(transfers, total_s) for total_s in totals_s])
     return Summary(rates, operations, math.fsum(totals_s) / len(totals_s))

@@ -54,7 +54,7 @@ class TargetFacts(msgspec.Struct, frozen=True):
     """Size of the device on which a file system is made, or of a loop device; 0 for others."""
 
     identity: str = ""
-    """What tells this device from another one at the same path; "" where nothing does."""
+    """What distinguishes this device from another one at the same path; "" where nothing does."""
 
     memory_file_system: str = ""
     """Type of the file system that a target lies in if it is memory, such as "tmpfs"; "" for others."""

@@ -1,4 +1,4 @@
-"""The report: one value, the `StudyView`, told in words, numbers and pictures.
+"""The report: one value, the `StudyView`, shown in words, numbers and pictures.
 
 `render_html` makes one self-contained page, `render_text` the same summary for a terminal (its table alone is
 `comparison_table`), `write_figures` the pictures as files. No part of the report reads a file of a study,

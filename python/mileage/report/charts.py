@@ -44,7 +44,7 @@ def narrow_forest_svg(view: StudyView, cells: Sequence[CellVerdict], *, name: st
 def before_after_svg(
     view: StudyView, *, name: str, cells: Sequence[CellVerdict] | None = None
 ) -> Future[str] | None:
-    """Bars of some cells; of the headline cells that changed most unless told which."""
+    """Bars of some cells; of the headline cells that changed most by default."""
     low, high = view.comparison.baseline, view.comparison.candidate
     cells = most_telling(view.headline, MOST_PANELS) if cells is None else cells
     short_low, short_high = distinct_names(low, high)

@@ -1,6 +1,6 @@
 """A virtual drive on paper: its data sheet, and one run on it drawn in characters.
 
-Models plain lines, no escape codes. Refuses nothing: what is not there is left out.
+Models plain lines, no escape codes. Refuses nothing: what is not there is omitted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
 
 
 def rate_lines(rates: Sequence[Mapping[str, Any]], width: int = 100) -> list[str]:
-    """Published rates beside those of the simulated drive; why, where they are more than a tenth apart."""
+    """Published rates next to those of the simulated drive; why, where they are more than a tenth apart."""
     lines = ["Published rates, and what the simulated drive does:"]
     for rate in rates:
         lines.append(f"  {_both_rates(rate)}")
@@ -111,7 +111,7 @@ def bars(
 
 
 def run_drawing(record: RunRecord, gauges: Sequence[tuple[str, int]], life: str, pages: int) -> str:
-    """Rate, latency and the counters that moved over the run, and how the drive of so many pages stands after it."""
+    """Rate, latency and the counters that moved over the run, and the state of the drive after it."""
     series, seconds = record.series, record.series.interval_s
     rate = [moved / seconds / 1e6 for moved in series.bytes_moved]
     elapsed = record.elapsed_s

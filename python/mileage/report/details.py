@@ -122,7 +122,7 @@ def values_csv(view: StudyView) -> str:
 
 
 def downloads(view: StudyView) -> list[dict[str, Any]]:
-    """What can be taken from the page: embedded where it is small, else the file beside the page."""
+    """What can be taken from the page: embedded where it is small, else the file next to the page."""
     found = []
     offered = (("values.csv.gz", "every value of the comparison, CSV", values_csv(view)),
                ("plan.toml.gz", "the plan as it was run, TOML", view.evidence.plan_toml))  # fmt: skip

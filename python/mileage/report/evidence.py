@@ -1,4 +1,4 @@
-"""What pictures are drawn from beside the verdicts: rates, latencies and counters of some runs, and the cells' places.
+"""The data of the pictures other than the verdicts: rates, latencies and counters of some runs, and the cells' places.
 
 Models plain figures with their units, thinned to what a picture can show. Refuses nothing; whatever a study has not
 recorded is empty, and no picture of it is drawn.
@@ -124,7 +124,7 @@ class Layout(msgspec.Struct, frozen=True):
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """All of it. `cell` is the one that the verdict sentence speaks of, whose runs and latencies are here.
 
-    `places` has for each cell what tells it from the others, by the name of the property: {"test": "throughput.write",
+    `places` has the distinguishing properties of each cell by name: {"test": "throughput.write",
     "record": "1 MiB", "threads": "4"}. `device_classes` has the class of the device, by the level of the compared
     factor where its levels are devices, else under an empty name. `plan_toml` is the plan as text.
     """
@@ -146,7 +146,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     scan: list[ScanPoint] = []
     """Cells that differ in one number, where nothing is compared."""
     files: list[tuple[str, int]] = []
-    """Files that stand beside the page, with their sizes in bytes."""
+    """Files that stand next to the page, with their sizes in bytes."""
 
     def test_of(self, cell: str) -> str:
         """The test of a cell; its label where nothing else is known of it."""

@@ -410,4 +410,4 @@ _DRAWN: Final[dict[str, Callable[[StudyView], _Asked | None]]] = {
     "latency": _latency,
 }
 NAMES: Final = tuple(_DRAWN)
-"""The pictures that a study can have, beside layouts of files, in the order of the page."""
+"""The pictures that a study can have, other than layouts of files, in the order of the page."""

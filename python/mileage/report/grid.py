@@ -1,7 +1,7 @@
 """Changes over two properties of the cells: small multiples with intervals, and a heat map with the verdicts' glyphs.
 
-Models one panel per test: the record size on one axis, another property (threads, compressibility, depth) beside it.
-Colour runs from orange (worse) over white to blue (better), which eyes that miss red or green tell apart, and every
+Models one panel per test: the record size on one axis, another property (threads, compressibility, depth) on the other.
+Colour runs from orange (worse) over white to blue (better), which eyes that miss red or green distinguish, and every
 field says its change and its verdict. No two cells share a field. Refuses to draw where fewer than two sizes or values
 were measured; of very many tests `most_changed` keeps those that a page has room for.
 """
@@ -89,7 +89,7 @@ def fields_of(
 
 
 def _panel_name(cell: str, place: Mapping[str, str], rest: Sequence[str]) -> str:
-    """The test, with whatever else tells the cell from others and is on no axis."""
+    """The test, with whatever else distinguishes the cell and is on no axis."""
     return ", ".join([place.get("test", cell), *(f"{name} {place[name]}" for name in rest if name in place)])
 
 
@@ -105,7 +105,7 @@ def _apart(fields: Sequence[Field], cells: Sequence[str]) -> list[Field]:
 
 
 def most_changed(fields: Sequence[Field]) -> tuple[list[Field], str]:
-    """The fields of as many tests as are drawn, those that changed most, in their order; and what is left out."""
+    """The fields of as many tests as are drawn, those that changed most, in their order; and what is omitted."""
     effect: dict[str, float] = {}
     for field in fields:
         effect[field.test] = max(effect.get(field.test, 0.0), abs(math.log(field.better)))

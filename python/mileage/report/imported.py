@@ -1,7 +1,7 @@
 """What another tool reported, for a terminal and as a page.
 
 Models the figures of each cell as the tool gives them: medians over its runs, "-" where it does not say; how far they
-can be trusted, as far as the files tell; and what in the files was not understood. Names come from strangers: they
+can be trusted, as far as the files say; and what in the files was not understood. Names come from strangers: they
 are cleaned, the template escapes them, and a content policy forbids all loading.
 """
 
@@ -36,10 +36,10 @@ _WIDE: Final = (
 _HEADS: Final = ("runs", "MiB/s", "MB/s", "±", "IOPS", "mean", "p50", "p99", "max")
 _WIDTHS: Final = (5, 8, 8, 7, 9, 8, 8, 8, 8)
 _FIRST: Final = ("seal", "runs", "errors", "files", "Little's law", "memory", "steady state", "run order")
-"""Lamps that stand before the figures when they warn: what the figures are of is in question."""
+"""Checks that stand before the figures when they warn: what the figures are of is in question."""
 _MOST_BARS: Final = 24
 _LETTERS: Final = 48
-"""Letters of a cell's name beside its bar."""
+"""Letters of a cell's name next to its bar."""
 _MEAN: Final = _HEADS.index("mean")
 
 
@@ -79,7 +79,7 @@ class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def imported_text(page: ImportedPage, width: int = 80) -> str:
-    """The figures, the lamps and what was not understood, in lines of `width` columns or little more."""
+    """The figures, the checks and what was not understood, in lines of `width` columns or little more."""
     lines = textwrap.wrap(f"{cleaned_text(page.name)}: {_runs(page)} that {page.tool} reported", width)
     first = [lamp for lamp in page.trust if lamp.name in _FIRST and lamp.state in ("warn", "bad")]
     lines += ["", *_lamp_lines(first, width)] if first else []

@@ -1,4 +1,4 @@
-"""All levels of a factor beside each other: one panel per cell, a bar per level with every run as a dot.
+"""All levels of a factor side by side: one panel per cell, a bar per level with every run as a dot.
 
 Models drives, kernels, thread counts: whatever is compared. Each bar says its mean and how many times the baseline's it
 is; numbers among the levels stand in their order. Refuses a scale that does not start at zero.

@@ -40,7 +40,7 @@ Column = tuple[str, int, Callable[[MeasuredCell], str]]
 
 
 def measured_text(cells: Sequence[MeasuredCell], labels: Sequence[str], width: int = 80) -> str:
-    """The figures of the cells, ending in a line feed. `labels` are what tells the cells apart, one each.
+    """The figures of the cells, ending in a line feed. `labels` distinguish the cells, one each.
 
     ValueError under 80 columns.
     """

@@ -1,7 +1,7 @@
 """How a study was measured and judged, in plain sentences made from its plan: the method section of a paper.
 
 Models what the plan decides: target and state, stages, cells, order, repetition, what was compared by which rule, which
-audits stand beside it, seeds and versions. Every sentence holds for what the plan says, and none is there for what it
+audits stand next to it, seeds and versions. Every sentence holds for what the plan says, and none is there for what it
 does not. Refuses nothing; what came of it is the report's.
 """
 
@@ -20,7 +20,7 @@ from mileage.plan.study import PURGE_EACH, Repeat
 from mileage.report.setting import cache_words
 
 CELLS_MAX = 12
-"""Cells that are told one by one; of more the first ones, and how many there are."""
+"""Cells that are listed one by one; of more the first ones, and how many there are."""
 
 _CACHES = {
     "direct": "The page cache was bypassed (O_DIRECT).",
@@ -39,7 +39,7 @@ _CHANGED = {
 
 
 def method_text(plan: Plan, *, version: str = "", started: str = "") -> str:
-    """Paragraphs, parted by an empty line. `version` and `started` are the journal's, where it tells."""
+    """Paragraphs, parted by an empty line. `version` and `started` are the journal's, where it has them."""
     if plan.imported is not None:
         return "\n\n".join([_imported(plan.imported), " ".join(_made(plan, version, started))])
     parts = (_asked(plan), _began(plan), _done(plan), _order(plan), _judged(plan), _audited(plan))

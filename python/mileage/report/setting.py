@@ -48,7 +48,7 @@ def setting_lines(plan: Plan) -> tuple[str, str]:
 
 
 def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
-    """What tells cells apart, by their labels: the parts that they do not share; of one cell, its name."""
+    """What distinguishes cells, by their labels: the parts that they do not share; of one cell, its name."""
     parts = {cell.label: [short_name(cell.key.name), *cell.key.parts] for cell in cells}
     common = _common(list(parts.values()))
     short = {cell: ", ".join(part for part in own if part not in common) for cell, own in parts.items()}

@@ -1,7 +1,7 @@
 """What happened inside the torture runs, in a sentence for each kind of torture.
 
 Models a reader who asks "when did it fall, and by how much": bytes written at the cut, level before and after. Runs of
-one kind of torture are told together; a range stands where the cycles differ.
+one kind of torture are described together; a range stands where the cycles differ.
 """
 
 from collections.abc import Sequence

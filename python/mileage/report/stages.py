@@ -1,6 +1,6 @@
 """Before and after: for each cell two bars in its own unit, with the runs they are made of.
 
-Models the raw measurement beside the judged ratio: a bar is the geometric mean of the runs, its whisker one
+Models the raw measurement next to the judged ratio: a bar is the geometric mean of the runs, its whisker one
 standard deviation of their logarithms (n - 1), each dot one run. Every panel starts at zero. Refuses to draw
 a whisker for fewer than two runs; the whisker shows spread and decides nothing.
 """
@@ -137,7 +137,7 @@ def _dots(position: int, values: Sequence[float], scale: Scale) -> list[dict[str
 
 
 def _wrapped(text: str, letters: int) -> list[str]:
-    """One or two lines; what does not fit is left out of the middle of a line."""
+    """One or two lines; what does not fit is cut from the middle of a line."""
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) > letters:

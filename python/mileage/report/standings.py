@@ -1,6 +1,6 @@
-"""All levels of a factor beside each other: the lines for a terminal, the rows of the page, the CSV.
+"""All levels of a factor side by side: the lines for a terminal, the rows of the page, the CSV.
 
-Models one table per cell, the best level first. A range of ranks says that the level cannot be told from its
+Models one table per cell, the best level first. A range of ranks says that the level does not differ from its
 neighbours; a trend is named only with its test.
 """
 

@@ -46,7 +46,7 @@ _MOST_ROWS: Final = 60
 _MOST_CELLS: Final = 12
 """Cells whose levels are listed."""
 _FIRST: Final = ("bad", "warn", "unknown", "ok")
-"""The lamps in the order in which they are read: what speaks against a verdict comes first."""
+"""The checks in the order in which they are read: what speaks against a verdict comes first."""
 
 
 def render_text(view: StudyView, width: int = 80) -> str:

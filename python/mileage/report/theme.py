@@ -12,7 +12,7 @@ from mileage.report.vega import Marks
 
 INK: Final = "#1b2430"
 INK_ON_PALE: Final = "#1b2431"
-"""Letters on a ground that stays pale on a dark page; a shade off `INK`, so that the page can tell the two."""
+"""Letters on a ground that stays pale on a dark page; a shade off `INK`, so that the page can distinguish the two."""
 MUTED: Final = "#4b5563"
 GRID: Final = "#e6e9ee"
 FAINT: Final = "#e3e8f0"

@@ -1,4 +1,4 @@
-"""What a report is told: one study as a value, complete, with nothing left to look up.
+"""The input of a report: one study as a value, complete, with nothing left to look up.
 
 Models the page's content, not its form: whoever holds a study folder builds a `StudyView`, and the page, the
 terminal text and the figures are three ways to show it. Refuses control characters and direction marks in
@@ -65,7 +65,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     line separates paragraphs. `capacity_bytes`, where known, adds drive writes to the torture's axis. `shapes` has one
     entry per torture run, `notes` a sentence for each thing that the figures cannot show by themselves.
     `factor` is what the arms are levels of, `standings` all of its levels where there are more than two. `evidence` is
-    what the pictures are drawn from beside the verdicts.
+    the data of the pictures other than the verdicts.
     """
 
     name: str

@@ -43,7 +43,7 @@ _SHORT_METRICS: Final = {"latency_p99_ns": "p99 latency"}
 _TOLD_AS_MULTIPLE: Final = 3.0
 _NARROW: Final = 0.001
 _WIDEST: Final = 101.0
-"""Above this ratio an interval's end says no more than that nothing is known: it is told as "> +10000 %"."""
+"""Above this ratio an interval's end says no more than that nothing is known: it is written as "> +10000 %"."""
 _MOST_PLACES: Final = 12
 _MIB: Final = 2**20
 _MB: Final = 10**6
@@ -64,7 +64,7 @@ def plain(text: str) -> str:
 
 
 def percent(ratio: float | None) -> str:
-    """A ratio as a signed change: 0.937 is "−6.3 %"; 3 or more is told as a multiple, "3.4 times"."""
+    """A ratio as a signed change: 0.937 is "−6.3 %"; 3 or more is written as a multiple, "3.4 times"."""
     if ratio is None:
         return NOT_AVAILABLE
     if ratio >= _TOLD_AS_MULTIPLE:
@@ -220,7 +220,7 @@ def row_name(cell: CellVerdict) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most this many letters; what is left out is from the middle, since labels differ at the end."""
+    """At most this many letters; the middle is cut, since labels differ at the end."""
     if len(text) <= most:
         return text
     tail = most // 3
