@@ -60,11 +60,11 @@ def assumption_lamps(plan: Plan) -> list[TrustLamp]:
     """For each virtual drive of a study a check that lists the unpublished figures that decide what is compared."""
     workloads = _workloads(plan)
     weighed = [*(_WRITES if _any("write", workloads) else ()), *(_READS if _any("read", workloads) else ())]
-    told: dict[str, list[str]] = {}
+    by_figure: dict[str, list[str]] = {}
     for name, profile in _drives(plan).items():
         if found := "; ".join([*_assumed(profile, weighed), *_missed(profile, workloads)]):
-            told.setdefault(found, []).append(name)
-    return [_lamp(drives, found) for found, drives in told.items()]
+            by_figure.setdefault(found, []).append(name)
+    return [_lamp(drives, found) for found, drives in by_figure.items()]
 
 
 def missed_rate_notes(plan: Plan) -> list[str]:
@@ -128,5 +128,5 @@ def _assumed(profile: str, weighed: Iterable[str]) -> list[str]:
     figures = {key: (value, kind) for key, value, _, kind in drive_figures(profile)}
     keys = [key for key in dict.fromkeys(weighed) if key in figures]
     open_ones = [key for key in keys if figures[key][1] not in PUBLISHED and figures[key][1] != CHOSEN]
-    told = ", ".join(f"{key} {figures[key][0]} ({figures[key][1]})" for key in open_ones[:NAMED_MAX])
-    return [f"the result depends most on figures that are not published: {told}"] if told else []
+    listed = ", ".join(f"{key} {figures[key][0]} ({figures[key][1]})" for key in open_ones[:NAMED_MAX])
+    return [f"the result depends most on figures that are not published: {listed}"] if listed else []

@@ -70,17 +70,17 @@ def _facts(plan: Plan, cell: Cell) -> TargetFacts:
 
 def _of_medium(plan: Plan, pairs: Sequence[tuple[MeasuredCell, Cell]]) -> Iterator[Caution]:
     """What the target is: memory, or a file that has no blocks where it is read."""
-    told: dict[str, list[str]] = {}
+    grouped: dict[str, list[str]] = {}
     for cell, planned in pairs:
         facts = _facts(plan, planned)
         if facts.memory_file_system:
             text = f"{facts.name} is a {facts.memory_file_system}, which is memory: no device is measured"
-            told.setdefault(text, []).append(cell.cell)
+            grouped.setdefault(text, []).append(cell.cell)
         if facts.hole_bytes and cell.bytes_read:
             share = f"{format_bytes(facts.hole_bytes)} of {format_bytes(facts.capacity_bytes)}"
             text = f"{share} of {facts.name} were never written (holes): reads there reach no device"
-            told.setdefault(text, []).append(cell.cell)
-    yield from (Caution(text, tuple(labels)) for text, labels in told.items())
+            grouped.setdefault(text, []).append(cell.cell)
+    yield from (Caution(text, tuple(labels)) for text, labels in grouped.items())
 
 
 def _of_rates(
@@ -92,8 +92,8 @@ def _of_rates(
         facts = _facts(plan, planned)
         if not facts.capabilities.is_real or facts.memory_file_system:
             continue
-        if (told := memory_rate(_rate_facts(cell, planned, names[cell.cell]))) is not None:
-            served.append((not told.certain, told.text, cell.cell))
+        if (found := memory_rate(_rate_facts(cell, planned, names[cell.cell]))) is not None:
+            served.append((not found.certain, found.text, cell.cell))
         elif planned.workload is not None and _rewrites_in_cache(cell, planned):
             span = format_bytes(planned.workload.span_bytes)
             text = f"{names[cell.cell]} wrote {span} more than once in the page cache, which need not pass on all"

@@ -51,13 +51,13 @@ def why(comparison: Comparison, records: Records) -> list[str]:
     """A sentence for each of the decided headline cells that changed most, and one for those without a mechanism."""
     decided = [c for c in comparison.headline if c.verdict in ("faster", "slower") and c.ratio]
     by_size = sorted(decided, key=lambda cell: -abs(math.log(cell.ratio or 1.0)))
-    told = [(cell, _parts(comparison, cell, records)) for cell in by_size]
+    explained = [(cell, _parts(comparison, cell, records)) for cell in by_size]
     found = [
         f"{cell.cell}, {comparison.baseline} to {comparison.candidate}: {'; '.join(parts)}."
-        for cell, parts in told
+        for cell, parts in explained
         if parts
     ]
-    silent = [cell.cell for cell, parts in told if parts == []]
+    silent = [cell.cell for cell, parts in explained if parts == []]
     rest = [_NOTHING.format(cells=", ".join(silent))] if silent else []
     return [*found[:CELLS_MAX], *rest]
 

@@ -298,27 +298,27 @@ def places_of(plan: Plan) -> dict[str, dict[str, str]]:
     label_of = places(plan) if levels else {}
     found: dict[str, dict[str, str]] = {}
     for cell in plan.cells:
-        told = _properties(cell) | cell.key.without(plan.study.compare.arms).factors
-        found[label_of.get(cell.label, ("", cell.label))[1]] = told
-    names = dict.fromkeys(name for told in found.values() for name in told)
+        properties = _properties(cell) | cell.key.without(plan.study.compare.arms).factors
+        found[label_of.get(cell.label, ("", cell.label))[1]] = properties
+    names = dict.fromkeys(name for properties in found.values() for name in properties)
     varied = [
         name
         for name in names
-        if name in ("test", "record") or len({told.get(name) for told in found.values()}) > 1
+        if name in ("test", "record") or len({own.get(name) for own in found.values()}) > 1
     ]
-    return {cell: {name: told[name] for name in varied if name in told} for cell, told in found.items()}
+    return {cell: {name: own[name] for name in varied if name in own} for cell, own in found.items()}
 
 
 def _properties(cell: Cell) -> dict[str, str]:
     """What a cell measures and its sizes: cells of one set of tests share all but the test."""
-    told, table, work = cell.key.properties, cell.key.table, cell.workload
+    found, table, work = cell.key.properties, cell.key.table, cell.workload
     if work is not None:
-        told |= {
+        found |= {
             "record": format_bytes(work.record_bytes),
             "threads": str(work.threads),
             "depth": str(work.depth),
         }
-    return told | ({"table": table} if table else {})
+    return found | ({"table": table} if table else {})
 
 
 def _wear(content: JournalContent) -> list[Wear]:

@@ -105,16 +105,16 @@ def _cells(plan: Plan, runs: list[ImportedRun]) -> Iterable[ReportedCell]:
             for name, value in record.quantiles_ns.items():
                 quantiles.setdefault(name, []).append(value)
 
-        def told(name: str, records: list[ImportedRecord] = records) -> tuple[float, ...]:
+        def values_of(name: str, records: list[ImportedRecord] = records) -> tuple[float, ...]:
             return tuple(value for r in records if (value := getattr(r.reported, name)) is not None)
 
         yield ReportedCell(
             cell=label,
             title=titles.get(label, ""),
             runs=len(records),
-            rate_bytes_per_s=told("rate_bytes_per_s"),
-            ops_per_s=told("ops_per_s"),
-            elapsed_s=told("elapsed_s"),
+            rate_bytes_per_s=values_of("rate_bytes_per_s"),
+            ops_per_s=values_of("ops_per_s"),
+            elapsed_s=values_of("elapsed_s"),
             quantiles_ns={name: tuple(values) for name, values in quantiles.items()},
         )
 
@@ -179,12 +179,12 @@ def vetoes(plan: Plan, folder: StudyFolder) -> list[str]:
     found = [f"{line} (in {name})" for line in outcome_of(folder, content, len(plan.runs)).vetoes]
     found += [f"{entry.veto} ({name})" for entry in audits(runs) if entry.veto is not None]
     found += [f"{run.cell} failed in {name}: {run.record.error}" for run in runs if run.record.error][:1]
-    invalid = [told for run in runs if (told := run.record.invalid)]
-    found += [f"{told} (in {name})" for told in dict.fromkeys(invalid)][:1]
+    invalid = [statement for run in runs if (statement := run.record.invalid)]
+    found += [f"{statement} (in {name})" for statement in dict.fromkeys(invalid)][:1]
     served = memory_rates(runs, list(content.of_kind(SourceFile)))
-    found += [f"{told} (in {name})" for told, certain in served if certain][:1]
+    found += [f"{statement} (in {name})" for statement, certain in served if certain][:1]
     found += _level_changes(runs, name)
-    found += [f"{told} (in {name})" for told in _trends(runs)[:1]]
+    found += [f"{statement} (in {name})" for statement in _trends(runs)[:1]]
     odd = odd_repetition(runs)
     found += [f"in {name}, {odd[1]}"] if odd is not None and odd[0] == "warn" else []
     found += [f"{name} is damaged: {text}" for file in content.of_kind(SourceFile) for text in file.lost][:1]
@@ -258,17 +258,19 @@ def _repeated(runs: Sequence[ImportedRun]) -> TrustLamp:
         counts[run.cell] = counts.get(run.cell, 0) + 1
     least = min(counts.values())
     state: LampState = "ok" if least >= REPEATS_MIN else "warn"
-    told = f"each cell {least} time{'s' if least != 1 else ''} or more"
+    statement = f"each cell {least} time{'s' if least != 1 else ''} or more"
     return TrustLamp(
-        "repetition", state, told if state == "ok" else f"{told}; {REPEATS_MIN} tell how they scatter"
+        "repetition",
+        state,
+        statement if state == "ok" else f"{statement}; {REPEATS_MIN} tell how they scatter",
     )
 
 
 def _run_order(runs: Sequence[ImportedRun]) -> list[TrustLamp]:
     """Whether the repetitions go one way, so that they are none; only where a cell has enough of them."""
-    told = _trends(runs)
-    if told:
-        return [TrustLamp("run order", "warn", told[0])]
+    trends = _trends(runs)
+    if trends:
+        return [TrustLamp("run order", "warn", trends[0])]
     enough = max(Counter(run.cell for run in runs).values()) >= REPETITIONS_MIN
     return [TrustLamp("run order", "ok", "no trend over the repetitions")] if enough else []
 
@@ -297,8 +299,8 @@ def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[LampState, str] | None:
     rates: dict[int, dict[str, float]] = {}
     first: dict[int, ImportedRun] = {}
     for run in runs:
-        told = run.record.reported
-        rate = told.ops_per_s if run.measure == "iops" else told.rate_bytes_per_s
+        reported = run.record.reported
+        rate = reported.ops_per_s if run.measure == "iops" else reported.rate_bytes_per_s
         if rate:
             first.setdefault(run.block, run)
             rates.setdefault(run.block, {})[run.cell] = rate
@@ -350,19 +352,19 @@ def _steady(runs: Sequence[ImportedRun]) -> TrustLamp:
     """Whether the rate of runs with a series kept one level."""
     found = [(one, run) for run in runs if (one := course_of(run.record)).kind != "too short"]
     if not found:
-        told = f"no series over time has {INTERVALS_MIN} intervals, which can tell"
-        return TrustLamp("steady state", "unknown", told)
+        statement = f"no series over time has {INTERVALS_MIN} intervals, which can tell"
+        return TrustLamp("steady state", "unknown", statement)
     changing = [(one, run) for one, run in found if one.changes_level]
     steady = sum(one.kind == "steady" for one, _ in found)
-    told = f"steady in {steady} of {len(found)} series"
+    statement = f"steady in {steady} of {len(found)} series"
     worst, run = max(changing or found, key=lambda pair: abs(pair[0].change))
-    told += f"; {run.cell}: {course_words(worst, run.record)}"
-    return TrustLamp("steady state", "ok" if steady == len(found) else "warn", told)
+    statement += f"; {run.cell}: {course_words(worst, run.record)}"
+    return TrustLamp("steady state", "ok" if steady == len(found) else "warn", statement)
 
 
 def _memory(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> TrustLamp:
     """Whether some rate is one that memory gives; no tool counts what the page cache served."""
-    found = [told for told, _ in memory_rates(runs, files)]
+    found = [statement for statement, _ in memory_rates(runs, files)]
     if not found:
         return TrustLamp("memory", "unknown", "not counted by the tool; no rate is beyond that of a device")
     more = f" (and {len(found) - 1} more runs)" if len(found) > 1 else ""
@@ -374,9 +376,9 @@ def memory_rates(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> li
     commands = {file.path: f"{file.tool} {file.command or ''}" for file in files}
     found = []
     for run in runs:
-        told = memory_rate(_rate_facts(run, commands.get(run.record.file, "")))
-        if told is not None and run.cell not in _MEMORY_BY_NAME:
-            found.append((told.text, told.certain))
+        statement = memory_rate(_rate_facts(run, commands.get(run.record.file, "")))
+        if statement is not None and run.cell not in _MEMORY_BY_NAME:
+            found.append((statement.text, statement.certain))
     return sorted(found, key=lambda entry: not entry[1])
 
 
@@ -384,7 +386,7 @@ def _rate_facts(run: ImportedRun, command: str) -> RateFacts:
     record, levels = run.record, run.levels
     tool, _, words = command.partition(" ")
     direct = (levels.get("direct"), levels.get("direct IO"), {"0": "1"}.get(levels.get("buffered", "")))
-    bypasses = any(told in ("1", "true", "True", "on") for told in direct) or run.cell in _DIRECT_BY_NAME
+    bypasses = any(value in ("1", "true", "True", "on") for value in direct) or run.cell in _DIRECT_BY_NAME
     bypasses = (
         bypasses or levels.get("cache") == "software cache disabled"
     )  # DiskSpd's XML has no command line
@@ -409,5 +411,5 @@ def _environment(files: Sequence[SourceFile]) -> TrustLamp:
     machine = {key: value for file in files for key, value in file.machine.items()}
     if not machine:
         return TrustLamp("environment", "unknown", "the files do not tell of the machine")
-    told = ", ".join(f"{key} {value}" for key, value in machine.items())
-    return TrustLamp("environment", "unknown", f"only this is told: {told}")
+    statement = ", ".join(f"{key} {value}" for key, value in machine.items())
+    return TrustLamp("environment", "unknown", f"only this is told: {statement}")

@@ -41,5 +41,5 @@ class Hidden:
             elapsed_ns=record.submit_ns,
         )
         if sentence:
-            told = f"{entry.cell}, {entry.stage}: {sentence}"
-            self._most = max(self._most, (longest_ns / record.submit_ns, told))
+            note = f"{entry.cell}, {entry.stage}: {sentence}"
+            self._most = max(self._most, (longest_ns / record.submit_ns, note))

@@ -48,9 +48,9 @@ def comparison_of(plan: Plan, samples: Iterable[Sample], vetoes: Sequence[str]) 
         return classed(found, plan, plan)
     every = list(samples)
     audit = aa_audit(plan, every)
-    told = [*vetoes, *([BLOCKED] if study.order == "blocked" else [])]
-    told += [audit.veto] if audit is not None and audit.veto is not None else []
-    found = compare_levels(plan, every, study.baseline, study.candidate, told)
+    reasons = [*vetoes, *([BLOCKED] if study.order == "blocked" else [])]
+    reasons += [audit.veto] if audit is not None and audit.veto is not None else []
+    found = compare_levels(plan, every, study.baseline, study.candidate, reasons)
     return classed(found, plan, plan, (study.baseline, study.candidate))
 
 
@@ -108,8 +108,8 @@ def standings_of(plan: Plan, samples: Iterable[Sample]) -> tuple[CellStandings, 
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
     for sample in samples:
         at, cell = level[sample.cell]
-        told = sample.stage == stage and sample.arm == "torture" and at in levels
-        if told and sample.metric == HEADLINE_OF_MEASURE.get(sample.measure):
+        is_compared = sample.stage == stage and sample.arm == "torture" and at in levels
+        if is_compared and sample.metric == HEADLINE_OF_MEASURE.get(sample.measure):
             arms = found.setdefault((cell, sample.metric), {name: [] for name in levels})
             arms[at].append(sample.value)
     order = list(dict.fromkeys(cell for _, cell in level.values()))

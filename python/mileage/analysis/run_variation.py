@@ -94,8 +94,10 @@ def inside(arms: Arms) -> list[Inside]:
 
 def _of(cell: str, arm: str, runs: list[RunSums]) -> Inside:
     times_s = [run.elapsed_s for run in runs]
-    told = [run.within for run in runs if run.within is not None]
-    widths = [run.half_width / run.mean * 100 for run in told if run.half_width is not None and run.mean > 0]
+    variations = [run.within for run in runs if run.within is not None]
+    widths = [
+        run.half_width / run.mean * 100 for run in variations if run.half_width is not None and run.mean > 0
+    ]
     lasting = sum(times_s) > 0
     return Inside(
         cell=cell,
@@ -103,6 +105,6 @@ def _of(cell: str, arm: str, runs: list[RunSums]) -> Inside:
         bytes_per_s=total_work_rate([run.bytes_moved for run in runs], times_s) if lasting else 0.0,
         operations_per_s=total_work_rate([run.operations for run in runs], times_s) if lasting else 0.0,
         intervals=median(run.intervals for run in runs),
-        intervals_effective=median(run.n_eff for run in told) if told else None,
+        intervals_effective=median(run.n_eff for run in variations) if variations else None,
         half_width_percent=median(widths) if widths else None,
     )

@@ -70,8 +70,8 @@ def lamps_of(
     tortured = any(stage.torture for stage in plan.study.stage)
     if tortured:
         removed = "subtracted" if comparison.sham_removed else "not part of this comparison"
-        told = f"same time without torture, {removed}" if plan.study.sham else "none"
-        lamps.append(TrustLamp("sham arm", "ok" if plan.study.sham else "warn", told))
+        statement = f"same time without torture, {removed}" if plan.study.sham else "none"
+        lamps.append(TrustLamp("sham arm", "ok" if plan.study.sham else "warn", statement))
     lamps += _audit_lamps(plan, found.facts)
     lamps += [TrustLamp(one.name, one.state, one.text) for one in disturbances(found.watched)]
     if tortured:
@@ -110,14 +110,14 @@ def _percentile_lamps(counts: Sequence[tuple[int, str]]) -> list[TrustLamp]:
     if not counts:
         return []
     fewest, cell = min(counts)
-    told = f"{fewest:,} operations at least in a run ({cell})"
+    statement = f"{fewest:,} operations at least in a run ({cell})"
     if quantile_is_supported(fewest, P99):
-        return [TrustLamp("p99", "ok", told)]
+        return [TrustLamp("p99", "ok", statement)]
     short = sum(not quantile_is_supported(count, P99) for count, _ in counts)
     rule = (
         f"in {short} of {len(counts)} runs fewer than {BEYOND_MIN} lie beyond the p99, and it is hardly known"
     )
-    return [TrustLamp("p99", "warn", f"{told}; {rule}")]
+    return [TrustLamp("p99", "warn", f"{statement}; {rule}")]
 
 
 def _repetition_lamps(content: JournalContent) -> list[TrustLamp]:
@@ -128,11 +128,11 @@ def _repetition_lamps(content: JournalContent) -> list[TrustLamp]:
         return []
     width, look = max(widths, key=lambda pair: pair[0])
     reached = sum(found.enough for found in last.values())
-    told = (
+    statement = (
         f"precise enough in {reached} of {len(last)}; {look.table} to +-{width:.2%} at worst (asked for "
         f"+-{look.precision:.2%}), where a difference of {look.detectable:.2%} would be found in 80 % of cases"
     )
-    return [TrustLamp("repetition", "ok" if reached == len(last) else "warn", told)]
+    return [TrustLamp("repetition", "ok" if reached == len(last) else "warn", statement)]
 
 
 def _until_lamps(plan: Plan, content: JournalContent) -> list[TrustLamp]:
@@ -145,12 +145,12 @@ def _until_lamps(plan: Plan, content: JournalContent) -> list[TrustLamp]:
     for table, found in last.items():
         reached = [look.times for look in found.values() if look.enough]
         most = plan.study.torture[table].rounds
-        told = f"{table} steady in {len(reached)} of {len(found)}"
-        told += f", after {min(reached)} to {max(reached)} rounds" if reached else ""
-        told += "" if len(reached) == len(found) else f"; not reached in {most} rounds in the others"
+        statement = f"{table} steady in {len(reached)} of {len(found)}"
+        statement += f", after {min(reached)} to {max(reached)} rounds" if reached else ""
+        statement += "" if len(reached) == len(found) else f"; not reached in {most} rounds in the others"
         state: LampState = "ok" if len(reached) == len(found) else "warn"
         rule = next(iter(found.values())).rule
-        lamps.append(TrustLamp("SNIA steady" if rule == "pts-steady" else "steady", state, told))
+        lamps.append(TrustLamp("SNIA steady" if rule == "pts-steady" else "steady", state, statement))
     return lamps
 
 
@@ -191,16 +191,16 @@ def _steady_lamp(tortures: Mapping[int, Sequence[int]]) -> TrustLamp:
     steady = sum(entry.state == "steady" for entry in judged)
     worst = max((entry.per_20_rounds for entry in judged), key=abs)
     state: LampState = "ok" if steady == len(judged) else "warn"
-    told = (
+    statement = (
         f"end of torture steady in {steady} of {len(judged)}; drift {_signed(worst)} per 20 intervals at most"
     )
-    return TrustLamp("steady state", state, told)
+    return TrustLamp("steady state", state, statement)
 
 
 def _signed(share: float) -> str:
     """A share in percent with its sign, and without one where it rounds to nothing."""
-    told = f"{share:+.1%}"
-    return told[1:] if float(told[:-1]) == 0 else told
+    statement = f"{share:+.1%}"
+    return statement[1:] if float(statement[:-1]) == 0 else statement
 
 
 def _audit_lamps(plan: Plan, facts: Sequence[RunFacts]) -> list[TrustLamp]:
@@ -217,7 +217,9 @@ def audits(plan: Plan, facts: Sequence[RunFacts]) -> tuple[Audit, ...]:
     others = [target for target in (plan.facts, *plan.others.values()) if target.memory_file_system]
     if not others:
         return found
-    told = f"{others[0].name} is a {others[0].memory_file_system}, which is memory: no device is measured"
+    statement = (
+        f"{others[0].name} is a {others[0].memory_file_system}, which is memory: no device is measured"
+    )
     bypasses = any(run.bypasses for run in facts)
-    memory = Audit("memory", "bad" if bypasses else "warn", told, told if bypasses else None)
+    memory = Audit("memory", "bad" if bypasses else "warn", statement, statement if bypasses else None)
     return tuple(memory if one.name == "memory" else one for one in found)

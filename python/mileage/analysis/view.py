@@ -146,8 +146,8 @@ def _of_programs(plan: Plan, runs: Sequence[Run]) -> list[str]:
     """What was noted of runs of programs, once for each cell."""
     if not any(isinstance(run.job, Program) for run in plan.runs):
         return []
-    told = Counter((run.cell, note) for run in runs for note in run.record.notes)
-    return [f"{cell}: {note} (in {number} of its runs)." for (cell, note), number in told.items()]
+    note_counts = Counter((run.cell, note) for run in runs for note in run.record.notes)
+    return [f"{cell}: {note} (in {number} of its runs)." for (cell, note), number in note_counts.items()]
 
 
 def environment_changes(
@@ -165,7 +165,7 @@ def environment_changes(
         starts[name] = {**starts.get(name, {}), **entry.was}
         for key in entry.now.keys() - entry.was.keys():
             starts[name].pop(key, None)
-    told = {line for _, line, *_ in found}
+    reported = {line for _, line, *_ in found}
     others = sorted({setting.instance for setting in plan.settings})
     for stage, session in dict.fromkeys((stage_name(run), run.session) for run in plan.runs):
         for which in ("", *(f"-target-{number}" for number in others)):
@@ -173,7 +173,7 @@ def environment_changes(
             start = starts.get(start_name(session + which)) or saved.get(name)
             for when in (name, f"{name}.after"):
                 if start is not None and when in saved:
-                    lines = [line for line in diff(start, saved[when]) if line not in told]
+                    lines = [line for line in diff(start, saved[when]) if line not in reported]
                     found += [(when, line, start, saved[when]) for line in lines]
     return found
 

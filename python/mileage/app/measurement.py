@@ -159,8 +159,8 @@ def fidelity_notes(resolved: Plan) -> list[str]:
         if suite.get("mode") == "fidelity":
             from mileage import _core
 
-            told = _core.iozone_differences(msgspec.json.encode(suite).decode())
-            notes += [line for line in told.splitlines() if line not in notes]
+            differences = _core.iozone_differences(msgspec.json.encode(suite).decode())
+            notes += [line for line in differences.splitlines() if line not in notes]
     return notes
 
 

@@ -141,8 +141,8 @@ def _lamps(results: Sequence[tuple[str, StudyResult]]) -> list[TrustLamp]:
     for lamp_name, lamps in found.items():
         state = next(state for state in _WORST if any(lamp.state == state for _, lamp in lamps))
         texts = {lamp.text: name for name, lamp in lamps if lamp.state == state}
-        told = "; ".join(f"{name}: {text}" if len(results) > 1 else text for text, name in texts.items())
-        merged.append(TrustLamp(lamp_name, state, told))
+        parts = "; ".join(f"{name}: {text}" if len(results) > 1 else text for text, name in texts.items())
+        merged.append(TrustLamp(lamp_name, state, parts))
     return merged
 
 
@@ -155,6 +155,6 @@ def _method(result: StudyResult) -> str:
 def _differences(a: StudyResult, b: StudyResult) -> list[str]:
     """In which keys the two plans differ, apart from names and the target."""
     left, right = (msgspec.to_builtins(result.plan.study) for result in (a, b))
-    told = ("name", "question", "target")
-    keys = [key for key in left.keys() | right.keys() if key not in told and left.get(key) != right.get(key)]
+    fixed = ("name", "question", "target")
+    keys = [key for key in left.keys() | right.keys() if key not in fixed and left.get(key) != right.get(key)]
     return [f"The two plans differ in {listed(sorted(keys))}."] if keys else []

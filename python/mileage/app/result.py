@@ -118,7 +118,7 @@ class StudyResult:
         vetoes = self.outcome().vetoes + unfinished_lines(content)
         vetoes += [found.veto for found in audits(self.plan, self.seen().facts) if found.veto is not None]
         if not any(stage.torture for stage in self.plan.study.stage):
-            vetoes += [f"{told}; {REMEDY}" for told in changing(self.seen().courses)[:1]]
+            vetoes += [f"{course}; {REMEDY}" for course in changing(self.seen().courses)[:1]]
         saved = dict(self.folder.environments())
         grave = grave_changes(self.plan, environment_changes(self.plan, content, saved))
         return vetoes + ([f"the machine changed during the study: {grave[0]}"] if grave else [])
@@ -179,14 +179,14 @@ class StudyResult:
         if self.compares:
             return render_text(self.view(), width)
         page = measured_page(self.plan, self.folder, self.vetoes())
-        told = "".join("\n".join(wrapped(line, width)) + "\n" for line in page.unfinished)
-        told += "\n" if told else ""
+        warnings = "".join("\n".join(wrapped(line, width)) + "\n" for line in page.unfinished)
+        warnings += "\n" if warnings else ""
         seal = "\n".join(wrapped(f"seal: {page.identity['seal']}", width)) + "\n"
         if not page.cells:
-            return f"{told}No run was measured.\n\n{seal}"
+            return f"{warnings}No run was measured.\n\n{seal}"
         labels = labels_of(self.plan.cells)
         figures = measured_text(page.cells, [labels[c.cell] for c in page.cells])
-        return f"{told}{setting_text(self.plan, width)}\n{figures}\n{seal}"
+        return f"{warnings}{setting_text(self.plan, width)}\n{figures}\n{seal}"
 
     def expect(self, seal: str) -> None:
         """Look whether the folder is as it was when its last line had this seal, or its first 16 digits or more.

@@ -127,8 +127,8 @@ class Given:
     @property
     def traps(self) -> list[str]:
         """What the traps among the flags really do, each once."""
-        told = (f"{flag.spelling}: {flag.trap}" for flag, _ in self.flags if flag.trap)
-        return list(dict.fromkeys(told))
+        warnings = (f"{flag.spelling}: {flag.trap}" for flag, _ in self.flags if flag.trap)
+        return list(dict.fromkeys(warnings))
 
 
 def read(tool: Tool, words: Sequence[str]) -> Given:

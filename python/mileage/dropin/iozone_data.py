@@ -131,9 +131,9 @@ class Diagnosis:
         """Raise RunFailed where a file differed."""
         if not self.damaged:
             return
-        told = "; ".join(_sentence(difference) for difference in self.damaged)
+        damage = "; ".join(_sentence(difference) for difference in self.damaged)
         raise RunFailed(
-            f"iozone: -+d: {told}. The figures of damaged data are not printed; look at the drive, its cable and what "
+            f"iozone: -+d: {damage}. The figures of damaged data are not printed; look at the drive, its cable and what "
             "else writes to the file",
             cause="verification",
         )

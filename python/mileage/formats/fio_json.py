@@ -112,8 +112,10 @@ def _add(document: Document, result: Result, source: Source) -> None:
             run.device_bytes = _moved(disks)
         run.notes += _beside(jobs, groups, run)
         if missing := _not_numbers(jobs):
-            told = f"job {_word(jobs[0].get('jobname'))!r}: {', '.join(missing)}"
-            result.unread.append(Unread(document.line, told, "expected finite numbers that are not negative"))
+            missing_text = f"job {_word(jobs[0].get('jobname'))!r}: {', '.join(missing)}"
+            result.unread.append(
+                Unread(document.line, missing_text, "expected finite numbers that are not negative")
+            )
         result.runs.append(run)
 
 

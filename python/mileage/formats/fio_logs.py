@@ -205,7 +205,7 @@ def _summed(
         f"min({value}), max({value}), sum(bs)::HUGEINT, max(t) FROM {table} WHERE {sound} "
         "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
-    told = (
+    summary_query = (
         "SELECT DISTINCT s.file_path, e.line, e.csv_line FROM reject_errors e JOIN reject_scans s "
         "USING (scan_id, file_id) ORDER BY ALL"
     )
@@ -216,7 +216,7 @@ def _summed(
     }
     with duckdb.connect(config=settings) as connection:
         try:
-            return connection.execute(query).fetchall(), connection.execute(told).fetchall()
+            return connection.execute(query).fetchall(), connection.execute(summary_query).fetchall()
         except duckdb.Error as cause:
             raise Refused(f"{sources[0].path}: {' '.join(str(cause).split())[:200]}") from cause
 

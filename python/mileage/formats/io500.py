@@ -108,10 +108,12 @@ def _settings(source: Source, run: ToolRun, result: Result) -> None:
     try:
         listing = open_source(path)
         reader = next((reader for reader in (ior_text, mdtest) if reader.knows(listing)), None)
-        told = reader.read(listing) if reader is not None else None
+        listed = reader.read(listing) if reader is not None else None
     except Refused as cause:
         result.lost.append(f"the settings of {run.cell}: {cause}")
         return
-    if told is not None and told.runs:
-        run.levels |= {name: told.runs[0].levels[name] for name in _SETTINGS if name in told.runs[0].levels}
-        result.facts[path.name] = told.command or ""
+    if listed is not None and listed.runs:
+        run.levels |= {
+            name: listed.runs[0].levels[name] for name in _SETTINGS if name in listed.runs[0].levels
+        }
+        result.facts[path.name] = listed.command or ""

@@ -210,8 +210,8 @@ class _Reader:
             if not own:
                 self._from_summary(access, at, mean, repetitions)
             elif repetitions == len(own) and abs(max(rates) - most) > (0.006 if most < _WHOLE else 0.51):
-                told = f"the summary's maximum is {most} MiB/s, that of the lines {max(rates):.2f}"
-                self.result.unread.append(Unread(at, access, told))
+                reason = f"the summary's maximum is {most} MiB/s, that of the lines {max(rates):.2f}"
+                self.result.unread.append(Unread(at, access, reason))
         repetitions = whole(state.options.get("repetitions", ""))
         self.result.lost += by_repetitions(lines, repetitions)
         for run in state.runs:

@@ -310,12 +310,12 @@ class _Reader:
         for number, run in state.reported:
             other = table.get(_identity(run))
             if other is None or _figure(other) != _figure(run):
-                told = "no figure" if other is None else f"{_figure(other):.2f}"
+                printed_figure = "no figure" if other is None else f"{_figure(other):.2f}"
                 self.result.unread.append(
                     Unread(
                         number,
                         run.cell,
-                        f"the report has {_figure(run):.2f} where the output before it has {told}",
+                        f"the report has {_figure(run):.2f} where the output before it has {printed_figure}",
                     )
                 )
 

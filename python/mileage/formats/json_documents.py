@@ -117,10 +117,12 @@ def _damaged(text: str, start: int, line: int, found: list[Document], unread: li
         return start + _offset_of_line(rest, last - line + 1)
     repaired = _closed(cleaned, end)
     if repaired is not None:
-        value, told = repaired
+        value, damaged = repaired
         found.append(Document(line, value, whole=False))
         unread.extend(taken[:UNREAD_MAX])
-        unread.append(Unread(line + cleaned.count("\n", 0, told), shown(cleaned[told : told + 200]), why))
+        unread.append(
+            Unread(line + cleaned.count("\n", 0, damaged), shown(cleaned[damaged : damaged + 200]), why)
+        )
         return len(text)
     failed = line + cleaned.count("\n", 0, min(end, len(cleaned)))
     unread.append(Unread(failed, shown(cleaned[end : end + 200].split("\n")[0]), why))

@@ -114,8 +114,8 @@ def _line(result: Result, call: _Call, at: int, line: str) -> bool:
     elif (found := _ROW.match(line)) and call.columns:
         figures = dict(zip(call.columns, map(number, found[3].split()), strict=False))
         if any(figures.get(column) is None for column in ("Max", "Min", "Mean")):
-            told = shown(f"{found[1]} {' '.join(found[3].split())}")
-            result.unread.append(Unread(at, told, "figures that are no numbers"))
+            excerpt = shown(f"{found[1]} {' '.join(found[3].split())}")
+            result.unread.append(Unread(at, excerpt, "figures that are no numbers"))
         call.tables.setdefault(call.table, {})[found[1]] = _Row(at, figures, bool(found[2]))
     elif found := _ITERATION.match(line):
         seconds, rate = number(found[2]), number(found[3])

@@ -72,8 +72,10 @@ def _little(runs: Sequence[RunFacts]) -> Audit:
         return Audit("Little's law", "unknown", "no closed-loop run to check")
     worst, share = max(known, key=lambda pair: pair[1])
     if share > 1 + LITTLE_TOLERANCE:
-        told = f"{worst.cell}: latency x rate is {share:.2f} of the operations outstanding"
-        return Audit("Little's law", "bad", told, f"rate and latency contradict each other in {worst.cell}")
+        statement = f"{worst.cell}: latency x rate is {share:.2f} of the operations outstanding"
+        return Audit(
+            "Little's law", "bad", statement, f"rate and latency contradict each other in {worst.cell}"
+        )
     return Audit("Little's law", "ok", f"latency x rate at most {share:.3f} of the operations outstanding")
 
 
@@ -87,14 +89,14 @@ def _client(runs: Sequence[RunFacts]) -> Audit:
     if not closed:
         return _arrivals([run for run in runs if run.offered_per_s and run.elapsed_ns > 0])
     known = [(run, _concurrency(run) / (run.outstanding or 1)) for run in closed]
-    told = [(run, share) for run, share in known if run.latency_whole or share >= BUSY_MIN]
-    worst, share = min(told or known, key=lambda pair: pair[1])
-    if told and share < BUSY_MIN:
+    measured = [(run, share) for run, share in known if run.latency_whole or share >= BUSY_MIN]
+    worst, share = min(measured or known, key=lambda pair: pair[1])
+    if measured and share < BUSY_MIN:
         idle = 1 - share
         return Audit(
             "limited by", "warn", f"{worst.cell}: {idle:.0%} of the time the client had nothing outstanding"
         )
-    if len(told) < len(known):
+    if len(measured) < len(known):
         cell = next(run.cell for run, share in known if not run.latency_whole and share < BUSY_MIN)
         return Audit("limited by", "unknown", f"{cell}: the latency of submission is not told")
     most, highest = max(known, key=lambda pair: pair[1])
@@ -114,10 +116,10 @@ def _arrivals(runs: Sequence[RunFacts]) -> Audit:
         return Audit("limited by", "unknown", "no run to check")
     worst, share = min(kept, key=lambda pair: pair[1])
     if share < ACHIEVED_MIN:
-        told = (
+        statement = (
             f"{worst.cell}: the device, which did {share:.1%} of the operations that fell due; the rest wait"
         )
-        return Audit("limited by", "warn", told)
+        return Audit("limited by", "warn", statement)
     return Audit(
         "limited by",
         "ok",
@@ -132,10 +134,10 @@ def _memory(runs: Sequence[RunFacts], direct: bool) -> Audit:
         return Audit("memory", "unknown", "not counted: no run that read through the kernel's accounting")
     broken = [(run, share) for run, share in known if direct and run.bypasses and share > MEMORY_MAX]
     worst, share = max(broken or known, key=lambda pair: pair[1])
-    told = f"{share:.1%} of the bytes read came from memory at most ({worst.cell})"
+    statement = f"{share:.1%} of the bytes read came from memory at most ({worst.cell})"
     if broken:
-        return Audit("memory", "bad", told, f"{share:.0%} of {worst.cell} was read from memory")
-    return Audit("memory", "ok" if share <= MEMORY_MAX else "warn", told)
+        return Audit("memory", "bad", statement, f"{share:.0%} of {worst.cell} was read from memory")
+    return Audit("memory", "ok" if share <= MEMORY_MAX else "warn", statement)
 
 
 def _foreign(runs: Sequence[RunFacts]) -> Audit:
@@ -147,8 +149,8 @@ def _foreign(runs: Sequence[RunFacts]) -> Audit:
     if not known:
         return Audit("interference", "unknown", "the device's own counters were not read")
     worst, share = max(known, key=lambda pair: pair[1])
-    told = f"foreign bytes on the device: {share:.1%} of ours at most ({worst.cell})"
-    return Audit("interference", "ok" if share <= FOREIGN_MAX else "warn", told)
+    statement = f"foreign bytes on the device: {share:.1%} of ours at most ({worst.cell})"
+    return Audit("interference", "ok" if share <= FOREIGN_MAX else "warn", statement)
 
 
 def _fetched(run: RunFacts) -> list[int]:

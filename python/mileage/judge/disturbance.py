@@ -48,10 +48,10 @@ def _share(
         return Audit(name, "unknown", "the kernel does not tell")
     worst, cell = max(known)
     disturbed = sum(share > limit for share, _ in known)
-    told = f"{worst:.1%} {words} at most ({cell})"
+    statement = f"{worst:.1%} {words} at most ({cell})"
     if not disturbed:
-        return Audit(name, "ok", told)
-    return Audit(name, "warn", f"{told}; above {limit:.0%} in {disturbed} of {len(known)} runs")
+        return Audit(name, "ok", statement)
+    return Audit(name, "warn", f"{statement}; above {limit:.0%} in {disturbed} of {len(known)} runs")
 
 
 def _steal(watch: Watch) -> float | None:

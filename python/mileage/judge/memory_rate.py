@@ -53,18 +53,20 @@ def memory_rate(run: RateFacts) -> MemoryRate | None:
     if run.moved_bytes and run.device_bytes is not None:
         share = 1 - run.device_bytes / run.moved_bytes
         if share > MEMORY_MAX:
-            told = f"{share:.0%} of the bytes of {run.cell} did not reach the device: they were in memory"
-            return MemoryRate(share > 0.5, told)
+            statement = (
+                f"{share:.0%} of the bytes of {run.cell} did not reach the device: they were in memory"
+            )
+            return MemoryRate(share > 0.5, statement)
     if not run.streams:
         return None
     if run.waits and run.ops_per_s and run.rate_bytes_per_s and run.streams / run.ops_per_s < ANSWER_MIN_S:
         each_ns = 1e9 * run.streams / run.ops_per_s
-        told = f"{run.cell} took {each_ns:,.0f} ns for each operation, which only memory does"
-        return MemoryRate(True, told)
+        statement = f"{run.cell} took {each_ns:,.0f} ns for each operation, which only memory does"
+        return MemoryRate(True, statement)
     stream = (run.rate_bytes_per_s or 0.0) / run.streams
     brief = run.elapsed_s is not None and run.elapsed_s < BRIEF_S
     if run.bypasses or stream <= (BRIEF_STREAM_MAX if brief else STREAM_MAX):
         return None
     lasted = f" for {run.elapsed_s:.3g} s" if run.elapsed_s is not None else ""
-    told = f"{run.cell} moved {stream / 1e9:,.1f} GB/s in one stream{lasted}, without direct I/O"
-    return MemoryRate(False, f"{told}: rather the page cache than a device")
+    statement = f"{run.cell} moved {stream / 1e9:,.1f} GB/s in one stream{lasted}, without direct I/O"
+    return MemoryRate(False, f"{statement}: rather the page cache than a device")

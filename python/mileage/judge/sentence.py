@@ -43,15 +43,15 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     """
     family = comparison.headline or comparison.cells
     if family:
-        told = f"{_weakened(comparison, family, _claim(comparison, family, emphasis))}."
+        claim = f"{_weakened(comparison, family, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
-        told = " ".join(filter(None, (told, comparison.ranking, rest, _design(comparison))))
+        claim = " ".join(filter(None, (claim, comparison.ranking, rest, _design(comparison))))
     else:
         names = f"{comparison.baseline} or {comparison.candidate}"
-        told = f"There is nothing to compare: no cell was measured in {names}."
+        claim = f"There is nothing to compare: no cell was measured in {names}."
     if comparison.vetoes:
-        return f"Not conclusive because {listed(comparison.vetoes)}. What was measured: {_joined(comparison, told)}"
-    return told
+        return f"Not conclusive because {listed(comparison.vetoes)}. What was measured: {_joined(comparison, claim)}"
+    return claim
 
 
 def unmatched(comparison: Comparison) -> list[str]:
@@ -80,10 +80,10 @@ def _weakened(comparison: Comparison, family: Sequence[CellVerdict], claim: str)
     return f"Descriptive, from {' with '.join(few)}: {_joined(comparison, claim)}" if few else claim
 
 
-def _joined(comparison: Comparison, told: str) -> str:
+def _joined(comparison: Comparison, statement: str) -> str:
     """A sentence set behind a colon: its first letter small, unless it starts with a name."""
-    named = comparison.kind == "arms" and told.startswith(comparison.candidate)
-    return told if named else told[:1].lower() + told[1:]
+    named = comparison.kind == "arms" and statement.startswith(comparison.candidate)
+    return statement if named else statement[:1].lower() + statement[1:]
 
 
 def _claim(comparison: Comparison, family: Sequence[CellVerdict], emphasis: str) -> str:
@@ -140,8 +140,8 @@ def group_words(group: MeanRatio) -> str:
 
 
 def _difference(comparison: Comparison, lead: CellVerdict, emphasis: str) -> str:
-    if told := _both_values(comparison, lead, emphasis):
-        return told
+    if statement := _both_values(comparison, lead, emphasis):
+        return statement
     first, subject, than = _scene(comparison)
     ratio = lead.ratio or 1.0
     size = _size(ratio, _decimals(ratio, lead.ci95))
@@ -267,12 +267,12 @@ def _within(verdict: Verdict, margin: float | None) -> str:
 def _beyond_headline(comparison: Comparison) -> str:
     if not comparison.headline:
         return ""
-    told: list[str] = []
+    sentences: list[str] = []
     others = [c for c in comparison.cells if c not in comparison.headline]
     for metric in dict.fromkeys(c.metric for c in others):
         cells = [c for c in others if c.metric == metric]
-        told.append(f"In {METRIC_WORDS.get(metric, metric)}: {_counts(cells)}{_largest(cells)}.")
-    return " ".join(told)
+        sentences.append(f"In {METRIC_WORDS.get(metric, metric)}: {_counts(cells)}{_largest(cells)}.")
+    return " ".join(sentences)
 
 
 def _largest(cells: Sequence[CellVerdict]) -> str:

@@ -97,8 +97,8 @@ def stage_words(plan: Plan, stage: Stage) -> str:
         cells = [cell for cell in plan.cells if cell.table in tables]
         blocks = max(cell.blocks for cell in cells)
         listed = plan.study.order == "listed"
-        told = f"{_count(blocks, 'block')} in their order" if listed else _count(blocks, "randomised block")
-        return f"measure {_count(len(cells), 'cell')} in {told}"
+        phrase = f"{_count(blocks, 'block')} in their order" if listed else _count(blocks, "randomised block")
+        return f"measure {_count(len(cells), 'cell')} in {phrase}"
     if stage.idle is not None:
         return f"idle {stage.idle}"
     verb, names = ("torture", stage.torture) if stage.torture else ("prepare", stage.prepare)
@@ -148,11 +148,11 @@ def cell_words(study: Study, cell: Cell) -> str:
 def measured_words(study: Study, cell: Cell) -> str:
     """What is measured in a cell, by which metrics, and how often."""
     processes = cell.reach.processes if cell.reach is not None else 1
-    told = cell.title if cell.workload is None else _io(cell.workload, cell.title, processes)
+    phrase = cell.title if cell.workload is None else _io(cell.workload, cell.title, processes)
     table = study.measure[cell.table]
     least = table.stop.at_least if table.stop is not None else None
     lasting = f"; as much as takes {least} or more" if least is not None else ""
-    return f"{told}; {', '.join(cell.metrics)}; {_blocks(table.repeat, cell)}{lasting}"
+    return f"{phrase}; {', '.join(cell.metrics)}; {_blocks(table.repeat, cell)}{lasting}"
 
 
 def _blocks(repeat: int | Repeat, cell: Cell) -> str:

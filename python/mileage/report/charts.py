@@ -67,14 +67,14 @@ def torture_svg(view: StudyView, *, name: str) -> Future[str] | None:
 
 def torture_words(view: StudyView) -> str:
     """What the trace shows, in words: the rate at the start and at the end of each cycle, in MB/s."""
-    told = []
+    labels = []
     for trace in view.torture:
         rates = trace.rate_bytes_per_s
         tenth = max(1, len(rates) // 10)
         if rates:
             first, last = (sum(part) / len(part) / 1e6 for part in (rates[:tenth], rates[-tenth:]))
-            told.append(
+            labels.append(
                 f"cycle {trace.cycle}: {first:,.0f} MB/s in the first tenth of its time, "
                 f"{last:,.0f} in the last tenth"
             )
-    return "; ".join(told)
+    return "; ".join(labels)

@@ -53,10 +53,10 @@ def rate_lines(rates: Sequence[Mapping[str, Any]], width: int = 100) -> list[str
     lines = ["Published rates, and what the simulated drive does:"]
     for rate in rates:
         lines.append(f"  {_both_rates(rate)}")
-        told = [_rate_workload(rate), f"{rate['source']} ({rate['confidence']})"]
+        parts = [_rate_workload(rate), f"{rate['source']} ({rate['confidence']})"]
         if rate["why_off"] is not None:
-            told.append(f"{_missed(rate)}: {rate['why_off']}")
-        for text in told:
+            parts.append(f"{_missed(rate)}: {rate['why_off']}")
+        for text in parts:
             lines += textwrap.wrap(text, width, initial_indent=" " * 6, subsequent_indent=" " * 8)
     return lines
 
@@ -84,17 +84,17 @@ def _rate_workload(rate: Mapping[str, Any]) -> str:
     """What a rate is meant for: the operations, and the state of the drive before them."""
     order, _, direction = rate["workload"].partition("_")
     at = "at random" if order == "random" else "in order"
-    told = [
+    parts = [
         f"{direction}s of {rate['record_bytes']:,} bytes {at}, depth {rate['depth']}, "
         f"{rate['moved_bytes'] / 1e9:g} GB within {rate['span_bytes'] / 1e9:g} GB"
     ]
     if rate["compressible_percent"]:
-        told.append(f"{rate['compressible_percent']} % of the content compressible")
+        parts.append(f"{rate['compressible_percent']} % of the content compressible")
     before = rate["written_before_bytes"]
-    told.append(f"{before / 1e9:g} GB written in order before" if before else "a new drive")
+    parts.append(f"{before / 1e9:g} GB written in order before" if before else "a new drive")
     if rate["overwritten_before_times"]:
-        told.append(f"then overwritten at random {rate['overwritten_before_times']} times")
-    return ", ".join(told)
+        parts.append(f"then overwritten at random {rate['overwritten_before_times']} times")
+    return ", ".join(parts)
 
 
 def bars(
@@ -150,13 +150,13 @@ def run_drawing(record: RunRecord, gauges: Sequence[tuple[str, int]], life: str,
 def power_cut_line(cut: Mapping[str, Any]) -> str:
     """When the power was cut, and which acknowledged writes that lost."""
     lost = cut["lost"]
-    told = f"power cut {cut['after_ns'] / _NS_PER_S:.6f} s after the start: "
+    text = f"power cut {cut['after_ns'] / _NS_PER_S:.6f} s after the start: "
     if not lost:
-        return told + "no acknowledged write is lost"
+        return text + "no acknowledged write is lost"
     writes = len({part["write"] for part in lost})
     megabytes = sum(part["length_bytes"] for part in lost) / 1e6
     return (
-        f"{told}{writes:,} acknowledged write{'s' if writes > 1 else ''} ({megabytes:,.3f} MB) lost, "
+        f"{text}{writes:,} acknowledged write{'s' if writes > 1 else ''} ({megabytes:,.3f} MB) lost, "
         f"the first at byte {lost[0]['offset_bytes']}"
     )
 

@@ -61,7 +61,7 @@ def _deviation(values: Sequence[float]) -> str:
 def favours(view: StudyView) -> list[str]:
     """Which differences favour which arm, a sentence for each that has any."""
     low, high = view.comparison.baseline, view.comparison.candidate
-    told = []
+    sentences = []
     for arm, verdict in ((low, "slower"), (high, "faster")):
         cells = [cell for cell in wording.by_effect(view.headline) if cell.verdict == verdict]
         if cells:
@@ -69,8 +69,8 @@ def favours(view: StudyView) -> list[str]:
                 f"{wording.row_name(cell)} ({wording.percent(cell.ratio)})" for cell in cells[:20]
             )
             more = f"; and {len(cells) - 20} more" if len(cells) > 20 else ""
-            told.append(f"The differences favour {arm} at {names}{more}.")
-    return told
+            sentences.append(f"The differences favour {arm} at {names}{more}.")
+    return sentences
 
 
 def value_rows(view: StudyView) -> list[dict[str, str]]:

@@ -125,7 +125,7 @@ def narrow_forest_chart(cells: Sequence[CellVerdict], *, baseline: str, candidat
 
 def _narrow(panel: _Panel) -> vega.Spec:
     rows = [_row(i, cell, panel) for i, cell in enumerate(panel.cells)]
-    told = [
+    columns = [
         {
             **row,
             "row": row["row"] - 0.28,
@@ -136,8 +136,8 @@ def _narrow(panel: _Panel) -> vega.Spec:
     ]
     y = panel.y()
     colour = vega.channel("colour:N", scale=None)
-    names = texts(told, align="left", color=INK, fontSize=12).encode(y=y, x=vega.value(0), text="name:N")
-    words = texts(told, align="right", fontWeight="bold", fontSize=12).encode(
+    names = texts(columns, align="left", color=INK, fontSize=12).encode(y=y, x=vega.value(0), text="name:N")
+    words = texts(columns, align="right", fontWeight="bold", fontSize=12).encode(
         y=y, x=vega.value(panel.width), text="words:N", color=colour
     )
     lowered = [{**row, "row": row["row"] + 0.12} for row in rows]

@@ -46,8 +46,8 @@ def markdown(comparison: Comparison, broken: Broken, missing: Sequence[str]) -> 
     ]
     rows += [f"| {_of_cell(cell)} | | | | {_of_cell(_missing_words(comparison))} |" for cell in missing]
     head = ["| cell | change | 95 % interval | verdict | broken rule |", "|---|---:|---:|---|---|"]
-    told = [verdict_sentence(comparison), *unmatched(comparison)]
-    return "\n".join([*(f"{_of_cell(text)}\n" for text in told), *head, *rows, ""])
+    sentences = [verdict_sentence(comparison), *unmatched(comparison)]
+    return "\n".join([*(f"{_of_cell(text)}\n" for text in sentences), *head, *rows, ""])
 
 
 def junit(comparison: Comparison, broken: Broken, missing: Sequence[str]) -> str:
@@ -64,13 +64,13 @@ def junit(comparison: Comparison, broken: Broken, missing: Sequence[str]) -> str
     )
     for cell in comparison.cells:
         case = ElementTree.SubElement(suite, "testcase", classname="mileage", name=row_name(cell))
-        told = f"{percent(cell.ratio)}, 95 % interval {interval(cell.ci95)}: {cell.verdict}"
+        statement = f"{percent(cell.ratio)}, 95 % interval {interval(cell.ci95)}: {cell.verdict}"
         if found := rules.get(_key(cell)):
-            ElementTree.SubElement(case, "failure", message="; ".join(found)).text = told
+            ElementTree.SubElement(case, "failure", message="; ".join(found)).text = statement
         elif cell in skipped:
-            ElementTree.SubElement(case, "skipped", message=told)
+            ElementTree.SubElement(case, "skipped", message=statement)
         else:
-            ElementTree.SubElement(case, "system-out").text = told
+            ElementTree.SubElement(case, "system-out").text = statement
     for name in missing:
         case = ElementTree.SubElement(suite, "testcase", classname="mileage", name=name)
         ElementTree.SubElement(case, "failure", message=_missing_words(comparison))

@@ -82,9 +82,11 @@ def _readme(ending: str, tables: Sequence[Table], title: str, missing: Sequence[
     parts += [f"{_told(sentence)}\n" for sentence in missing]
     for table in tables:
         parts.append(f"## {table.name}.{ending}\n\n{table.meaning}\n")
-        told = [(column, f": {_told(column.meaning)}" if column.meaning else "") for column in table.columns]
+        described = [
+            (column, f": {_told(column.meaning)}" if column.meaning else "") for column in table.columns
+        ]
         parts.append(
-            "\n".join(f"- `{written(c.name)}` ({c.kind.lower()}){meaning}" for c, meaning in told) + "\n"
+            "\n".join(f"- `{written(c.name)}` ({c.kind.lower()}){meaning}" for c, meaning in described) + "\n"
         )
     return "\n".join([*parts, "## How values are written\n", _RULES])
 

@@ -114,8 +114,8 @@ def journal_tables(content: JournalContent) -> list[Table]:
         ),
     ]
     if any(isinstance(run.record, ImportedRecord) and run.record.printed_names for run in content.any_runs()):
-        told = "One row per figure that another tool printed of an imported run."
-        tables.append(Table("printed", told, (*named, *_PRINTED), lambda: _printed(content)))
+        about = "One row per figure that another tool printed of an imported run."
+        tables.append(Table("printed", about, (*named, *_PRINTED), lambda: _printed(content)))
     return tables
 
 

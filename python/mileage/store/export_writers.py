@@ -88,11 +88,11 @@ def _marked(text: str) -> str:
 
 
 def _line(file: TextIO, cells: list[str], widths: list[int], numbers: list[bool]) -> None:
-    told = []
+    padded = []
     for cell, width, number in zip(cells, widths, numbers, strict=True):
         space = " " * (width - columns_of(cell))
-        told.append(f"{space}{cell}" if number else f"{cell}{space}")
-    file.write(f"| {' | '.join(told)} |\n")
+        padded.append(f"{space}{cell}" if number else f"{cell}{space}")
+    file.write(f"| {' | '.join(padded)} |\n")
 
 
 def write_parquet(table: Table, path: Path) -> None:

@@ -160,20 +160,20 @@ class JournalContent:
     @property
     def problems(self) -> list[str]:
         """What was dropped and why, and where lines are missing, each to follow "not conclusive because"."""
-        told = []
+        reasons = []
         if self.dropped:
             lines = [f"line {number} of the journal {why}" for number, why in self.dropped[:_LISTED]]
             more = len(self.dropped) - _LISTED
             lines += [f"{more:,} more lines cannot be believed"] if more > 0 else []
-            told = [f"{'; '.join(lines)} (left out)"]
+            reasons = [f"{'; '.join(lines)} (left out)"]
         if self.breaks:
             numbers = ", ".join(map(str, self.breaks[:_LISTED]))
             more = len(self.breaks) - _LISTED
             before = (
                 f"line{'s' if self.breaks[1:] else ''} {numbers}{f' and {more:,} more' if more > 0 else ''}"
             )
-            told.append(f"lines of the journal were removed, added or moved before {before}")
-        return told
+            reasons.append(f"lines of the journal were removed, added or moved before {before}")
+        return reasons
 
     def of_kind(self, kind: type[K]) -> Sequence[K]:
         """The entries of one type, in the journal's order."""

@@ -136,14 +136,14 @@ def _write_journal(
             for head in content.of_kind(Study)
         )
         journal.extend(contents[number].entries[at] for _, (number, at) in sorted(owner.items()))
-        told: list[Entry] = []
+        added: list[Entry] = []
         for content in contents:
             for kind in _ONCE:
-                told += [entry for entry in content.of_kind(kind) if entry not in told]
-        journal.extend(told)
+                added += [entry for entry in content.of_kind(kind) if entry not in added]
+        journal.extend(added)
         if journal.is_sealed:
             journal.extend([Files(files=files)])
-        skipped = sum(entry.left_out for entry in told if isinstance(entry, StageEnd | DidNotFinish))
+        skipped = sum(entry.left_out for entry in added if isinstance(entry, StageEnd | DidNotFinish))
         if len(owner) + skipped >= planned:
             ends = [end.finished for content in contents for end in content.of_kind(End)]
             ends += [end.finished for content in contents for end in content.of_kind(SessionEnd)]

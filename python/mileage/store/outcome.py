@@ -33,13 +33,13 @@ class Outcome(msgspec.Struct, frozen=True):
     @property
     def vetoes(self) -> list[str]:
         """What speaks against a verdict, each to follow "not conclusive because"; empty of a whole study."""
-        told = []
+        parts = []
         if self.state != "finished":
-            told.append(_STATES[self.state].format(reason=self.reason) if self.missing else _NO_END)
+            parts.append(_STATES[self.state].format(reason=self.reason) if self.missing else _NO_END)
         if self.missing:
             verb = "is" if self.missing == 1 else "are"
-            told.append(f"{self.missing:,} of {self.needed:,} runs {verb} missing")
-        return [*told, *self.edited]
+            parts.append(f"{self.missing:,} of {self.needed:,} runs {verb} missing")
+        return [*parts, *self.edited]
 
 
 _LISTED = 3

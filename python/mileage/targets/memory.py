@@ -38,7 +38,7 @@ class Controller(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Path:
-        """Folder of the new group: that of this process, or its parent where one with processes cannot have children."""
+        """Folder of the new group: that of this process, or its parent where a group with processes has no children."""
         return self.own if self.version == 1 or _is_top(self.own) else self.own.parent
 
     @property
