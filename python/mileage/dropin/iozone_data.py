@@ -133,8 +133,8 @@ class Diagnosis:
             return
         damage = "; ".join(_sentence(difference) for difference in self.damaged)
         raise RunFailed(
-            f"iozone: -+d: {damage}. The figures of damaged data are not printed; look at the drive, its cable and what "
-            "else writes to the file",
+            f"iozone: -+d: {damage}. The figures of damaged data are not printed; look at the drive, its cable and "
+            "what else writes to the file",
             cause="verification",
         )
 
