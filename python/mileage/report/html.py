@@ -59,7 +59,7 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
     return template.render(
         view=view,
         comparison=view.comparison,
-        sentence=_sentence(verdict_sentence(view.comparison, _EMPHASIS)),
+        sentence=_sentence(verdict_sentence(view.comparison, _EMPHASIS).replace(" %", "\N{NO-BREAK SPACE}%")),
         shown=shown,
         corrections=_CORRECTIONS if view.comparison.headline else _CORRECTIONS[::-1],
         corrected=any(wording.decided_by_correction(c) for c in lead),

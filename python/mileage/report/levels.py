@@ -52,11 +52,7 @@ def _panel(found: LevelRuns, baseline: str, factor: str, letters: int, width: in
             "name": shortened(name, letters),
             "colour": ARM_COLOURS[0] if name == baseline else ARM_COLOURS[1],
             "words": f"{digits(mean)} {scale.unit}"
-            + (
-                ""
-                if base is None or name == baseline
-                else f", {digits(mean / base)} × {shortened(baseline, 10)}"
-            ),
+            + ("" if base is None or name == baseline else f", {digits(mean / base)} ×"),
             "told": f"{name}: {digits(mean)} {scale.unit}, {len(found.levels[name])} runs",
         }
         for at, (name, mean) in enumerate(means.items())
