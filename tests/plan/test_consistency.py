@@ -8,6 +8,7 @@ import pytest
 from mileage.app.study import plan
 from mileage.plan import Plan, builtin_names
 from mileage.plan.consistency import inconsistency
+from mileage.plan.planned_runs import hash_is_right
 
 
 @pytest.mark.parametrize("name", builtin_names())
@@ -40,6 +41,8 @@ def test_what_does_not_fit_is_named() -> None:
         (("runs", measured, "role"), "torture", "which is no table"),
         (("cells", 1, "table"), "x", "is of [measure.x], which is no table"),
         (("cells", 1, "label"), whole.cells[0].label, "two cells have one label"),
+        (("cells", 1, "label"), "x", "has the key of"),
+        (("cells", 0, "key", "factors"), {"x": "y"}, "has the key of"),
         (("study", "compare", "baseline"), "x", "'x' is compared"),
         (("settings", 0, "levels"), {"x": "y"}, "a setting has levels of x"),
         (("study", "stage", 0, "prepare"), ["x"], "stage prepare writes as 'x'"),
@@ -48,3 +51,10 @@ def test_what_does_not_fit_is_named() -> None:
         problem = inconsistency(edited(whole, *path, value=value))  # type: ignore[arg-type]
         assert problem is not None, path
         assert told in problem
+
+
+def test_a_plan_with_a_part_of_another_type_has_a_wrong_hash() -> None:
+    assert not hash_is_right(
+        b'{"study": {}, "facts": {}, "work_bytes": 0, "runs": [], "areas": "x", "hash": "x"}'
+    )
+    assert not hash_is_right(b'{"areas": {}}')

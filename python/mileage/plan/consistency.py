@@ -27,6 +27,10 @@ def _all(plan: Plan) -> Iterator[str]:
     for cell in plan.cells:
         if plan.imported is None and cell.table not in plan.study.measure:
             yield f"cell {cell.label!r} is of [measure.{cell.table}], which is no table"
+        if cell.key.workload and cell.key.label != cell.label:
+            yield f"cell {cell.label!r} has the key of {cell.key.label!r}"
+        if cell.key.workload and len(plan.settings) > 1 and set(cell.key.factors) != set(plan.study.factor):
+            yield f"the key of cell {cell.label!r} has other factors than the study"
     yield from _of_runs(plan)
 
 

@@ -283,7 +283,11 @@ def _hash_of(parts: dict[str, Any]) -> str:
 def hash_is_right(plan_json: bytes) -> bool:
     """Whether the JSON of a plan has the hash that it states; of an imported study it is that of other tools' files."""
     parts = msgspec.json.decode(plan_json)
-    return parts.get("imported") is not None or _hash_of(parts) == parts["hash"]
+    try:
+        return parts.get("imported") is not None or _hash_of(parts) == parts["hash"]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # A part of another type than Mileage writes: somebody edited it.
+        return False
 
 
 def _identity(facts: dict[str, Any]) -> dict[str, Any]:
