@@ -257,11 +257,11 @@ def test_a_plan_says_its_factors_its_order_and_what_it_can_see(planned: Callable
     assert "factor drive plain, other (each its own target)" in text
     assert "settings 4 combinations of levels" in text
     # Four pairs: t(0.975; 3) + t(0.8; 3) is 3.1824 + 0.9785, times the square root of 2 / 4.
-    assert "with 4 paired blocks a difference of 2.9 times the spread" in text
+    assert "4 paired blocks give 80 % power to detect a difference of 2.9 standard deviations" in text
     blocked = " ".join(describe(planned(("seed = 7", 'seed = 7\norder = "blocked"'))).split())
     assert "WARNING: one arm is measured after the other" in blocked
     # Two groups of four: t(0.975; 6) + t(0.8; 6) is 2.4469 + 0.9057.
-    assert "with 4 runs of each arm a difference of 2.4 times the spread" in blocked
+    assert "4 runs of each arm give 80 % power to detect a difference of 2.4 standard deviations" in blocked
     labels = planned(("[compare]", '[factor.kernel]\nkind = "label"\nlevels = ["6.1", "6.8"]\n[compare]'))
     assert "mileage run FOLDER --label kernel=6.1; mileage run FOLDER --label kernel=6.8" in " ".join(
         describe(labels).split()

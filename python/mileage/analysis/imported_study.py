@@ -258,11 +258,12 @@ def _repeated(runs: Sequence[ImportedRun]) -> TrustLamp:
         counts[run.cell] = counts.get(run.cell, 0) + 1
     least = min(counts.values())
     state: LampState = "ok" if least >= REPEATS_MIN else "warn"
-    statement = f"each cell {least} time{'s' if least != 1 else ''} or more"
+    enough = f"each cell has {least} runs or more"
+    few = f"some cells have {least} run{'s' if least != 1 else ''}; {REPEATS_MIN} are needed to estimate the spread"
     return TrustLamp(
         "repetition",
         state,
-        statement if state == "ok" else f"{statement}; {REPEATS_MIN} tell how they scatter",
+        enough if state == "ok" else few,
     )
 
 

@@ -1,4 +1,4 @@
-"""`mileage dd`: see `tools.dd`."""
+"""`mileage dd`: see `dropin.dd`."""
 
 from mileage.cli.dropin import face
 

@@ -1,4 +1,4 @@
-"""`mileage hdparm`: see `tools.hdparm`."""
+"""`mileage hdparm`: see `dropin.hdparm`."""
 
 from mileage.cli.dropin import face
 

@@ -1,4 +1,4 @@
-"""`mileage iometer`: see `tools.iometer`."""
+"""`mileage iometer`: see `dropin.iometer`."""
 
 from mileage.cli.dropin import face
 

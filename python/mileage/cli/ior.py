@@ -1,4 +1,4 @@
-"""`mileage ior`: see `tools.ior`."""
+"""`mileage ior`: see `dropin.ior`."""
 
 from mileage.cli.dropin import face
 

@@ -1,4 +1,4 @@
-"""`mileage iozone`: see `tools.iozone`."""
+"""`mileage iozone`: see `dropin.iozone`."""
 
 from mileage.cli.dropin import face
 

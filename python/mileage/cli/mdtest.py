@@ -1,4 +1,4 @@
-"""`mileage mdtest`: see `tools.mdtest`."""
+"""`mileage mdtest`: see `dropin.mdtest`."""
 
 from mileage.cli.dropin import face
 

@@ -96,7 +96,7 @@ _ADVICE: Final = {
 
 
 def _in_options(fault: Refusal) -> Refusal:
-    """A fault of the one-off study with the option that its key comes from."""
+    """Reword an error of the generated study so that it gives the command-line option that set the faulty key."""
     fault = fault._replace(advice=_ADVICE.get(fault.code, fault.advice))
     steps = [step for step in steps_of(fault.where) if not step.isdecimal()]
     if steps == ["state", "file"]:

@@ -1,4 +1,4 @@
-"""`mileage metarates`: see `tools.metarates`."""
+"""`mileage metarates`: see `dropin.metarates`."""
 
 from mileage.cli.dropin import face
 

@@ -1,4 +1,4 @@
-"""`mileage mpirun`: see `tools.mpirun`."""
+"""`mileage mpirun`: see `dropin.mpirun`."""
 
 from mileage.cli.dropin import face
 

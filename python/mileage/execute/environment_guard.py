@@ -33,7 +33,7 @@ START = "start"
 
 
 class Surroundings:
-    """Snapshots of one study; safe to use from several threads."""
+    """Snapshots of the machine's environment during one study; safe to use from several threads."""
 
     def __init__(
         self,

@@ -102,7 +102,7 @@ class Terminal(Progress):
             print(text, file=sys.stderr, flush=True)
 
     def _maybe_line(self) -> None:
-        """Where nothing moves: a line when a minute has gone by, or five seconds and the stage is another."""
+        """Without a live display, print a line each minute, or after five seconds if the stage has changed."""
         if self._moving:
             return
         quiet_s = self._clock() - self._lined_s

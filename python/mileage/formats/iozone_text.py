@@ -275,7 +275,7 @@ class _Reader:
         return True
 
     def _setting(self, number: int, line: str) -> bool:
-        """What IOzone says of its settings before the first figure, each line with a tab before it."""
+        """Keep a line of settings, tab-indented, that IOzone prints before the first result."""
         if not line.startswith("\t") or self.state.runs:
             return False
         self.result.facts.setdefault(line.strip(), "")

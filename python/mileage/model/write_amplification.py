@@ -22,9 +22,9 @@ def write_amplification(counters: Mapping[str, int]) -> float | None:
 
 
 def write_amplifications(counters: Mapping[str, Sequence[int]]) -> list[float | None] | None:
-    """The same of each interval of a series of totals; an interval without writes has None.
+    """Write amplification in each interval of a series of cumulative totals; None for one without host writes.
 
-    None instead of the list where the series does not count both.
+    Returns None if the series lacks the bytes of the host or those of the medium.
     """
     if HOST not in counters or MEDIUM not in counters:
         return None
