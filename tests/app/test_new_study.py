@@ -31,12 +31,33 @@ def test_the_target_is_the_one_that_is_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "levels"), [(("xfs", "ext4"), ("xfs", "ext4")), (("a/x", "b/x"), ("a", "b"))]
+)
+def test_two_targets_are_compared(names: tuple[str, str], levels: tuple[str, str], tmp_path: Path) -> None:
+    targets = [tmp_path / name for name in names]
+    for target in targets:
+        target.mkdir(parents=True)
+    done = mileage("new", "two.toml", "-t", str(targets[0]), "-t", str(targets[1]), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    study = parse_study((tmp_path / "two.toml").read_text(), "two.toml")
+    assert study.factor["drive"].named == dict(
+        zip(levels, (f"dir:{target}" for target in targets), strict=True)
+    )
+    assert (study.baseline, study.candidate) == levels
+    planned = mileage("plan", "two.toml", "--quick", cwd=tmp_path)
+    assert planned.returncode == 0, planned.stderr
+    assert f"{levels[1]} with {levels[0]}" in planned.stdout
+
+
+@pytest.mark.parametrize(
     ("words", "expected"),
     [
         (("old.toml",), "exists and is not written over"),
         (("a b.toml",), "letters, digits"),
         (("new.toml", "--like", "degradatoin"), "did you mean 'degradation'?"),
         (("new.toml", "-t", "/no/where"), "does not exist"),
+        (("new.toml", "-t", ".", "-t", "/", "--like", "drives"), "measures one target; expected one"),
+        (("new.toml", "-t", ".", "-t", ".", "-t", "."), "3 targets; expected one"),
     ],
 )
 def test_what_cannot_be_written_is_refused(words: tuple[str, ...], expected: str, tmp_path: Path) -> None:

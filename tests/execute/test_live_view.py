@@ -10,7 +10,7 @@ from mileage.app import load
 from mileage.app import plan as planned
 from mileage.app import run as do
 from mileage.app.result import StudyResult
-from mileage.execute.live_view import Terminal
+from mileage.execute.live_view import Counted, Terminal
 from mileage.execute.status import Standing
 from mileage.model.histogram import Histogram
 from mileage.model.run_record import RunRecord
@@ -101,23 +101,48 @@ def test_a_log_has_a_line_a_minute(study: StudyResult, capsys: pytest.CaptureFix
             view.advance(1 << 20)
             clock.now_s += 0.5
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "  cycle 1/1 before"
-    assert [line.split(",")[0].strip() for line in lines[1:]] == ["1 min", "2 min", "3 min"]
-    assert all("MiB/s" in line and "left" in line for line in lines[1:])
+    assert [line.split(",")[:2] for line in lines] == [
+        [f"  {minutes} min", " cycle 1/1 before"] for minutes in (1, 2, 3)
+    ]
+    assert all("MiB/s" in line and "left" in line for line in lines)
     assert not set("".join(lines)) & set("\x1b\r")
 
 
-def test_a_log_names_no_stage_that_is_over_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_takes_less_than_a_minute_prints_nothing_into_a_log(
+    study: StudyResult, capsys: pytest.CaptureFixture[str]
+) -> None:
     clock = Clock()
-    with Terminal(clock) as view:
+    with Terminal(clock) as view, Counted("sweep", 20, clock) as counted:
+        view.start(study.plan, {}, 1)
         for stage in range(20):
             view.stage(f"stage {stage}")
-            clock.now_s += 1.5
-        view.stage("slow")
-        clock.now_s += 6
-        view.advance(1)
-    lines = [line.strip() for line in capsys.readouterr().err.splitlines()]
-    assert lines == ["stage 0", "stage 4", "stage 8", "stage 12", "stage 16", "slow"]
+            view.run(study.plan.runs[1])
+            view.advance(1)
+            counted.advance()
+            clock.now_s += 2.9
+    assert capsys.readouterr().err == ""
+
+
+def test_a_search_shows_no_end_and_cells_have_the_names_of_the_command(study: StudyResult) -> None:
+    run = next(run for run in study.plan.runs if run.role == "measure")
+    view = Terminal(Clock(), labels={run.cell: "reads"}, endless=True)
+    view.start(study.plan, {}, 1)
+    view.stage("searching")
+    view.run(run)
+    assert [line.split(":")[0] for line in view.lines(80)] == ["searching", "cell        reads"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_studies_done_one_by_one_look_the_same(width: int, capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Counted("sweep of op over spare", 8, clock) as view:
+        for _ in range(2):
+            clock.now_s += 45
+            view.advance()
+        name, drawn, far = view.lines(width)
+    assert (name, far) == ("sweep of op over spare", "25 %  2 of 8 studies  about 4 min left")
+    assert (drawn.count("━"), drawn.count("─")) == ((width - 2) // 4, width - 2 - (width - 2) // 4)
+    assert capsys.readouterr().err == "  1 min, 25 %, 2 of 8 studies, about 4 min left\n"
 
 
 @pytest.mark.sampled(1)

@@ -275,7 +275,7 @@ CASES = [
     (
         'baseline = "before"',
         'arms = "study"',
-        "small.toml: compare.arms: there is no arm to compare 'study'; known: stage",
+        "small.toml: compare.arms: there is no arm to compare 'study'; known: stage, workload",
     ),
     (
         'baseline = "before"',

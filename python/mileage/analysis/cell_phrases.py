@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from mileage.analysis.planned_comparison import compares_levels, places
+from mileage.analysis.planned_comparison import compares_cells, compares_levels, places
 from mileage.judge import Comparison
 from mileage.judge.comparison import RESAMPLING_SEED
 from mileage.judge.grid import MeanRatio, mean_ratio
@@ -39,7 +39,7 @@ def with_phrases(found: Comparison, plan: Plan) -> Comparison:
 
 def groups(found: Comparison, plan: Plan) -> dict[str, MeanRatio]:
     """By workload its headline cells together; empty where the cells share no units. Reads and writes never mix."""
-    if found.overall is None:
+    if found.overall is None or plan.study.compares_workloads:
         return {}
     place_of = places(plan) if compares_levels(plan) else {}
     workloads = {place_of.get(cell.label, ("", cell.label))[1]: cell.key.workload for cell in plan.cells}
@@ -57,7 +57,7 @@ def groups(found: Comparison, plan: Plan) -> dict[str, MeanRatio]:
 
 def activities(plan: Plan) -> dict[str, str]:
     """By the label of a compared cell, what is done in it: "reads 4 KiB blocks at random"."""
-    place_of = places(plan) if compares_levels(plan) else {}
+    place_of = places(plan) if compares_cells(plan) else {}
     found: dict[str, str] = {}
     for cell in plan.cells:
         label = place_of.get(cell.label, ("", cell.label))[1]

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from mileage.analysis.device_class import device_classes
-from mileage.analysis.planned_comparison import compares_levels, places
+from mileage.analysis.planned_comparison import arm_name, compares_cells, compares_levels, places
 from mileage.judge import Comparison, Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
 from mileage.judge.course import levels_within
@@ -111,21 +111,20 @@ def _lead(comparison: Comparison) -> str:
 def _records(plan: Plan, content: JournalContent, cell: str) -> dict[str, list[Run]]:
     """The runs of one cell in the two compared arms; of a set of tests, this test alone."""
     study = plan.study
-    levels = compares_levels(plan)
-    place_of = places(plan) if levels else {}
+    place_of = places(plan) if compares_cells(plan) else {}
     stage = study.measuring_stages[-1]
     found: dict[str, list[Run]] = {}
     for side in (study.baseline, study.candidate):
-        found[f"{study.compare.arms} {side}" if levels else str(side)] = []
+        found[arm_name(plan, str(side))] = []
     labels = {c.label for c in plan.cells if place_of.get(c.label, ("", c.label))[1] == cell}
     units = {c.unit or c.label for c in plan.cells if c.label in labels}
     for entry in picked(content, "measure", units):
-        if levels and entry.stage != stage:
+        if place_of and entry.stage != stage:
             continue
         for one in each_test(entry):
             if one.cell not in labels:
                 continue
-            arm = f"{study.compare.arms} {place_of[one.cell][0]}" if levels else one.stage
+            arm = arm_name(plan, place_of[one.cell][0] if place_of else one.stage)
             if arm in found:
                 found[arm].append(one)
     return found
@@ -294,11 +293,14 @@ def _levels(plan: Plan, samples: Iterable[Sample]) -> list[LevelRuns]:
 
 def places_of(plan: Plan) -> dict[str, dict[str, str]]:
     """The properties that distinguish each cell, named as in the comparison; without those that all cells share."""
-    levels = compares_levels(plan)
-    label_of = places(plan) if levels else {}
+    label_of = places(plan) if compares_cells(plan) else {}
     found: dict[str, dict[str, str]] = {}
     for cell in plan.cells:
+        if label_of and not label_of[cell.label][0]:
+            continue
         properties = _properties(cell) | cell.key.without(plan.study.compare.arms).factors
+        if plan.study.compares_workloads:
+            properties["test"] = " against ".join(reversed(plan.study.compared))
         found[label_of.get(cell.label, ("", cell.label))[1]] = properties
     names = dict.fromkeys(name for properties in found.values() for name in properties)
     varied = [

@@ -1,7 +1,8 @@
-"""The comparison that a study's plan asks for: of stages, or of the levels of a factor.
+"""The comparison that a study's plan asks for: of stages, of the levels of a factor, or of two workloads.
 
 What it models: which samples belong to which arm. Levels that were measured in the same randomised blocks are paired by
-them; levels in blocked order, and labels, which were measured one after the other, are not.
+them; levels in blocked order, and labels, which were measured one after the other, are not. Two workloads are paired by
+the block in which both were measured.
 What it refuses: a study that has nothing to compare.
 """
 
@@ -18,10 +19,14 @@ from mileage.judge.audit import Audit
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
 from mileage.judge.standings import CellStandings, standings
 from mileage.plan import Plan
+from mileage.plan.cell_keys import workload_pairs
 from mileage.plan.factors import again, kind_of, named_levels
 
 BLOCKED = (
     'one arm was measured after the other (order = "blocked"), so that any drift looks like a difference'
+)
+LISTED = (
+    'one workload always came before the other (order = "listed"), so that any drift looks like a difference'
 )
 
 
@@ -30,12 +35,24 @@ def compares_levels(plan: Plan) -> bool:
     return plan.study.compare.arms in plan.study.factor
 
 
+def compares_cells(plan: Plan) -> bool:
+    """Whether cells of one stage are compared, of two levels or of two workloads, rather than two stages."""
+    return compares_levels(plan) or plan.study.compares_workloads
+
+
+def arm_name(plan: Plan, side: str) -> str:
+    """What the comparison calls an arm of a plan: a level together with its factor, a stage or workload by its name."""
+    return f"{plan.study.compare.arms} {side}" if compares_levels(plan) else side
+
+
 def comparison_of(plan: Plan, samples: Iterable[Sample], vetoes: Sequence[str]) -> Comparison:
     """Judge the candidate of a plan against its baseline. Raises Refused when it has no two arms."""
     study = plan.study
     if study.baseline is None or study.candidate is None:
         raise Refused(f"{study.name} measures fewer than two stages or levels: there is nothing to compare")
     relevance = msgspec.structs.asdict(study.compare.relevance)
+    if study.compares_workloads:
+        return compare_workloads(plan, samples, (study.baseline, study.candidate), vetoes)
     if not compares_levels(plan):
         found = compare_stages(
             list(samples),
@@ -96,6 +113,52 @@ def compare_levels(
     )
 
 
+def compare_workloads(
+    plan: Plan,
+    samples: Iterable[Sample],
+    names: tuple[str, str],
+    vetoes: Sequence[str] = (),
+    stage: str | None = None,
+) -> Comparison:
+    """Judge the second of two workloads against the first, in the cells that are otherwise equal, paired by block.
+
+    `stage`: default the last one that measures.
+
+    Raises:
+        Refused: no cell of one is otherwise equal to a cell of the other, or they are judged by different figures.
+    """
+    study = plan.study
+    pairs = workload_pairs(names, plan.cells)
+    kinds = {cell.kind for cell in plan.cells if cell.label in pairs}
+    if not pairs or len(kinds) > 1:
+        why = (
+            f"are judged by {' and '.join(sorted(kinds))}"
+            if kinds
+            else "have no cell that is otherwise equal"
+        )
+        raise Refused(f"{study.name}: {names[0]} and {names[1]} {why}")
+    arms: dict[str, list[Sample]] = {name: [] for name in names}
+    for sample in samples:
+        name, cell = pairs.get(sample.cell, ("", ""))
+        if name and sample.stage == (stage or study.measuring_stages[-1]) and sample.arm == "torture":
+            arms[name].append(msgspec.structs.replace(sample, cell=cell))
+    listed = study.order == "listed" and any(cell.job is None and cell.label in pairs for cell in plan.cells)
+    found = compare_arms(
+        arms[names[0]],
+        arms[names[1]],
+        relevance=msgspec.structs.asdict(study.compare.relevance),
+        paired=True,
+        labels=names,
+        vetoes=(*vetoes, *([LISTED] if listed and plan.imported is None else [])),
+    )
+    alone = [
+        tuple(c.label for c in plan.cells if c.key.workload == name and c.label not in pairs)
+        for name in names
+    ]
+    found = msgspec.structs.replace(found, only_baseline=alone[0], only_candidate=alone[1])
+    return classed(found, plan, plan)
+
+
 def standings_of(plan: Plan, samples: Iterable[Sample]) -> tuple[CellStandings, ...]:
     """Every level of the compared factor side by side, per cell in its headline metric; empty for two levels."""
     study = plan.study
@@ -119,7 +182,13 @@ def standings_of(plan: Plan, samples: Iterable[Sample]) -> tuple[CellStandings, 
 
 
 def places(plan: Plan) -> dict[str, tuple[str, str]]:
-    """Of each cell's label: its level of the compared factor, and its label without that level."""
+    """Of each cell's label: its level of the compared factor, and its label without that level.
+
+    Where workloads are compared: the workload, and the label without it; of other cells, an empty text and the label.
+    """
+    if plan.study.compares_workloads:
+        pairs = workload_pairs(plan.study.compared, plan.cells)
+        return {cell.label: pairs.get(cell.label, ("", cell.label)) for cell in plan.cells}
     factor = plan.study.compare.arms
     return {cell.label: (cell.key.factors[factor], cell.key.without(factor).label) for cell in plan.cells}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from mileage.analysis.planned_comparison import compares_levels, places
+from mileage.analysis.planned_comparison import arm_name, compares_cells, places
 from mileage.judge import Sample
 from mileage.judge.comparison import HEADLINE_OF_MEASURE
 from mileage.plan import Plan
@@ -15,7 +15,7 @@ from mileage.report.evidence import OrderedRun
 def run_order(plan: Plan, samples: Iterable[Sample]) -> list[OrderedRun]:
     """Runs of the baseline and the candidate; the sham arm and values of 0 are not among them."""
     study = plan.study
-    levels = places(plan) if compares_levels(plan) else {}
+    levels = places(plan) if compares_cells(plan) else {}
     stage = study.measuring_stages[-1]
     groups: dict[tuple[str, str], list[Sample]] = {}
     for sample in samples:
@@ -24,7 +24,7 @@ def run_order(plan: Plan, samples: Iterable[Sample]) -> list[OrderedRun]:
         side = levels[sample.cell][0] if levels else sample.stage
         usable = sample.value > 0 and math.isfinite(sample.value) and (not levels or sample.stage == stage)
         if usable and side in (study.baseline, study.candidate):
-            name = f"{study.compare.arms} {side}" if levels else side
+            name = arm_name(plan, side)
             # A drift between cycles is not taken away by a mean of each.
             groups.setdefault((sample.cell, name), []).append(sample)
     found = []

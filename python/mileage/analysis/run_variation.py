@@ -10,7 +10,7 @@ from statistics import median
 
 import msgspec
 
-from mileage.analysis.planned_comparison import compares_levels, places
+from mileage.analysis.planned_comparison import arm_name, compares_cells, places
 from mileage.judge.summary import total_work_rate
 from mileage.judge.within_run import BATCHES_MIN, WithinRun, within_run
 from mileage.model.journal_entries import Run
@@ -71,20 +71,18 @@ class Arms:
     def __init__(self, plan: Plan) -> None:
         """Of no run yet."""
         self.found: dict[tuple[str, str], list[RunSums]] = {}
-        self._levels = compares_levels(plan)
-        self._places = places(plan) if self._levels else {}
-        self._stage = plan.study.measuring_stages[-1] if self._levels else ""
-        self._arms = plan.study.compare.arms
+        self._places = places(plan) if compares_cells(plan) else {}
+        self._stage = plan.study.measuring_stages[-1] if self._places else ""
+        self._plan = plan
 
     def add(self, entry: Run) -> None:
         """Take a run."""
-        levels = self._levels
-        if entry.role != "measure" or entry.arm != "torture" or (levels and entry.stage != self._stage):
+        if entry.role != "measure" or entry.arm != "torture" or (self._places and entry.stage != self._stage):
             return
         for one in each_test(entry):
-            level, cell = self._places.get(one.cell, ("", one.cell))
-            arm = f"{self._arms} {level}" if levels else entry.stage
-            self.found.setdefault((cell, arm), []).append(RunSums.of(one.record))
+            side, cell = self._places.get(one.cell, (entry.stage, one.cell))
+            if side:
+                self.found.setdefault((cell, arm_name(self._plan, side)), []).append(RunSums.of(one.record))
 
 
 def inside(arms: Arms) -> list[Inside]:

@@ -17,6 +17,7 @@ from mileage.judge.grid import Rank, ranking
 from mileage.judge.history import STUDIES_MIN, Change, changes
 from mileage.model.cell_key import alike
 from mileage.plan import Plan
+from mileage.plan.study import WORKLOAD_ARMS
 
 
 def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
@@ -75,6 +76,42 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         renamed=tuple((theirs, ours) for theirs, ours in names.items() if theirs != ours),
     )
     return with_phrases(classed(found, first.plan, second.plan), first.plan)
+
+
+def compare_workloads(text: str, names: Sequence[str], *, stage: str | None = None) -> Comparison:
+    """Compare two workloads of one stage of a study, paired by the block in which both were measured.
+
+    `text` is FOLDER or FOLDER:STAGE; `names` are the baseline and the candidate, whole ("iozone.rewrite") or without
+    the family ("rewrite").
+
+    Raises:
+        Refused: as `compare`; a name is that of no workload, or of several; both are one; no cells are otherwise equal.
+    """
+    from mileage.analysis.cell_phrases import with_phrases
+    from mileage.analysis.planned_comparison import compare_workloads as judged
+
+    result, at = stage_of(text, stage)
+    measured = list(dict.fromkeys(cell.key.workload for cell in result.plan.cells))
+    baseline, candidate = (_workload_named(name, measured, text) for name in names)
+    if baseline == candidate:
+        raise Refused(f"{baseline} is named twice; name two workloads")
+    plan = result.plan
+    compare = msgspec.structs.replace(
+        plan.study.compare, arms=WORKLOAD_ARMS, baseline=baseline, candidate=candidate
+    )
+    # Phrases and places are those of the comparison that was asked for, not of the plan's own.
+    plan = msgspec.structs.replace(plan, study=msgspec.structs.replace(plan.study, compare=compare))
+    vetoes = _vetoes(result) if plan.imported is not None else result.vetoes()
+    return with_phrases(judged(plan, result.samples(), (baseline, candidate), vetoes, at), plan)
+
+
+def _workload_named(name: str, measured: Sequence[str], text: str) -> str:
+    """The measured workload of a name, whole or without its family. Raises Refused."""
+    found = [word for word in measured if name in (word, word.partition(".")[2])]
+    if name in found or len(found) == 1:
+        return name if name in found else found[0]
+    what = f"several workloads {name!r}" if found else f"no workload {name!r}"
+    raise Refused(f"{text} has {what}; expected one of {', '.join(found or measured)}")
 
 
 def names_in(ours: Plan, others: Plan) -> dict[str, str]:

@@ -7,24 +7,27 @@ What it refuses: to write over anything, a name that no study may have, and a ta
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePath
 
 from mileage.errors import Refused, RunFailed
 from mileage.plan.builtin import builtin_text, template_text
 from mileage.plan.study_reader import parse_study
+from mileage.plan.toml_writer import toml_value
 from mileage.targets.bare_path import with_scheme
 from mileage.targets.spec import parse_target
 
 _TARGET = "virtual:intel-x25e-64gb"
 
 
-def write_new_study(path: Path, *, like: str | None = None, target: str | None = None) -> str:
+def write_new_study(path: Path, *, like: str | None = None, targets: Sequence[str] = ()) -> str:
     """Write a study file to `path`, with the stem of its name as the name of the study; the text that was written.
 
-    `like`: a built-in study in place of the template. `target`: what it measures; default: a virtual drive.
+    `like`: a built-in study in place of the template. `targets`: what it measures; default: a virtual drive. Two are
+    compared with each other.
 
     Raises:
-        Refused: the file exists, or the study would not be valid.
+        Refused: the file exists, the study would not be valid, or there are more than two targets, or two of one study.
         RunFailed: it cannot be written.
     """
     name = path.name.removesuffix(".toml")
@@ -32,11 +35,17 @@ def write_new_study(path: Path, *, like: str | None = None, target: str | None =
         raise Refused(
             f"{path}: a study's name has letters, digits, '.', '-' and '_' only, such as my-disk.toml"
         )
-    if target is not None:
-        target = str(parse_target(with_scheme(target)))
-    text = _with_key(template_text() if like is None else builtin_text(like, target), "name", name)
-    if target is not None or like is None:
-        text = _with_key(text, "target", target or _TARGET)
+    found = [str(parse_target(with_scheme(target))) for target in targets]
+    if len(found) > 2 or (like is not None and len(found) == 2):
+        what = f"--like {like}: measures one target" if like is not None else f"{len(found)} targets"
+        raise Refused(f"{what}; expected one, or without --like two to compare")
+    if len(found) == 2:
+        text = _with_key(_comparison(found[0], found[1]), "name", name)
+    else:
+        target = found[0] if found else None
+        text = _with_key(template_text() if like is None else builtin_text(like, target), "name", name)
+        if target is not None or like is None:
+            text = _with_key(text, "target", target or _TARGET)
     parse_study(text, str(path))
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -46,6 +55,20 @@ def write_new_study(path: Path, *, like: str | None = None, target: str | None =
     except OSError as error:
         raise RunFailed.from_os_error(f"writing {path}", error) from error
     return text
+
+
+def _comparison(one: str, other: str) -> str:
+    """The study that compares two targets, whose levels are named by the ends of their paths where these differ."""
+    names = [
+        re.sub(r"[^A-Za-z0-9_-]", "-", PurePath(target.partition(":")[2]).name) for target in (one, other)
+    ]
+    if names[0] == names[1] or not all(names):
+        names = ["a", "b"]
+    levels = ", ".join(
+        f"{name} = {toml_value(target)}" for name, target in zip(names, (one, other), strict=True)
+    )
+    text = template_text("new_comparison").replace("LEVELS", levels)
+    return text.replace('"BASELINE"', f'"{names[0]}"').replace('"CANDIDATE"', f'"{names[1]}"')
 
 
 def _with_key(text: str, key: str, value: str) -> str:

@@ -17,6 +17,7 @@ from mileage.app.session import check_built, do, facts_of_all
 from mileage.app.study import study_of
 from mileage.errors import Refused
 from mileage.execute import Silent
+from mileage.execute.live_view import Counted
 from mileage.execute.mpi.futures import spread
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Study, resolve
@@ -53,7 +54,8 @@ def sweep(study: str, *, target: str | None = None, processes: int | None = None
             raise Refused(f"{study}: labels ({setting.session}) name machines, which a sweep does not change")
     tasks = [msgspec.json.encode(at_setting(wanted, setting)) for setting in settings]
     names = sorted({name for setting in settings for name in setting.levels})
-    found = spread(_rows_of, tasks, processes=processes)
+    with Counted(f"sweep of {wanted.name} over {', '.join(names)}", len(tasks)) as progress:
+        found = spread(_rows_of, tasks, processes=processes, advance=progress.advance)
     return [
         {**{name: setting.levels[name] for name in names}, **row}
         for setting, rows in zip(settings, found, strict=True)

@@ -48,7 +48,7 @@ def command(
     from mileage.app.measurement import refuse_existing
     from mileage.cli.json_output import print_json
     from mileage.cli.target_choice import chosen_target
-    from mileage.execute.progress_line import Watch
+    from mileage.execute.live_view import Terminal
     from mileage.report.setting import labels_of
 
     if len(targets) > 2:
@@ -63,12 +63,7 @@ def command(
             refuse_existing(folder)
     found: list[Checked] = []
     for plan, folder in zip(plans, folders, strict=True):
-        labels = labels_of(plan.cells)
-        runs = [
-            "writing what is read" if run.role == "prepare" else labels.get(run.cell, run.cell)
-            for run in plan.runs
-        ]
-        with Watch(plan.runs, runs, simulated=plan.facts.virtual) as progress:
+        with Terminal(labels=labels_of(plan.cells)) as progress:
             found += check(plan, save=folder, progress=progress, command=("mileage", *sys.argv[1:]))
     if as_json:
         print_json(found[0] if len(found) == 1 else found)

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     "--stage", default=None, metavar="NAME", help="Stage to compare in both studies; default: the last."
 )
 @click.option(
+    "--workloads",
+    type=(str, str),
+    metavar="BASELINE CANDIDATE",
+    help="Compare two workloads of one study with each other, such as write rewrite.",
+)
+@click.option(
     "--table",
     type=click.Path(path_type=Path),
     metavar="CSV",
@@ -57,6 +63,7 @@ if TYPE_CHECKING:
 def command(
     studies: tuple[str, ...],
     stage: str | None,
+    workloads: tuple[str, str] | None,
     table: Path | None,
     against: Path | None,
     runs: int | None,
@@ -69,14 +76,16 @@ def command(
 ) -> None:
     """Compare A with B: two study folders, or two stages written FOLDER:STAGE.
 
-    With one folder: the comparison of its own plan. With three or more: a
-    ranking. With --history: where a series of studies of one target changed.
+    With one folder: the comparison of its own plan, or with --workloads of two
+    workloads that it measured. With three or more: a ranking. With --history:
+    where a series of studies of one target changed.
     With --table: judge a published table of means, or of differences, with
     their standard deviations.
 
     \b
     mileage compare study-1:before study-1:after
     mileage compare study-1                   as its plan says
+    mileage compare study-1 --workloads write rewrite
     mileage compare study-1 study-2 --fail-if "slower > 5%"
     mileage compare study-1 study-2 --fail-if "p99 slower > 10%" --format github
     mileage compare disk sata nvme            a ranking, with ties
@@ -89,14 +98,23 @@ def command(
     if allow_missing and not rules:
         raise click.UsageError("--allow-missing belongs to --fail-if")
     if table is not None:
-        if studies or stage is not None or history:
-            raise click.UsageError("--table judges a file: leave out studies, --stage and --history")
+        if studies or stage is not None or history or workloads is not None:
+            raise click.UsageError(
+                "--table judges a file: leave out studies, --stage, --workloads and --history"
+            )
         _table(table, against, runs, margin, gate)
         return
     options = (("against", against), ("runs", runs), ("margin", margin))
     given = [name for name, value in options if value is not None]
     if given:
         raise click.UsageError(f"--{given[0]} belongs to --table")
+    if workloads is not None:
+        if history or len(studies) != 1:
+            raise click.UsageError("--workloads compares two workloads of one study: name one folder")
+        from mileage.app.multi_study import compare_workloads
+
+        gate.conclude(compare_workloads(studies[0], workloads, stage=stage))
+        return
     if history or len(studies) > 2:
         if rules:
             raise click.UsageError("--fail-if needs two studies or a table: a ranking has no slower")

@@ -15,7 +15,7 @@ from mileage.app.measurement import Measurement, asked_of, measure, planned, ref
 from mileage.cli.foreign_options import refuse_elsewhere
 from mileage.cli.target_choice import chosen_target
 from mileage.errors import Refusal, Refused
-from mileage.execute.progress_line import Watch
+from mileage.execute.live_view import Terminal
 from mileage.plan import Asked, Plan, Study, TraceFile, one_off, to_toml
 from mileage.plan.area import UNEVEN
 from mileage.plan.faults import BrokenStudy, steps_of
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from mileage.app.rate_search import Found
 
 _WIDTH = 80
-WRITING = "writing what is read"
 
 
 def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
@@ -64,8 +63,7 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
         click.echo(to_toml(study), nl=False)
         return
     labels = labels_of(plan.cells)
-    names = [WRITING if run.role == "prepare" else labels.get(run.cell, run.cell) for run in plan.runs]
-    with Watch(plan.runs, names, simulated=plan.facts.virtual) as progress:
+    with Terminal(labels=labels) as progress:
         done = measure(
             plan,
             destroy=destroy,

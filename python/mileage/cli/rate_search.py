@@ -10,7 +10,7 @@ import msgspec
 from mileage.app.rate_search import Found, read_goal, search
 from mileage.cli.measurement import plan_of
 from mileage.errors import Refused
-from mileage.execute.progress_line import Watch
+from mileage.execute.live_view import Terminal
 from mileage.judge.search import Probe
 from mileage.plan import Asked, PlannedRun, one_off
 from mileage.plan.load import Spacing
@@ -31,8 +31,9 @@ def searched(asked: Asked, given: dict[str, Any]) -> Found:
     if not quiet:
         click.echo(setting_text(plan))
         click.echo(f"{'due /s':>10} {'done /s':>10} {goal.quantile:>9}   kept")
-    names = ["writing what is read" if run.role == "prepare" else "searching" for run in plan.runs]
-    with Watch(plan.runs, names, simulated=plan.facts.virtual) as watch:
+    with Terminal(endless=True) as watch:
+        watch.start(plan, {}, 1)
+        watch.stage("searching the rate")
         under_way: list[tuple[PlannedRun, int]] = []
 
         def moved(run: PlannedRun, byte_count: int) -> None:

@@ -27,7 +27,7 @@ from mileage.targets import parse_target
 from mileage.targets.file import guard_file
 
 if TYPE_CHECKING:
-    from mileage.execute.progress_line import Watch
+    from mileage.execute.live_view import Terminal
 
 Finished = Callable[[PlannedRun, RunRecord], str]
 """What is printed of a run that is done."""
@@ -98,9 +98,8 @@ def do_study(
     plan = plan_of(given, study, destroy)
     for path in lost:
         os.truncate(path, 0)
-    names = [run.cell for run in plan.runs]
     command = ("mileage", given.tool.name, *given.words)
-    with _watch(plan, names) as watch:
+    with _watch() as watch:
         printing = _Printing(watch, head, finished)
         progress = printing if head or finished else watch
         try:
@@ -118,18 +117,18 @@ def plan_of(given: Given, study: Study, destroy: str | None) -> Plan:
     return planned(study, destroy)
 
 
-def _watch(plan: Plan, names: list[str]) -> Any:
+def _watch() -> Any:
     if not sys.stderr.isatty():
         return nullcontext(None)
-    from mileage.execute.progress_line import Watch
+    from mileage.execute.live_view import Terminal
 
-    return Watch(plan.runs, names, simulated=plan.facts.virtual)
+    return Terminal()
 
 
 class _Printing(Silent):
     """Prints to standard output a head, then what is said of each measured run as soon as it is done."""
 
-    def __init__(self, watch: Watch | None, head: str, finished: Finished | None) -> None:
+    def __init__(self, watch: Terminal | None, head: str, finished: Finished | None) -> None:
         self._watch = watch
         self._head = head
         self._finished = finished
@@ -137,8 +136,15 @@ class _Printing(Silent):
         """The run that was begun last."""
 
     def start(self, plan: Plan, spent_s: Mapping[int, float], lanes: int) -> None:
-        """Print the head."""
+        """Print the head, then show the study on a terminal."""
         self.print(self._head)
+        if self._watch is not None:
+            self._watch.start(plan, spent_s, lanes)
+
+    def stage(self, text: str) -> None:
+        """Name the stage on a terminal."""
+        if self._watch is not None:
+            self._watch.stage(text)
 
     def run(self, run: PlannedRun) -> None:
         """Show the run on a terminal."""
@@ -153,11 +159,13 @@ class _Printing(Silent):
 
     def finished(self, run: PlannedRun, record: RunRecord) -> None:
         """Print what is said of the run."""
+        if self._watch is not None:
+            self._watch.finished(run, record)
         if run.role == "measure" and self._finished is not None:
             self.print(self._finished(run, record))
 
     def print(self, text: str) -> None:
-        """Print text to standard output, above the progress line."""
+        """Print text to standard output, above the progress lines."""
         if not text:
             return
         if self._watch is not None:

@@ -4,8 +4,8 @@
 `job` one run of work on files, `reset` what happens between blocks. `monitor` watches the machine during a run,
 `environment_guard` compares the machine with its state at the start, `concurrency` limits parallel cycles,
 `stop_rules` says when enough was measured, `did_not_finish` handles a device that gives up. `progress` is the
-interface of progress reports; `status` collects their figures, `live_view` draws them on a terminal, `progress_line`
-does so for a short study.
+interface of progress reports; `status` collects their figures, `live_view` draws them on a terminal, for every
+command alike.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Live view of a running study: a few lines on a terminal, redrawn twice a second; elsewhere an occasional line.
+"""Live view of what runs, for every command: lines on a terminal, redrawn twice a second; elsewhere a line a minute.
 
 Models the position in the plan, the cell, the recent rate, the last run's latency and drive counters, and the time
-left. A separate thread draws; a run pays one addition per poll. NO_COLOR, a dumb terminal and a file get no colours and
-no moving lines: they get one line a minute, and one per stage if the last line is five seconds old, since a virtual
-drive finishes stages faster than anybody reads.
+left; of a search, whose length is not known, the cell and the rate; of independent studies, how many are done. A
+separate thread draws; a run pays one addition per poll. NO_COLOR, a dumb terminal, a pipe and a file get no colours and
+no moving lines: they get one line a minute, so that a short command prints nothing.
 Refuses nothing.
 """
 
@@ -20,6 +20,7 @@ from mileage.execute.status import Standing
 from mileage.log import is_log_on
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan, PlannedRun
+from mileage.plan.describe import duration
 from mileage.terminal import ascii_of, beneath, cut, harmless, is_coloured, one_line
 
 if TYPE_CHECKING:
@@ -27,22 +28,30 @@ if TYPE_CHECKING:
 
 DRAWN_PER_S: Final = 2
 LINE_EVERY_S: Final = 60.0
-STAGE_LINE_EVERY_S: Final = 5.0
-_WIDEST: Final = 80
+_WIDEST: Final = 120
 
 
 class Terminal(Progress):
     """Writes to standard error; a context manager that restores the terminal on the way out."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Writes nothing before :meth:`start`, so that a refusal is printed alone."""
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        labels: Mapping[str, str] | None = None,
+        endless: bool = False,
+    ) -> None:
+        """Writes nothing before :meth:`start`, so that a refusal is printed alone.
+
+        `labels`: what a cell is called here, by its label. `endless`: how much is left is not known.
+        """
         self._clock = clock
         self._standing = Standing(clock)
         self._moving = is_coloured(sys.stderr) and not is_log_on()
         self._live: Live | None = None
-        self._lined_s = clock() - STAGE_LINE_EVERY_S
-        self._untold = ""
-        self._began_s = clock()
+        self._labels = labels or {}
+        self._endless = endless
+        self._lined_s = self._began_s = clock()
 
     def __enter__(self) -> Terminal:
         """Nothing yet."""
@@ -61,29 +70,18 @@ class Terminal(Progress):
         self._standing.start(plan, spent_s, lanes)
         if not self._moving or self._live is not None:
             return
-        from rich.console import Console
-        from rich.live import Live
-
-        console = Console(file=beneath(sys.stderr), highlight=False)
-        self._live = Live(
-            console=console,
-            get_renderable=lambda: self._drawn(min(console.width, _WIDEST)),
-            refresh_per_second=DRAWN_PER_S,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
+        self._live = live_lines(self.lines)
         self._live.start()
 
     def stage(self, text: str) -> None:
         """Name the stage."""
-        self._standing.stage = self._untold = one_line(text)
-        self._maybe_line()
+        self._standing.stage = one_line(text)
 
     def run(self, run: PlannedRun) -> None:
         """Name the cell."""
         self._standing.run(run)
-        self._maybe_line()
+        if run.role == "measure":
+            self._standing.cell = self._labels.get(run.cell, run.cell)
 
     def advance(self, byte_count: int) -> None:
         """Count."""
@@ -101,28 +99,27 @@ class Terminal(Progress):
         else:
             print(text, file=sys.stderr, flush=True)
 
-    def _maybe_line(self) -> None:
-        """Without a live display, print a line each minute, or after five seconds if the stage has changed."""
-        if self._moving:
-            return
-        quiet_s = self._clock() - self._lined_s
-        if self._untold and quiet_s >= STAGE_LINE_EVERY_S:
-            text = self._untold
-        elif quiet_s >= LINE_EVERY_S:
-            self._standing.look()
-            text = self.line()
+    def print(self, text: str) -> None:
+        """Print to standard output, above the lines."""
+        if self._live is not None and sys.stdout.isatty():
+            self._live.console.print(harmless(text), markup=False, soft_wrap=True)
         else:
+            print(text, flush=True)
+
+    def _maybe_line(self) -> None:
+        """Without a live display, print a line each minute."""
+        if self._moving or self._clock() - self._lined_s < LINE_EVERY_S:
             return
-        self._untold = ""
+        self._standing.look()
         self._lined_s = self._clock()
-        print(f"  {text}", file=sys.stderr, flush=True)
+        print(f"  {self.line()}", file=sys.stderr, flush=True)
 
     def line(self) -> str:
         """How far it is, in a line for a log."""
         standing = self._standing
         minutes = int(self._clock() - self._began_s) // 60
         rate = standing.rate.rpartition(" ")
-        parts = [f"{minutes} min", standing.stage, one_line(standing.cell), *_how_far(standing)]
+        parts = [f"{minutes} min", standing.stage, one_line(standing.cell), *self._how_far()]
         parts.append(f"{rate[0].rpartition(' ')[2]} {rate[2]}" if rate[2] else "")
         return ", ".join(part for part in parts if part)
 
@@ -133,8 +130,6 @@ class Terminal(Progress):
         plan = standing.plan
         virtual = plan is not None and plan.facts.virtual
         name = "" if plan is None else f"{plan.study.name} on {plan.study.target}"
-        share = standing.share() or 0.0
-        full = int(share * (width - 2))
         rows = [
             ("cell", standing.cell),
             ("simulating" if virtual else "rate", standing.rate),
@@ -142,26 +137,98 @@ class Terminal(Progress):
         ]
         return [
             cut(one_line(f"{standing.stage or 'starting'}: {name}"), width),
-            cut("━" * full + "─" * (width - 2 - full), width),
-            cut("  ".join(_how_far(standing)), width),
+            *([] if self._endless else [bar(standing.share() or 0.0, width)]),
+            *([] if self._endless else [cut("  ".join(self._how_far()), width)]),
             *[cut(f"{name:<11} {one_line(text)}", width) for name, text in rows if text],
         ]
 
-    def _drawn(self, width: int) -> Any:
-        from rich.text import Text
+    def _how_far(self) -> list[str]:
+        standing = self._standing
+        if standing.plan is None or self._endless:
+            return []
+        share = standing.share()
+        parts = [] if share is None else [f"{100 * share:.0f} %"]
+        return [*parts, f"{standing.runs_done:,} of {len(standing.plan.runs):,} runs", standing.left()]
 
-        plain = "\n".join(self.lines(width))
+
+class Counted:
+    """Independent studies that are done one by one, shown in the same way; a context manager.
+
+    The time left is that of those done so far, in proportion; it is shown from the first one on.
+    """
+
+    def __init__(self, name: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._name = name
+        self._total = total
+        self._clock = clock
+        self._done = 0
+        self._lined_s = self._began_s = clock()
+        self._live = live_lines(self.lines) if is_coloured(sys.stderr) and not is_log_on() else None
+
+    def __enter__(self) -> Counted:
+        """Show the lines."""
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the lines away."""
+        if self._live is not None:
+            self._live.stop()
+
+    def advance(self) -> None:
+        """One more is done."""
+        self._done += 1
+        if self._live is None and self._clock() - self._lined_s >= LINE_EVERY_S:
+            self._lined_s = self._clock()
+            minutes = int(self._clock() - self._began_s) // 60
+            print(f"  {minutes} min, {', '.join(self._how_far())}", file=sys.stderr, flush=True)
+
+    def lines(self, width: int) -> list[str]:
+        """What is drawn, in lines of at most `width` columns."""
+        return [
+            cut(one_line(self._name), width),
+            bar(self._done / self._total, width),
+            cut("  ".join(self._how_far()), width),
+        ]
+
+    def _how_far(self) -> list[str]:
+        parts = [f"{100 * self._done / self._total:.0f} %", f"{self._done:,} of {self._total:,} studies"]
+        if self._done:
+            left_s = (self._clock() - self._began_s) / self._done * (self._total - self._done)
+            parts.append(f"about {duration(left_s)} left")
+        return parts
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of which a share is full, two columns narrower than `width`."""
+    full = int(min(share, 1.0) * (width - 2))
+    return "━" * full + "─" * (width - 2 - full)
+
+
+def live_lines(lines: Callable[[int], list[str]]) -> Live:
+    """A display on standard error that draws lines of at most the width that it gives them, until it is stopped."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(file=beneath(sys.stderr), highlight=False)
+
+    def drawn() -> Any:
+        plain = "\n".join(lines(min(console.width, _WIDEST)))
         encoding = (getattr(sys.stderr, "encoding", "") or "").lower()
         text = Text(plain if encoding.startswith("utf") else ascii_of(plain), no_wrap=True)
         text.highlight_regex(r"^.*", "bold")
         text.highlight_regex(r"━+", "cyan")
         return text
 
-
-def _how_far(standing: Standing) -> list[str]:
-    plan = standing.plan
-    if plan is None:
-        return []
-    share = standing.share()
-    parts = [] if share is None else [f"{100 * share:.0f} %"]
-    return [*parts, f"{standing.runs_done:,} of {len(plan.runs):,} runs", standing.left()]
+    return Live(
+        console=console,
+        get_renderable=drawn,
+        refresh_per_second=DRAWN_PER_S,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )

@@ -82,6 +82,10 @@ class CellKey(msgspec.Struct, frozen=True, omit_defaults=True):
         rest = {name: level for name, level in self.factors.items() if name != factor}
         return msgspec.structs.replace(self, factors=rest)
 
+    def without_workload(self) -> CellKey:
+        """The key without its workload: the sizes and levels that another workload may have as well."""
+        return msgspec.structs.replace(self, workload="", called="", work="")
+
     def _own_parts(self) -> list[str]:
         parts = [_part(name, value) for name, value in self.shown.items()]
         head = " ".join(filter(None, [self.name, *parts[:1]]))

@@ -27,9 +27,9 @@ def builtin_names() -> tuple[str, ...]:
     )
 
 
-def template_text() -> str:
-    """The TOML text of the study file that `mileage new` begins with."""
-    return resources.files("mileage.plan").joinpath("new_study.toml").read_text(encoding="utf-8")
+def template_text(name: str = "new_study") -> str:
+    """The TOML text of a study file that `mileage new` begins with: "new_study", or "new_comparison" of two targets."""
+    return resources.files("mileage.plan").joinpath(f"{name}.toml").read_text(encoding="utf-8")
 
 
 def builtin_text(name: str, target: str | None = None) -> str:

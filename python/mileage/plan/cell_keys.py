@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -84,6 +84,26 @@ def _keyed(slot: Slot, key: CellKey) -> Slot:
         shown=key.shown | {name: _level_words(name, level) for name, level in slot.levels.items()},
     )
     return slot._replace(key=key)
+
+
+def workload_pairs(names: Sequence[str], cells: Iterable[Cell]) -> dict[str, tuple[str, str]]:
+    """By the label of a cell its workload and what is left of the label without it, for cells that can be compared.
+
+    These are the cells of two workloads, `names`, that one table measured at the same sizes and levels: all but the
+    workload is equal. Where nothing else is in the label, what is left of it is "all".
+    """
+    found: dict[tuple[object, ...], list[Cell]] = {}
+    for cell in cells:
+        key = cell.key
+        if key.workload in names:
+            same = (cell.table, key.without_workload().label, key.record_bytes, key.threads, key.depth)
+            found.setdefault((*same, *sorted(key.levels.items())), []).append(cell)
+    return {
+        cell.label: (cell.key.workload, cell.key.without_workload().label or "all")
+        for same in found.values()
+        if len({cell.key.workload for cell in same}) > 1
+        for cell in same
+    }
 
 
 def levels_of(measure: Measure) -> list[Levels]:

@@ -57,6 +57,8 @@ def _of_study(plan: Plan) -> Iterator[str]:
             yield f"factor {factor} has no level"
         elif not study.measuring_stages:
             yield f"the levels of {factor} are compared, and no stage measures"
+    elif study.compares_workloads:
+        arms = list(dict.fromkeys(cell.key.workload for cell in plan.cells))
     else:
         arms = list(study.measuring_stages)
     for arm in (study.compare.baseline, study.compare.candidate):

@@ -4,7 +4,8 @@ What it models: sessions (runs at equal labels) follow each other, since a label
 each the cycles; in each cycle the torture arm, then the sham arm, which idles for as long as the torture of its own
 cycle took and therefore cannot come first; in each arm the stages; in a stage that measures, randomised blocks that
 hold each cell once (a cell with fewer repetitions is missing from the last ones). Within a block the cells that differ
-only in their setting follow each other in random order, so that what is compared is close in time.
+only in their setting, or are the two workloads that the study compares, follow each other in random order, so that what
+is compared is close in time.
 What it refuses: nothing.
 """
 
@@ -18,6 +19,7 @@ import msgspec
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.action import FileJob
+from mileage.plan.cell_keys import workload_pairs
 from mileage.plan.factors import Setting
 from mileage.plan.io_options import Reach
 from mileage.plan.order import block_order, measure_seed, setting_order, torture_seed
@@ -57,6 +59,7 @@ class Expansion:
         self._prepared: dict[tuple[str, int, Arm], list[Stage]] = {}
         self._measured: set[tuple[str, int, Arm, int]] = set()
         """Targets of an arm on which a run was measured."""
+        self._pairs = workload_pairs(study.compared, cells) if study.compares_workloads else {}
         self._blocked = study.order == "blocked"
         self._made = 0
         # What was written with a seed is verified with the same one, and that may be in another study: what has a
@@ -160,9 +163,9 @@ class Expansion:
         by_stem: dict[str, dict[str, Cell]] = {}
         for cell in cells:
             # Cells of one set of tests are one run.
-            by_stem.setdefault(_stem(cell), {})[cell.unit] = cell
+            by_stem.setdefault(self._stem(cell), {})[cell.unit] = cell
         ordered = (
-            [(_stem(cell), cell.unit) for cell in {cell.unit: cell for cell in cells}.values()]
+            [(self._stem(cell), cell.unit) for cell in {cell.unit: cell for cell in cells}.values()]
             if self._study.order == "listed"
             else [
                 (stem, unit)
@@ -185,6 +188,12 @@ class Expansion:
                 reach=cell.reach,
                 job=None if cell.job is None else cell.job.with_seed(own_seed),
             )
+
+    def _stem(self, cell: Cell) -> str:
+        """What is measured, without the levels of the study's factors: equal for what is compared."""
+        if cell.job is None and cell.label in self._pairs:
+            return f"{cell.table} {cell.key.without_workload().stem}"
+        return cell.stem or cell.unit
 
     def _reset(self, at: _Place, block: int) -> Iterator[PlannedRun]:
         """What keeps a block from what the one before left."""
@@ -301,11 +310,6 @@ class Expansion:
             session=at.session,
             turn=turn,
         )
-
-
-def _stem(cell: Cell) -> str:
-    """What is measured, without the levels of the study's factors: equal for what is compared."""
-    return cell.stem or cell.unit
 
 
 def _seeded(workload: Workload, seed: int) -> Workload:

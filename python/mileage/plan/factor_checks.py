@@ -27,7 +27,7 @@ from mileage.plan.factors import (
 )
 from mileage.plan.faults import join
 from mileage.plan.io_options import HOW_KEYS
-from mileage.plan.study import PURGE_EACH, Factor, Measure, State, Study
+from mileage.plan.study import PURGE_EACH, WORKLOAD_ARMS, Factor, Measure, State, Study
 
 SETTINGS_MAX: Final = 10_000
 """Combinations of levels at most, those that are excluded among them."""
@@ -68,8 +68,8 @@ def factor_problems(study: Study) -> Iterator[Problem]:
 def _kind(study: Study, path: str, name: str, factor: Factor) -> Iterator[Problem]:
     known = ", ".join(f'"{kind}"' for kind in KINDS)
     kind, key = kind_of(name, factor), key_of(name, factor)
-    if name == "stage":
-        yield path, 'compare.arms = "stage" compares the stages; give the factor another name'
+    if name in ("stage", WORKLOAD_ARMS):
+        yield path, f'compare.arms = "{name}" compares the {name}s; give the factor another name'
     if kind == "label" and any("," in level or "=" in level for level in factor.named):
         yield f"{path}.levels", 'a level of a label has no "," and no "=", since --label NAME=LEVEL names it'
     if factor.kind is not None and kind is None:

@@ -62,12 +62,14 @@ def _order(plan: Plan) -> str:
             "WARNING: one arm is measured after the other, so that any drift looks like a difference; "
             'order = "random" keeps it out'
         )
-    told = f"randomised within blocks from seed {plan.study.seed}"
+    order = f"randomised within blocks from seed {plan.study.seed}"
+    if plan.study.compares_workloads:
+        return f"{order}; the compared workloads are paired by block"
     if plan.study.compare.arms not in plan.study.factor:
-        return told
+        return order
     if _is_label(plan):
-        return f"{told}; what is compared is measured in sessions of its own, so it is not paired"
-    return f"{told}; compared arms are paired by block"
+        return f"{order}; what is compared is measured in sessions of its own, so it is not paired"
+    return f"{order}; compared arms are paired by block"
 
 
 def _detectable(plan: Plan) -> str | None:
@@ -80,8 +82,8 @@ def _detectable(plan: Plan) -> str | None:
     if study.baseline is None or not blocks:
         return None
     by_level = study.compare.arms in study.factor
-    paired = by_level and study.order == "random" and not _is_label(plan)
-    if not by_level and study.cycles > 1:
+    paired = study.compares_workloads or (by_level and study.order == "random" and not _is_label(plan))
+    if not by_level and not paired and study.cycles > 1:
         count, unit, freedom = study.cycles, "cycles", study.cycles - 1
     else:
         count = min(blocks) * study.cycles

@@ -21,7 +21,16 @@ from mileage.plan.toml_writer import toml_value
 FactorKind = Literal["target", "profile", "state", "workload", "label"]
 
 KINDS: Final[tuple[FactorKind, ...]] = ("target", "profile", "state", "workload", "label")
-DEVICE_STATE: Final = ("filesystem", "mkfs", "mount", "scheduler", "write_cache", "fill", "aged")
+DEVICE_STATE: Final = (
+    "filesystem",
+    "mkfs",
+    "mount",
+    "scheduler",
+    "read_ahead",
+    "write_cache",
+    "fill",
+    "aged",
+)
 """Keys of [state] whose levels need a device each: those of a loop: target, which are as many as there are levels."""
 STATE_LEVELS: Final = ("cache", *DEVICE_STATE)
 """Keys of [state] whose levels may be measured side by side."""
@@ -58,7 +67,8 @@ class Setting(msgspec.Struct, frozen=True):
     @property
     def place(self) -> str:
         """The target with what is made on it, "loop:1GiB filesystem=ext4": what is opened, and has facts of its own."""
-        made = [f"{key}={value}" for key in DEVICE_STATE if (value := getattr(self.state, key))]
+        values = {key: getattr(self.state, key) for key in DEVICE_STATE}
+        made = [f"{key}={value}" for key, value in values.items() if value is not None and value != ""]
         return " ".join([self.target, *made])
 
     @property

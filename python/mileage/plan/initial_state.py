@@ -17,9 +17,12 @@ from mileage.plan.caching import read_cache
 from mileage.plan.filesystems import FileSystem, file_system_of
 from mileage.plan.io_options import How
 from mileage.plan.preconditioning import PRECONDITIONS
-from mileage.plan.study import State, Study
+from mileage.plan.study import Size, State, Study
 
 PURGES = ("discard", "nvme-format", "ata-erase", "none")
+READ_AHEAD_UNIT = 4096
+"""The kernel counts pages; where they are larger, a smaller read-ahead is refused when it is set."""
+READ_AHEAD_MAX = 1 << 30
 WRITE_CACHES = {"back": "write back", "through": "write through"}
 
 
@@ -98,11 +101,13 @@ def _check_use(state: State) -> Iterator[tuple[str, str]]:
 
 
 def _check_settings(state: State, target: str) -> Iterator[tuple[str, str]]:
-    for key in ("scheduler", "write_cache"):
+    for key in ("scheduler", "read_ahead", "write_cache"):
         if getattr(state, key) is not None and not capabilities_of(target).is_block_device:
             yield key, f"is a setting of a device: needs loop:SIZE or block:PATH, found {target}"
     if state.scheduler is not None and not re.fullmatch(r"[a-z0-9_-]{1,30}", state.scheduler):
         yield "scheduler", f"found {state.scheduler!r}, expected the name of one, such as none or mq-deadline"
+    if state.read_ahead is not None:
+        yield from _check_read_ahead(state, state.read_ahead)
     if state.purge not in PURGES:
         yield "purge", f"found {state.purge!r}, expected {', '.join(PURGES)}"
     elif state.purge != "discard" and not (capabilities_of(target).can_purge and state.start == "purged"):
@@ -116,11 +121,30 @@ def _check_settings(state: State, target: str) -> Iterator[tuple[str, str]]:
         yield "write_cache", f"found {state.write_cache!r}, expected back or through"
 
 
+def _check_read_ahead(state: State, read_ahead: Size) -> Iterator[tuple[str, str]]:
+    try:
+        size = sizes.size_bytes(read_ahead)
+        if size % READ_AHEAD_UNIT or size > READ_AHEAD_MAX:
+            found = sizes.exact_bytes(size)
+            yield "read_ahead", f"found {found}, expected 0 or a multiple of 4 KiB up to 1 GiB"
+    except ValueError as error:
+        yield "read_ahead", str(error)
+    if state.cache == "direct":
+        yield (
+            "read_ahead",
+            'has no effect with cache = "direct", which bypasses the page cache; expected another cache',
+        )
+    if state.filesystem == "btrfs":
+        yield "read_ahead", "has no effect on btrfs, which has a read-ahead of its own; expected ext4 or xfs"
+
+
 def settings_of_device(state: State) -> dict[str, str]:
     """What is written to the files of the device's request queue, by their names."""
     found = {}
     if state.scheduler is not None:
         found["scheduler"] = state.scheduler
+    if state.read_ahead is not None:
+        found["read_ahead_kb"] = str(sizes.size_bytes(state.read_ahead) // 1024)
     if state.write_cache is not None:
         found["write_cache"] = WRITE_CACHES[state.write_cache]
     return found

@@ -16,7 +16,7 @@ from mileage.errors import Refusal
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.area import Own, common_multiple, named_in, refuse, uses_file, work_area_bytes
-from mileage.plan.cell_keys import at_factors, labelled
+from mileage.plan.cell_keys import at_factors, labelled, workload_pairs
 from mileage.plan.cells import cells_of, tortures_of
 from mileage.plan.custom_workloads import Traces, own_workloads
 from mileage.plan.estimate import bytes_written
@@ -96,6 +96,7 @@ def resolve(
         if part.setting.instance not in tortures:
             tortures[part.setting.instance] = part.tortures(areas[part.setting.instance], faults)
     faults.refuse_any()
+    _check_workload_arms(study, cells)
     runs = tuple(Expansion(study, settings, cells, tortures).runs())
     refusals = tuple(dict.fromkeys(_refusals_of(parts, areas, runs)))
     if refuse and refusals:
@@ -178,7 +179,24 @@ def _areas(study: Study, parts: list[_Part], own: Own) -> dict[int, int]:
 
 def _settled(study: Study, own: Own) -> Study:
     measures = {name: _with_names(study, name, measure, own) for name, measure in study.measure.items()}
-    return msgspec.structs.replace(study, measure=measures)
+    compare = study.compare
+    if study.compares_workloads:
+        full = {
+            key: named[0].name
+            for key in ("baseline", "candidate")
+            if (word := getattr(compare, key)) and len(named := named_in(study, "compare", word, own)) == 1
+        }
+        compare = msgspec.structs.replace(compare, **full)
+    return msgspec.structs.replace(study, measure=measures, compare=compare)
+
+
+def _check_workload_arms(study: Study, cells: tuple[Cell, ...]) -> None:
+    """Refuse two workloads to compare that no table measures at the same sizes and levels."""
+    if study.compares_workloads and not workload_pairs(study.compared, cells):
+        names = " and ".join(study.compared)
+        refuse(
+            study, "compare", f"no [measure.*] table has both {names}; expected both in the list of one table"
+        )
 
 
 def _with_names(study: Study, name: str, measure: Measure, own: Own) -> Measure:

@@ -46,6 +46,9 @@ def listed(value: _One | tuple[_One, ...] | None) -> tuple[_One, ...]:
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
+WORKLOAD_ARMS: Final = "workload"
+"""`compare.arms` of a study that compares two of its workloads with each other."""
+
 PURGE_EACH: Final = "purge-each"
 """The carryover that resets before each run rather than before each block."""
 
@@ -89,6 +92,9 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     "snia-dependent" (then what is measured first, until it is steady). It becomes a stage of its own."""
     scheduler: str | None = None
     """On a loop: or block: target: the I/O scheduler of the device meanwhile: "none", "mq-deadline" ..."""
+    read_ahead: Size | None = None
+    """On a loop: or block: target, where the page cache is used: how far the kernel reads ahead of a file that is read
+    in sequence, a multiple of 4 KiB; 0 switches it off. None leaves the device's own."""
     write_cache: str | None = None
     """On a loop: or block: target: whether the kernel takes the device to have a volatile write cache, and so flushes
     it: "back" or "through"."""
@@ -273,11 +279,11 @@ class Compare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is compared with what."""
 
     arms: str = "stage"
-    """"stage", or the name of a [factor.*] table."""
+    """"stage", the name of a [factor.*] table, or "workload" for two workloads of the last stage that measures."""
     baseline: str | None = None
-    """A measuring stage or a level; None means the first."""
+    """A measuring stage, a level or a workload; None means the first, and is refused for workloads."""
     candidate: str | None = None
-    """A measuring stage or a level; None means the last."""
+    """A measuring stage, a level or a workload; None means the last, and is refused for workloads."""
     relevance: Relevance = Relevance()
     """Changes below these are not worth a word."""
 
@@ -349,10 +355,17 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(stage.name for stage in self.stage if stage.measure is not None)
 
     @property
+    def compares_workloads(self) -> bool:
+        """Whether two of its workloads are compared with each other."""
+        return self.compare.arms == WORKLOAD_ARMS
+
+    @property
     def compared(self) -> tuple[str, ...]:
-        """What is compared, in order: the stages that measure, or the levels of a factor."""
+        """What is compared, in order: the stages that measure, the levels of a factor, or two workloads."""
         if self.compare.arms in self.factor:
             return tuple(self.factor[self.compare.arms].named)
+        if self.compares_workloads:
+            return tuple(name for name in (self.compare.baseline, self.compare.candidate) if name is not None)
         return self.measuring_stages
 
     @property

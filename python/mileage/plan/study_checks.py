@@ -30,6 +30,7 @@ from mileage.plan.profiles import PROFILES
 from mileage.plan.ranges import BLOCKS_MAX
 from mileage.plan.study import (
     REPORT_LEVELS,
+    WORKLOAD_ARMS,
     Compare,
     Factor,
     Level,
@@ -382,9 +383,50 @@ class _Check:
             if name in (names or ())[:index]:
                 self.refuse(f"{path}[{index}]", f"{name!r} is in the list twice")
 
+    def compare_workloads(self, compare: Compare) -> None:
+        study = self.study
+        stage = study.stage_named(study.measuring_stages[-1]) if study.measuring_stages else None
+        tables = () if stage is None else study.measures_of(stage)
+        measured = {
+            named.name: named
+            for table in tables
+            if table in study.measure
+            for word in listed(study.measure[table].workload)
+            for named in self.workloads(f"measure.{table}.workload", word)
+        }
+        found: list[NamedWorkload] = []
+        for key, word in (("baseline", compare.baseline), ("candidate", compare.candidate)):
+            path = f"compare.{key}"
+            if word is None:
+                self.refuse(
+                    path, f'missing; arms = "workload" compares two: expected {" or ".join(measured)}'
+                )
+                continue
+            names = self.workloads(path, word)
+            if len(names) == 1 and names[0].name in measured:
+                found += names
+            elif names:
+                self.faults.add_unknown(path, word, measured, "workload in the last stage that measures")
+        if len(found) < 2:
+            return
+        baseline, candidate = found
+        if baseline.name == candidate.name:
+            self.refuse(
+                "compare", f"baseline and candidate are both {baseline.name!r}; expected two workloads"
+            )
+        elif baseline.kind != candidate.kind:
+            self.refuse(
+                "compare",
+                f"{baseline.name} is judged by {baseline.kind} and {candidate.name} by {candidate.kind}: there is no "
+                "figure that both have",
+            )
+
     def compare(self, compare: Compare) -> None:
+        if compare.arms == WORKLOAD_ARMS:
+            self.compare_workloads(compare)
+            return
         if compare.arms != "stage" and compare.arms not in self.study.factor:
-            known = ["stage", *self.study.factor]
+            known = ["stage", WORKLOAD_ARMS, *self.study.factor]
             self.faults.add_unknown("compare.arms", compare.arms, known, "arm to compare")
             return
         study = self.study

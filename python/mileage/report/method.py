@@ -187,6 +187,8 @@ def _judged(plan: Plan) -> Iterator[str]:
 def _unit(plan: Plan, by_level: bool) -> str:
     """What was repeated, and so bears the interval."""
     study = plan.study
+    if study.compares_workloads:
+        return "The unit is the block: Student's t on the log ratios of the two workloads in each block."
     if not by_level and study.cycles > 1:
         sham = ", each less the sham arm's in the same cycle" if study.sham else ""
         ratios = f"Student's t on the {study.cycles} log ratios{sham}"

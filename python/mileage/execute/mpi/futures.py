@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context, parent_process
 from typing import Any, TypeVar
 
@@ -19,8 +19,14 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-def spread(function: Callable[[A], B], values: Sequence[A], *, processes: int | None = None) -> list[B]:
-    """`function` of every value, in their order.
+def spread(
+    function: Callable[[A], B],
+    values: Sequence[A],
+    *,
+    processes: int | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> list[B]:
+    """`function` of every value, in their order; `advance` is called whenever processes have done one.
 
     Under an MPI launcher the ranks do it (the first one hands out the work); otherwise `processes` processes, by
     default one per processor; one value or one process is done here.
@@ -30,9 +36,21 @@ def spread(function: Callable[[A], B], values: Sequence[A], *, processes: int | 
         return ranks.spread(function, values)
     count = min(processes or os.cpu_count() or 1, len(values))
     if count < 2:
-        return [function(value) for value in values]
+        found = []
+        for value in values:
+            found.append(function(value))
+            advance()
+        return found
     with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
-        return list(pool.map(function, values))
+        futures = [pool.submit(function, value) for value in values]
+        try:
+            for future in as_completed(futures):
+                future.result()
+                advance()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
 
 
 def _end_with_parent() -> None:
