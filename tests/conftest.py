@@ -44,12 +44,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the profile and the seed before the first property is collected, and let interrupts through.
+    """Choose the profile and the seed before the first property is collected, and let signals through.
 
-    A shell that starts this in the background without job control has it, and all it starts, ignore SIGINT.
+    A shell that starts this in the background without job control has it, and all it starts, ignore SIGINT; nohup does
+    the same with SIGHUP.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     settings.load_profile(os.environ.get("MILEAGE_TEST_PROFILE", "fast"))
     # The processes that run the tests get the seed of the one that started them.
     seed = os.environ.setdefault("MILEAGE_TEST_SEED", str(secrets.randbelow(2**32)))
