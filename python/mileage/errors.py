@@ -25,6 +25,61 @@ UNKNOWN_CAUSE: Final = "unknown"
 """The cause of a RunFailed when nobody knows it."""
 
 
+CODES: Final = {
+    "ambiguous": "can be read in two ways",
+    "changed": "is not what it was when the study was planned or the file was read",
+    "conflict": "excludes something else that was given",
+    "content-kept": "would be written to, and its content is kept",
+    "damaged": "is a file of Mileage that cannot be used any more",
+    "does-not-divide": "is no multiple of what it must be a multiple of",
+    "empty": "holds nothing to work with",
+    "exists": "is there already; nothing is written over",
+    "in-use": "is used by something else: a mount, a process, another study",
+    "incomplete": "is the output of a tool that did not come to its end",
+    "long-dash": "begins with a typographic dash",
+    "lost-rank": "is a process of an MPI run that does not answer",
+    "malformed": "is a file with a part that cannot be read; `where` has its line",
+    "mismatch": "does not fit something else that it must fit",
+    "missing": "must be given",
+    "needs-destroy": "would lose its content, or `--destroy` does not name it",
+    "needs-files": "is asked of a target without files, or in which no more can be made",
+    "needs-package": "needs a Python package that cannot be imported",
+    "needs-permission": "needs an option that allows it",
+    "needs-program": "needs a program that is not installed",
+    "needs-root": "needs rights that this user does not have",
+    "no-effect": "would be ignored",
+    "no-room": "does not fit in the space that there is",
+    "not-built": "is known, but this version does not do it",
+    "not-found": "does not exist, or is no study folder",
+    "not-toml": "is no TOML",
+    "not-understood": "is no result that an importer knows",
+    "nothing-in-common": "have no measurement in common",
+    "only-cached": "cannot bypass the page cache",
+    "out-of-range": "is outside the range of what is possible",
+    "rated-wear": "would use too much of the rated endurance",
+    "reads-unwritten": "would be read before anything wrote it",
+    "repeated": "is given, named or held twice",
+    "too-few": "are fewer than needed",
+    "too-large": "is larger than what is read",
+    "uneven-sizes": "is a record that does not divide the work file",
+    "unknown-flag": "is no flag of the tool",
+    "unknown-key": "is no key that can stand there",
+    "unknown-name": "is the name of nothing that is known",
+    "unknown-word": "is none of the words that can stand there",
+    "unreadable": "cannot be read or looked at: the system refuses",
+    "unsupported": "cannot be done by the target, the machine or this command",
+    "unwritable": "cannot be written or made: the system refuses",
+    "value-given": "takes no value",
+    "value-joined": "needs its value in a word of its own",
+    "value-missing": "needs a value",
+    "wrong-kind": "is another kind of file, device or file system object",
+    "wrong-type": "is of another type: text for a number, a value for a table",
+    "wrong-value": "cannot be read, or makes no sense",
+    "refused": "what the compiled core refuses: a sentence that is not in parts",
+}
+"""The kinds of refusals, for programs: what is refused, and why."""
+
+
 class Refusal(NamedTuple):
     """Why something is refused, in parts. Its sentence is made of them here, once, and never taken apart again."""
 
@@ -37,7 +92,7 @@ class Refusal(NamedTuple):
     advice: str = ""
     """What to do."""
     code: str = "refused"
-    """The kind of the refusal for programs; it stays when the sentence is worded anew."""
+    """The kind of the refusal for programs, one of `CODES`; it stays when the sentence is worded anew."""
     text: str = ""
     """What is wrong, where that is more than what was found and expected."""
     line: int | None = None
@@ -47,9 +102,12 @@ class Refusal(NamedTuple):
     def sentence(self) -> str:
         """What is wrong, without where."""
         found = f"found {self.found}" if self.found else ""
+        wrong = ", ".join(part for part in (self.text, found) if part)
         expected = f"expected {self.expected}" if self.expected else ""
-        wrong = ", ".join(part for part in (self.text, found, expected) if part)
-        return "; ".join(part for part in (wrong, self.advice) if part)
+        joint = ", " if self.found else "; "
+        return "; ".join(
+            part for part in (joint.join(part for part in (wrong, expected) if part), self.advice) if part
+        )
 
     @property
     def words(self) -> str:
@@ -57,9 +115,9 @@ class Refusal(NamedTuple):
         line = "" if self.line is None else f"line {self.line}"
         return ": ".join(part for part in (line, self.where, self.sentence) if part)
 
-    def in_option(self, option: str) -> str:
-        """The refusal in one line of a command whose option it comes from; empty for none."""
-        return self._replace(where=option, line=None).words
+    def below(self, path: str) -> Refusal:
+        """The same refusal of a key of the table at a path; `where` is the key, or empty for the table itself."""
+        return self._replace(where=f"{path}.{self.where}" if self.where else path)
 
     def to_json(self) -> dict[str, Any]:
         """The parts that there are, and the sentence, for `--json`."""
@@ -91,28 +149,32 @@ class JudgedFailure(MileageError):
 class Refused(MileageError):
     """Wrong usage, or a request that Mileage declines; nothing has been written when this is raised.
 
-    `refusals` are the reasons as values, one or more.
+    `refusals` are the reasons as values, one or more; the arguments are the parts of one, as `Refusal` has them.
     """
 
     exit_status: int = 2
 
     def __init__(
         self,
+        where: object,
         text: str = "",
         *,
-        where: str = "",
         found: str = "",
         expected: str = "",
         advice: str = "",
         code: str = "refused",
     ) -> None:
-        self.refusals: tuple[Refusal, ...] = (Refusal(where, found, expected, advice, code, text),)
+        self.refusals: tuple[Refusal, ...] = (Refusal(str(where), found, expected, advice, code, text),)
         super().__init__(self.refusals[0].words)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle: the reasons are kept as they are, not made of the message."""
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
     @classmethod
     def because(cls, *refusals: Refusal) -> Refused:
         """A refusal of several reasons, or of one that is known already."""
-        self = cls("\n".join(refusal.words for refusal in refusals))
+        self = cls("", "\n".join(refusal.words for refusal in refusals))
         self.refusals = refusals
         return self
 
@@ -122,6 +184,15 @@ class Refused(MileageError):
             *(
                 refusal._replace(where=": ".join(part for part in (where, refusal.where) if part))
                 for refusal in self.refusals
+            )
+        )
+
+    def advised(self, advice: str) -> Refused:
+        """The same reasons, each with one more piece of advice."""
+        return Refused.because(
+            *(
+                reason._replace(advice="; ".join(part for part in (reason.advice, advice) if part))
+                for reason in self.refusals
             )
         )
 

@@ -33,7 +33,10 @@ def start_log(level: str) -> None:
     """Print the log from this level on to standard error. Raises Refused for a level that is not in LEVELS."""
     if level not in LEVELS:
         raise Refused(
-            f"{LOG_VARIABLE}={level!r}: expected {' or '.join(LEVELS)}; without it nothing is logged"
+            f"{LOG_VARIABLE}={level!r}",
+            expected=" or ".join(LEVELS),
+            advice="without it nothing is logged",
+            code="unknown-word",
         )
     import logging
 

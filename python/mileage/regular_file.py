@@ -36,9 +36,13 @@ def open_regular(path: Path, most_bytes: int, name: str | None = None) -> FileIO
         status = os.fstat(found)
         if not stat.S_ISREG(status.st_mode):
             kind = next((words for test, words in _KINDS if test(status.st_mode)), "something else")
-            raise Refused(f"{name}: {kind}, not a regular file; copy what it gives into one")
+            raise Refused(
+                name, f"{kind}, not a regular file", advice="copy what it gives into one", code="wrong-kind"
+            )
         if status.st_size > most_bytes:
-            raise Refused(f"{name}: {status.st_size:,} bytes; expected at most {most_bytes:,}")
+            raise Refused(
+                name, f"{status.st_size:,} bytes", expected=f"at most {most_bytes:,}", code="too-large"
+            )
         descriptor = os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     finally:
         os.close(found)
@@ -60,10 +64,12 @@ def read_on(file: FileIO, most_bytes: int, name: str) -> bytes:
         # None: a file of the kernel would have the reader wait.
         part = file.read(min(most_bytes + 1 - size, 1 << 20))
         if part is None:
-            raise Refused(f"{name}: has no end; expected a file that can be read whole")
+            raise Refused(name, "has no end", expected="a file that can be read whole", code="wrong-kind")
         if not part:
             return b"".join(parts)
         parts.append(part)
         size += len(part)
         if size > most_bytes:
-            raise Refused(f"{name}: more than {most_bytes:,} bytes; expected at most {most_bytes:,}")
+            raise Refused(
+                name, f"more than {most_bytes:,} bytes", expected=f"at most {most_bytes:,}", code="too-large"
+            )

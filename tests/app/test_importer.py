@@ -164,10 +164,10 @@ def test_little_s_law_catches_figures_that_contradict_each_other(tmp_path: Path)
 def test_a_file_twice_or_of_nothing_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     twin = tmp_path / "twin.json"
     twin.write_text(ONE.read_text())
-    with pytest.raises(Refused, match="have the same content"):
+    with pytest.raises(Refused, match="has the same content"):
         read_files([ONE, twin])
     twin.write_text(ONE.read_text() + "\n")
-    with pytest.raises(Refused, match="have the same figures"):
+    with pytest.raises(Refused, match="has the same figures"):
         read_files([ONE, twin])
     empty, pipe = tmp_path / "empty", tmp_path / "pipe"
     empty.touch()
@@ -199,7 +199,7 @@ def test_runs_of_equal_rate_are_told_from_copies(tmp_path: Path) -> None:
     other.write_text(json.dumps(told))
     assert len(read_files([ONE, other])) == 2
     text, sheet = SAMPLES / "iozone-single.out", SAMPLES / "iozone-single.xls"
-    with pytest.raises(Refused, match="have the same figures"):
+    with pytest.raises(Refused, match="has the same figures"):
         read_files([text, sheet])
 
 

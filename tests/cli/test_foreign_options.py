@@ -100,7 +100,7 @@ DISK = sorted(os.listdir("/sys/class/block"))[0]
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ((), "--target is missing: what is measured, such as -t /mnt/scratch"),
+        ((), "--target: missing: what is measured, such as -t /mnt/scratch"),
         (
             ("-t", "/mnt/x"),
             "a directory must be made first (mkdir -p /mnt/x, then dir:/mnt/x)",

@@ -21,18 +21,20 @@ def test_the_sentence_is_made_of_the_parts() -> None:
     sentence = "found 0, expected a whole number from 1 to 4096; leave it out"
     assert FULL.sentence == sentence
     assert FULL.words == f"line 7: measure.iops.depth: {sentence}"
-    assert FULL.in_option("--depth") == f"--depth: {sentence}"
+    assert FULL.below("torture.t").words == f"line 7: torture.t.measure.iops.depth: {sentence}"
     assert Refusal(text="no limit").words == "no limit"
+    assert Refusal(text="no limit", expected="one").words == "no limit; expected one"
+    assert Refusal(text="no limit", found="0", expected="one").words == "no limit, found 0, expected one"
 
 
 def test_a_refused_carries_its_reasons() -> None:
-    refused = Refused(where="--depth", found="0", expected="more", code="out-of-range")
+    refused = Refused("--depth", found="0", expected="more", code="out-of-range")
     assert str(refused) == "--depth: found 0, expected more"
     assert [reason.code for reason in refused.refusals] == ["out-of-range"]
     assert str(refused.within("factor.depth")) == "factor.depth: --depth: found 0, expected more"
     again = pickle.loads(pickle.dumps(refused))
     assert (str(again), again.refusals) == (str(refused), refused.refusals)
-    plain = Refused("a sentence")
+    plain = Refused("", "a sentence")
     assert (str(plain), plain.refusals) == ("a sentence", (Refusal(text="a sentence"),))
 
 
@@ -54,8 +56,8 @@ def test_what_the_core_refuses_is_a_value_too() -> None:
                 "text": "found 0, expected a whole number from 1 to 1024",
             },
         ),
-        (("run", "no-such-study"), {"code": "refused"}),
-        (("compare", "nowhere", "elsewhere"), {"code": "refused"}),
+        (("run", "no-such-study"), {"where": "no-such-study", "code": "unknown-name"}),
+        (("compare", "nowhere", "elsewhere"), {"where": "nowhere", "code": "not-found"}),
     ],
 )
 def test_every_command_prints_its_refusal_as_json(

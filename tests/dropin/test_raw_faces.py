@@ -60,8 +60,8 @@ def test_hdparm_prints_cached_first_whatever_the_order_of_flags(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("kib", "words", "told"),
     [
-        (1024, ("-t",), "DEVICE holds 1 MiB; a read takes 2 MiB"),
-        (8192, ("-t", "--offset", "1"), "DEVICE holds 8 MiB; a read takes 2 MiB after 1 GiB"),
+        (1024, ("-t",), "DEVICE: holds 1 MiB; a read takes 2 MiB"),
+        (8192, ("-t", "--offset", "1"), "DEVICE: holds 8 MiB; a read takes 2 MiB after 1 GiB"),
     ],
 )
 def test_hdparm_refuses_a_device_without_room_for_a_read(

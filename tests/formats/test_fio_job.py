@@ -18,7 +18,7 @@ RUN = ("random-read", "random-write", "sequential", "ssd", "file-server", "zipf"
 REFUSED = {
     "profile": r"profile\.fio, line 5: \[device\] random_generator=lfsr: a study has nothing that does this",
     "surface": r"surface\.fio, line 8: \[write-and-verify\] verify=crc32c: a study has nothing that does this",
-    "side-by-side": r"\[writer\] has no stonewall: fio would run it beside \[reader\]",
+    "side-by-side": r"\[writer\]: has no stonewall: fio would run it with \[reader\]",
     "nothing": r"nothing\.fio, line 3: \[null\] ioengine=null: expected one of psync",
 }
 

@@ -114,7 +114,7 @@ def test_a_written_trace_reads_back(
         ("", "no column kind among none"),
         ("kind,offset\nread,0\n", "no column length_bytes among kind, offset"),
         ("kind,offset,length\n", "no operation in it"),
-        ("kind,offset,length\nread,0\n", "line 2: 2 fields, expected 3"),
+        ("kind,offset,length\nread,0\n", "line 2: 2 fields; expected 3"),
         ("kind,offset,length\nread,0,100\n", "line 2: length 100 is not a multiple of 512 bytes"),
         ("kind,offset,length\nread,0,0\n", "line 2: a read of 0 bytes"),
         ("kind,offset,length\nread,-512,512\n", "line 2: '-512' is not a whole number"),

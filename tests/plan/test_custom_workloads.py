@@ -182,7 +182,7 @@ def test_what_is_verified_was_written_with_the_same_seed(directory: Facts) -> No
 
 
 REFUSED = [
-    ("", "", "workload.mine: found none of like, pattern, access, trace, command; expected exactly one"),
+    ("", "", "workload.mine: found none of like, pattern, access, trace, command, expected exactly one"),
     ('pattern = "random"\nlike = "mix"', "", "workload.mine: found like and pattern of"),
     (
         'pattern = "rnadom"',

@@ -101,15 +101,15 @@ def test_every_level_of_every_factor_is_looked_at() -> None:
 def test_the_search_ends_after_a_hundred_faults() -> None:
     faults = Faults("s")
     for number in range(FAULTS_MAX - 1):
-        faults.add(f"measure.x{number}", "bad")
+        faults.add(f"measure.x{number}", "bad", code="wrong-value")
     with pytest.raises(BrokenStudy) as broken:
-        faults.add("measure.one", "more")
+        faults.add("measure.one", "more", code="wrong-value")
     assert len(broken.value.refusals) == FAULTS_MAX
     assert str(broken.value).startswith("s: the first 100 faults\n")
 
 
 def test_a_fault_is_one_line_whatever_it_quotes() -> None:
     faults = Faults("s")
-    faults.add("target", "found a\nb\x1b[31m")
+    faults.add("target", "found a\nb\x1b[31m", code="wrong-value")
     assert str(BrokenStudy("s", faults.found)) == "s: target: found a\\nb\\x1b[31m"
     assert Refusal(text="x", line=3).words == "line 3: x"

@@ -148,7 +148,7 @@ def test_files_need_a_directory(refusal: Callable[..., str], target: str) -> Non
 def test_a_device_has_files_only_with_a_file_system(directory: Facts, refusal: Callable[..., str]) -> None:
     on_device = study('"iozone.read"', target="block:/dev/x")
     device = directory(kind="block", host_layer=False)
-    assert "makes files of its own; found block:/dev/x, expected dir:PATH" in refusal(
+    assert "makes files of its own, found block:/dev/x, expected dir:PATH" in refusal(
         lambda: resolve(on_device, device)
     )
     state = msgspec.structs.replace(on_device.state, filesystem="ext4")

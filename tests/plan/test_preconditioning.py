@@ -53,5 +53,6 @@ def test_another_word_is_refused() -> None:
 
 
 def test_what_is_kept_is_not_written_over() -> None:
-    problems = dict(check_state(State(start="kept", precondition="quick"), "block:/dev/x"))
+    faults = check_state(State(start="kept", precondition="quick"), "block:/dev/x")
+    problems = {fault.where: fault.sentence for fault in faults}
     assert "would write over" in problems["precondition"]

@@ -403,7 +403,7 @@ def test_wear_beyond_a_tenth_of_the_rating_is_refused_unless_accepted(
     worn = directory(rated_write_bytes=6 << 30)
     line = refusal(lambda: resolve(small, worn, target="dir:/scratch"))
     assert line == (
-        "small: 1.02 GiB to write are 17.1% of the rated endurance of dir:/scratch, expected at most 10%; "
+        "small: 1.02 GiB to write are 17.1% of the rated endurance of dir:/scratch; expected at most 10%; "
         "make the study smaller, or accept the wear with allow_wear = true"
     )
     accepted = resolve(small, worn, allow_wear=True)

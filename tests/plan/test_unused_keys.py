@@ -28,6 +28,6 @@ def test_real_storage_is_reached_with_every_key(target: str) -> None:
 
 
 def test_the_refusal_says_why() -> None:
-    ((key, why),) = without_effect(How(settle="2 s"), capabilities_of("virtual:x"))
-    assert key == "settle"
-    assert why == "a virtual drive is reached without calls, cache and processors; leave it out"
+    (fault,) = without_effect(How(settle="2 s"), capabilities_of("virtual:x"))
+    assert fault.where == "settle"
+    assert fault.sentence == "a virtual drive is reached without calls, cache and processors; leave it out"

@@ -78,7 +78,7 @@ def test_links_pipes_and_devices_are_refused_by_name(folder: Path, tmp_path: Pat
         replaced(folder / name, make)
         for reader in READERS.values():
             with pytest.raises(
-                Refused, match=f"{name} is {kind}, where a study folder has files and folders only"
+                Refused, match=f"{name}: is {kind}, where a study folder has files and folders only"
             ):
                 reader(folder)
     assert {path.name: path.read_text() for path in victims.iterdir()} == {"file": "victim"}
@@ -93,7 +93,7 @@ def test_a_folder_that_becomes_a_link_after_it_was_looked_at_is_not_followed(
     victims = tmp_path / "victims"
     victims.mkdir()
     replaced(folder / name, lambda path: path.symlink_to(victims))
-    with pytest.raises(Refused, match=f"{name} is a symbolic link, where a study folder has a folder"):
+    with pytest.raises(Refused, match=f"{name}: is a symbolic link, where a study folder has a folder"):
         result.write_report("full")
     assert not list(victims.iterdir())
 
@@ -105,7 +105,7 @@ def test_a_journal_with_two_names_is_read_and_not_written(folder: Path, tmp_path
     journal.write_bytes(half)
     os.link(journal, tmp_path / "backup")
     app.load(folder).write_report("text")
-    with pytest.raises(Refused, match=r"journal.jsonl has 2 names \(hard links\)"):
+    with pytest.raises(Refused, match=r"journal.jsonl: has 2 names \(hard links\)"):
         run(str(folder))
     assert (tmp_path / "backup").read_bytes() == half
 

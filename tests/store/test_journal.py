@@ -117,7 +117,7 @@ def test_another_format_is_refused_by_number(tmp_path: Path) -> None:
     path.write_bytes(
         b'{"kind":"study","format":99,"plan":"ab","mileage":"9","command":"","started":"2030-01-01T00:00:00Z"}\n'
     )
-    with pytest.raises(Refused, match="format 99, expected 2"):
+    with pytest.raises(Refused, match="format 99; expected 2"):
         read_journal(path)
 
 

@@ -178,7 +178,7 @@ def test_an_edited_plan_or_environment_is_noticed(folder: Path, tmp_path: Path) 
     whole = snapshot.read_bytes()
     snapshot.write_bytes(whole.replace(b"kernel.release", b"kernel.releasf"))
     assert "environment/start.json was changed after it was written" in told(folder)
-    with pytest.raises(Refused, match=r"start.json was changed after it was written; restore it"):
+    with pytest.raises(Refused, match=r"start.json: was changed after it was written; restore it"):
         merge_folders([folder, Path(shutil.copytree(folder, tmp_path / "b"))], tmp_path / "both")
     snapshot.unlink()
     assert "environment/start.json is missing" in told(folder)
@@ -192,7 +192,7 @@ def test_an_edited_plan_or_environment_is_noticed(folder: Path, tmp_path: Path) 
     plan = folder / "plan.json"
     plan.write_bytes(plan.read_bytes().replace(b'"question":"', b'"question":"Really? '))
     with pytest.raises(
-        Refused, match=r"plan.json was changed after the study was planned; restore it; .*export"
+        Refused, match=r"plan.json: was changed after the study was planned; restore it; .*export"
     ):
         app.load(folder)
     assert exported_tables(folder)[2], "what was judged is missing, and that is noted"
@@ -246,7 +246,7 @@ def test_a_resumed_study_continues_the_chain_and_an_edited_one_is_refused(
     again = Path(shutil.copytree(study, tmp_path / "again"))
     (again / "journal.jsonl").write_bytes(b"".join(lines[:12]))
     (again / "environment" / "start.json").write_text("{}")
-    with pytest.raises(Refused, match=r"start.json was changed after it was written; restore it"):
+    with pytest.raises(Refused, match=r"start.json: was changed after it was written; restore it"):
         run(str(again))
 
 

@@ -1,6 +1,6 @@
 //! A virtual drive.
 
-use crate::{Refused, ask, parse_workload, to_json};
+use crate::{ask, parse_workload, refused, to_json};
 use mileage_drive::check::{cases, life_of_the_scaled_drive};
 use mileage_drive::{BlockDevice, Drive, Error, ManagedDevice, Profile, Request, RequestKind};
 use mileage_workload::Unobserved;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 fn parse_profile(text: &str) -> PyResult<Profile> {
-    Profile::parse(text).map_err(|cause| Refused::new_err(cause.to_string()))
+    Profile::parse(text).map_err(refused)
 }
 
 /// The title of a drive profile (TOML). Raises `mileage.errors.Refused` when it is none.

@@ -1,6 +1,6 @@
 //! A workload on a real file.
 
-use crate::{Refused, ask, parse_workload, to_json};
+use crate::{ask, parse_workload, refused, to_json};
 use mileage_engine::{Error, Handle, Meeting, Options, Share, ShareFinished, ThreadIo, start, start_share};
 use mileage_measure::RunRecord;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -95,7 +95,7 @@ pub fn run_share(
     share: &str,
     poll: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let share: Share = serde_json::from_str(share).map_err(|cause| Refused::new_err(format!("share: {cause}")))?;
+    let share: Share = serde_json::from_str(share).map_err(|cause| refused(format!("share: {cause}")))?;
     let handle = start_share(parse_workload(workload)?, parse_options(path, options)?, &share).map_err(wrap)?;
     to_json(&follow(py, &handle, poll.as_ref(), || handle.wait_share(POLL))?)
 }
@@ -144,14 +144,13 @@ pub fn cpus_of_node(node: u32) -> PyResult<Vec<u32>> {
 
 /// The options (JSON) of a run on `path`.
 pub fn parse_options(path: PathBuf, options: &str) -> PyResult<Options> {
-    let options: Options =
-        serde_json::from_str(options).map_err(|cause| Refused::new_err(format!("options: {cause}")))?;
+    let options: Options = serde_json::from_str(options).map_err(|cause| refused(format!("options: {cause}")))?;
     Ok(Options { path, audit: true, ..options })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "handed over by `map_err`")]
 fn wrap(error: Error) -> PyErr {
-    if error.is_refusal() { Refused::new_err(error.to_string()) } else { PyOSError::new_err(error.to_string()) }
+    if error.is_refusal() { refused(error) } else { PyOSError::new_err(error.to_string()) }
 }
 
 /// Wait for a run's end; it is stopped when `poll` answers true or raises.

@@ -1,7 +1,7 @@
 //! Jobs on real files and directories that are more than one run of a workload.
 
 use crate::file::shifted;
-use crate::{Refused, ask, to_json};
+use crate::{ask, refused, to_json};
 use mileage_engine::{
     Error, Job, MetadataShare, iozone_differences, start_iozone, start_metadata, start_metadata_share,
 };
@@ -14,11 +14,11 @@ const POLL: Duration = Duration::from_millis(50);
 
 #[expect(clippy::needless_pass_by_value, reason = "handed over by `map_err`")]
 fn wrap(error: Error) -> PyErr {
-    if error.is_refusal() { Refused::new_err(error.to_string()) } else { PyOSError::new_err(error.to_string()) }
+    if error.is_refusal() { refused(error) } else { PyOSError::new_err(error.to_string()) }
 }
 
 fn parse<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|cause| Refused::new_err(format!("{what}: {cause}")))
+    serde_json::from_str(text).map_err(|cause| refused(format!("{what}: {cause}")))
 }
 
 /// Wait for a job's end. It is stopped when `poll` answers true. An exception stops it as well, and is raised when the
@@ -120,5 +120,5 @@ pub fn run_iozone(py: Python<'_>, path: PathBuf, suite: &str, poll: Option<Py<Py
 #[pyfunction]
 #[pyo3(name = "iozone_differences")]
 pub fn differences_of_iozone(suite: &str) -> PyResult<String> {
-    iozone_differences(&parse("suite", suite)?).map_err(|error| Refused::new_err(error.to_string()))
+    iozone_differences(&parse("suite", suite)?).map_err(refused)
 }

@@ -39,6 +39,11 @@ mod _core {
     const BUILD_PROFILE: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 }
 
+/// The exception for what the core refuses: a sentence, which belongs to no option or file.
+fn refused(sentence: impl ToString) -> PyErr {
+    Refused::new_err((String::new(), sentence.to_string()))
+}
+
 /// What Python's poll function answers: true means stop now.
 fn ask(py: Python<'_>, poll: Option<&Py<PyAny>>, bytes: u64, operations: u64) -> PyResult<bool> {
     py.check_signals()?;

@@ -23,35 +23,63 @@ def session_now(plan: Plan, said: Mapping[str, str]) -> str:
     for name in said:
         if name not in labels:
             known = ", ".join(labels) or "none"
-            raise Refused(f"--label {name}: {study.name} has no label of this name; known: {known}")
+            raise Refused(
+                f"--label {name}",
+                f"{study.name} has no label of this name",
+                advice=f"known: {known}",
+                code="unknown-name",
+            )
     levels = {name: _level(study.name, name, factor, said.get(name)) for name, factor in labels.items()}
     session = session_of(levels)
     if session not in plan.sessions:
-        raise Refused(f"{study.name}: {session} is excluded; expected one of {'; '.join(plan.sessions)}")
+        raise Refused(
+            study.name,
+            f"{session} is excluded",
+            expected=f"one of {'; '.join(plan.sessions)}",
+            code="unknown-word",
+        )
     return session
 
 
 def _level(study: str, name: str, factor: Factor, said: str | None) -> str:
     levels = list(factor.named)
-    expected = f"expected one of {', '.join(levels)}"
+    expected = f"one of {', '.join(levels)}"
     found = None if factor.found is None else _fact(factor.found)
     if factor.found is not None and found is None:
         raise Refused(
-            f"{study}: factor.{name}.found: this machine has no {factor.found!r}; leave it out, use --label"
+            f"{study}: factor.{name}.found",
+            f"this machine has no {factor.found!r}",
+            advice="leave it out, use --label",
+            code="missing",
         )
     if said is not None and said not in levels:
-        raise Refused(f"--label {name}={said}: not a level of factor.{name} of {study}; {expected}")
+        raise Refused(
+            f"--label {name}={said}",
+            f"not a level of factor.{name} of {study}",
+            expected=expected,
+            code="unknown-word",
+        )
     if found is None:
         if said is None:
-            raise Refused(f"{study}: factor.{name} is a label: say --label {name}=LEVEL; {expected}")
+            raise Refused(
+                f"{study}: factor.{name}",
+                f"is a label: say --label {name}=LEVEL",
+                expected=expected,
+                code="missing",
+            )
         return said
     fitting = [level for level in levels if is_level(found, level)]
     if said is not None and said not in fitting:
         raise Refused(
-            f"--label {name}={said}: found {factor.found} = {found!r}, which is not that; {expected}"
+            f"--label {name}={said}",
+            found=f"{factor.found} = {found!r}, which is not that",
+            expected=expected,
+            code="mismatch",
         )
     if not fitting:
-        raise Refused(f"{study}: factor.{name}: found {factor.found} = {found!r}; {expected}")
+        raise Refused(
+            f"{study}: factor.{name}", found=f"{factor.found} = {found!r}", expected=expected, code="mismatch"
+        )
     return said or max(fitting, key=len)
 
 

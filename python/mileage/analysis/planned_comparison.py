@@ -49,7 +49,11 @@ def comparison_of(plan: Plan, samples: Iterable[Sample], vetoes: Sequence[str]) 
     """Judge the candidate of a plan against its baseline. Raises Refused when it has no two arms."""
     study = plan.study
     if study.baseline is None or study.candidate is None:
-        raise Refused(f"{study.name} measures fewer than two stages or levels: there is nothing to compare")
+        raise Refused(
+            study.name,
+            "measures fewer than two stages or levels: there is nothing to compare",
+            code="too-few",
+        )
     relevance = msgspec.structs.asdict(study.compare.relevance)
     if study.compares_workloads:
         return compare_workloads(plan, samples, (study.baseline, study.candidate), vetoes)
@@ -136,7 +140,7 @@ def compare_workloads(
             if kinds
             else "have no cell that is otherwise equal"
         )
-        raise Refused(f"{study.name}: {names[0]} and {names[1]} {why}")
+        raise Refused(study.name, f"{names[0]} and {names[1]} {why}", code="nothing-in-common")
     arms: dict[str, list[Sample]] = {name: [] for name in names}
     for sample in samples:
         name, cell = pairs.get(sample.cell, ("", ""))

@@ -94,21 +94,29 @@ def plan_of(target: str, wanted: Wanted) -> Plan:
     """
     if not capabilities_of(target).moves_bytes:
         raise Refused(
-            f"{target}: stores nothing, so there is no drive to check; expected a path or virtual:NAME"
+            target,
+            "stores nothing, so there is no drive to check",
+            expected="a path or virtual:NAME",
+            code="unsupported",
         )
     asked = asked_of(target, None, None)
     place = place_of(target)
     ground = look_at(place) if place is not None else None
     if ground is not None and ground.is_memory:
         raise Refused(
-            f"{target} is a {ground.memory_file_system}, which is memory: there is no drive to check; expected a "
-            "directory on a drive (df -h lists where drives are mounted)"
+            target,
+            f"is a {ground.memory_file_system}, which is memory: there is no drive to check",
+            expected="a directory on a drive (df -h lists where drives are mounted)",
+            code="unsupported",
         )
     least = ROOM_MIN if not asked.kept else 1 << 20
     if asked.room_bytes < least:
         what = "has" if asked.kept else "has room for"
         raise Refused(
-            f"{target}: {what} {format_bytes(asked.room_bytes)}; a check needs {format_bytes(least)} at least"
+            target,
+            f"{what} {format_bytes(asked.room_bytes)}",
+            advice=f"a check needs {format_bytes(least)} at least",
+            code="no-room",
         )
     bus = bus_facts(ground.disk, ROOT)["bus"] if ground is not None else ""
     writes = not asked.kept
@@ -174,7 +182,7 @@ def plan_of_pair(targets: Sequence[str], wanted: Wanted) -> Plan | None:
         Refused: as `plan_of`; or both are the same target.
     """
     if targets[0] == targets[1]:
-        raise Refused(f"{targets[0]}: is given twice; expected two targets to compare")
+        raise Refused(targets[0], "is given twice", expected="two targets to compare", code="repeated")
     plans = [plan_of(target, wanted) for target in targets]
     kinds = {(plan.facts.kind, plan.study.state.start) for plan in plans}
     if len(kinds) > 1:

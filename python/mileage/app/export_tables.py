@@ -49,7 +49,10 @@ def exported_tables(folder: Path) -> tuple[str, list[Table], list[str]]:
     refuse_links(folder)
     if not found.journal.is_file():
         raise Refused(
-            f"{folder} is not a study folder: it has no journal.jsonl; give one that `mileage run` made"
+            folder,
+            "is not a study folder: it has no journal.jsonl",
+            advice="give one that `mileage run` made",
+            code="not-found",
         )
     content = found.content(around_damage=True)
     tables = [*journal_tables(content), environment_table(found.environments())]

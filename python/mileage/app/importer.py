@@ -59,20 +59,27 @@ def read_files(paths: Sequence[Path], layout: str | None = None) -> list[tuple[S
         source = open_source(path / SUMMARY if (path / SUMMARY).is_file() else path)
         for other in sources:
             if other.sha256 == source.sha256:
-                raise Refused(f"{path} and {other.path} have the same content; name one of them")
+                raise Refused(
+                    path, f"has the same content as {other.path}", advice="name one of them", code="repeated"
+                )
         sources.append(source)
     if not sources:
-        raise Refused(f"{paths[0]}: an empty file; the tool wrote nothing")
+        raise Refused(paths[0], "an empty file", advice="the tool wrote nothing", code="empty")
     found = read_sources(sources, layout)
     for source, result in found:
         if result.tool != found[0][1].tool:
             raise Refused(
-                f"{source.path} is of {result.tool}, {found[0][0].path} of {found[0][1].tool}; import them one by one"
+                source.path,
+                f"is of {result.tool}, {found[0][0].path} of {found[0][1].tool}",
+                advice="import them one by one",
+                code="mismatch",
             )
         if result.layout != fio_logs.LAYOUT and not any(run.measured for run in result.runs):
-            raise Refused(f"{source.path}: not one figure was understood{_first_unread(result)}")
+            raise Refused(
+                source.path, f"not one figure was understood{_first_unread(result)}", code="not-understood"
+            )
     if not any(run.measured for _, result in found for run in result.runs):
-        raise Refused(f"{sources[0].path}: not one figure was understood")
+        raise Refused(sources[0].path, "not one figure was understood", code="not-understood")
     _check_twins(found)
     return found
 
@@ -102,7 +109,12 @@ def _check_twins(found: list[tuple[Source, Result]]) -> None:
         if layout == result.layout:
             twin = contents.setdefault(msgspec.json.encode([result.began, told]), source)
         if twin is not source:
-            raise Refused(f"{source.path} and {twin.path} have the same figures; name one of them")
+            raise Refused(
+                source.path,
+                f"has the same figures as {twin.path}",
+                advice="name one of them",
+                code="repeated",
+            )
 
 
 def make_study(
@@ -116,11 +128,13 @@ def make_study(
     """Write the study folder of what was read. Raises Refused when the folder or a name cannot be used."""
     for word, what in ((name, "name"), (stage, "stage")):
         if word is not None and not word.replace("-", "").replace("_", "").replace(".", "").isalnum():
-            raise Refused(f"--{what} {word!r}: expected letters, digits, '-', '_' and '.'")
+            raise Refused(
+                f"--{what} {word!r}", expected="letters, digits, '-', '_' and '.'", code="wrong-value"
+            )
     runs = [(source, result, run) for source, result in found for run in result.runs if run.measured]
     tell_apart([[run for run in result.runs if run.measured] for _, result in found])
     if len(runs) > RUNS_MAX:
-        raise Refused(f"{len(runs):,} runs; a study has at most {RUNS_MAX:,}")
+        raise Refused("", f"{len(runs):,} runs", advice=f"a study has at most {RUNS_MAX:,}", code="too-large")
     plan = _plan(found, [run for _, _, run in runs], blocks_of(runs), name or found[0][1].tool, stage)
     folder = StudyFolder.create(out or _fresh_path(plan.study.name), _toml(plan), plan.to_json().encode())
     journal = Journal(folder.journal)

@@ -131,7 +131,7 @@ def _log_names(resolved: Plan, log: Path) -> list[Path]:
     names = [log] if count == 1 else [log.with_stem(f"{log.stem}-{n}") for n in range(1, count + 1)]
     for name in names:
         if name.exists():
-            raise Refused(f"--log {log}: {name} exists; name a new file")
+            raise Refused(f"--log {log}", f"{name} exists", advice="name a new file", code="exists")
     return names
 
 
@@ -142,7 +142,9 @@ def _copy_logs(folder: StudyFolder, names: Sequence[Path]) -> None:
         try:
             shutil.copyfile(source, name)
         except OSError as error:
-            raise Refused(f"--log {name}: cannot be written: {error.strerror}") from error
+            raise Refused(
+                f"--log {name}", f"cannot be written: {error.strerror}", code="unwritable"
+            ) from error
 
 
 def _of_cache(resolved: Plan) -> list[str]:
@@ -167,4 +169,6 @@ def fidelity_notes(resolved: Plan) -> list[str]:
 def refuse_existing(save: Path) -> None:
     """Refuse a folder that is there already, before anything is measured."""
     if save.exists() and (not save.is_dir() or any(save.iterdir())):
-        raise Refused(f"--save {save}: exists and is not an empty folder; name a new one")
+        raise Refused(
+            f"--save {save}", "exists and is not an empty folder", advice="name a new one", code="exists"
+        )

@@ -35,7 +35,10 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     if first.folder.path.resolve() == second.folder.path.resolve():
         if first_stage == second_stage:
             raise Refused(
-                f"{a} and {b} are the same stage; name two stages, such as {a}:before and {a}:after"
+                "",
+                f"{a} and {b} are the same stage",
+                advice=f"name two stages, such as {a}:before and {a}:after",
+                code="repeated",
             )
         staged = compare_stages(
             first.samples(),
@@ -52,7 +55,11 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
     right = [msgspec.structs.replace(s, cell=names.get(s.cell, s.cell)) for s in right]
     common = {s.cell for s in left} & {s.cell for s in right}
     if not common:
-        raise Refused(f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common")
+        raise Refused(
+            "",
+            f"{a} ({first_stage}) and {b} ({second_stage}) have no measured cell in common",
+            code="nothing-in-common",
+        )
     names = {theirs: ours for theirs, ours in names.items() if ours in common}
     vetoes = [*_vetoes(first), *_vetoes(second)]
     labels = _labels((first.folder.path, first_stage), (second.folder.path, second_stage))
@@ -94,7 +101,7 @@ def compare_workloads(text: str, names: Sequence[str], *, stage: str | None = No
     measured = list(dict.fromkeys(cell.key.workload for cell in result.plan.cells))
     baseline, candidate = (_workload_named(name, measured, text) for name in names)
     if baseline == candidate:
-        raise Refused(f"{baseline} is named twice; name two workloads")
+        raise Refused(baseline, "is named twice", advice="name two workloads", code="repeated")
     plan = result.plan
     compare = msgspec.structs.replace(
         plan.study.compare, arms=WORKLOAD_ARMS, baseline=baseline, candidate=candidate
@@ -111,7 +118,7 @@ def _workload_named(name: str, measured: Sequence[str], text: str) -> str:
     if name in found or len(found) == 1:
         return name if name in found else found[0]
     what = f"several workloads {name!r}" if found else f"no workload {name!r}"
-    raise Refused(f"{text} has {what}; expected one of {', '.join(found or measured)}")
+    raise Refused(text, f"has {what}", expected=f"one of {', '.join(found or measured)}", code="unknown-name")
 
 
 def names_in(ours: Plan, others: Plan) -> dict[str, str]:
@@ -150,7 +157,7 @@ def rank(
     try:
         return {cell: ranking({name: values[cell] for name, values in measured}) for cell in cells}
     except ValueError as cause:
-        raise Refused(str(cause)) from cause
+        raise Refused("", str(cause), code="too-few") from cause
 
 
 def history(
@@ -162,13 +169,13 @@ def history(
         Refused: fewer than six studies, or as :func:`rank`.
     """
     if len(studies) < 2 * STUDIES_MIN:
-        raise Refused(f"{len(studies)} studies: a history needs {2 * STUDIES_MIN} or more")
+        raise Refused(f"{len(studies)} studies", f"a history needs {2 * STUDIES_MIN} or more", code="too-few")
     measured = _measured(studies, stage, tell)
     cells = _in_all(measured, tell)
     try:
         return changes({cell: [median(values[cell]) for _, values in measured] for cell in cells})
     except ValueError as cause:
-        raise Refused(str(cause)) from cause
+        raise Refused("", str(cause), code="too-few") from cause
 
 
 def _in_all(
@@ -178,7 +185,11 @@ def _in_all(
     every = dict.fromkeys(cell for _, values in measured for cell in values)
     lacking = {cell: [name for name, values in measured if cell not in values] for cell in every}
     if all(lacking.values()):
-        raise Refused(f"{', '.join(name for name, _ in measured)} have no measured cell in common")
+        raise Refused(
+            "",
+            f"{', '.join(name for name, _ in measured)} have no measured cell in common",
+            code="nothing-in-common",
+        )
     for cell, names in lacking.items():
         if names and tell is not None:
             tell(f"left out: {cell}, not measured in {', '.join(names)}")
@@ -193,7 +204,7 @@ def _measured(
     `tell` receives a line when the devices are of different classes.
     """
     if len(set(studies)) < len(studies):
-        raise Refused("a study is named twice; name each once")
+        raise Refused("", "a study is named twice", advice="name each once", code="repeated")
     found: list[tuple[str, dict[str, list[float]]]] = []
     classes, plans = {}, []
     for text in studies:
@@ -233,5 +244,10 @@ def stage_of(text: str, stage: str | None) -> tuple[StudyResult, str]:
     if named is None:
         return result, measured[-1]
     if named not in measured:
-        raise Refused(f"{path} has no measured stage {named!r}; expected one of {', '.join(measured)}")
+        raise Refused(
+            path,
+            f"has no measured stage {named!r}",
+            expected=f"one of {', '.join(measured)}",
+            code="unknown-name",
+        )
     return result, named

@@ -33,12 +33,18 @@ def write_new_study(path: Path, *, like: str | None = None, targets: Sequence[st
     name = path.name.removesuffix(".toml")
     if re.fullmatch("[A-Za-z0-9._-]+", name) is None:
         raise Refused(
-            f"{path}: a study's name has letters, digits, '.', '-' and '_' only, such as my-disk.toml"
+            path,
+            "a study's name has letters, digits, '.', '-' and '_' only, such as my-disk.toml",
+            code="wrong-value",
         )
     found = [str(parse_target(with_scheme(target))) for target in targets]
     if len(found) > 2 or (like is not None and len(found) == 2):
-        what = f"--like {like}: measures one target" if like is not None else f"{len(found)} targets"
-        raise Refused(f"{what}; expected one, or without --like two to compare")
+        raise Refused(
+            "" if like is None else f"--like {like}",
+            f"{len(found)} targets" if like is None else "measures one target",
+            expected="one, or without --like two to compare",
+            code="conflict",
+        )
     if len(found) == 2:
         text = _with_key(_comparison(found[0], found[1]), "name", name)
     else:
@@ -51,7 +57,9 @@ def write_new_study(path: Path, *, like: str | None = None, targets: Sequence[st
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise Refused(f"{path} exists and is not written over; name a new file") from None
+        raise Refused(
+            path, "exists and is not written over", advice="name a new file", code="exists"
+        ) from None
     except OSError as error:
         raise RunFailed.from_os_error(f"writing {path}", error) from error
     return text

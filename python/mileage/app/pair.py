@@ -71,12 +71,19 @@ def write_pair(view: StudyView, out: Path, level: str | None = None) -> Path:
 
     drawn = rewritten_level(level) == "full"
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise Refused(f"{out} exists; nothing is written over: name a new folder with --out")
+        raise Refused(
+            out, "exists", advice="nothing is written over: name a new folder with --out", code="exists"
+        )
     try:
         out.mkdir(exist_ok=True)
         folder = Directory.open(out)
     except OSError as cause:
-        raise Refused(f"cannot make the folder {out}: {cause.strerror}; name another with --out") from cause
+        raise Refused(
+            out,
+            f"cannot make the folder: {cause.strerror}",
+            advice="name another with --out",
+            code="unwritable",
+        ) from cause
     with folder:
         if drawn:
             write_figures(view, folder)

@@ -69,7 +69,9 @@ def read_goal(text: str) -> Goal:
     except ValueError:
         pass
     raise Refused(
-        f"--latency-target {text}: expected one of {', '.join(QUANTILES)} and a time, such as p99=1ms"
+        f"--latency-target {text}",
+        expected=f"one of {', '.join(QUANTILES)} and a time, such as p99=1ms",
+        code="wrong-value",
     )
 
 
@@ -90,13 +92,26 @@ def search(
     measured = [run for run in resolved.runs if run.role == "measure"]
     if len(resolved.cells) != 1 or measured[0].workload is None:
         raise Refused(
-            "--latency-target searches the rate of one setting of a workload of blocks; leave --vary out"
+            "--latency-target",
+            "searches the rate of one setting of a workload of blocks",
+            advice="leave --vary out",
+            code="conflict",
         )
     workload = measured[0].workload
     if is_own_master(workload.pattern):
-        raise Refused(f"--latency-target needs one size of operations; {measured[0].cell} has its own rhythm")
+        raise Refused(
+            "--latency-target",
+            "needs one size of operations",
+            advice=f"{measured[0].cell} has its own rhythm",
+            code="unsupported",
+        )
     if workload.load.open is not None or workload.load.cap is not None:
-        raise Refused("--latency-target searches the rate itself; leave --rate and --cap out")
+        raise Refused(
+            "--latency-target",
+            "searches the rate itself",
+            advice="leave --rate and --cap out",
+            code="conflict",
+        )
     probes: list[Probe] = []
     counts: list[int] = []
     with raise_on_signals(), opened(resolved, destroy) as target:

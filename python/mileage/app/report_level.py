@@ -27,7 +27,9 @@ def report_level(
     variable = (os.environ if environ is None else environ).get(VARIABLE) or None
     for source, level in (("report", asked), (VARIABLE, variable)):
         if level is not None and level not in REPORT_LEVELS:
-            raise Refused(f"{source}: found {level!r}, expected one of {', '.join(REPORT_LEVELS)}")
+            raise Refused(
+                source, found=f"{level!r}", expected=f"one of {', '.join(REPORT_LEVELS)}", code="unknown-word"
+            )
     return asked or study or variable or REPORT_LEVELS[-1]
 
 
@@ -40,6 +42,11 @@ def rewritten_level(asked: str | None) -> str:
         Refused: `asked` is "none", or as `report_level`.
     """
     if asked == REPORT_LEVELS[0]:
-        raise Refused(f"report: found {asked!r}, expected one of {', '.join(REPORT_LEVELS[1:])}")
+        raise Refused(
+            "report",
+            found=f"{asked!r}",
+            expected=f"one of {', '.join(REPORT_LEVELS[1:])}",
+            code="unknown-word",
+        )
     level = report_level(asked)
     return REPORT_LEVELS[-1] if level == REPORT_LEVELS[0] else level

@@ -36,7 +36,10 @@ def load_plan(folder: StudyFolder) -> Plan:
     found = folder.decoded_plan(Plan)
     if problem := inconsistency(found):
         raise Refused(
-            f"{folder.plan_json} is not a plan that Mileage made: {brief(problem)}; {folder.without_plan}"
+            folder.plan_json,
+            f"is not a plan that Mileage made: {brief(problem)}",
+            advice=folder.without_plan,
+            code="damaged",
         )
     return with_keys(found)
 
@@ -197,7 +200,9 @@ class StudyResult:
         """
         if not re.fullmatch("[0-9a-f]{16,64}", seal):
             raise Refused(
-                f"--expect {seal}: expected 16 to 64 hexadecimal digits, as the report prints the seal"
+                f"--expect {seal}",
+                expected="16 to 64 hexadecimal digits, as the report prints the seal",
+                code="wrong-value",
             )
         content = self.content()
         edited = edits(self.folder, content)

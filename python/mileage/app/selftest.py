@@ -94,7 +94,9 @@ def selftest(
     `told` receives each share as soon as it is known. Raises Refused for fewer studies.
     """
     if studies < STUDIES_MIN:
-        raise Refused(f"{studies} studies: expected {STUDIES_MIN} or more, or no share can be told")
+        raise Refused(
+            f"{studies} studies", expected=f"{STUDIES_MIN} or more, or no share can be told", code="too-few"
+        )
     shares: list[Share] = []
     cases = (_comparisons, _orders, _transients, _cliffs)
     for share in chain.from_iterable(case(studies, seed) for case in cases):

@@ -55,8 +55,8 @@ def _open(
     target: str, plan_hash: str, destroy: str | None, state: State, seed: int = 1, *, probe: bool = False
 ) -> Target:
     """The target as the state of a study wants it. Raises Refused."""
-    for key, text in check_state(state, target):
-        raise Refused(f"state.{key}: {text}")
+    for fault in check_state(state, target):
+        raise Refused.because(fault.below("state"))
     made = file_system(state)
     return open_target(
         target,
@@ -101,16 +101,22 @@ def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:
     if not facts.direct_supported and any(run.reach and run.reach.options.direct for run in resolved.runs):
         opened.close()
         raise Refused(
-            f'{target}: the file system does not bypass the page cache, as the study wants with cache = "direct"; '
-            'choose a target on another file system, or cache = "warm"'
+            target,
+            'the file system does not bypass the page cache, as the study wants with cache = "direct"',
+            advice='choose a target on another file system, or cache = "warm"',
+            code="unsupported",
         )
     planned = resolved.others.get(target, resolved.facts).identity
     if planned and (found := facts.identity) != planned:
         opened.close()
         noun = "device" if capabilities_of(target).is_drive else "file"
         raise Refused(
-            f"{target}: this is another {noun} than the study was planned for: found {found}, "
-            f"expected {planned}; plan the study anew"
+            target,
+            f"this is another {noun} than the study was planned for",
+            found=found,
+            expected=planned,
+            advice="plan the study anew",
+            code="changed",
         )
 
 
@@ -143,7 +149,12 @@ def keep_traces(resolved: Plan, folder: StudyFolder) -> None:
 
         operations = read_trace(Path(trace.path))
         if trace_file(Path(trace.path), operations).sha256 != sha256:
-            raise Refused(f"{trace.path}: the trace has changed since the study was planned; plan it anew")
+            raise Refused(
+                trace.path,
+                "the trace has changed since the study was planned",
+                advice="plan it anew",
+                code="changed",
+            )
         folder.save_trace(sha256, operations_json(operations))
 
 
@@ -160,7 +171,7 @@ def check_built(resolved: Plan) -> Plan:
         seen.add(run.cell)
         options = run.reach.options.to_json() if run.reach is not None else None
         if problem := _core.check_workload(text, options):
-            faults.add("", f"{run.cell}: {problem}")
+            faults.add("", f"{run.cell}: {problem}", code="not-built")
     faults.refuse_any()
     return resolved
 
@@ -171,8 +182,10 @@ def check_commands(resolved: Plan, *, allowed: bool) -> None:
         if isinstance(run.job, Program) and not allowed:
             told = "; ".join(shlex.join(argv) for argv in run.job.argvs)
             raise Refused(
-                f"{resolved.study.name}: {run.cell} runs programs ({told}); read the study file, and allow it with "
-                "--allow-commands"
+                resolved.study.name,
+                f"{run.cell} runs programs ({told})",
+                advice="read the study file, and allow it with --allow-commands",
+                code="needs-permission",
             )
 
 

@@ -40,8 +40,10 @@ def check_runnable(plan: Plan, folder: StudyFolder) -> None:
     """Raises Refused for an imported study: there is nothing to run."""
     if plan.imported is not None:
         raise Refused(
-            f"{folder.path} was imported from {plan.imported.words}: there is nothing to run; "
-            "`mileage report` and `mileage compare` read it"
+            folder.path,
+            f"was imported from {plan.imported.words}: there is nothing to run",
+            advice="`mileage report` and `mileage compare` read it",
+            code="unsupported",
         )
 
 
@@ -65,14 +67,17 @@ def _study_text(name: str) -> str:
     if not path.is_file():
         known = ", ".join(builtin_names())
         raise Refused(
-            f"{name} is neither a built-in study ({known}) nor a study file; `mileage list studies` lists the former, "
-            "`mileage new my-study.toml` writes one of the latter"
+            name,
+            f"is neither a built-in study ({known}) nor a study file",
+            advice="`mileage list studies` lists the former, `mileage new my-study.toml` writes one of the "
+            "latter",
+            code="unknown-name",
         )
     try:
         # Characters of up to four bytes: who has too many of them is refused by their number.
         return read_regular(path, 4 * STUDY_TEXT_MAX).decode()
     except (OSError, UnicodeDecodeError) as cause:
-        raise Refused(f"{name} cannot be read as a study file: {cause}") from cause
+        raise Refused(name, f"cannot be read as a study file: {cause}", code="unreadable") from cause
 
 
 def study_of(name: str, target: str | None = None) -> Study:
@@ -138,7 +143,10 @@ def _on_target(study: Study, target: str) -> Study:
     for name, factor in study.factor.items():
         if kind_of(name, factor) == "target":
             raise Refused(
-                f"--target {target}: factor.{name} of {study.name} names its targets; leave --target out"
+                f"--target {target}",
+                f"factor.{name} of {study.name} names its targets",
+                advice="leave --target out",
+                code="conflict",
             )
     return msgspec.structs.replace(study, target=target)
 
@@ -266,8 +274,10 @@ def _folder_and_plan(
         again = _planned(study or resolved.study.name, target, quick, seed, destroy, resumed=resolved)
         if again.hash != resolved.hash:
             raise Refused(
-                f"{folder.path} holds another study (plan {resolved.hash[:16]}, asked for {again.hash[:16]}); "
-                "resume it without further options, or name a new --out"
+                folder.path,
+                f"holds another study (plan {resolved.hash[:16]}, asked for {again.hash[:16]})",
+                advice="resume it without further options, or name a new --out",
+                code="mismatch",
             )
     return folder, resolved
 

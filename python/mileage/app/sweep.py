@@ -42,16 +42,27 @@ def sweep(study: str, *, target: str | None = None, processes: int | None = None
     """
     wanted = study_of(study, target)
     if not wanted.factor:
-        raise Refused(f"{study}: has no [factor.NAME] to sweep over; `mileage run` does it as it is")
+        raise Refused(
+            study,
+            "has no [factor.NAME] to sweep over",
+            advice="`mileage run` does it as it is",
+            code="missing",
+        )
     settings = settings_of(wanted)
     for setting in settings:
         if not capabilities_of(setting.target).simulated:
             raise Refused(
-                f"{study}: found target {setting.target}; only virtual drives are swept, since others would disturb "
-                "each other: use `mileage run`"
+                study,
+                found=f"target {setting.target}",
+                advice="only virtual drives are swept, since others would disturb each other: use `mileage run`",
+                code="unsupported",
             )
         if setting.labels:
-            raise Refused(f"{study}: labels ({setting.session}) name machines, which a sweep does not change")
+            raise Refused(
+                study,
+                f"labels ({setting.session}) name machines, which a sweep does not change",
+                code="unsupported",
+            )
     tasks = [msgspec.json.encode(at_setting(wanted, setting)) for setting in settings]
     names = sorted({name for setting in settings for name in setting.levels})
     with Counted(f"sweep of {wanted.name} over {', '.join(names)}", len(tasks)) as progress:

@@ -170,7 +170,7 @@ class _Gate:
         try:
             return [(rule, cell) for rule in self.rules for cell in failing(rule, cells)]
         except ValueError as cause:
-            raise Refused(f"--fail-if {cause}") from cause
+            raise Refused("--fail-if", str(cause), code="wrong-value") from cause
 
     def _end(self, broken: Sequence[tuple[Rule, GatedCell]], missing: Sequence[str], of: int) -> None:
         from mileage.errors import JudgedFailure
@@ -229,15 +229,25 @@ def _table(table: Path, against: Path | None, runs: int | None, margin: float | 
 
     if prints_arms(table):
         if against is not None:
-            raise Refused(f"--against is for tables of differences; {table} prints both arms")
+            raise Refused(
+                "--against",
+                "is for tables of differences",
+                advice=f"{table} prints both arms",
+                code="conflict",
+            )
         _printed(table, 10 if runs is None else runs, margin, gate)
         return
     if gate.form not in ("text", "json"):
-        raise Refused(f"--format {gate.form}: a table of differences is printed as text or json")
+        raise Refused(
+            f"--format {gate.form}", "a table of differences is printed as text or json", code="unknown-word"
+        )
     for rule in gate.rules:
         if rule.share or rule.metric:
             raise Refused(
-                f'--fail-if "{rule.text}": a table of differences is judged by its --margin; expected a verdict alone'
+                f'--fail-if "{rule.text}"',
+                "a table of differences is judged by its --margin",
+                expected="a verdict alone",
+                code="wrong-value",
             )
     columns, cells = read_published(table)
     other: tuple[str, ...] = columns
@@ -245,7 +255,12 @@ def _table(table: Path, against: Path | None, runs: int | None, margin: float | 
     if against is not None:
         other, second = read_published(against)
     if other != columns:
-        raise Refused(f"{against} names its cells by {', '.join(other)}; {table} by {', '.join(columns)}")
+        raise Refused(
+            against,
+            f"names its cells by {', '.join(other)}",
+            advice=f"{table} by {', '.join(columns)}",
+            code="mismatch",
+        )
     try:
         found = reanalyse(
             cells,
@@ -255,7 +270,7 @@ def _table(table: Path, against: Path | None, runs: int | None, margin: float | 
             against=second,
         )
     except ValueError as cause:
-        raise Refused(f"{table}: {cause}") from cause
+        raise Refused(table, str(cause), code="wrong-value") from cause
     if gate.form == "json":
         _print_json(found)
     else:
@@ -279,7 +294,7 @@ def _printed(table: Path, runs: int, margin: float | None, gate: _Gate) -> None:
     try:
         found = compare_printed(cells, relevance=None if margin is None else margin / 100)
     except ValueError as cause:
-        raise Refused(f"{table}: {cause}") from cause
+        raise Refused(table, str(cause), code="wrong-value") from cause
     gate.conclude(found)
 
 

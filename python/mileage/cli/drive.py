@@ -130,7 +130,7 @@ def run(name: str, as_json: bool, state: Path | None, save: Path | None, **optio
         record = RunRecord.from_json(text)
         cut = _power_cut(drive, start_ns, options["power_cut"])
     except ValueError as error:
-        raise Refused(f"{name}: {error}") from error
+        raise Refused(name, str(error), code="wrong-value") from error
     if save:
         save.write_bytes(drive.save())
     if as_json:

@@ -77,7 +77,12 @@ def refuse_elsewhere(varied: tuple[str, ...]) -> None:
         key = text.partition("=")[0].strip()
         if (here := name_here(key)) is not None and here.startswith("--"):
             option = here.split()[0].rstrip(",").lstrip("-")
-            raise Refused(f"--vary {text}: {key} is called {option} here; for example --vary depth=1,2,4..64")
+            raise Refused(
+                f"--vary {text}",
+                f"{key} is called {option} here",
+                advice="for example --vary depth=1,2,4..64",
+                code="unknown-key",
+            )
 
 
 class Command(click.Command):
@@ -90,7 +95,12 @@ class Command(click.Command):
         except click.NoSuchOption as error:
             if (here := name_here(error.option_name)) is None:
                 raise
-            raise Refused(f"there is no option {error.option_name}; here it is {here}") from None
+            raise Refused(
+                "",
+                f"there is no option {error.option_name}",
+                advice=f"here it is {here}",
+                code="unknown-name",
+            ) from None
 
 
 def whole_rate(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
@@ -98,4 +108,6 @@ def whole_rate(_context: click.Context, _option: click.Parameter, text: str | No
     if text is None or (text.isascii() and text.isdecimal() and len(text) < 20):
         return None if text is None else int(text)
     hint = "a limit in bytes per second is --cap, such as --cap 100MiB/s"
-    raise Refused(f"--rate: {text!r} is not a whole number of operations per second; {hint}")
+    raise Refused(
+        "--rate", f"{text!r} is not a whole number of operations per second", advice=hint, code="wrong-value"
+    )

@@ -50,8 +50,10 @@ def by_ranks(variable: str, arguments: Sequence[str], command: Callable[[], int]
         if helps or name in _ALONE:
             return command()
         raise Refused(
-            f"{name} is not done by several ranks ({variable} is set); start it without the launcher. "
-            f"Under it: {', '.join(_TOGETHER)}"
+            name,
+            f"is not done by several ranks ({variable} is set)",
+            advice=f"start it without the launcher. Under it: {', '.join(_TOGETHER)}",
+            code="unsupported",
         )
     except Refused:
         if is_first(os.environ):

@@ -35,7 +35,9 @@ _WIDTH = 80
 def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     """Measure what the options ask for. Raises Refused and RunFailed."""
     if given["target"] is None:
-        raise Refused("--target is missing: what is measured, such as -t /mnt/scratch or -t null:")
+        raise Refused(
+            "--target", "missing: what is measured, such as -t /mnt/scratch or -t null:", code="missing"
+        )
     given = {**given, "target": chosen_target(given["target"])}
     refuse_elsewhere(given["vary"])
     asked = _asked(given)
@@ -43,9 +45,14 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
     if save is not None:
         refuse_existing(save)
     if given["log"] is not None and given["log"].exists():
-        raise Refused(f"--log {given['log']}: exists; name a new file")
+        raise Refused(f"--log {given['log']}", "exists", advice="name a new file", code="exists")
     if given["log"] is not None and not given["log"].parent.is_dir():
-        raise Refused(f"--log {given['log']}: {given['log'].parent} is no folder; make it first")
+        raise Refused(
+            f"--log {given['log']}",
+            f"{given['log'].parent} is no folder",
+            advice="make it first",
+            code="not-found",
+        )
     found = None
     if given["latency_target"] is not None:
         from mileage.cli.rate_search import print_nothing, searched
@@ -159,7 +166,12 @@ def _traces(given: dict[str, Any]) -> dict[str, TraceFile]:
 def _cache(given: dict[str, Any]) -> str | None:
     if given["cold"]:
         if given["direct"]:
-            raise Refused("--cold and --direct: a cache that is bypassed is not emptied; give one of them")
+            raise Refused(
+                "--cold and --direct",
+                "a cache that is bypassed is not emptied",
+                advice="give one of them",
+                code="conflict",
+            )
         return "cold"
     if given["direct"] is None:
         return None
@@ -178,8 +190,10 @@ def _processors(text: str | None) -> tuple[int, ...] | None:
         first, dash, last = part.strip().partition("-")
         if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(part) > 9:
             raise Refused(
-                f"--pin {text}: expected processor numbers such as 0,2-3, or node0; "
-                f"this machine has {os.cpu_count()}"
+                f"--pin {text}",
+                expected="processor numbers such as 0,2-3, or node0",
+                advice=f"this machine has {os.cpu_count()}",
+                code="wrong-value",
             )
         found += range(int(first), int(last or first) + 1)
     return tuple(found)
@@ -189,7 +203,9 @@ def _of_node(text: str, node: str) -> tuple[int, ...]:
     from mileage import _core
 
     if not node.isdecimal() or len(node) > 9:
-        raise Refused(f"--pin {text}: expected the number of a NUMA node, such as node0")
+        raise Refused(
+            f"--pin {text}", expected="the number of a NUMA node, such as node0", code="wrong-value"
+        )
     try:
         return tuple(_core.cpus_of_node(int(node)))
     except Refused as refusal:

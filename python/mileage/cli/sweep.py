@@ -41,7 +41,7 @@ def command(study: str, target: str | None, processes: int | None, out: Path | N
     from mileage.errors import Refused
 
     if out is not None and out.exists():
-        raise Refused(f"--out {out}: exists; name a new file")
+        raise Refused(f"--out {out}", "exists", advice="name a new file", code="exists")
     rows = sweep(study, target=target, processes=processes)
     if as_json:
         text = msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n"

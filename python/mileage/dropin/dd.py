@@ -40,12 +40,16 @@ def run(given: Given) -> None:
     source, sink = given.last("if"), given.last("of")
     if source is None or sink is None:
         missing = "if=FILE" if source is None else "of=FILE"
-        raise Refused(f"dd: {missing} is missing; standard input and output are no targets")
+        raise Refused(
+            f"dd: {missing}", "missing", advice="standard input and output are no targets", code="missing"
+        )
     writes = source in _SOURCES
     if writes == (sink == "/dev/null"):
         raise Refused(
-            f"dd: from {source} to {sink}: one side must be a target, the other /dev/zero, /dev/urandom or /dev/null; "
-            "for a copy use dd itself"
+            f"dd: from {source} to {sink}",
+            "one side must be a target, the other /dev/zero, /dev/urandom or /dev/null",
+            advice="for a copy use dd itself",
+            code="unsupported",
         )
     block = size_of("bs", given.last("bs") or "512")
     path = sink if writes else source
@@ -90,7 +94,7 @@ def _do_on_file(given: Given, study: Study, path: Path) -> Done:
         else:
             _set_length(path, old)
         if isinstance(error, OSError):
-            raise Refused(f"dd: {path}: {error.strerror}") from error
+            raise Refused(f"dd: {path}", f"{error.strerror}", code="unreadable") from error
         raise
 
 
@@ -105,7 +109,12 @@ def _destroyed(given: Given, path: str) -> str | None:
     if named is None:
         return None
     if Path(named).absolute() != Path(path).absolute():
-        raise Refused(f"dd: --destroy {named} does not name what is written; expected --destroy {path}")
+        raise Refused(
+            f"dd: --destroy {named}",
+            "does not name what is written",
+            expected=f"--destroy {path}",
+            code="needs-destroy",
+        )
     return str(Path(path).absolute())
 
 
@@ -116,21 +125,34 @@ def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
     flags = _words(given, "oflag" if writes else "iflag", _OFLAG if writes else _IFLAG)
     for other in ("iflag",) if writes else ("oflag",):
         if given.has(other):
-            raise Refused(f"dd: {other}= has no effect: that side is no target; leave it out")
+            raise Refused(
+                f"dd: {other}=",
+                "has no effect: that side is no target",
+                advice="leave it out",
+                code="no-effect",
+            )
     start = block * _number(given, "seek" if writes else "skip", 0)
     if given.has("skip" if writes else "seek"):
-        raise Refused(f"dd: {'skip' if writes else 'seek'}= has no effect on that side; leave it out")
+        raise Refused(
+            f"dd: {'skip' if writes else 'seek'}=",
+            "has no effect on that side",
+            advice="leave it out",
+            code="no-effect",
+        )
     count = _number(given, "count", 0) if given.has("count") else None
     if count == 0:
-        raise Refused("dd: count=0 moves nothing; expected 1 or more")
+        raise Refused("dd: count=0", "moves nothing", expected="1 or more", code="out-of-range")
     if count is None and size is None:
         raise Refused(
-            "dd: count= is missing; without it a file would be written until the file system is full"
+            "dd: count=",
+            "missing",
+            advice="without it a file would be written until the file system is full",
+            code="missing",
         )
     most = None if size is None else (size - start) // block * block
     amount = most if count is None else block * count
     if most is not None and most <= 0:
-        raise Refused(f"dd: {path} has no record of {block} bytes at {start} bytes")
+        raise Refused(f"dd: {path}", f"has no record of {block} bytes at {start} bytes", code="out-of-range")
     amount = min(amount or 0, most) if most is not None else amount or 0
     if writes and capabilities_of(target).has_work_file:
         _refuse_without_room(path, start + amount)
@@ -164,12 +186,14 @@ def _refuse_without_room(path: str, end: int) -> None:
         room = os.statvfs(found.parent)
         held = found.stat().st_blocks * 512 if found.exists() else 0
     except OSError as error:
-        raise Refused(f"dd: {path}: {error.strerror}") from error
+        raise Refused(f"dd: {path}", f"{error.strerror}", code="unreadable") from error
     free = room.f_bavail * room.f_frsize + held
     if end > free:
         raise Refused(
-            f"dd: {path}: a file of {format_bytes(end)} is to be written and {format_bytes(free)} are free; "
-            "free some space or give a smaller count="
+            f"dd: {path}",
+            f"a file of {format_bytes(end)} is to be written and {format_bytes(free)} are free",
+            advice="free some space or give a smaller count=",
+            code="no-room",
         )
 
 
@@ -179,7 +203,9 @@ def _table(
     conv = _words(given, "conv", _CONV)
     syncs = [word for word in ("fsync", "fdatasync") if word in conv]
     if syncs and not writes:
-        raise Refused(f"dd: conv={syncs[0]} has no effect on a read; leave it out")
+        raise Refused(
+            f"dd: conv={syncs[0]}", "has no effect on a read", advice="leave it out", code="no-effect"
+        )
     content = _SOURCES[str(given.last("if"))] if writes else None
     return Measure(
         workload=f"throughput.{'write' if writes else 'read'}",
@@ -207,9 +233,9 @@ def _target(given: Given, path: str, writes: bool) -> tuple[str, bool, int | Non
     except FileNotFoundError:
         if writes and not path.startswith("/dev/"):
             return f"file:{found.absolute()}", True, None
-        raise Refused(f"dd: {path}: no such file or device") from None
+        raise Refused(f"dd: {path}", "no such file or device", code="not-found") from None
     except OSError as error:
-        raise Refused(f"dd: {path}: {error.strerror}") from error
+        raise Refused(f"dd: {path}", f"{error.strerror}", code="unreadable") from error
     if stat.S_ISBLK(status.st_mode):
         spec = parse_target(f"block:{found.absolute()}")
         if writes and (refusal := block_device_refusal(str(spec), found)):
@@ -218,15 +244,15 @@ def _target(given: Given, path: str, writes: bool) -> tuple[str, bool, int | Non
             with open(found, "rb") as device:
                 return str(spec), True, device.seek(0, os.SEEK_END)
         except OSError as error:
-            raise Refused(f"dd: {path}: {error.strerror}") from error
+            raise Refused(f"dd: {path}", f"{error.strerror}", code="unreadable") from error
     if stat.S_ISREG(status.st_mode):
         empty = status.st_size == 0
         if writes:
             return f"file:{found.absolute()}", True, None
         if empty:
-            raise Refused(f"dd: {path} is empty; there is nothing to read")
+            raise Refused(f"dd: {path}", "is empty", advice="there is nothing to read", code="empty")
         return f"file:{found.absolute()}", True, status.st_size
-    raise Refused(f"dd: {path} is neither a block device nor a file")
+    raise Refused(f"dd: {path}", "is neither a block device nor a file", code="wrong-kind")
 
 
 def size_of(name: str, text: str) -> int:
@@ -240,10 +266,12 @@ def size_of(name: str, text: str) -> int:
             else _UNITS.get(found[2] if found[2] in "cwb" else found[2][0].upper() + found[2][1:])
         )
         if found is None or unit is None:
-            raise Refused(f"dd: {name}={text}: expected a number such as 512, 64K, 1M or 2x512")
+            raise Refused(
+                f"dd: {name}={text}", expected="a number such as 512, 64K, 1M or 2x512", code="wrong-value"
+            )
         whole *= int(found[1]) * unit
     if not 0 < whole < 1 << 63 and name == "bs":
-        raise Refused(f"dd: {name}={text}: expected more than 0")
+        raise Refused(f"dd: {name}={text}", expected="more than 0", code="out-of-range")
     return whole
 
 
@@ -261,6 +289,10 @@ def _words(given: Given, name: str, known: tuple[str, ...]) -> set[str]:
     for word in sorted(words):
         if word not in known:
             raise Refused(
-                f"dd: {name}={word} is not built; expected of {', '.join(known)}. For a copy use dd itself"
+                f"dd: {name}={word}",
+                "is not built",
+                expected=f"one of {', '.join(known)}",
+                advice="for a copy use dd itself",
+                code="not-built",
             )
     return words

@@ -33,7 +33,7 @@ class Cannot(Exception):
 def in_words_of(plan: Plan, tool: str) -> str:
     """The plan as a text for a tool, ending in a newline. Raises Refused when nothing of it can be written."""
     if tool not in TOOLS:
-        raise Refused(f"--as {tool}: expected one of {', '.join(TOOLS)}")
+        raise Refused(f"--as {tool}", expected=f"one of {', '.join(TOOLS)}", code="unknown-word")
     place = _place(plan)
     write = _WRITERS[tool]
     written: list[str] = []
@@ -45,7 +45,9 @@ def in_words_of(plan: Plan, tool: str) -> str:
             left_out.append(f"# not written: {name}: {reason}")
     if not written:
         raise Refused(
-            f"--as {tool}: nothing of this can be written: {left_out[0].removeprefix('# not written: ')}"
+            f"--as {tool}",
+            f"nothing of this can be written: {left_out[0].removeprefix('# not written: ')}",
+            code="unsupported",
         )
     head = [
         f"# The study {plan.study.name} in the words of {tool}. Each run stands once: Mileage does "
@@ -74,7 +76,10 @@ def _place(plan: Plan) -> str:
     if kind.in_place:
         return name
     raise Refused(
-        f"{target}: only Mileage has this target; name another with --target dir:PATH, file:PATH or block:PATH"
+        target,
+        "only Mileage has this target",
+        advice="name another with --target dir:PATH, file:PATH or block:PATH",
+        code="unsupported",
     )
 
 

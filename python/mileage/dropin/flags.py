@@ -159,8 +159,8 @@ class _Words:
         if word[:1] in LONG_DASHES:
             name = LONG_DASHES[word[0]]
             raise Refused(
+                self._tool.name,
                 f'{word} begins with {name} (U+{ord(word[0]):04X}), not with "-"',
-                where=self._tool.name,
                 advice=f"texts print it so, the original takes it for no flag: type -{word[1:]}",
                 code="long-dash",
             )
@@ -179,7 +179,7 @@ class _Words:
             self._given.operands.append(word)
         else:
             raise Refused(
-                f"{word} is no flag, and it takes no other words", where=self._tool.name, code="unknown-flag"
+                self._tool.name, f"{word} is no flag, and it takes no other words", code="unknown-flag"
             )
 
     def _long(self, word: str) -> None:
@@ -232,12 +232,12 @@ class _Words:
         near = difflib.get_close_matches(spelling, known, 1, 0.75) if len(spelling) > 3 else []
         hint = f"did you mean {near[0]}?" if near else f"see mileage {self._tool.name} --help"
         found = f"{spelling} (in {word})" if word and word != spelling else spelling
-        raise Refused(f"there is no flag {found}", where=self._tool.name, advice=hint, code="unknown-flag")
+        raise Refused(self._tool.name, f"there is no flag {found}", advice=hint, code="unknown-flag")
 
     def _refused(
         self, flag: str, text: str = "", *, found: str = "", expected: str = "", code: str
     ) -> Refused:
-        return Refused(text, where=f"{self._tool.name}: {flag}", found=found, expected=expected, code=code)
+        return Refused(f"{self._tool.name}: {flag}", text, found=found, expected=expected, code=code)
 
     def _add(self, flag: Flag, value: str) -> None:
         if flag.instead:

@@ -40,18 +40,30 @@ def run(given: Given) -> None:
     """Time every device that is named. Raises Refused and RunFailed."""
     wanted = [what for what, flag in (("cached", "-T"), ("buffered", "-t")) if given.has(flag)]
     if not wanted:
-        raise Refused("hdparm: give -t, -T or -tT; nothing else of hdparm is done here")
+        raise Refused(
+            "hdparm", "give -t, -T or -tT", advice="nothing else of hdparm is done here", code="missing"
+        )
     if not given.operands:
-        raise Refused("hdparm: no device is named, such as /dev/sdb or virtual:intel-x25e-64gb")
+        raise Refused(
+            "hdparm", "no device is named, such as /dev/sdb or virtual:intel-x25e-64gb", code="missing"
+        )
     if given.has("--offset") and not given.has("-t"):
-        raise Refused("hdparm: --offset has no effect without -t")
+        raise Refused("hdparm: --offset", "has no effect without -t", code="no-effect")
     if given.has("--save") and len(given.operands) > 1:
-        raise Refused("hdparm: --save names one study folder; name one device, or leave --save out")
+        raise Refused(
+            "hdparm: --save",
+            "names one study folder",
+            advice="name one device, or leave --save out",
+            code="conflict",
+        )
     for device in given.operands:
         if capabilities_of(device).simulated and given.has("-T"):
             raise Refused(
-                f"hdparm: -T {device}: reads from the page cache are timed by -T, and a virtual drive has no host with "
-                "one, so there is no such rate; give -t alone, which times reads of the drive"
+                f"hdparm: -T {device}",
+                "reads from the page cache are timed by -T, and a virtual drive has no host with one, so "
+                "there is no such rate",
+                advice="give -t alone, which times reads of the drive",
+                code="unsupported",
             )
     studies = [(device, study_of(given, device, wanted)) for device in given.operands]
     tell(_notes(given))
@@ -104,7 +116,7 @@ def _virtual_study(given: Given, device: str) -> Study:
     capacity = facts_of(device, None, state=State()).capacity_bytes
     span = min(capacity - start, _SPAN_BYTES) // _READ_BYTES * _READ_BYTES
     if span <= 0:
-        raise Refused(_too_small(device, capacity, start))
+        raise _too_small(device, capacity, start)
     size = exact_bytes(span)
     filling = Torture(workload="throughput.write", record=_RECORD, amount=size, span=size, span_start=start)
     reading = Measure(
@@ -135,7 +147,7 @@ def _table(given: Given, what: str, device: str) -> Measure:
 def _offset(given: Given) -> int:
     text = given.last("--offset") or "0"
     if not (text.isascii() and text.isdecimal() and len(text) < 7):
-        raise Refused(f"hdparm: --offset {text}: expected whole GiB from 0")
+        raise Refused(f"hdparm: --offset {text}", expected="whole GiB from 0", code="wrong-value")
     return int(text) * _GIB
 
 
@@ -144,10 +156,18 @@ def _block_device(device: str) -> Path:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise Refused(f"hdparm: {device}: {error.strerror}; name a block device, or virtual:NAME") from error
+        raise Refused(
+            f"hdparm: {device}",
+            f"{error.strerror}",
+            advice="name a block device, or virtual:NAME",
+            code="not-found",
+        ) from error
     if not stat.S_ISBLK(mode):
         raise Refused(
-            f"hdparm: {device} is no block device; of a file use `mileage measure -t file:{device} -w hdparm.buffered`"
+            f"hdparm: {device}",
+            "is no block device",
+            advice=f"of a file use `mileage measure -t file:{device} -w hdparm.buffered`",
+            code="wrong-kind",
         )
     return path.absolute()
 
@@ -161,9 +181,10 @@ def _fits(device: str, start: int) -> None:
     except (OSError, ValueError):
         return
     if holds < start + _READ_BYTES:
-        raise Refused(_too_small(device, holds, start))
+        raise _too_small(device, holds, start)
 
 
-def _too_small(device: str, holds: int, start: int) -> str:
+def _too_small(device: str, holds: int, start: int) -> Refused:
     after = f" after {format_bytes(start)}" if start else ""
-    return f"hdparm: {device} holds {format_bytes(holds)}; a read takes {format_bytes(_READ_BYTES)}{after}"
+    needed = f"a read takes {format_bytes(_READ_BYTES)}{after}"
+    return Refused(f"hdparm: {device}", f"holds {format_bytes(holds)}", advice=needed, code="out-of-range")

@@ -33,10 +33,17 @@ def run(given: Given) -> None:
     """Do every specification of the configuration. Raises Refused and RunFailed."""
     named = [*given.every("-c"), *given.operands]
     if len(named) != 1:
-        raise Refused(f"iometer: found {len(named)} configurations; expected one, such as test.icf")
+        raise Refused(
+            "iometer",
+            found=f"{len(named)} configurations",
+            expected="one, such as test.icf",
+            code="wrong-value",
+        )
     target = given.last("-t")
     if target is None:
-        raise Refused("iometer: -t is missing: what is measured here, such as -t dir:/mnt/scratch")
+        raise Refused(
+            "iometer: -t", "missing: what is measured here, such as -t dir:/mnt/scratch", code="missing"
+        )
     configuration = read_icf(Path(named[0]))
     study = study_of(given, configuration, with_scheme(target))
     began = time.strftime("%Y-%m-%d %H:%M:%S")
@@ -50,7 +57,9 @@ def run(given: Given) -> None:
     try:
         Path(out).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Refused(f"iometer: -r {out}: cannot be written: {error.strerror}") from error
+        raise Refused(
+            f"iometer: -r {out}", f"cannot be written: {error.strerror}", code="unwritable"
+        ) from error
 
 
 def study_of(given: Given, found: Configuration, target: str) -> Study:
@@ -66,7 +75,10 @@ def study_of(given: Given, found: Configuration, target: str) -> Study:
         )
         if not same:
             raise Refused(
-                f"iometer: {worker.name} has other settings than {first.name if first else ''}; one run has one"
+                "iometer",
+                f"{worker.name} has other settings than {first.name if first else ''}",
+                advice="one run has one",
+                code="unsupported",
             )
     threads = max(len(found.workers), 1)
     size = first.size_sectors * _SECTOR if first is not None else 0
@@ -119,10 +131,10 @@ def _whole(
 def _seconds(given: Given, found: Configuration) -> int:
     text = given.last("--seconds")
     if text is not None and not (text.isascii() and text.isdecimal() and 0 < len(text) < 8 and int(text) > 0):
-        raise Refused(f"iometer: --seconds {text}: expected a whole number, 1 or more")
+        raise Refused(f"iometer: --seconds {text}", expected="a whole number, 1 or more", code="out-of-range")
     seconds = int(text) if text is not None else found.run_s
     if seconds <= 0:
-        raise Refused("iometer: the file has no run time; give --seconds N")
+        raise Refused("iometer", "the file has no run time", advice="give --seconds N", code="missing")
     return seconds
 
 
@@ -132,14 +144,18 @@ def _assigned(found: Configuration) -> list[str]:
     names = names or found.defaults or list(found.specifications)
     for name in names:
         if not found.specifications.get(name):
-            raise Refused(f"iometer: the specification {name!r} is assigned and has no lines")
+            raise Refused(
+                "iometer", f"the specification {name!r} is assigned and has no lines", code="malformed"
+            )
     return names
 
 
 def _row(name: str, line: Line) -> AccessRow:
     if line.reply:
         raise Refused(
-            f"iometer: {name}: a reply of {line.reply} bytes is of a network target, which is not built"
+            f"iometer: {name}",
+            f"a reply of {line.reply} bytes is of a network target, which is not built",
+            code="not-built",
         )
     return AccessRow(
         size=line.size,

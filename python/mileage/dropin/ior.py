@@ -59,7 +59,9 @@ def _format(given: Given) -> str:
     for text in given.every("-O"):
         key, _, value = text.partition("=")
         if key != "summaryFormat" or value not in _FORMATS:
-            raise Refused(f"ior: -O {text}: expected summaryFormat=default, JSON or CSV")
+            raise Refused(
+                f"ior: -O {text}", expected="summaryFormat=default, JSON or CSV", code="unknown-word"
+            )
         found = value
     return found
 
@@ -67,9 +69,9 @@ def _format(given: Given) -> str:
 def _setting(given: Given, began: str) -> layout.Setting:
     tasks = tasks_of(given)
     if given.has("-C") and given.has("-Z"):
-        raise Refused("ior: -C and -Z: give one of them")
+        raise Refused("ior: -C and -Z", "give one of them", code="conflict")
     if given.has("-Q") and not given.has("-C"):
-        raise Refused("ior: -Q has no effect without -C; leave it out")
+        raise Refused("ior: -Q", "has no effect without -C", advice="leave it out", code="no-effect")
     name = given.last("-o") or "testFile"
     found: Any = os.uname()
     return layout.Setting(
@@ -112,10 +114,14 @@ def _table(given: Given, setting: layout.Setting) -> Measure:
         "read",
     ]
     if given.has("-R") and "read" not in wanted:
-        raise Refused("ior: -R compares what is read; it has no effect without -r")
+        raise Refused(
+            "ior: -R", "compares what is read", advice="it has no effect without -r", code="no-effect"
+        )
     for flag in ("-C", "-Z"):
         if given.has(flag) and "read" not in wanted:
-            raise Refused(f"ior: {flag} is of reading; it has no effect without -r")
+            raise Refused(
+                f"ior: {flag}", "is of reading", advice="it has no effect without -r", code="no-effect"
+            )
     reorder: int | str | None = None
     if setting.reorder and setting.tasks > 1:
         reorder = setting.distance % setting.tasks

@@ -58,8 +58,10 @@ def run(given: Given) -> None:
 
     if not given.words:
         raise Refused(
-            "iozone: no flag was given, with which IOzone itself does nothing; give tests and sizes, such as "
-            "-i 0 -i 1 -r 1m -s 64m, or see mileage iozone --help"
+            "iozone",
+            "no flag was given, with which IOzone itself does nothing",
+            advice="give tests and sizes, such as -i 0 -i 1 -r 1m -s 64m, or see mileage iozone --help",
+            code="missing",
         )
     if given.has("-v"):
         sys.stdout.write(version_text())
@@ -73,8 +75,10 @@ def run(given: Given) -> None:
     for path in [] if makes else _files_of(asked):
         if not path.is_file():
             raise Refused(
-                f"iozone: {path} is not there, and the first test reads it; begin with -i 0, or leave it there "
-                "with -i 0 -w"
+                f"iozone: {path}",
+                "is not there, and the first test reads it",
+                advice="begin with -i 0, or leave it there with -i 0 -w",
+                code="not-found",
             )
     tell([*given.traps, *_differences(given, asked)])
     made = _files_of(asked) if makes else []
@@ -161,10 +165,17 @@ def asked_of(given: Given) -> Asked:
     files = _files(given, children)
     places = {file.parent for file in files} or {path.parent}
     if len(places) > 1:
-        raise Refused("iozone: -F: the files are in several directories; one run measures one of them")
+        raise Refused(
+            "iozone: -F",
+            "the files are in several directories",
+            advice="one run measures one of them",
+            code="conflict",
+        )
     if given.has("-w") and len(sizes) * max(len(children), 1) > 1:
         raise Refused(
-            "iozone: -w: with several sizes or numbers of children the same files are made again and again"
+            "iozone: -w",
+            "with several sizes or numbers of children the same files are made again and again",
+            code="conflict",
         )
     place = next(iter(places))
     return Asked(
@@ -282,7 +293,7 @@ def _refuse_combinations(given: Given) -> None:
     )
     for wrong, text in pairs:
         if wrong:
-            raise Refused(f"iozone: {text}")
+            raise Refused("iozone", text, code="conflict")
     only = (
         ("-F", "-x", "-C", "-+p", "-+B", "-+k", "-+q", "-T")
         if not together
@@ -291,12 +302,20 @@ def _refuse_combinations(given: Given) -> None:
     for flag in only if not (together is False and given.has("-t")) else ():
         if given.has(flag):
             raise Refused(
-                f"iozone: {flag} has no effect {'without -t' if not together else 'with -t'}; leave it out"
+                f"iozone: {flag}",
+                f"has no effect {'without -t' if not together else 'with -t'}",
+                advice="leave it out",
+                code="no-effect",
             )
     if not together and not _is_automatic(given):
         for flag in ("-n", "-g", "-y", "-q", "-z", "-+x"):
             if given.has(flag):
-                raise Refused(f"iozone: {flag} has no effect without -a or several -s or -r; leave it out")
+                raise Refused(
+                    f"iozone: {flag}",
+                    "has no effect without -a or several -s or -r",
+                    advice="leave it out",
+                    code="no-effect",
+                )
 
 
 def _children(given: Given) -> tuple[int, ...]:
@@ -305,7 +324,7 @@ def _children(given: Given) -> tuple[int, ...]:
         low = _number(given, "-l", 1, 1, _CHILDREN_MAX)
         high = _number(given, "-u", max(low, 1), 1, _CHILDREN_MAX)
         if low > high:
-            raise Refused(f"iozone: -l {low} is more than -u {high}")
+            raise Refused(f"iozone: -l {low}", f"is more than -u {high}", code="out-of-range")
         counts += range(low, high + 1)
     return tuple(dict.fromkeys(counts))
 
@@ -315,8 +334,11 @@ def _tests(given: Given, together: bool) -> tuple[str, ...]:
     for number in numbers:
         if number >= len(_GROUPS):
             raise Refused(
-                f"iozone: -i {number}: the tests of pwrite and pread are not built; expected 0 to 8. "
-                "`mileage measure -w sequential_write` uses pwrite"
+                f"iozone: -i {number}",
+                "the tests of pwrite and pread are not built",
+                expected="0 to 8",
+                advice="`mileage measure -w sequential_write` uses pwrite",
+                code="not-built",
             )
     wanted = {_GROUPS[number] for number in numbers} or set(_GROUPS) - (set() if together else {"mix"})
     left_out = {"record_rewrite"} if together else {"mix"}
@@ -324,7 +346,9 @@ def _tests(given: Given, together: bool) -> tuple[str, ...]:
         word = "with -t" if together else "without -t"
         if wanted <= left_out:
             raise Refused(
-                f"iozone: -i {numbers[0]}: IOzone leaves {', '.join(never)} out {word} and says nothing of it"
+                f"iozone: -i {numbers[0]}",
+                f"IOzone leaves {', '.join(never)} out {word} and says nothing of it",
+                code="no-effect",
             )
         tell(
             [
@@ -347,7 +371,12 @@ _TOGETHER: Final = (
 def _files(given: Given, children: tuple[int, ...]) -> tuple[Path, ...]:
     names = tuple(Path(name) for name in given.every("-F"))
     if names and len(names) != max(children):
-        raise Refused(f"iozone: -F: found {len(names)} files for {max(children)} children; name one for each")
+        raise Refused(
+            "iozone: -F",
+            found=f"{len(names)} files for {max(children)} children",
+            advice="name one for each",
+            code="mismatch",
+        )
     return names
 
 
@@ -367,7 +396,11 @@ def _one_size(given: Given, children: tuple[int, ...]) -> tuple[tuple[tuple[int,
     if given.has("-+k") and children:
         file = max(file, record * max(children))
     if record > file:
-        raise Refused(f"iozone: the record of {record // _KB} kB is larger than the file of {file // _KB} kB")
+        raise Refused(
+            "iozone",
+            f"the record of {record // _KB} kB is larger than the file of {file // _KB} kB",
+            code="out-of-range",
+        )
     if file % record:
         tell(
             [
@@ -393,7 +426,9 @@ def _all_sizes(given: Given) -> tuple[tuple[tuple[int, int], ...], tuple[int, ..
         )
         if least > most:
             raise Refused(
-                f"iozone: the smallest file of {least // _KB} kB is larger than the largest, {most // _KB} kB"
+                "iozone",
+                f"the smallest file of {least // _KB} kB is larger than the largest, {most // _KB} kB",
+                code="out-of-range",
             )
         files = _steps(least, most, factor)
     if not records:
@@ -402,12 +437,16 @@ def _all_sizes(given: Given) -> tuple[tuple[tuple[int, int], ...], tuple[int, ..
         )
         if small > large:
             raise Refused(
-                f"iozone: the smallest record of {small // _KB} kB is larger than the largest, {large // _KB} kB"
+                "iozone",
+                f"the smallest record of {small // _KB} kB is larger than the largest, {large // _KB} kB",
+                code="out-of-range",
             )
         records = _steps(small, large, factor)
     if records[0] > files[0]:
         raise Refused(
-            f"iozone: the record of {records[0] // _KB} kB is larger than the file of {files[0] // _KB} kB"
+            "iozone",
+            f"the record of {records[0] // _KB} kB is larger than the file of {files[0] // _KB} kB",
+            code="out-of-range",
         )
     whole = not given.has("-a") or any(given.has(flag) for flag in ("-r", "-s", "-y", "-q", "-z"))
     rows = [
@@ -420,8 +459,10 @@ def _all_sizes(given: Given) -> tuple[tuple[tuple[int, int], ...], tuple[int, ..
     for file, record in rows:
         if file % record:
             raise Refused(
-                f"iozone: the file of {file // _KB} kB is no multiple of the record of {record // _KB} kB; "
-                "give files that hold whole records"
+                "iozone",
+                f"the file of {file // _KB} kB is no multiple of the record of {record // _KB} kB",
+                advice="give files that hold whole records",
+                code="does-not-divide",
             )
     return tuple(rows), tuple(record // _KB for record in records)
 
@@ -432,8 +473,10 @@ def _listed(given: Given, flag: str) -> list[int]:
     for before, after in pairwise(sizes):
         if after < before:
             raise Refused(
-                f"iozone: {flag} {after // _KB}k after {flag} {before // _KB}k: IOzone leaves out a size that is "
-                "smaller than the one before; give the sizes from small to large"
+                f"iozone: {flag} {after // _KB}k after {flag} {before // _KB}k",
+                "IOzone leaves out a size that is smaller than the one before",
+                advice="give the sizes from small to large",
+                code="no-effect",
             )
     return list(dict.fromkeys(sizes))
 
@@ -452,7 +495,9 @@ def size_of(flag: str, text: str) -> int:
     digits, factor = (text[:-1], factors[text[-1].lower()]) if text[-1:].lower() in factors else (text, _KB)
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 16 and int(digits) > 0):
         raise Refused(
-            f"iozone: {flag} {text}: expected kB as a whole number, or one with k, m or g, such as 64k"
+            f"iozone: {flag} {text}",
+            expected="kB as a whole number, or one with k, m or g, such as 64k",
+            code="wrong-value",
         )
     return int(digits) * factor
 
@@ -464,7 +509,11 @@ def _number(given: Given, flag: str, alone: int, least: int, most: int) -> int:
 
 def _count(given: Given, flag: str, text: str, least: int = 1, most: int = _CHILDREN_MAX) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
-        raise Refused(f"{given.tool.name}: {flag} {text}: expected a whole number, {least} to {most}")
+        raise Refused(
+            f"{given.tool.name}: {flag} {text}",
+            expected=f"a whole number, {least} to {most}",
+            code="wrong-value",
+        )
     return int(text)
 
 

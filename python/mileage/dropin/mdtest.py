@@ -70,12 +70,19 @@ def _items(given: Given) -> int:
     # A level of one directory adds one; else the number of directories is about the last level's.
     if branch > 1 and depth * math.log(branch) > math.log(_DIRECTORIES_MAX):
         raise Refused(
-            f"mdtest: -z {depth} -b {branch}: a tree of more than {_DIRECTORIES_MAX} directories; give fewer"
+            f"mdtest: -z {depth} -b {branch}",
+            f"a tree of more than {_DIRECTORIES_MAX} directories",
+            advice="give fewer",
+            code="too-large",
         )
     if given.has("-L") and not given.has("-z"):
-        raise Refused("mdtest: -L has no effect without -z; leave it out")
+        raise Refused("mdtest: -L", "has no effect without -z", advice="leave it out", code="no-effect")
     if given.has("-n") == given.has("-I"):
-        raise Refused("mdtest: give -n, the items of each task, or -I, those in each directory of the tree")
+        raise Refused(
+            "mdtest",
+            "give -n, the items of each task, or -I, those in each directory of the tree",
+            code="missing",
+        )
     if given.has("-n"):
         return number(given, "-n", 1, 1, 1 << 40)
     leaves = int(branch**depth)
@@ -86,7 +93,7 @@ def _items(given: Given) -> int:
 def _tests(given: Given) -> tuple[str, ...]:
     """The tests by name, with the trees."""
     if given.has("-F") and given.has("-D"):
-        raise Refused("mdtest: -F and -D: give one of them, or neither")
+        raise Refused("mdtest: -F and -D", "give one of them, or neither", code="conflict")
     wanted = [phase for flag, phases in _PHASES.items() if given.has(flag) for phase in phases]
     wanted = wanted or [phase for phases in _PHASES.values() for phase in phases]
     of_directories = [
@@ -94,7 +101,9 @@ def _tests(given: Given) -> tuple[str, ...]:
     ]
     of_files = [one for one in ("create", "stat", "read", "remove") if one in wanted and not given.has("-D")]
     if not of_directories and not of_files:
-        raise Refused("mdtest: nothing is left to do: directories are not read, files are not renamed")
+        raise Refused(
+            "mdtest", "nothing is left to do: directories are not read, files are not renamed", code="empty"
+        )
     return (
         "tree_create",
         *(f"dir_{one}" for one in of_directories),
@@ -107,7 +116,10 @@ def _table(given: Given, tasks: int, items: int, tests: tuple[str, ...]) -> Meas
     written, read = size_of(given, "-w", 0), size_of(given, "-e", 0)
     if written != read and "file_read" in tests:
         raise Refused(
-            f"mdtest: -w {written} and -e {read}: files are read whole or not written; give both the same size"
+            f"mdtest: -w {written} and -e {read}",
+            "files are read whole or not written",
+            advice="give both the same size",
+            code="mismatch",
         )
     shape = None
     if given.has("-z") or given.has("-b"):

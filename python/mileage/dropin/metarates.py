@@ -26,15 +26,21 @@ def run(given: Given) -> None:
     tasks = tasks_of(given)
     tests = [test for test, flag in _TESTS.items() if given.has(flag)]
     if not tests:
-        raise Refused("metarates: nothing is measured; give -C, -S or -U")
+        raise Refused("metarates", "nothing is measured", advice="give -C, -S or -U", code="missing")
     if given.last("-d") is None or given.last("-n") is None:
-        raise Refused("metarates: give -d DIR, where files are made, and -n, how many of all tasks together")
+        raise Refused(
+            "metarates",
+            "give -d DIR, where files are made, and -n, how many of all tasks together",
+            code="missing",
+        )
     if given.has("-s") and "create" not in tests:
-        raise Refused("metarates: -s has no effect without -C; leave it out")
+        raise Refused("metarates: -s", "has no effect without -C", advice="leave it out", code="no-effect")
     files = number(given, "-n", 1, 1, 1 << 40)
     if files % tasks:
         raise Refused(
-            f"metarates: -n {files}: expected a multiple of the {tasks} tasks, who share them equally"
+            f"metarates: -n {files}",
+            expected=f"a multiple of the {tasks} tasks, who share them equally",
+            code="does-not-divide",
         )
     directory = Path(str(given.last("-d")))
     made = not directory.exists()
@@ -70,7 +76,9 @@ def _make(directory: Path) -> None:
     try:
         directory.mkdir()
     except OSError as error:
-        raise Refused(f"metarates: -d {directory}: cannot be made: {error.strerror}") from error
+        raise Refused(
+            f"metarates: -d {directory}", f"cannot be made: {error.strerror}", code="unwritable"
+        ) from error
 
 
 def _table(given: Given, tasks: int, files: int, tests: list[str]) -> Measure:

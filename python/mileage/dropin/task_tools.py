@@ -28,8 +28,11 @@ def tasks_of(given: Given) -> int:
     world = os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or "1"
     if world not in ("", "1"):
         raise Refused(
-            f"{given.tool.name}: started {world} times by mpirun; the tasks are processes of one machine that Mileage "
-            f"starts itself: mileage mpirun -np {world} {given.tool.name} ..."
+            given.tool.name,
+            f"started {world} times by mpirun",
+            advice="the tasks are processes of one machine that Mileage starts itself: mileage mpirun -np "
+            f"{world} {given.tool.name} ...",
+            code="unsupported",
         )
     return number(given, "--tasks", 1, 1, TASKS_MAX)
 
@@ -40,7 +43,11 @@ def number(given: Given, flag: str, alone: int, least: int, most: int) -> int:
     if text is None:
         return alone
     if not (text.isascii() and text.isdecimal() and len(text) < 16 and least <= int(text) <= most):
-        raise Refused(f"{given.tool.name}: {flag} {text}: expected a whole number, {least} to {most}")
+        raise Refused(
+            f"{given.tool.name}: {flag} {text}",
+            expected=f"a whole number, {least} to {most}",
+            code="wrong-value",
+        )
     return int(text)
 
 
@@ -52,7 +59,9 @@ def size_of(given: Given, flag: str, alone: int) -> int:
     found = re.fullmatch(r"([0-9]{1,16})([kmgt]?)(?:i?b)?", text.lower())
     if found is None:
         raise Refused(
-            f"{given.tool.name}: {flag} {text}: expected bytes, or a number with k, m, g or t, such as 64k"
+            f"{given.tool.name}: {flag} {text}",
+            expected="bytes, or a number with k, m, g or t, such as 64k",
+            code="wrong-value",
         )
     return int(found[1]) * _UNITS[found[2]]
 
@@ -60,7 +69,9 @@ def size_of(given: Given, flag: str, alone: int) -> int:
 def study_of(given: Given, directory: Path, table: Measure) -> Study:
     """The study of one table in a directory. Raises Refused when that is not there."""
     if not directory.is_dir():
-        raise Refused(f"{given.tool.name}: {directory} is no directory; make it first")
+        raise Refused(
+            f"{given.tool.name}: {directory}", "is no directory", advice="make it first", code="not-found"
+        )
     name = given.tool.name
     return Study(
         name=name,
@@ -77,16 +88,20 @@ def run_mpirun(given: Given) -> None:
     from mileage.dropin.dropin_list import tool_named
 
     if not given.operands:
-        raise Refused("mpirun: no program is named; expected ior, mdtest or metarates")
+        raise Refused("mpirun", "no program is named", expected="ior, mdtest or metarates", code="missing")
     program = Path(given.operands[0]).name.lower()
     if program not in _FACES:
-        raise Refused(f"mpirun: {given.operands[0]} is none of ior, mdtest and metarates")
+        raise Refused(
+            f"mpirun: {given.operands[0]}", "is none of ior, mdtest and metarates", code="unknown-name"
+        )
     count = number(given, "-np", 1, 1, TASKS_MAX)
     if hosts := given.last("-machinefile"):
         _check_hosts(Path(hosts), count)
     inner = read(tool_named(program), given.operands[1:])
     if inner.has("--tasks"):
-        raise Refused("mpirun: -np says how many tasks there are; leave --tasks out")
+        raise Refused(
+            "mpirun: -np", "says how many tasks there are", advice="leave --tasks out", code="conflict"
+        )
     inner.flags.append((tool_named(program).find("--tasks") or inner.tool.flags[0], str(count)))
     inner.flags += [(flag, value) for flag, value in given.flags if flag.spelling in ("--save", "--destroy")]
     import_module(f"mileage.dropin.{program}").run(inner)
@@ -96,17 +111,19 @@ def _check_hosts(path: Path, count: int) -> None:
     try:
         lines = read_regular(path, _HOSTS_MAX).decode(errors="replace").splitlines()
     except OSError as error:
-        raise Refused(f"mpirun: -machinefile {path}: {error.strerror}") from error
+        raise Refused(f"mpirun: -machinefile {path}", f"{error.strerror}", code="unreadable") from error
     hosts = [words[0] for line in lines if (words := line.partition("#")[0].replace(":", " ").split())]
     own = {socket.gethostname(), socket.gethostname().partition(".")[0], "localhost", "127.0.0.1"}
     for host in hosts:
         if host not in own:
             raise Refused(
-                f"mpirun: -machinefile {path}: {host} is another machine than this one, {socket.gethostname()}; "
-                "tasks of one run share a machine here"
+                f"mpirun: -machinefile {path}",
+                f"{host} is another machine than this one, {socket.gethostname()}",
+                advice="tasks of one run share a machine here",
+                code="unsupported",
             )
     if not hosts:
-        raise Refused(f"mpirun: -machinefile {path}: names no host; expected a host a line")
+        raise Refused(f"mpirun: -machinefile {path}", "names no host", expected="a host a line", code="empty")
 
 
 def begins_program(words: Sequence[str]) -> int:

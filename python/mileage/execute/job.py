@@ -116,7 +116,10 @@ def _own_files(target: Target, job: Suite, value: str) -> tuple[str, str]:
     for path in paths if makes else ():
         if os.path.lexists(path) and (not path.is_file() or path.is_symlink() or path.stat().st_size > 0):
             raise Refused(
-                f"{path} is there and holds something; Mileage writes over no file that it did not make"
+                path,
+                "is there and holds something",
+                advice="Mileage writes over no file that it did not make",
+                code="exists",
             )
     if names:
         value = msgspec.json.encode({**job.value, "files": [str(path) for path in paths]}).decode()

@@ -93,7 +93,7 @@ def _io(doing: Doing) -> RunRecord:
                 else:
                     text = _core.run_file(str(target.path), workload, options, poll)
     except ValueError as cause:
-        raise Refused(f"{run.cell}: {cause}") from cause
+        raise Refused(run.cell, str(cause), code="wrong-value") from cause
     except Refused:
         # What vanished after it was looked at is refused as if it had never been made.
         _still_there(target, run)
@@ -117,7 +117,7 @@ def _options(target: Target, run: PlannedRun, reach: Reach, kept: Kept | None) -
     options = {**msgspec.to_builtins(reach.options), "expects": [identity.to_json() for identity in own]}
     if reach.log:
         if kept is None:
-            raise Refused(f"{run.cell}: a log of every operation needs a study folder")
+            raise Refused(run.cell, "a log of every operation needs a study folder", code="unsupported")
         options["log"] = str(kept.log_of(run.index))
     return msgspec.json.encode(options).decode()
 

@@ -111,7 +111,10 @@ def refuse_edited(folder: StudyFolder, content: JournalContent) -> None:
     for name, why in folder.changed_files(content).items():
         if why == CHANGED and name.startswith(environment_file(START).removesuffix(".json")):
             raise Refused(
-                f"{folder.path / name} {why}; restore it, or start the study anew in another folder"
+                folder.path / name,
+                why,
+                advice="restore it, or start the study anew in another folder",
+                code="changed",
             )
 
 

@@ -129,8 +129,10 @@ def refuse_elsewhere(mode: str, what: str) -> None:
     ranks = ranks_here()
     if ranks is not None and ranks.machines > 1 and mode not in ("direct", "warm"):
         raise Refused(
-            f"{what}: found cache {mode} on {ranks.machines} machines, and only this one's is emptied or limited; "
-            "expected direct or warm"
+            what,
+            found=f"cache {mode} on {ranks.machines} machines, and only this one's is emptied or limited",
+            expected="direct or warm",
+            code="unsupported",
         )
 
 

@@ -162,13 +162,20 @@ def knows(source: Source) -> bool:
 def read(source: Source) -> Result:
     """All runs of a file. Raises Refused when it is none of DiskSpd's."""
     if not knows(source):
-        raise Refused(f"{source.path}: found no 'Input parameters:' and timespan of DiskSpd")
+        raise Refused(
+            source.path, found="no 'Input parameters:' and timespan of DiskSpd", code="not-understood"
+        )
     reader = _Reader(Result(tool="diskspd", version=None, layout=LAYOUT, runs=[]))
     for at, line in enumerate(source.lines(), 1):
         if line.strip() and not reader.line(at, line.rstrip("\r")):
             reader.result.unread.append(Unread(at, shown(line), "no line of DiskSpd's results"))
     if not reader.result.runs:
-        raise Refused(f"{source.path}: DiskSpd printed no totals; the run did not come to its end")
+        raise Refused(
+            source.path,
+            "DiskSpd printed no totals",
+            advice="the run did not come to its end",
+            code="incomplete",
+        )
     return reader.result
 
 

@@ -105,10 +105,19 @@ def knows(source: Source) -> bool:
 def read(source: Source) -> Result:
     """All runs of a file. Raises Refused when it is none of DiskSpd's."""
     if not knows(source):
-        raise Refused(f"{source.path}: found no <Results> with the <System> or <TimeSpan> of DiskSpd's XML")
+        raise Refused(
+            source.path,
+            found="no <Results> with the <System> or <TimeSpan> of DiskSpd's XML",
+            code="not-understood",
+        )
     text = "\n".join(source.lines()).replace("\r", " ")
     if re.search("<!(?:DOCTYPE|ENTITY)", text):
-        raise Refused(f"{source.path}: XML with a document type, which DiskSpd never writes; not read")
+        raise Refused(
+            source.path,
+            "XML with a document type, which DiskSpd never writes",
+            advice="not read",
+            code="not-understood",
+        )
     result = Result(tool="diskspd", version=None, layout=LAYOUT, runs=[])
     for count, (part, line, inside) in enumerate(_parts(text)):
         if count > DOCUMENTS_MAX:
@@ -121,7 +130,7 @@ def read(source: Source) -> Result:
     if not result.runs:
         why = f" ({result.lost[0]})" if result.lost else ""
         what = f"DiskSpd's XML without a whole <TimeSpan> of results{why}"
-        raise Refused(f"{source.path}: {what}; run DiskSpd to its end, and import that")
+        raise Refused(source.path, what, advice="run DiskSpd to its end, and import that", code="incomplete")
     return result
 
 

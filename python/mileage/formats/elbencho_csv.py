@@ -61,7 +61,9 @@ def knows(source: Source) -> bool:
 def read(source: Source) -> Result:
     """All runs of a table. Raises Refused when it is none of elbencho's."""
     if not knows(source):
-        raise Refused(f"{source.path}: line 1 has no columns {', '.join(map(repr, _MARKS))}")
+        raise Refused(
+            source.path, f"line 1 has no columns {', '.join(map(repr, _MARKS))}", code="not-understood"
+        )
     result = Result(tool="elbencho", version=None, layout=LAYOUT, runs=[])
     names: list[str] = []
     reader = csv.reader(io.StringIO("\n".join(source.lines()).replace("\0", "\ufffd")))

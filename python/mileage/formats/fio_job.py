@@ -128,12 +128,13 @@ class _Job:
         self.source, self.name = source, name
         self._options = {key: value for key, value in options.items() if key not in KNOWN_SILENT}
 
-    def refuse(self, key: str, why: str) -> Refused:
+    def refuse(self, key: str, why: str = "", *, expected: str = "", advice: str = "", code: str) -> Refused:
         """A refusal of one option, with its line and value."""
         option = self._options.get(key)
         place = f"{self.source}, line {option.line}" if option else self.source
         given = f"{key}={option.value}" if option and option.value else key
-        return Refused(f"{place}: [{self.name}] {given}: {why}")
+        where = f"{place}: [{self.name}] {given}"
+        return Refused(where, why, expected=expected, advice=advice, code=code)
 
     def text(self, key: str, default: str = "") -> str:
         """The value of an option, which is thereby honoured."""
@@ -150,14 +151,14 @@ class _Job:
             return default
         value = self.text(key) or "1"
         if value not in ("0", "1"):
-            raise self.refuse(key, "expected 0 or 1")
+            raise self.refuse(key, expected="0 or 1", code="wrong-value")
         return value == "1"
 
     def number(self, key: str, default: int) -> int:
         """A whole number."""
         value = whole(self.text(key, str(default)))
         if value is None:
-            raise self.refuse(key, "expected a whole number")
+            raise self.refuse(key, expected="a whole number", code="wrong-value")
         return value
 
     def size(self, key: str) -> int | None:
@@ -167,7 +168,10 @@ class _Job:
         found = fio_size(self.text(key), 1000 if self.text("kb_base") == "1000" else 1024)
         if not found:
             raise self.refuse(
-                key, "expected a size such as 4k or 1g; a study takes no percentages and ranges here"
+                key,
+                expected="a size such as 4k or 1g",
+                advice="a study takes no percentages and ranges here",
+                code="wrong-value",
             )
         return found
 
@@ -177,7 +181,7 @@ class _Job:
             return None
         found = re.fullmatch(r"([0-9]{1,12})\s*([a-z]*)", self.text(key))
         if found is None or (found[2] and found[2] not in _UNITS):
-            raise self.refuse(key, "expected a time such as 30, 30s or 5m")
+            raise self.refuse(key, expected="a time such as 30, 30s or 5m", code="wrong-value")
         return f"{found[1]} {_UNITS[found[2]] if found[2] else unit}"
 
     def leftover(self) -> None:
@@ -185,7 +189,10 @@ class _Job:
         for key in self._options:
             if key not in _HONOURED:
                 raise self.refuse(
-                    key, "a study has nothing that does this; leave it out or run this job with fio"
+                    key,
+                    "a study has nothing that does this",
+                    advice="leave it out or run this job with fio",
+                    code="unsupported",
                 )
 
 
@@ -248,8 +255,9 @@ def read_job(text: str, source: str, name: str, target: str | None = None) -> St
     for job, (_, options) in zip(kinds[1:], jobs[1:], strict=True):
         if "stonewall" not in options:
             raise Refused(
-                f"{source}: [{job.name}] has no stonewall: fio would run it beside [{kinds[0].name}], a study measures "
-                "one job after the other"
+                f"{source}: [{job.name}]",
+                f"has no stonewall: fio would run it with [{kinds[0].name}], a study one job after the other",
+                code="unsupported",
             )
     for job in kinds:
         job.leftover()
@@ -261,7 +269,9 @@ def read_job(text: str, source: str, name: str, target: str | None = None) -> St
     own: dict[str, OwnWorkload] = {}
     tables = [_word(job.name) for job in kinds]
     if len(set(tables)) < len(tables):
-        raise Refused(f"{source}: two jobs have one name; a study needs to tell them apart")
+        raise Refused(
+            source, "two jobs have one name", advice="a study needs to tell them apart", code="repeated"
+        )
     measures = {
         table: _measure(job, own, table, span) for table, job, span in zip(tables, kinds, sizes, strict=True)
     }
@@ -291,7 +301,10 @@ def _jobs(text: str, source: str) -> list[tuple[str, Options]]:
             continue
         if "${" in words or words.startswith("include "):
             raise Refused(
-                f"{source}, line {at}: {words}: variables and includes are fio's to expand; write the value"
+                f"{source}, line {at}: {words}",
+                "variables and includes are fio's to expand",
+                advice="write the value",
+                code="unsupported",
             )
         if section := _SECTION.match(words):
             if section[1] == "global":
@@ -301,12 +314,14 @@ def _jobs(text: str, source: str) -> list[tuple[str, Options]]:
                 found.append((section[1], current))
             continue
         if current is None:
-            raise Refused(f"{source}, line {at}: {words[:60]!r} stands before the first [job]")
+            raise Refused(
+                f"{source}, line {at}", f"{words[:60]!r} stands before the first [job]", code="malformed"
+            )
         key, _, value = words.partition("=")
         key = key.strip().lower()
         current[_ALIASES.get(key, key)] = Option(value.strip(), at)
     if not found:
-        raise Refused(f"{source}: no job in it; expected a section such as [randread]")
+        raise Refused(source, "no job in it", expected="a section such as [randread]", code="empty")
     return found
 
 
@@ -357,10 +372,17 @@ def _target(jobs: list[_Job]) -> str:
     if len(places) > 1:
         job = next(job for job in jobs if (job.text("filename"), job.text("directory")) != next(iter(places)))
         key = "filename" if job.has("filename") else "directory"
-        raise job.refuse(key, "the jobs name different places; a study has one target, write a file for each")
+        raise job.refuse(
+            key,
+            "the jobs name different places",
+            advice="a study has one target, write a file for each",
+            code="unsupported",
+        )
     filename, directory = places.pop()
     if ":" in filename or ":" in directory:
-        raise jobs[0].refuse("filename", "several places in one job; a study has one target")
+        raise jobs[0].refuse(
+            "filename", "several places in one job", advice="a study has one target", code="unsupported"
+        )
     if filename.startswith("/dev/"):
         return f"block:{filename}"
     path = f"{directory.rstrip('/')}/{filename}" if directory and filename else filename or directory
@@ -380,8 +402,9 @@ def _holds(place: str, jobs: list[_Job], sizes: list[int]) -> bool:
         if 0 < held < needed:
             raise job.refuse(
                 "size" if job.has("size") else "filesize",
-                f"{path} holds {held} bytes and the job reads {needed}; fio would write the rest, a study that reads "
-                "writes nothing there: give a smaller size",
+                f"{path} holds {held} bytes and the job reads {needed}",
+                advice="fio would write the rest, a study that reads writes nothing there: give a smaller size",
+                code="unsupported",
             )
     return held > 0
 
@@ -390,9 +413,14 @@ def _span(job: _Job) -> int:
     """What one job visits, in bytes."""
     size, file_size = job.size("size"), job.size("filesize")
     if size is None and file_size is None:
-        raise job.refuse("size", "is not given; fio would take the whole device, a study needs a size")
+        raise job.refuse(
+            "size",
+            "is not given",
+            advice="fio would take the whole device, a study needs a size",
+            code="missing",
+        )
     if job.number("nrfiles", 1) != 1:
-        raise job.refuse("nrfiles", "a study has one file, or one for each job")
+        raise job.refuse("nrfiles", "a study has one file, or one for each job", code="unsupported")
     return (size or file_size or 0) + (job.size("offset") or 0)
 
 
@@ -400,7 +428,7 @@ def _reads(job: _Job) -> int:
     """Share of reads, in percent."""
     pattern = job.text("rw", "read")
     if pattern not in _PATTERNS:
-        raise job.refuse("rw", f"expected one of {', '.join(_PATTERNS)}")
+        raise job.refuse("rw", expected=f"one of {', '.join(_PATTERNS)}", code="unsupported")
     reads = _PATTERNS[pattern][1]
     if reads != 50:
         return reads
@@ -409,7 +437,7 @@ def _reads(job: _Job) -> int:
     elif job.has("rwmixwrite"):
         reads = 100 - min(100, job.number("rwmixwrite", 50))
     if reads > 100:
-        raise job.refuse("rwmixread", "expected 0 to 100")
+        raise job.refuse("rwmixread", expected="0 to 100", code="out-of-range")
     return reads
 
 
@@ -459,7 +487,11 @@ def _workload(job: _Job, own: dict[str, OwnWorkload], table: str, timed: bool) -
             )
             return table, exact_bytes(size)
         if kind != "random":
-            raise job.refuse("random_distribution", "a study has random and zipf:EXPONENT, with a random rw")
+            raise job.refuse(
+                "random_distribution",
+                "a study has random and zipf:EXPONENT, with a random rw",
+                code="unsupported",
+            )
     if job.flag("norandommap") or (timed and random):
         word = _ANYWHERE.get(word, word)
     return word, exact_bytes(size)
@@ -477,7 +509,9 @@ def _rows(job: _Job, random: int) -> tuple[AccessRow, ...]:
         size, percent = fio_size(text), whole(share)
         if not size or not percent or "," in part:
             raise job.refuse(
-                "bssplit", "expected SIZE/PERCENT:SIZE/PERCENT..., the same for reads and writes"
+                "bssplit",
+                expected="SIZE/PERCENT:SIZE/PERCENT..., the same for reads and writes",
+                code="wrong-value",
             )
         rows.append(AccessRow(size=exact_bytes(size), share=percent, reads=_reads(job), random=random))
     return tuple(rows)
@@ -489,10 +523,14 @@ def _depth(job: _Job) -> int:
         return 1
     if depth > 1 and _ENGINES.get(job.text("ioengine", "psync")) != "uring":
         raise job.refuse(
-            "iodepth", f"has no effect with ioengine={job.text('ioengine', 'psync')}, which waits for each"
+            "iodepth",
+            f"has no effect with ioengine={job.text('ioengine', 'psync')}, which waits for each",
+            code="no-effect",
         )
     if job.number("iodepth_batch", 1) != 1:
-        raise job.refuse("iodepth_batch", "a study submits each operation when there is room for it")
+        raise job.refuse(
+            "iodepth_batch", "a study submits each operation when there is room for it", code="unsupported"
+        )
     return depth
 
 
@@ -500,15 +538,22 @@ def _how(job: _Job, threads: int) -> How:
     """The keys that say how it is done."""
     engine = job.text("ioengine", "psync")
     if engine not in _ENGINES:
-        raise job.refuse("ioengine", f"expected one of {', '.join(_ENGINES)}")
+        raise job.refuse("ioengine", expected=f"one of {', '.join(_ENGINES)}", code="unsupported")
     if job.flag("overwrite"):
-        raise job.refuse("overwrite", "a study's work file is written before it is read; leave it out")
+        raise job.refuse(
+            "overwrite",
+            "a study's work file is written before it is read",
+            advice="leave it out",
+            code="no-effect",
+        )
     cache = "direct" if _is_direct(job) else "cold" if job.flag("invalidate", True) else "warm"
     if cache == "direct" and engine == "mmap":
-        raise job.refuse("direct", "has no effect with ioengine=mmap")
+        raise job.refuse("direct", "has no effect with ioengine=mmap", code="no-effect")
     if job.has("randrepeat") and not job.flag("randrepeat"):
         raise job.refuse(
-            "randrepeat", "the random choices of a study come from its seed, so that it can be repeated"
+            "randrepeat",
+            "the random choices of a study come from its seed, so that it can be repeated",
+            code="unsupported",
         )
     every = job.number("fsync", 0) or job.number("fdatasync", 0)
     synced = "fsync" if job.number("fsync", 0) or job.flag("end_fsync") else "fdatasync" if every else None
@@ -534,7 +579,7 @@ def _how(job: _Job, threads: int) -> How:
 def _cap(job: _Job, threads: int) -> int | str | None:
     """Fio's limits are each job's; a study's is that of all threads together."""
     if job.has("rate_iops") and job.has("rate"):
-        raise job.refuse("rate", "is given beside rate_iops; a study has one cap")
+        raise job.refuse("rate", "is given beside rate_iops", advice="a study has one cap", code="conflict")
     if job.has("rate_iops"):
         return job.number("rate_iops", 0) * threads
     rate = job.size("rate")

@@ -54,7 +54,7 @@ def read(source: Source) -> Result:
     ]
     if not ours:
         why = f"; line {unread[0].line}: {unread[0].why}" if unread else ""
-        raise Refused(f"{source.path}: no JSON document of fio with whole jobs{why}")
+        raise Refused(source.path, f"no JSON document of fio with whole jobs{why}", code="not-understood")
     result = Result(tool="fio", version=None, layout=LAYOUT, runs=[], unread=unread)
     for document, reports, torn in last_reports(ours):
         first = len(result.runs)
@@ -85,7 +85,10 @@ def _add(document: Document, result: Result, source: Source) -> None:
     if isinstance(version, str):
         if re.match(r"fio-[012]\.", version):
             raise Refused(
-                f"{source.path}, line {document.line}: {version}; expected fio 3, whose units are read"
+                f"{source.path}, line {document.line}",
+                version,
+                expected="fio 3, whose units are read",
+                code="unsupported",
             )
         result.version = result.version or version.removeprefix("fio-")
         if result.version != version.removeprefix("fio-"):

@@ -77,6 +77,9 @@ def require_unit(path: Path, head: Head) -> None:
     """Raises Refused when the unit of the latencies of a log is ambiguous."""
     if not head.nanoseconds:
         raise Refused(
-            f"{path}: four columns, in which fio 2 writes microseconds and fio 3 before 3.18 nanoseconds; the file "
-            "does not tell which; expected the JSON of the run beside it, or --layout fio2-logs or fio-logs"
+            path,
+            "four columns, in which fio 2 writes microseconds and fio 3 before 3.18 nanoseconds; the "
+            "file does not tell which",
+            expected="the JSON of the run beside it, or --layout fio2-logs or fio-logs",
+            code="ambiguous",
         )

@@ -74,7 +74,11 @@ def identity(source: Source) -> tuple[str, str]:
     """Prefix and number of a log; of a name that does not say what it holds, Refused."""
     found = _NAME.fullmatch(source.path.name)
     if found is None:
-        raise Refused(f"{source.path}: a log of fio is called PREFIX_lat.N.log, _clat, _slat, _bw or _iops")
+        raise Refused(
+            source.path,
+            "a log of fio is called PREFIX_lat.N.log, _clat, _slat, _bw or _iops",
+            code="wrong-value",
+        )
     return found["prefix"], found["number"] or ""
 
 
@@ -118,8 +122,10 @@ def _head(source: Source, last_ms: int) -> Head:
     lines = [line for line in source.text_head.split("\n") if _LINE.fullmatch(line)]
     if not lines:
         raise Refused(
-            f"{source.path}: no line is 'time, value, direction, block size, ...'; it begins with "
-            f"{shown(source.text_head.split(chr(10))[0])!r}"
+            source.path,
+            "no line is 'time, value, direction, block size, ...'",
+            advice=f"it begins with {shown(source.text_head.split(chr(10))[0])!r}",
+            code="not-understood",
         )
     return head_of(lines, last_ms)
 
@@ -167,7 +173,7 @@ def _part(
     rows, rejected = _summed(kind, sources, columns, _interval_sql(interval_ms, window_ms), unit_ns)
     _account(sources, result, sum(row[3] for row in rows), rejected)
     if not rows:
-        raise Refused(f"{sources[0].path}: no line holds sound numbers")
+        raise Refused(sources[0].path, "no line holds sound numbers", code="not-understood")
     return Part(kind, single, max(row[8] for row in rows), [row[:8] for row in rows], window_ms)
 
 
@@ -218,7 +224,7 @@ def _summed(
         try:
             return connection.execute(query).fetchall(), connection.execute(summary_query).fetchall()
         except duckdb.Error as cause:
-            raise Refused(f"{sources[0].path}: {' '.join(str(cause).split())[:200]}") from cause
+            raise Refused(sources[0].path, " ".join(str(cause).split())[:200], code="malformed") from cause
 
 
 def _account(

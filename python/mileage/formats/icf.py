@@ -86,18 +86,21 @@ def read_icf(path: Path) -> Configuration:
     try:
         data = read_regular(path, _BYTES_MAX)
     except OSError as error:
-        raise Refused(f"{path}: cannot be read: {error.strerror}") from error
+        raise Refused(path, f"cannot be read: {error.strerror}", code="unreadable") from error
     lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines()]
     if not lines or not lines[0].lower().startswith("version"):
         raise Refused(
-            f"{path}: line 1: found {lines[0][:60] if lines else 'nothing'!r}, expected IOMeter's Version"
+            f"{path}: line 1",
+            found=f"{lines[0][:60] if lines else 'nothing'!r}",
+            expected="IOMeter's Version",
+            code="not-understood",
         )
     reader = _Reader(path, lines)
     found = Configuration(version=lines[0][len("version") :].strip())
     for at, key in reader.headings():
         reader.take(at, key, found)
     if not found.specifications:
-        raise Refused(f"{path}: no access specification is in it")
+        raise Refused(path, "no access specification is in it", code="empty")
     return found
 
 
@@ -126,7 +129,12 @@ class _Reader:
     def _numbers(self, at: int, text: str, count: int) -> list[int]:
         words = [word.strip() for word in text.split(",")]
         if len(words) < count or not all(word.lstrip("-").isdecimal() for word in words[:count]):
-            raise Refused(f"{self._path}: line {at + 1}: found {text[:60]!r}, expected {count} whole numbers")
+            raise Refused(
+                f"{self._path}: line {at + 1}",
+                found=f"{text[:60]!r}",
+                expected=f"{count} whole numbers",
+                code="malformed",
+            )
         return [int(word) for word in words[:count]]
 
     def take(self, at: int, key: str, found: Configuration) -> None:
@@ -156,15 +164,20 @@ class _Reader:
         elif key.startswith("test type"):
             if first.upper() != "NORMAL":
                 raise Refused(
-                    f"{self._path}: line {first_at + 1}: found test type {first[:60]!r}, expected NORMAL; "
-                    "settings that go round are measurements of their own: mileage measure --vary"
+                    f"{self._path}: line {first_at + 1}",
+                    found=f"test type {first[:60]!r}",
+                    expected="NORMAL",
+                    advice="settings that go round are measurements of their own: mileage measure --vary",
+                    code="unsupported",
                 )
         elif not (found.workers and self._of_worker(key, values, found.workers[-1])) and not key.startswith(
             _OF_NO_EFFECT
         ):
             raise Refused(
-                f"{self._path}: line {at + 1}: the heading {key[:60]!r} is not understood, and values follow it; "
-                "take both out if the test does without"
+                f"{self._path}: line {at + 1}",
+                f"the heading {key[:60]!r} is not understood, and values follow it",
+                advice="take both out if the test does without",
+                code="malformed",
             )
 
     def _run_time(self, values: list[tuple[int, str]]) -> int:
@@ -173,7 +186,10 @@ class _Reader:
         words = text.replace(",", " ").split()
         if len(words) < 3 or not all(word.isdecimal() for word in words[:3]):
             raise Refused(
-                f"{self._path}: line {at + 1}: found {text[:60]!r}, expected hours, minutes and seconds"
+                f"{self._path}: line {at + 1}",
+                found=f"{text[:60]!r}",
+                expected="hours, minutes and seconds",
+                code="malformed",
             )
         hours, minutes, seconds = (int(word) for word in words[:3])
         return 3600 * hours + 60 * minutes + seconds
@@ -181,11 +197,18 @@ class _Reader:
     def _check(self, at: int, rows: list[Line]) -> None:
         total = sum(row.share for row in rows)
         if total != 100:
-            raise Refused(f"{self._path}: line {at + 1}: the shares add up to {total} percent, expected 100")
+            raise Refused(
+                f"{self._path}: line {at + 1}",
+                f"the shares add up to {total} percent",
+                expected="100",
+                code="malformed",
+            )
         for row in rows:
             wrong = not (0 <= row.reads <= 100 and 0 <= row.random <= 100 and row.size > 0 and row.burst > 0)
             if wrong or row.delay_ms < 0 or row.align < 0:
-                raise Refused(f"{self._path}: line {at + 1}: a share or a size is out of range")
+                raise Refused(
+                    f"{self._path}: line {at + 1}", "a share or a size is out of range", code="out-of-range"
+                )
 
     def _of_worker(self, key: str, values: list[tuple[int, str]], worker: Worker) -> bool:
         """Whether the heading is one of a worker."""
@@ -194,8 +217,10 @@ class _Reader:
             (worker.outstanding,) = self._numbers(at, text.split(",")[0], 1)
             if "enabled" in [word.strip().lower() for word in text.split(",")]:
                 raise Refused(
-                    f"{self._path}: line {at + 1}: found {text[:60]!r}, a test of connection rates; "
-                    "expected DISABLED: connections are not measured"
+                    f"{self._path}: line {at + 1}",
+                    found=f"{text[:60]!r}, a test of connection rates",
+                    expected="DISABLED: connections are not measured",
+                    code="unsupported",
                 )
         elif key.startswith("disk maximum size"):
             worker.size_sectors, worker.start_sector = self._numbers(at, text, 2)

@@ -60,13 +60,23 @@ class Source(msgspec.Struct, frozen=True):
     def data(self) -> bytes:
         """All bytes. Raises Refused when there are too many to read whole, or they changed meanwhile."""
         if self.size > TEXT_MAX:
-            raise Refused(f"{self.path}: {self.size:,} bytes; a file of results has at most {TEXT_MAX:,}")
+            raise Refused(
+                self.path,
+                f"{self.size:,} bytes",
+                advice=f"a file of results has at most {TEXT_MAX:,}",
+                code="too-large",
+            )
         try:
             data = read_regular(self.path, TEXT_MAX)
         except OSError as cause:
-            raise Refused(f"{self.path}: {cause.strerror}") from cause
+            raise Refused(self.path, f"{cause.strerror}", code="unreadable") from cause
         if len(data) != self.size:
-            raise Refused(f"{self.path}: it changed while it was read; import it when it is complete")
+            raise Refused(
+                self.path,
+                "it changed while it was read",
+                advice="import it when it is complete",
+                code="changed",
+            )
         return data
 
     def text(self) -> str:
@@ -86,23 +96,31 @@ def open_source(path: Path) -> Source:
     """Look at a file. Raises Refused, with what to do."""
     try:
         if path.is_dir():
-            raise Refused(f"{path}: a folder without the result_summary.txt of IO500; name the files in it")
+            raise Refused(
+                path,
+                "a folder without the result_summary.txt of IO500",
+                advice="name the files in it",
+                code="wrong-kind",
+            )
         opened = open_regular(path, LOG_MAX)
     except (OSError, ValueError) as cause:
         reason = cause.strerror if isinstance(cause, OSError) else str(cause)
         raise Refused(
-            f"{os.fsencode(path)!r}: {reason}" if "\0" in str(path) else f"{path}: {reason}"
+            repr(os.fsencode(path)) if "\0" in str(path) else path, f"{reason}", code="unreadable"
         ) from cause
     with opened as file:
         head = file.read(HEAD_BYTES) or b""
         for magic, name in _PACKED.items():
             if head.startswith(magic):
-                raise Refused(f"{path}: compressed with {name}; unpack it first")
+                raise Refused(path, f"compressed with {name}", advice="unpack it first", code="wrong-kind")
         if not head:
-            raise Refused(f"{path}: an empty file; the tool wrote nothing")
+            raise Refused(path, "an empty file", advice="the tool wrote nothing", code="empty")
         if os.fstat(file.fileno()).st_size > TEXT_MAX and b"\0" in head:
             raise Refused(
-                f"{path}: more than {TEXT_MAX:,} bytes, and its beginning is not text; is this a result?"
+                path,
+                f"more than {TEXT_MAX:,} bytes, and its beginning is not text",
+                advice="is this a result?",
+                code="too-large",
             )
         digest = hashlib.sha256(head)
         size, lines, last = len(head), head.count(b"\n"), head[-1:]
@@ -112,5 +130,10 @@ def open_source(path: Path) -> Source:
             lines += part.count(b"\n")
             last = part[-1:]
             if size > LOG_MAX:
-                raise Refused(f"{path}: more than {LOG_MAX:,} bytes; import it when it is complete")
+                raise Refused(
+                    path,
+                    f"more than {LOG_MAX:,} bytes",
+                    advice="import it when it is complete",
+                    code="too-large",
+                )
     return Source(path, size, head, digest.hexdigest(), lines + (last != b"\n"))

@@ -60,7 +60,9 @@ def read(source: Source) -> Result:
             result.unread.append(Unread(at, shown(line), "no line of IO500's summary"))
     if not result.runs:
         raise Refused(
-            f"{source.path}: no line '[RESULT] NAME FIGURE GiB/s or kIOPS : time ...' was understood"
+            source.path,
+            "no line '[RESULT] NAME FIGURE GiB/s or kIOPS : time ...' was understood",
+            code="not-understood",
         )
     if source.path.name == SUMMARY:
         for run in result.runs:

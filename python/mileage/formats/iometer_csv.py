@@ -31,7 +31,7 @@ def read(source: Source) -> Result:
     """All runs of a file. Raises Refused when it has no columns of IOMeter."""
     text = "\n".join(source.lines()).replace("\0", "\ufffd").replace("\r", "\n")
     if _MARK not in text:
-        raise Refused(f"{source.path}: found no line that begins with {_MARK!r}")
+        raise Refused(source.path, found=f"no line that begins with {_MARK!r}", code="not-understood")
     result = Result(tool="iometer", version=None, layout=LAYOUT, runs=[])
     names: list[str] = []
     before, inside = "", False

@@ -53,7 +53,11 @@ def read(source: Source) -> Result:
         if isinstance(entry.value, dict) and isinstance(entry.value.get("tests"), list)
     ]
     if not ours:
-        raise Refused(f"{source.path}: neither a JSON document with IOR's tests nor a line {_HEAD!r}")
+        raise Refused(
+            source.path,
+            f"neither a JSON document with IOR's tests nor a line {_HEAD!r}",
+            code="not-understood",
+        )
     for entry in found:
         if entry not in ours:
             result.unread.append(Unread(entry.line, "", "a JSON document without tests of IOR"))

@@ -95,7 +95,11 @@ def knows(source: Source) -> bool:
 def read(source: Source) -> Result:
     """All runs of a listing. Raises Refused when it is none of IOR's."""
     if not knows(source):
-        raise Refused(f"{source.path}: found no line 'IOR-VERSION: MPI Coordinated Test of Parallel I/O'")
+        raise Refused(
+            source.path,
+            found="no line 'IOR-VERSION: MPI Coordinated Test of Parallel I/O'",
+            code="not-understood",
+        )
     result = Result(tool="ior", version=None, layout=LAYOUT, runs=[])
     reader = _Reader(result)
     for at, line in enumerate(source.lines(), 1):

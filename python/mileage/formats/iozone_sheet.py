@@ -45,13 +45,15 @@ def knows(source: Source) -> bool:
 def read(source: Source) -> Result:
     """All runs of a sheet. Raises Refused when it is none of IOzone's."""
     if not knows(source):
-        raise Refused(f"{source.path}: it does not begin as a BIFF2 spreadsheet does")
+        raise Refused(source.path, "it does not begin as a BIFF2 spreadsheet does", code="not-understood")
     result = Result(tool="iozone", version=None, layout=LAYOUT, runs=[])
     sheet = _cells(source.data(), result)
     command = sheet.get(0, {}).get(0)
     result.command = command.strip() if isinstance(command, str) else None
     if not any(isinstance(value, str) for row in sheet.values() for value in row.values()):
-        raise Refused(f"{source.path}: a spreadsheet without any text; expected IOzone's titles")
+        raise Refused(
+            source.path, "a spreadsheet without any text", expected="IOzone's titles", code="not-understood"
+        )
     throughput = any("Throughput report" in str(row.get(0, "")) for row in sheet.values())
     (_throughput if throughput else _parts)(sheet, result)
     spread_out(result.runs)

@@ -67,7 +67,7 @@ def knows(source: Source) -> bool:
 def read(source: Source) -> Result:
     """All runs of a file. Raises Refused when it holds none of IOzone's headings."""
     if not knows(source):
-        raise Refused(f"{source.path}: found neither {BEGINS!r} nor a report of IOzone")
+        raise Refused(source.path, found=f"neither {BEGINS!r} nor a report of IOzone", code="not-understood")
     result = Result(tool="iozone", version=None, layout=LAYOUT, runs=[])
     reader = _Reader(result)
     for number, line in enumerate(source.lines(), 1):

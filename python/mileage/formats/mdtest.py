@@ -84,7 +84,11 @@ def knows(source: Source) -> bool:
 def read(source: Source) -> Result:
     """All runs of a file. Raises Refused when it is none of mdtest's."""
     if not knows(source):
-        raise Refused(f"{source.path}: found no line 'mdtest-VERSION was launched with N total task(s)'")
+        raise Refused(
+            source.path,
+            found="no line 'mdtest-VERSION was launched with N total task(s)'",
+            code="not-understood",
+        )
     result = Result(tool="mdtest", version=None, layout=LAYOUT, runs=[])
     call: _Call | None = None
     for at, line in enumerate(source.lines(), 1):

@@ -63,7 +63,7 @@ def read(source: Source) -> Result:
         elif text and not _KNOWN.match(text):
             result.unread.append(Unread(at, shown(line), "no line of metarates' output"))
     if not result.runs:
-        raise Refused(f"{source.path}: no rate of metarates was understood")
+        raise Refused(source.path, "no rate of metarates was understood", code="not-understood")
     return result
 
 

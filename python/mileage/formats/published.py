@@ -38,11 +38,13 @@ def read_published(path: Path) -> tuple[tuple[str, ...], tuple[PublishedCell, ..
     header = rows[0]
     missing = [name for name in (DIFFERENCE, SPREAD) if name not in header]
     if missing:
-        raise Refused(f"{path}, line 1: no column {missing[0]}; found {', '.join(header)}")
+        raise Refused(f"{path}, line 1", f"no column {missing[0]}", found=", ".join(header), code="malformed")
     end = min(header.index(DIFFERENCE), header.index(SPREAD))
     keys = [index for index in range(end) if header[index] not in IGNORED]
     if not keys:
-        raise Refused(f"{path}, line 1: no column before {header[end]} that names a cell")
+        raise Refused(
+            f"{path}, line 1", f"no column before {header[end]} that names a cell", code="malformed"
+        )
     cells = tuple(_cell(path, line, row, header, keys) for line, row in enumerate(rows[1:], 2))
     return tuple(header[index] for index in keys), cells
 
@@ -61,11 +63,13 @@ def read_arms(path: Path, runs: int) -> tuple[PrintedCell, ...]:
     header = rows[0]
     missing = [name for name in ARMS if name not in header]
     if missing:
-        raise Refused(f"{path}, line 1: no column {missing[0]}; found {', '.join(header)}")
+        raise Refused(f"{path}, line 1", f"no column {missing[0]}", found=", ".join(header), code="malformed")
     end = min(header.index(name) for name in (*ARMS, *RUNS) if name in header)
     keys = [index for index in range(end) if header[index] not in (*IGNORED, METRIC)]
     if not keys:
-        raise Refused(f"{path}, line 1: no column before {header[end]} that names a cell")
+        raise Refused(
+            f"{path}, line 1", f"no column before {header[end]} that names a cell", code="malformed"
+        )
     return tuple(_printed(path, line, row, header, keys, runs) for line, row in enumerate(rows[1:], 2))
 
 
@@ -74,22 +78,33 @@ def _printed(
 ) -> PrintedCell:
     found = dict(zip(header, row, strict=False))
     if len(row) != len(header):
-        raise Refused(f"{path}, line {line}: {len(row)} fields; expected {len(header)}")
+        raise Refused(
+            f"{path}, line {line}", f"{len(row)} fields", expected=f"{len(header)}", code="malformed"
+        )
     metric = found.get(METRIC, "throughput")
     if metric not in METRICS:
-        raise Refused(f"{path}, line {line}: {METRIC} is {metric!r}; expected {', '.join(METRICS)}")
+        raise Refused(
+            f"{path}, line {line}", f"{METRIC} is {metric!r}", expected=", ".join(METRICS), code="malformed"
+        )
 
     def figure(name: str) -> float:
         try:
             return float(found[name])
         except ValueError:
-            raise Refused(f"{path}, line {line}: {name} is {found[name]!r}; expected a number") from None
+            raise Refused(
+                f"{path}, line {line}", f"{name} is {found[name]!r}", expected="a number", code="malformed"
+            ) from None
 
     def count(name: str) -> int:
         if name not in found:
             return runs
         if not found[name].isdecimal():
-            raise Refused(f"{path}, line {line}: {name} is {found[name]!r}; expected a whole number of runs")
+            raise Refused(
+                f"{path}, line {line}",
+                f"{name} is {found[name]!r}",
+                expected="a whole number of runs",
+                code="malformed",
+            )
         return int(found[name])
 
     low = PrintedArm(figure(ARMS[0]), figure(ARMS[1]), count(RUNS[0]))
@@ -103,22 +118,32 @@ def _rows(path: Path) -> list[list[str]]:
         text = read_regular(path, _BYTES_MAX).decode()
         rows = list(csv.reader(io.StringIO(text, newline="")))
     except (OSError, UnicodeDecodeError, csv.Error) as cause:
-        raise Refused(f"{path}: cannot be read as a table: {cause}") from cause
+        raise Refused(path, f"cannot be read as a table: {cause}", code="unreadable") from cause
     if not rows:
         raise Refused(
-            f"{path}: an empty file; expected a header row with {DIFFERENCE} and {SPREAD}, or with {', '.join(ARMS)}"
+            path,
+            "an empty file",
+            expected=f"a header row with {DIFFERENCE} and {SPREAD}, or with {', '.join(ARMS)}",
+            code="empty",
         )
     return rows
 
 
 def _cell(path: Path, line: int, row: list[str], header: list[str], keys: list[int]) -> PublishedCell:
     if len(row) != len(header):
-        raise Refused(f"{path}, line {line}: {len(row)} fields; expected {len(header)}")
+        raise Refused(
+            f"{path}, line {line}", f"{len(row)} fields", expected=f"{len(header)}", code="malformed"
+        )
     figures = []
     for name in (DIFFERENCE, SPREAD):
         text = row[header.index(name)]
         try:
             figures.append(float(text))
         except ValueError:
-            raise Refused(f"{path}, line {line}: {name} is {text!r}; expected a number in percent") from None
+            raise Refused(
+                f"{path}, line {line}",
+                f"{name} is {text!r}",
+                expected="a number in percent",
+                code="malformed",
+            ) from None
     return PublishedCell(tuple(row[index] for index in keys), figures[0], figures[1])

@@ -62,7 +62,9 @@ def read(source: Source) -> Result:
         elif line.strip() and not _TIMES.fullmatch(line):
             result.unread.append(Unread(at, shown(line), "no line of hdparm or dd"))
     if not result.runs:
-        raise Refused(f"{source.path}: no line of hdparm -T or -t, and none of dd, was understood")
+        raise Refused(
+            source.path, "no line of hdparm -T or -t, and none of dd, was understood", code="not-understood"
+        )
     return result
 
 

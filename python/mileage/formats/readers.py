@@ -58,7 +58,12 @@ LAYOUTS: Final = {
 def reader_named(layout: str) -> Reader:
     """The reader of a layout. Raises Refused for a name that there is none of."""
     if layout not in LAYOUTS:
-        raise Refused(f"there is no layout {layout!r}; expected one of {', '.join(LAYOUTS)}")
+        raise Refused(
+            "--layout",
+            f"there is no layout {layout!r}",
+            expected=f"one of {', '.join(LAYOUTS)}",
+            code="unknown-name",
+        )
     return cast(Reader, import_module(LAYOUTS[layout][0]))
 
 
@@ -66,7 +71,11 @@ def read_source(source: Source, layout: str | None = None) -> Result:
     """What a file holds, read as the layout that is named, or as the first that knows it. Raises Refused."""
     known = layout or layout_of(source)
     if known is None:
-        raise Refused(f"{source.path}: {seems(source)} (what can be read: mileage import --layouts)")
+        raise Refused(
+            source.path,
+            f"{seems(source)} (what can be read: mileage import --layouts)",
+            code="not-understood",
+        )
     try:
         return sound(reader_named(known).read(source))
     except Refused as cause:
@@ -74,7 +83,7 @@ def read_source(source: Source, layout: str | None = None) -> Result:
         if layout in (None, other):
             raise
         words = seems(source) if other is None else f"without --layout it is read as {other}"
-        raise Refused(f"{cause}; {words}") from cause
+        raise cause.advised(words) from cause
 
 
 def layout_of(source: Source) -> str | None:

@@ -39,18 +39,27 @@ def _record(row: int, column: int, value: str | float) -> bytes:
 def refuse_unwritable(path: Path) -> None:
     """Refuse a worksheet that could not be written in the end, or that would replace something else. Raises Refused."""
     if path.name.startswith("-"):
-        raise Refused(f"-b {path}: found a flag where the name of the worksheet is expected")
+        raise Refused(
+            f"-b {path}", found="a flag where the name of the worksheet is expected", code="wrong-value"
+        )
     if not path.absolute().parent.is_dir():
-        raise Refused(f"-b {path}: {path.parent} is no directory; make it first")
+        raise Refused(
+            f"-b {path}", f"{path.parent} is no directory", advice="make it first", code="not-found"
+        )
     if not path.exists():
         return
     try:
         with open(path, "rb") as file:
             head = file.read(4)
     except OSError as error:
-        raise Refused(f"-b {path}: {error.strerror}") from error
+        raise Refused(f"-b {path}", f"{error.strerror}", code="unwritable") from error
     if head and head not in (_BOF[:4], b"PK\x03\x04"):
-        raise Refused(f"-b {path}: this file is no worksheet, and would be replaced; name another")
+        raise Refused(
+            f"-b {path}",
+            "this file is no worksheet, and would be replaced",
+            advice="name another",
+            code="exists",
+        )
 
 
 def write_sheet(path: Path, cells: Iterable[Cell]) -> None:
@@ -61,7 +70,7 @@ def write_sheet(path: Path, cells: Iterable[Cell]) -> None:
             return
         _write_xlsx(path, cells)
     except OSError as error:
-        raise Refused(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise Refused(path, f"cannot be written: {error.strerror or error}", code="unwritable") from error
 
 
 def _write_xlsx(path: Path, cells: Iterable[Cell]) -> None:
@@ -79,4 +88,4 @@ def _write_xlsx(path: Path, cells: Iterable[Cell]) -> None:
     try:
         book.close()
     except xlsxwriter.exceptions.FileCreateError as error:
-        raise Refused(f"{path}: cannot be written: {error}") from error
+        raise Refused(path, f"cannot be written: {error}", code="unwritable") from error

@@ -58,21 +58,25 @@ def read_trace(path: Path) -> tuple[TraceOp, ...]:
             head = file.read(_FIRST_LINE_MAX) or b""
             if len(head) == _FIRST_LINE_MAX and b"\n" not in head:
                 raise Refused(
-                    f"{path}: the first line has more than {_FIRST_LINE_MAX} bytes; "
-                    "expected a trace as CSV or a fio iolog"
+                    path,
+                    f"the first line has more than {_FIRST_LINE_MAX} bytes",
+                    expected="a trace as CSV or a fio iolog",
+                    code="malformed",
                 )
             lines = (head + read_on(file, BYTES_MAX - len(head), str(path))).decode().splitlines()
     except OSError as error:
-        raise Refused(f"{path}: cannot be read: {error.strerror}") from error
+        raise Refused(path, f"cannot be read: {error.strerror}", code="unreadable") from error
     except UnicodeDecodeError:
-        raise Refused(f"{path}: not UTF-8 text; expected a trace as CSV or a fio iolog") from None
+        raise Refused(
+            path, "not UTF-8 text", expected="a trace as CSV or a fio iolog", code="malformed"
+        ) from None
     first = lines[0].strip() if lines else ""
     try:
         found = list(_iolog(path, lines, first) if first in _IOLOG else _csv(path, lines))
     except csv.Error as error:
-        raise Refused(f"{path}: cannot be read as CSV: {error}") from error
+        raise Refused(path, f"cannot be read as CSV: {error}", code="unreadable") from error
     if not found:
-        raise Refused(f"{path}: no operation in it; expected a trace as CSV or a fio iolog")
+        raise Refused(path, "no operation in it", expected="a trace as CSV or a fio iolog", code="empty")
     found.sort(key=lambda op: op.at_ns)
     first_ns = found[0].at_ns
     return tuple(TraceOp(op.at_ns - first_ns, op.kind, op.offset_bytes, op.length_bytes) for op in found)
@@ -108,14 +112,19 @@ def _csv(path: Path, lines: list[str]) -> Iterator[TraceOp]:
     where = {key: _column(path, names, known) for key, known in _COLUMNS.items()}
     times = [name for name in _TIMES if name in names]
     if len(times) > 1:
-        raise Refused(f"{path}: columns {' and '.join(times)} both say when; expected one")
+        raise Refused(path, f"columns {' and '.join(times)} both say when", expected="one", code="malformed")
     at = names.index(times[0]) if times else None
     scale = _TIMES[times[0]] if times else 0
     for row in rows:
         if not row:
             continue
         if len(row) != len(names):
-            raise Refused(f"{path}: line {rows.line_num}: {len(row)} fields, expected {len(names)}")
+            raise Refused(
+                f"{path}: line {rows.line_num}",
+                f"{len(row)} fields",
+                expected=f"{len(names)}",
+                code="malformed",
+            )
         yield _operation(
             path,
             rows.line_num,
@@ -131,7 +140,12 @@ def _column(path: Path, names: list[str], known: tuple[str, ...]) -> int:
     for name in known:
         if name in names:
             return names.index(name)
-    raise Refused(f"{path}: no column {known[0]} among {', '.join(names) or 'none'}; is this a trace?")
+    raise Refused(
+        path,
+        f"no column {known[0]} among {', '.join(names) or 'none'}",
+        advice="is this a trace?",
+        code="malformed",
+    )
 
 
 def _iolog(path: Path, lines: list[str], head: str) -> Iterator[TraceOp]:
@@ -147,7 +161,12 @@ def _iolog(path: Path, lines: list[str], head: str) -> Iterator[TraceOp]:
             _bad(path, number, line)
         own, action, *numbers = rest
         if name is not None and own != name:
-            raise Refused(f"{path}: line {number}: a second file, {own}; a trace of one file can be replayed")
+            raise Refused(
+                f"{path}: line {number}",
+                f"a second file, {own}",
+                advice="a trace of one file can be replayed",
+                code="unsupported",
+            )
         name = own
         if action in _MANAGED:
             continue
@@ -166,7 +185,10 @@ def _operation(
     kind = _KINDS.get(word.strip().lower())
     if kind is None:
         raise Refused(
-            f"{path}: line {number}: {word!r} is not an operation; expected read, write, sync or discard"
+            f"{path}: line {number}",
+            f"{word!r} is not an operation",
+            expected="read, write, sync or discard",
+            code="malformed",
         )
     at_ns = _time_ns(path, number, time, scale)
     if kind == "sync":
@@ -174,16 +196,25 @@ def _operation(
     offset_bytes, length_bytes = (_whole(path, number, text) for text in (offset, length))
     for what, found in (("offset", offset_bytes), ("length", length_bytes)):
         if found % _SECTOR_BYTES:
-            raise Refused(f"{path}: line {number}: {what} {found} is not a multiple of {_SECTOR_BYTES} bytes")
+            raise Refused(
+                f"{path}: line {number}",
+                f"{what} {found} is not a multiple of {_SECTOR_BYTES} bytes",
+                code="malformed",
+            )
     if length_bytes == 0:
-        raise Refused(f"{path}: line {number}: a {kind} of 0 bytes; expected {_SECTOR_BYTES} or more")
+        raise Refused(
+            f"{path}: line {number}",
+            f"a {kind} of 0 bytes",
+            expected=f"{_SECTOR_BYTES} or more",
+            code="malformed",
+        )
     return TraceOp(at_ns, kind, offset_bytes, length_bytes)
 
 
 def _time_ns(path: Path, number: int, text: str, scale: int) -> int:
     whole, point, fraction = text.strip().partition(".")
     if not (whole.isdecimal() and whole.isascii()) or (point and not fraction.isdecimal()) or len(text) > 30:
-        raise Refused(f"{path}: line {number}: {text!r} is not a time")
+        raise Refused(f"{path}: line {number}", f"{text!r} is not a time", code="malformed")
     nanoseconds = int(whole) * scale
     if point:
         nanoseconds += int(fraction) * scale // 10 ** len(fraction)
@@ -192,9 +223,9 @@ def _time_ns(path: Path, number: int, text: str, scale: int) -> int:
 
 def _whole(path: Path, number: int, text: str) -> int:
     if not (text.strip().isdecimal() and text.isascii() and len(text) < 20):
-        raise Refused(f"{path}: line {number}: {text!r} is not a whole number of bytes")
+        raise Refused(f"{path}: line {number}", f"{text!r} is not a whole number of bytes", code="malformed")
     return int(text)
 
 
 def _bad(path: Path, number: int, line: str) -> NoReturn:
-    raise Refused(f"{path}: line {number}: {line[:60]!r} is not a line of a fio iolog")
+    raise Refused(f"{path}: line {number}", f"{line[:60]!r} is not a line of a fio iolog", code="malformed")

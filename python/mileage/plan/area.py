@@ -89,7 +89,7 @@ def work_area_bytes(study: Study, facts: TargetFacts, own: Own) -> int:
         try:
             area = work_file_bytes(study, facts.memory_bytes)
         except ValueError as error:
-            refuse(study, "state.file", str(error))
+            refuse(study, "state.file", str(error), code="wrong-value")
         exact = not sizes.is_multiple(study.state.file)
     for path, record in records_of(study, own):
         if record % facts.block_bytes:
@@ -110,7 +110,12 @@ def work_area_bytes(study: Study, facts: TargetFacts, own: Own) -> int:
                 code=UNEVEN,
             )
     if area < multiple:
-        refuse(study, "record", f"no common multiple of all records fits into the work area of {words(area)}")
+        refuse(
+            study,
+            "record",
+            f"no common multiple of all records fits into the work area of {words(area)}",
+            code="does-not-divide",
+        )
     return area - area % multiple
 
 
@@ -119,6 +124,15 @@ def words(size: int) -> str:
     return sizes.format_bytes(size) if not sizes.exact_bytes(size).endswith(" B") else f"{size} B"
 
 
-def refuse(study: Study, path: str, text: str = "", *, advice: str = "", code: str = "refused") -> NoReturn:
+def refuse(
+    study: Study,
+    path: str,
+    text: str = "",
+    *,
+    found: str = "",
+    expected: str = "",
+    advice: str = "",
+    code: str,
+) -> NoReturn:
     """Raise BrokenStudy for the value at a path of a study."""
-    raise BrokenStudy(study.name, [Refusal(path, advice=advice, code=code, text=text)])
+    raise BrokenStudy(study.name, [Refusal(path, found, expected, advice, code, text)])

@@ -41,7 +41,7 @@ def builtin_text(name: str, target: str | None = None) -> str:
     if name not in names:
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
-        raise Refused(f"there is no built-in study {name!r}; {hint}")
+        raise Refused("", f"there is no built-in study {name!r}", advice=hint, code="unknown-name")
     folder = resources.files("mileage.plan").joinpath("studies")
     own = folder.joinpath(_ON_FILES, name + _SUFFIX)
     if target is not None and capabilities_of(target).has_files and own.is_file():

@@ -12,6 +12,7 @@ from typing import Final, cast
 
 import msgspec
 
+from mileage.errors import Refusal, Refused
 from mileage.model.target_facts import TargetFacts
 from mileage.plan import sizes
 from mileage.plan.action import FileJob
@@ -21,8 +22,8 @@ from mileage.plan.caching import read_cache
 from mileage.plan.cell_keys import Slot, in_tables, labelled, slots
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.custom_workloads import how_in
-from mileage.plan.faults import Faults
-from mileage.plan.io_options import How, Reach, load_of, merged, reach_of, without_effect
+from mileage.plan.faults import BrokenStudy, Faults
+from mileage.plan.io_options import Reach, load_of, merged, reach_of, without_effect
 from mileage.plan.iozone_suite import Suite
 from mileage.plan.job import JobRequest
 from mileage.plan.pattern import pattern_word, unit_bytes
@@ -91,8 +92,14 @@ class _Making:
         if blocks := [named for named in found if named.job is None]:
             for key in ("fidelity", "iozone"):
                 if getattr(measure, key):
-                    text = f"has no effect on {blocks[0].name}; only IOzone's tests know it"
-                    refuse(self._study, f"{path}.{key}", text)
+                    text = f"has no effect on {blocks[0].name}"
+                    refuse(
+                        self._study,
+                        f"{path}.{key}",
+                        text,
+                        advice="only IOzone's tests know it",
+                        code="no-effect",
+                    )
         sound = self._are_jobs_sound(path, measure, [named for named in found if named.job is not None])
         for slot in slots(measure, found):
             if slot.named.job is not None and not sound:
@@ -135,8 +142,8 @@ class _Making:
         named, cache = slot.named, self._study.state.cache
         job = cast(type[Suite], named.job)
         how = how_in(msgspec.structs.replace(measure, **slot.levels))
-        for key, text in job.without_effect(how, cache):
-            self._faults.add(f"{path}.{key}", text)
+        for fault in job.without_effect(how, cache):
+            self._faults.add_refusal(fault.below(path))
         asked = JobRequest(
             test=named.test,
             tests=tuple(other.test for other in found if other.job is job),
@@ -152,9 +159,8 @@ class _Making:
         )
         try:
             made = job.of(asked)
-        except ValueError as problem:
-            key, text = problem.args
-            refuse(self._study, f"{path}.{key}", text)
+        except Refused as wrong:
+            raise BrokenStudy(self._study.name, [fault.below(path) for fault in wrong.refusals]) from None
         limit_bytes = read_cache(how.cache or cache).limit_bytes
         return {"job": msgspec.structs.replace(made, limit_bytes=limit_bytes)}
 
@@ -164,23 +170,35 @@ class _Making:
             return True
         known = self._faults.found
         if not self._facts.capabilities.has_files:
-            text = f"{found[0].name} makes files of its own; found {self._study.target}, expected dir:PATH"
-            self._faults.add(f"{path}.workload", text)
+            self._faults.add(
+                f"{path}.workload",
+                f"{found[0].name} makes files of its own",
+                found=f"{self._study.target}",
+                expected="dir:PATH",
+                code="needs-files",
+            )
         if listed(measure.depth) != (1,):
             self._faults.add(
                 f"{path}.depth",
-                f"{found[0].name} does one operation at a time; leave depth at 1",
+                f"{found[0].name} does one operation at a time",
+                advice="leave depth at 1",
+                code="no-effect",
             )
         for key, whole in (("span", "file"), ("span_start", 0)):
             if getattr(measure, key) != whole or key in measure.vary:
-                self._faults.add(f"{path}.{key}", f"{found[0].name} uses its file whole; leave it out")
-        problems: dict[str, str] = {}
+                self._faults.add(
+                    f"{path}.{key}",
+                    f"{found[0].name} uses its file whole",
+                    advice="leave it out",
+                    code="no-effect",
+                )
+        problems: dict[str, Refusal] = {}
         for job in dict.fromkeys(named.job for named in found if named.job is not None):
             first = next(named.name for named in found if named.job is job)
-            for key, text in job.refusals(first, measure):
-                problems.setdefault(key, text)
-        for key, text in problems.items():
-            self._faults.add(f"{path}.{key}", text)
+            for fault in job.refusals(first, measure):
+                problems.setdefault(fault.where, fault)
+        for fault in problems.values():
+            self._faults.add_refusal(fault.below(path))
         return self._faults.found == known
 
     def torture(self, name: str, table: Torture) -> tuple[Workload, Reach | None]:
@@ -251,14 +269,20 @@ class _Making:
         start = self._area(path, "span_start", table.span_start, unit) if table.span_start else 0
         room = self._work_bytes - start
         if room < unit:
-            text = f"found {words(start)}, where {words(unit)} do not fit into the work area of"
-            refuse(self._study, f"{path}.span_start", f"{text} {words(self._work_bytes)}; begin earlier")
+            area = f"the work area of {words(self._work_bytes)}"
+            refuse(
+                self._study,
+                f"{path}.span_start",
+                found=f"{words(start)}, where {words(unit)} do not fit into {area}",
+                advice="begin earlier",
+                code="out-of-range",
+            )
         whole = table.span == "file"
         length = room - room % unit if whole else self._area(path, "span", table.span, unit)
         if length > room or length <= 0:
             beyond = f", which begins at {words(start)}" if start else ""
-            text = f"found {words(length)}{beyond}, more than the work area of {words(self._work_bytes)}"
-            refuse(self._study, f"{path}.span", text)
+            found = f"{words(length)}{beyond}, more than the work area of {words(self._work_bytes)}"
+            refuse(self._study, f"{path}.span", found=found, code="out-of-range")
         return start, length
 
     def _stop(self, path: str, rule: StopRule, unit: int, once: bool, span_bytes: int) -> Stop:
@@ -275,27 +299,34 @@ class _Making:
         """Bytes of a part or a multiple of the work area that the record, or its unit, must divide."""
         area = sizes.area_bytes(size, work_bytes=self._work_bytes, multiple_bytes=unit)
         if area % unit:
-            text = (
-                f"found {words(area)}, which the record of {words(unit)} does not divide; "
-                "choose sizes that divide evenly"
+            refuse(
+                self._study,
+                f"{path}.{key}",
+                found=f"{words(area)}, which the record of {words(unit)} does not divide",
+                advice="choose sizes that divide evenly",
+                code="does-not-divide",
             )
-            refuse(self._study, f"{path}.{key}", text)
         return area
 
     def _check(self, path: str, done: NamedWorkload, workload: Workload, fields: dict[str, str]) -> None:
         for key in OWN_KEYS:
             if getattr(done.how, key) is not None:
-                text = f"has no effect on {done.name}; only ior.* and mdtest.* know it"
-                self._faults.add(f"{path}.{key}", text)
-        for key, reason in without_effect(done.how, self._facts.capabilities):
-            self._faults.add(f"{path}.{key}", f"found on target {str(self._study.target)!r}: {reason}")
-        if problem := _reach_problem(done.how, self._reach(done, workload.depth), workload.depth):
-            self._faults.add(f"{path}.{problem[0]}", problem[1])
-        if problem := _processes_problem(done.how.processes or 1, workload):
-            self._faults.add(f"{path}.{problem[0]}", problem[1])
-        if problem := workload.problem():
-            field, text = problem
-            self._faults.add(f"{path}.{fields.get(field, field)}", f"found {text}")
+                text = f"has no effect on {done.name}"
+                advice = "only ior.* and mdtest.* know it"
+                self._faults.add(f"{path}.{key}", text, advice=advice, code="no-effect")
+        on = f"found on target {str(self._study.target)!r}: "
+        for fault in without_effect(done.how, self._facts.capabilities):
+            self._faults.add_refusal(fault._replace(text=on + fault.text).below(path))
+        reach = self._reach(done, workload.depth)
+        for problem in (
+            _reach_problem(reach, workload.depth),
+            _processes_problem(done.how.processes or 1, workload),
+        ):
+            if problem is not None:
+                self._faults.add_refusal(problem.below(path))
+        if broken := workload.problem():
+            field, text = broken
+            self._faults.add(f"{path}.{fields.get(field, field)}", found=text, code="wrong-value")
 
 
 def _threads_words(threads: int) -> str:
@@ -307,33 +338,47 @@ def _title(named: NamedWorkload, done: NamedWorkload, workload: Workload) -> str
     return named.title if done.does == named.does else workload.in_words
 
 
-def _reach_problem(how: How, reach: Reach | None, depth: int) -> tuple[str, str] | None:
-    """The key that an API cannot honour, and what to do; None when it can."""
+def _reach_problem(reach: Reach | None, depth: int) -> Refusal | None:
+    """What an API cannot honour; None when it can honour all."""
     if reach is None:
         return None
     api = reach.options.api
     word = api_word(api)
     if depth > 1 and not (isinstance(api, ApiTable) and api.uring is not None):
         other = "" if api == "null" else ", or the API uring"
-        text = f"found {depth}; {word} has one operation of a thread in flight: use {depth} threads{other}"
-        return "depth", text
+        return Refusal(
+            "depth",
+            f"{depth}",
+            advice=f"{word} has one operation of a thread in flight: use {depth} threads{other}",
+            code="unsupported",
+        )
     if reach.options.direct and word.partition(":")[0] in ("mmap", "stdio"):
         text = 'add cache = "warm" or "cold" (--no-direct, --cold)'
-        return "api", f"{word} goes through the page cache, and the cache is bypassed; {text}"
+        return Refusal(
+            "api",
+            text=f"{word} goes through the page cache, and the cache is bypassed",
+            advice=text,
+            code="conflict",
+        )
     return None
 
 
-def _processes_problem(processes: int, workload: Workload) -> tuple[str, str] | None:
-    """The key that prevents a workload from using several processes, and why; None when none does."""
+def _processes_problem(processes: int, workload: Workload) -> Refusal | None:
+    """What prevents a workload from using several processes; None when nothing does."""
     if processes > workload.threads:
         shared = _threads_words(workload.threads)
-        return "processes", f"found {processes}, expected at most the {shared} that they share"
+        return Refusal(
+            "processes",
+            found=f"{processes}",
+            expected=f"at most the {shared} that they share",
+            code="out-of-range",
+        )
     if processes > 1 and workload.verify != "off" and workload.changes and workload.files == "shared":
         text = (
             "what one process writes to a shared file another cannot compare; give each thread its own file "
             "(files per_thread), or write first and verify in a run that only reads"
         )
-        return "verify", f"has no use with {processes} processes: {text}"
+        return Refusal("verify", text=f"has no use with {processes} processes: {text}", code="unsupported")
     return None
 
 

@@ -204,7 +204,7 @@ def _tables(faults: Faults, raw: dict[str, Any], group: str, struct: type[S]) ->
     """The tables of a group; none for one that is no table."""
     tables = raw.get(group, {})
     if not isinstance(tables, dict):
-        faults.add(group, found=shown(tables), expected="a table")
+        faults.add(group, found=shown(tables), expected="a table", code="wrong-type")
         faults.mark(group)
     found = {
         name: _converted(faults, join(group, name), table, struct) for name, table in named_tables(raw, group)

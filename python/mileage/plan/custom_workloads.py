@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from mileage.errors import Refusal
+from mileage.errors import Refusal, Refused
 from mileage.plan import sizes
 from mileage.plan.families import WORKLOADS, find_workloads
 from mileage.plan.faults import BrokenStudy, Faults, join
@@ -57,7 +57,7 @@ def own_workloads(study: Study, faults: Faults, traces: Traces | None = None) ->
     known: dict[str, NamedWorkload] = {}
     for name, table in study.workload.items():
         path = join("workload", name)
-        found = [Refusal(join(path, key) if key else path, text=text) for key, text in _problems(name, table)]
+        found = [fault.below(path) for fault in _problems(name, table)]
         if not found and not faults.is_marked(path):
             try:
                 known[name] = _own_workload(study, name, table, traces, faults.source, known)
@@ -83,10 +83,19 @@ def _own_workload(
         if table.like is not None:
             found = find_workloads(table.like, study.target, source, f"{path}.like", known)
             if len(found) > 1:
-                raise _Wrong(f"{path}.like", f"found the family {table.like!r}, expected one workload")
+                raise _Wrong(
+                    f"{path}.like",
+                    found=f"the family {table.like!r}",
+                    expected="one workload",
+                    code="wrong-value",
+                )
             if found[0].job is not None:
-                text = f"found {table.like!r}, which makes files of its own; name it in a [measure.*] table"
-                raise _Wrong(f"{path}.like", text)
+                raise _Wrong(
+                    f"{path}.like",
+                    found=f"{table.like!r}, which makes files of its own",
+                    advice="name it in a [measure.*] table",
+                    code="unsupported",
+                )
             return _like(name, table, found[0])
         if table.access is not None:
             return _access(name, table, table.access, f"{path}.access")
@@ -96,16 +105,15 @@ def _own_workload(
             return _replay(name, table, _UNREAD if traces is None else traces[table.trace])
         return _pattern(name, table, path)
     except _Wrong as wrong:
-        where, text = wrong.args
-        raise BrokenStudy(source, [Refusal(where, text=text)]) from None
+        raise BrokenStudy(source, wrong.refusals) from None
 
 
 _LINES: Final = "pattern.access.lines"
 """Where the core finds the lines of an access specification."""
 
 
-class _Wrong(Exception):
-    """The path of a value and what is wrong there."""
+class _Wrong(Refused):
+    """A value of a workload is wrong; the study that it is part of is known to the caller."""
 
 
 def trace_paths(study: Study) -> tuple[str, ...]:
@@ -113,28 +121,57 @@ def trace_paths(study: Study) -> tuple[str, ...]:
     return tuple(dict.fromkeys(table.trace for table in study.workload.values() if table.trace is not None))
 
 
-def _problems(name: str, table: OwnWorkload) -> Iterator[tuple[str, str]]:
+def _problems(name: str, table: OwnWorkload) -> Iterator[Refusal]:
     if f"pattern.{name}" in WORKLOADS or f"pattern.{name}_read" in WORKLOADS:
-        yield "", "is the short name of a workload of Mileage; choose another name"
+        yield Refusal(
+            "",
+            text="is the short name of a workload of Mileage",
+            advice="choose another name",
+            code="repeated",
+        )
     given = [key for key in _KINDS if getattr(table, key) is not None]
     if len(given) != 1:
-        yield "", f"found {' and '.join(given) or 'none'} of {', '.join(_KINDS)}; expected exactly one"
+        yield Refusal(
+            "",
+            found=f"{' and '.join(given) or 'none'} of {', '.join(_KINDS)}",
+            expected="exactly one",
+            code="wrong-value",
+        )
     yield from check_how(how_in(table))
     if table.timed is not None and table.trace is None:
-        yield "timed", "has no effect without trace; give both or neither"
+        yield Refusal(
+            "timed", text="has no effect without trace", advice="give both or neither", code="no-effect"
+        )
     for key in ("before", "cleanup"):
         if getattr(table, key) is not None and table.command is None:
-            yield key, "has no effect without command; give both or neither"
+            yield Refusal(
+                key, text="has no effect without command", advice="give both or neither", code="no-effect"
+            )
     for key in ("command", "before", "cleanup"):
         argv = getattr(table, key)
         if argv is not None and (not argv or not argv[0] or any("\0" in word for word in argv)):
-            yield key, f'found {list(argv)}, expected a program and its arguments such as ["make", "-j4"]'
+            yield Refusal(
+                key,
+                found=f"{list(argv)}",
+                expected='a program and its arguments such as ["make", "-j4"]',
+                code="wrong-value",
+            )
     for key in ("reads", "discards"):
         if getattr(table, key) is not None and (table.trace or table.access):
             said = "the trace says" if table.trace else "the access lines say"
-            yield key, f"has no effect here: {said} what is read and written; leave it out"
+            yield Refusal(
+                key,
+                text=f"has no effect here: {said} what is read and written",
+                advice="leave it out",
+                code="no-effect",
+            )
     if not table.title.isprintable():
-        yield "title", f"found {table.title!r}, expected one line without control characters"
+        yield Refusal(
+            "title",
+            found=f"{table.title!r}",
+            expected="one line without control characters",
+            code="wrong-value",
+        )
 
 
 def _command(name: str, table: OwnWorkload) -> NamedWorkload:
@@ -177,8 +214,10 @@ def _pattern(name: str, table: OwnWorkload, path: str) -> NamedWorkload:
         if len(pattern.given) != 1 or pattern.given[0] not in _TABLES:
             raise _Wrong(
                 f"{path}.pattern",
-                f"found {pattern_word(pattern)}, expected one of {', '.join(_TABLES)} with its numbers (access "
-                "lines and traces have keys of their own)",
+                found=pattern_word(pattern),
+                expected=f"one of {', '.join(_TABLES)} with its numbers (access lines and traces have keys of their"
+                " own)",
+                code="unknown-name",
             )
         title = table.title or f"pattern {pattern_word(pattern)}"
         return of_pattern(name, title, pattern, reads, how)
@@ -188,7 +227,9 @@ def _pattern(name: str, table: OwnWorkload, path: str) -> NamedWorkload:
     tables = ", ".join(f"{word} = {{ ... }}" for word in _TABLES)
     raise _Wrong(
         f"{path}.pattern",
-        f"{pattern!r} is not a pattern; expected one of {', '.join(PATTERN_NAMES)}, or a table with {tables}",
+        f"{pattern!r} is not a pattern",
+        expected=f"one of {', '.join(PATTERN_NAMES)}, or a table with {tables}",
+        code="unknown-name",
     )
 
 
@@ -200,7 +241,7 @@ def _access(name: str, table: OwnWorkload, rows: tuple[AccessRow, ...], path: st
     problem = alone.problem()
     if problem is not None and problem[0].startswith(_LINES):
         where = problem[0].removeprefix(_LINES).removesuffix("_bytes")
-        raise _Wrong(f"{path}{where}", f"found {problem[1]}")
+        raise _Wrong(f"{path}{where}", found=f"{problem[1]}", code="wrong-value")
     kind: Kind = "iops" if any(line.random_percent for line in lines) else "throughput"
     title = table.title or f"{len(lines)} access line{'' if len(lines) == 1 else 's'}"
     largest = sizes.exact_bytes(max(line.size_bytes for line in lines))
@@ -212,18 +253,21 @@ def _line(row: AccessRow, path: str) -> AccessLine:
         try:
             return sizes.size_bytes(value)
         except ValueError as error:
-            raise _Wrong(f"{path}.{key}", str(error)) from None
+            raise _Wrong(f"{path}.{key}", str(error), code="wrong-value") from None
 
     delay_ms = 0
     if row.delay is not None:
         try:
             delay_ns = sizes.parse_time_ns(row.delay)
         except ValueError as error:
-            raise _Wrong(f"{path}.delay", str(error)) from None
+            raise _Wrong(f"{path}.delay", str(error), code="wrong-value") from None
         delay_ms, rest = divmod(delay_ns, 1_000_000)
         if rest or delay_ms > U32_MAX:
             raise _Wrong(
-                f"{path}.delay", f"found {row.delay!r}, expected whole milliseconds, at most {U32_MAX}"
+                f"{path}.delay",
+                found=f"{row.delay!r}",
+                expected=f"whole milliseconds, at most {U32_MAX}",
+                code="out-of-range",
             )
     return AccessLine(
         size_bytes=read("size", row.size),

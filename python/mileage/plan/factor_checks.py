@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.model.target_kind import capabilities_of
 from mileage.plan.factors import (
     DEVICE_STATE,
@@ -44,12 +45,10 @@ _WORKLOAD_KEYS: Final = (
 )
 _DEFAULTS: Final = {"threads": 1, "depth": 1, "span": "file", "span_start": 0}
 
-Problem = tuple[str, str]
 
-
-def factor_problems(study: Study) -> Iterator[Problem]:
-    """Every broken rule, as (path, what is wrong)."""
-    found: list[Problem] = []
+def factor_problems(study: Study) -> Iterator[Refusal]:
+    """Every broken rule; `where` is the path of the value in the study."""
+    found: list[Refusal] = []
     for name, factor in study.factor.items():
         path = join("factor", name)
         found += [*_kind(study, path, name, factor), *_levels(path, factor)]
@@ -60,74 +59,127 @@ def factor_problems(study: Study) -> Iterator[Problem]:
         return
     combinations = math.prod(len(named_levels(study, name)) for name in study.factor)
     if combinations > SETTINGS_MAX:
-        yield "factor", f"{combinations} combinations of levels; expected at most {SETTINGS_MAX}"
+        yield Refusal(
+            "factor",
+            text=f"{combinations} combinations of levels",
+            expected=f"at most {SETTINGS_MAX}",
+            code="out-of-range",
+        )
         return
     yield from _exclude(study)
 
 
-def _kind(study: Study, path: str, name: str, factor: Factor) -> Iterator[Problem]:
+def _kind(study: Study, path: str, name: str, factor: Factor) -> Iterator[Refusal]:
     known = ", ".join(f'"{kind}"' for kind in KINDS)
     kind, key = kind_of(name, factor), key_of(name, factor)
     if name in ("stage", WORKLOAD_ARMS):
-        yield path, f'compare.arms = "{name}" compares the {name}s; give the factor another name'
-    if kind == "label" and any("," in level or "=" in level for level in factor.named):
-        yield f"{path}.levels", 'a level of a label has no "," and no "=", since --label NAME=LEVEL names it'
-    if factor.kind is not None and kind is None:
-        yield f"{path}.kind", f"found {factor.kind!r}, expected one of {known}"
-    elif kind is None:
-        yield (
-            f"{path}.kind",
-            f"missing; {name!r} does not say what its levels change: expected one of {known}",
+        yield Refusal(
+            path,
+            text=f'compare.arms = "{name}" compares the {name}s',
+            advice="give the factor another name",
+            code="repeated",
         )
+    if kind == "label" and any("," in level or "=" in level for level in factor.named):
+        yield Refusal(
+            f"{path}.levels",
+            text='a level of a label has no "," and no "=", since --label NAME=LEVEL names it',
+            code="wrong-value",
+        )
+    if factor.kind is not None and kind is None:
+        yield Refusal(
+            f"{path}.kind", found=f"{factor.kind!r}", expected=f"one of {known}", code="unknown-word"
+        )
+    elif kind is None:
+        yield Refusal(
+            f"{path}.kind",
+            text=f"missing; {name!r} does not say what its levels change",
+            expected=f"one of {known}",
+            code="missing",
+        )
+    else:
+        yield from _key(study, path, factor, kind, key)
+
+
+def _key(study: Study, path: str, factor: Factor, kind: str, key: str) -> Iterator[Refusal]:
+    """What a factor of a known kind changes."""
     if factor.key is not None and kind in ("target", "label"):
-        yield f"{path}.key", f"has no effect on a factor of kind {kind!r}; leave it out"
+        yield Refusal(
+            f"{path}.key",
+            text=f"has no effect on a factor of kind {kind!r}",
+            advice="leave it out",
+            code="no-effect",
+        )
     if factor.found is not None and kind != "label":
-        yield (
+        yield Refusal(
             f"{path}.found",
-            f"has no effect on a factor of kind {kind!r}, which Mileage sets itself; leave it out",
+            text=f"has no effect on a factor of kind {kind!r}, which Mileage sets itself",
+            advice="leave it out",
+            code="no-effect",
         )
     if kind == "state" and key not in STATE_LEVELS:
         what = "cannot change during a study" if key in State.__struct_fields__ else "is not a key of [state]"
         expected = ", ".join(STATE_LEVELS)
-        yield f"{path}.key" if factor.key else path, f"{key!r} {what}; expected {expected}"
+        yield Refusal(
+            f"{path}.key" if factor.key else path,
+            text=f"{key!r} {what}",
+            expected=expected,
+            code="unknown-key",
+        )
     if kind == "state" and key in DEVICE_STATE and not capabilities_of(study.target).is_made:
-        yield (
+        yield Refusal(
             path,
-            f"needs a device for each level: a loop: target has one, found {study.target}; on a device of your own "
-            'measure one level after the other, with kind = "label"',
+            text=f"needs a device for each level: a loop: target has one, found {study.target}",
+            advice='on a device of your own measure one level after the other, with kind = "label"',
+            code="unsupported",
         )
     if kind == "workload" and key not in _WORKLOAD_KEYS:
         expected = ", ".join(_WORKLOAD_KEYS)
-        yield (
+        yield Refusal(
             f"{path}.key" if factor.key else path,
-            f"{key!r} is not a key that varies; expected one of {expected}",
+            text=f"{key!r} is not a key that varies",
+            expected=f"one of {expected}",
+            code="unknown-key",
         )
     elif kind == "workload":
         for table, measure in study.measure.items():
             yield from _beside(path, table, measure, key)
     if kind == "profile" and not capabilities_of(study.target).simulated:
-        yield path, f"changes the profile of a virtual drive; found target {study.target!r}"
+        yield Refusal(
+            path,
+            text="changes the profile of a virtual drive",
+            advice=f"found target {study.target!r}",
+            code="unsupported",
+        )
 
 
-def _beside(path: str, table: str, measure: Measure, key: str) -> Iterator[Problem]:
+def _beside(path: str, table: str, measure: Measure, key: str) -> Iterator[Refusal]:
     if getattr(measure, key) != _DEFAULTS.get(key) or key in measure.vary:
-        yield f"measure.{table}.{key}", f"is given beside {path}; give it in one place"
+        yield Refusal(
+            f"measure.{table}.{key}",
+            text=f"is given beside {path}",
+            advice="give it in one place",
+            code="conflict",
+        )
 
 
-def _levels(path: str, factor: Factor) -> Iterator[Problem]:
+def _levels(path: str, factor: Factor) -> Iterator[Refusal]:
     if len(factor.levels) < 2:
-        yield f"{path}.levels", f"found {len(factor.levels)}, expected two levels or more"
+        yield Refusal(
+            f"{path}.levels", found=f"{len(factor.levels)}", expected="two levels or more", code="too-few"
+        )
     if len(factor.named) < len(factor.levels):
-        yield f"{path}.levels", "a level is in the list twice"
+        yield Refusal(f"{path}.levels", text="a level is in the list twice", code="repeated")
     for level in factor.named:
         if not level.isprintable() or not level.strip() or len(level) > NAME_MAX:
-            yield (
+            yield Refusal(
                 f"{path}.levels",
-                f"found {level!r}, expected a name of 1 to {NAME_MAX} characters that print",
+                found=f"{level!r}",
+                expected=f"a name of 1 to {NAME_MAX} characters that print",
+                code="wrong-value",
             )
 
 
-def _twice(study: Study) -> Iterator[Problem]:
+def _twice(study: Study) -> Iterator[Refusal]:
     seen: dict[tuple[str, str], str] = {}
     for name, factor in study.factor.items():
         kind = kind_of(name, factor)
@@ -135,35 +187,57 @@ def _twice(study: Study) -> Iterator[Problem]:
             continue
         changed = (kind, "" if kind == "target" else key_of(name, factor))
         if changed in seen:
-            yield f"factor.{name}", f"changes what factor.{seen[changed]} changes; give it in one place"
+            yield Refusal(
+                f"factor.{name}",
+                text=f"changes what factor.{seen[changed]} changes",
+                advice="give it in one place",
+                code="repeated",
+            )
         seen[changed] = name
 
 
-def _exclude(study: Study) -> Iterator[Problem]:
+def _exclude(study: Study) -> Iterator[Refusal]:
     unknown = False
     for index, out in enumerate(study.exclude):
         path = f"exclude[{index}]"
         if not out:
-            yield path, 'is empty and would leave out everything; expected for example { cache = "warm" }'
+            yield Refusal(
+                path,
+                text="is empty and would leave out everything",
+                expected='for example { cache = "warm" }',
+                code="empty",
+            )
             unknown = True
         for name, level in out.items():
             if name not in study.factor:
                 known = ", ".join(study.factor) or "none"
-                yield f"{path}.{name}", f"there is no [factor.*] table {name!r}; known: {known}"
+                yield Refusal(
+                    f"{path}.{name}",
+                    text=f"there is no [factor.*] table {name!r}",
+                    advice=f"known: {known}",
+                    code="unknown-name",
+                )
                 unknown = True
                 continue
             text = str(level).lower() if isinstance(level, bool) else str(level)
             levels = named_levels(study, name)
             if text not in levels:
-                yield (
+                yield Refusal(
                     f"{path}.{name}",
-                    f"{text!r} is not a level of factor.{name}; expected one of {', '.join(levels)}",
+                    text=f"{text!r} is not a level of factor.{name}",
+                    expected=f"one of {', '.join(levels)}",
+                    code="unknown-word",
                 )
                 unknown = True
         if not unknown and not any(excluded_by(study, index)):
-            yield path, "leaves out nothing; remove it"
+            yield Refusal(path, text="leaves out nothing", advice="remove it", code="no-effect")
     if study.factor and not unknown and not settings_of(study):
-        yield "exclude", "leaves out every combination of levels; expected at least one to measure"
+        yield Refusal(
+            "exclude",
+            text="leaves out every combination of levels",
+            expected="at least one to measure",
+            code="empty",
+        )
 
 
 def excluded_by(study: Study, index: int) -> Iterator[bool]:
@@ -173,42 +247,69 @@ def excluded_by(study: Study, index: int) -> Iterator[bool]:
         yield excluded(alone, dict(zip(study.factor, combination, strict=True)))
 
 
-def _design(study: Study) -> Iterator[Problem]:
+def _design(study: Study) -> Iterator[Refusal]:
     if study.order not in ORDERS:
-        yield "order", f'found {study.order!r}, expected "random", "blocked" or "listed"'
+        yield Refusal(
+            "order", found=f"{study.order!r}", expected='"random", "blocked" or "listed"', code="unknown-word"
+        )
     if study.order == "blocked" and not study.factor:
-        yield "order", 'found "blocked", but the study has no [factor.*] table, so there are no arms to order'
+        yield Refusal(
+            "order",
+            found='"blocked", but the study has no [factor.*] table, so there are no arms to order',
+            code="no-effect",
+        )
     if study.aa and study.compare.arms not in study.factor:
-        yield (
+        yield Refusal(
             "aa",
-            "found true, but compare.arms names no [factor.*] table whose baseline could be measured twice",
+            found="true, but compare.arms names no [factor.*] table whose baseline could be measured twice",
+            code="no-effect",
         )
     elif study.aa and (kind_of(study.compare.arms, study.factor[study.compare.arms]) == "label"):
-        yield (
+        yield Refusal(
             "aa",
-            f"found true, but factor.{study.compare.arms} is a label, which is not measured side by side",
+            found=f"true, but factor.{study.compare.arms} is a label, which is not measured side by side",
+            code="no-effect",
         )
     elif study.aa:
         levels = study.factor[study.compare.arms].named
         if levels and again(study.compare.baseline or next(iter(levels))) in levels:
-            yield "aa", "the name of its level is that of another level; rename that one"
+            yield Refusal(
+                "aa",
+                text="the name of its level is that of another level",
+                advice="rename that one",
+                code="repeated",
+            )
     carryover = study.state.carryover
     if carryover not in CARRYOVERS:
         expected = ", ".join(f'"{word}"' for word in CARRYOVERS)
-        yield "state.carryover", f"found {carryover!r}, expected one of {expected}"
+        yield Refusal(
+            "state.carryover", found=f"{carryover!r}", expected=f"one of {expected}", code="unknown-word"
+        )
     makes = study.state.filesystem is not None or "filesystem" in study.factor
     if carryover == "remount" and not makes:
-        yield "state.carryover", "'remount' needs a file system that Mileage mounts: give state.filesystem"
-    if carryover == "trim" and not makes and not capabilities_of(study.target).can_trim:
-        yield (
+        yield Refusal(
             "state.carryover",
-            f'\'trim\' needs a device; {study.target} is a file on one: expected "none" or "purge"',
+            text="'remount' needs a file system that Mileage mounts: give state.filesystem",
+            code="unsupported",
+        )
+    if carryover == "trim" and not makes and not capabilities_of(study.target).can_trim:
+        yield Refusal(
+            "state.carryover",
+            text=f"'trim' needs a device; {study.target} is a file on one",
+            expected='"none" or "purge"',
+            code="unsupported",
         )
     if carryover in ("trim", "purge", PURGE_EACH):
         if any(stage.torture for stage in study.stage):
-            yield (
+            yield Refusal(
                 "state.carryover",
-                f'{carryover!r} would undo what the torture did; expected "none" or "remount"',
+                text=f"{carryover!r} would undo what the torture did",
+                expected='"none" or "remount"',
+                code="conflict",
             )
         if study.state.start == "kept":
-            yield "state.carryover", f'{carryover!r} would lose the content that state.start = "kept" keeps'
+            yield Refusal(
+                "state.carryover",
+                text=f'{carryover!r} would lose the content that state.start = "kept" keeps',
+                code="conflict",
+            )

@@ -34,9 +34,8 @@ class BrokenStudy(Refused):
         found = tuple(faults)
         words = [fault.words for fault in found]
         count = f"{len(words)} faults" if len(words) < FAULTS_MAX else f"the first {FAULTS_MAX} faults"
-        super().__init__(
-            f"{source}: {words[0]}" if len(words) == 1 else "\n".join([f"{source}: {count}", *words])
-        )
+        text = f"{source}: {words[0]}" if len(words) == 1 else "\n".join([f"{source}: {count}", *words])
+        super().__init__("", text)
         self.refusals = found
 
     def located(self, text: str, shown: str) -> BrokenStudy:
@@ -57,10 +56,10 @@ class Faults:
         self._unreadable: set[str] = set()
 
     def add(
-        self, where: str, text: str = "", *, found: str = "", expected: str = "", advice: str = ""
+        self, where: str, text: str = "", *, found: str = "", expected: str = "", advice: str = "", code: str
     ) -> None:
         """One more fault, unless it is about a value that was marked, its parts or what holds it."""
-        self.add_refusal(Refusal(where, found, expected, advice, text=text))
+        self.add_refusal(Refusal(where, found, expected, advice, code, text))
 
     def add_refusal(self, fault: Refusal) -> None:
         """As `add`, of a fault that is a value already."""

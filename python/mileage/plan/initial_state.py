@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import sizes
 from mileage.plan.caching import read_cache
@@ -31,34 +32,43 @@ def file_system(state: State) -> FileSystem | None:
     return None if state.filesystem is None else file_system_of(state.filesystem, state.mkfs, state.mount)
 
 
-def check_state(state: State, target: str) -> Iterator[tuple[str, str]]:
-    """Every key of `[state]` that has a wrong value or no effect, as (key, what is wrong)."""
+def check_state(state: State, target: str) -> Iterator[Refusal]:
+    """Every key of `[state]` that has a wrong value or no effect; `where` is the key."""
     try:
         read_cache(state.cache)
     except ValueError as error:
-        yield "cache", str(error)
+        yield Refusal("cache", text=str(error), code="wrong-value")
     yield from _check_settings(state, target)
     yield from _check_use(state)
     if state.filesystem is None:
         for key in ("mkfs", "mount", "fill", "aged"):
             if getattr(state, key):
-                yield key, 'has no effect without filesystem = "ext4", "xfs" or "btrfs"; give both or neither'
+                yield Refusal(
+                    key,
+                    text='has no effect without filesystem = "ext4", "xfs" or "btrfs"',
+                    advice="give both or neither",
+                    code="no-effect",
+                )
         return
     if not capabilities_of(target).is_block_device:
-        yield (
+        yield Refusal(
             "filesystem",
-            f"needs a device to make it on: loop:SIZE or block:PATH; found {target}, which has its own",
+            text="needs a device to make it on: loop:SIZE or block:PATH",
+            advice=f"found {target}, which has its own",
+            code="unsupported",
         )
     if state.start == "kept":
-        yield (
+        yield Refusal(
             "filesystem",
-            'a new file system keeps nothing of what start = "kept" would keep; give one of them',
+            text='a new file system keeps nothing of what start = "kept" would keep',
+            advice="give one of them",
+            code="conflict",
         )
     try:
         file_system(state)
     except ValueError as error:
         key, text = error.args
-        yield key, text
+        yield Refusal(key, text=text, code="wrong-value")
 
 
 class Used(msgspec.Struct, frozen=True):
@@ -85,57 +95,89 @@ def _percent(text: str) -> float:
     return float(number)
 
 
-def _check_use(state: State) -> Iterator[tuple[str, str]]:
+def _check_use(state: State) -> Iterator[Refusal]:
     for key in ("fill", "aged"):
         if (text := getattr(state, key)) is not None:
             try:
                 _percent(text)
             except ValueError as error:
-                yield key, str(error)
+                yield Refusal(key, text=str(error), code="wrong-value")
     if state.fill is not None and state.aged is not None:
-        yield "aged", "leaves the file system as full as fill would; give one of them"
+        yield Refusal(
+            "aged",
+            text="leaves the file system as full as fill would",
+            advice="give one of them",
+            code="conflict",
+        )
     if state.precondition not in (None, *PRECONDITIONS):
-        yield "precondition", f"found {state.precondition!r}, expected {', '.join(PRECONDITIONS)}"
+        yield Refusal(
+            "precondition",
+            found=f"{state.precondition!r}",
+            expected=f"{', '.join(PRECONDITIONS)}",
+            code="unknown-word",
+        )
     if state.precondition is not None and state.start == "kept":
-        yield "precondition", 'would write over what start = "kept" keeps; give one of them'
+        yield Refusal(
+            "precondition",
+            text='would write over what start = "kept" keeps',
+            advice="give one of them",
+            code="conflict",
+        )
 
 
-def _check_settings(state: State, target: str) -> Iterator[tuple[str, str]]:
+def _check_settings(state: State, target: str) -> Iterator[Refusal]:
     for key in ("scheduler", "read_ahead", "write_cache"):
         if getattr(state, key) is not None and not capabilities_of(target).is_block_device:
-            yield key, f"is a setting of a device: needs loop:SIZE or block:PATH, found {target}"
+            yield Refusal(
+                key,
+                text=f"is a setting of a device: needs loop:SIZE or block:PATH, found {target}",
+                code="unsupported",
+            )
     if state.scheduler is not None and not re.fullmatch(r"[a-z0-9_-]{1,30}", state.scheduler):
-        yield "scheduler", f"found {state.scheduler!r}, expected the name of one, such as none or mq-deadline"
+        yield Refusal(
+            "scheduler",
+            found=f"{state.scheduler!r}",
+            expected="the name of one, such as none or mq-deadline",
+            code="wrong-value",
+        )
     if state.read_ahead is not None:
         yield from _check_read_ahead(state, state.read_ahead)
     if state.purge not in PURGES:
-        yield "purge", f"found {state.purge!r}, expected {', '.join(PURGES)}"
+        yield Refusal("purge", found=f"{state.purge!r}", expected=f"{', '.join(PURGES)}", code="unknown-word")
     elif state.purge != "discard" and not (capabilities_of(target).can_purge and state.start == "purged"):
-        yield (
+        yield Refusal(
             "purge",
-            f'has no effect: only a block: target that starts "purged" is purged so; found {target}',
+            text='has no effect: only a block: target that starts "purged" is purged so',
+            advice=f"found {target}",
+            code="no-effect",
         )
     elif state.purge == "none" and state.filesystem is None:
-        yield "purge", '"none" leaves the device as it is; say start = "kept", or a filesystem to make on it'
+        yield Refusal(
+            "purge",
+            text='"none" leaves the device as it is',
+            advice='say start = "kept", or a filesystem to make on it',
+            code="conflict",
+        )
     if state.write_cache not in (None, *WRITE_CACHES):
-        yield "write_cache", f"found {state.write_cache!r}, expected back or through"
+        yield Refusal(
+            "write_cache", found=f"{state.write_cache!r}", expected="back or through", code="unknown-word"
+        )
 
 
-def _check_read_ahead(state: State, read_ahead: Size) -> Iterator[tuple[str, str]]:
+def _check_read_ahead(state: State, read_ahead: Size) -> Iterator[Refusal]:
     try:
         size = sizes.size_bytes(read_ahead)
         if size % READ_AHEAD_UNIT or size > READ_AHEAD_MAX:
-            found = sizes.exact_bytes(size)
-            yield "read_ahead", f"found {found}, expected 0 or a multiple of 4 KiB up to 1 GiB"
+            found, expected = sizes.exact_bytes(size), "0 or a multiple of 4 KiB up to 1 GiB"
+            yield Refusal("read_ahead", found, expected, code="out-of-range")
     except ValueError as error:
-        yield "read_ahead", str(error)
+        yield Refusal("read_ahead", text=str(error), code="wrong-value")
     if state.cache == "direct":
-        yield (
-            "read_ahead",
-            'has no effect with cache = "direct", which bypasses the page cache; expected another cache',
-        )
+        text = 'has no effect with cache = "direct", which bypasses the page cache'
+        yield Refusal("read_ahead", text=text, expected="another cache", code="no-effect")
     if state.filesystem == "btrfs":
-        yield "read_ahead", "has no effect on btrfs, which has a read-ahead of its own; expected ext4 or xfs"
+        text = "has no effect on btrfs, which has a read-ahead of its own"
+        yield Refusal("read_ahead", text=text, expected="ext4 or xfs", code="no-effect")
 
 
 def settings_of_device(state: State) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.model.target_kind import Capabilities
 from mileage.plan import sizes
 from mileage.plan.api import URING, EngineOptions, read_api
@@ -128,8 +129,8 @@ def merged(first: How, then: How) -> How:
     return How(**{**kept, **given})
 
 
-def check_how(how: How) -> Iterator[tuple[str, str]]:
-    """Every key that has a wrong value or no effect, as (key, what is wrong)."""
+def check_how(how: How) -> Iterator[Refusal]:
+    """Every key that has a wrong value or no effect; `where` is the key."""
     readers: tuple[tuple[str, int | str | None, Callable[[str], object]], ...] = (
         ("content", how.content, read_content),
         ("verify", how.verify, read_verify),
@@ -152,20 +153,34 @@ def check_how(how: How) -> Iterator[tuple[str, str]]:
             try:
                 read(str(text))
             except ValueError as error:
-                yield key, str(error)
+                yield Refusal(key, text=str(error), code="wrong-value")
     if how.pin == ():
-        yield "pin", "the list is empty; expected at least one processor"
+        yield Refusal("pin", text="the list is empty", expected="at least one processor", code="empty")
     needs = (("spacing", "rate"), ("ramp_to", "rate"), ("ramp_to", "ramp_over"), ("ramp_over", "ramp_to"))
     for key, other in (*needs, ("burst", "think")):
         if getattr(how, key) is not None and getattr(how, other) is None:
-            yield key, f"has no effect without {other}; give both or neither"
+            yield Refusal(
+                key, text=f"has no effect without {other}", advice="give both or neither", code="no-effect"
+            )
     for key in ("cap", "think"):
         if how.rate is not None and getattr(how, key) is not None:
-            yield key, "has no effect beside rate, which alone says when operations start; give one of them"
+            yield Refusal(
+                key,
+                text="has no effect beside rate, which alone says when operations start",
+                advice="give one of them",
+                code="conflict",
+            )
     if (how.processes or 1) > 1 and how.log:
-        yield "log", "is written by one process; leave processes or log out"
+        yield Refusal(
+            "log", text="is written by one process", advice="leave processes or log out", code="conflict"
+        )
     if how.sync_every and how.sync == "none":
-        yield "sync_every", 'has no effect with sync = "none"; choose fsync or fdatasync'
+        yield Refusal(
+            "sync_every",
+            text='has no effect with sync = "none"',
+            advice="choose fsync or fdatasync",
+            code="no-effect",
+        )
 
 
 def read_interval_ns(text: str) -> int:
@@ -189,11 +204,11 @@ def unused_keys(target: Capabilities) -> tuple[str, ...]:
     return target.unused_keys if target.is_real else (*CALL_KEYS, *target.unused_keys)
 
 
-def without_effect(how: How, target: Capabilities) -> Iterator[tuple[str, str]]:
+def without_effect(how: How, target: Capabilities) -> Iterator[Refusal]:
     """Every key that this kind of target cannot honour, with the reason."""
     for key in unused_keys(target):
         if getattr(how, key) not in (None, False):
-            yield key, f"{target.unused_reason}; leave it out"
+            yield Refusal(key, text=f"{target.unused_reason}", advice="leave it out", code="no-effect")
 
 
 def load_of(how: How) -> Load:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.plan.content import read_content
 from mileage.plan.job import Job, JobRequest
 from mileage.plan.sizes import counted, format_bytes
@@ -82,13 +83,18 @@ class Suite(Job, tag="iozone", frozen=True):
         return cls(value, options, names, bytes=file * threads * passes, occupies=file * threads)
 
     @classmethod
-    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
+    def refusals(cls, name: str, table: Measure) -> Iterator[Refusal]:
         """See `Job.refusals`."""
         if table.iozone is not None and (problem := problem_of(table.iozone)) is not None:
-            yield f"iozone.{problem[0]}", problem[1]
+            yield problem.below("iozone")
         together = table.iozone is not None and table.iozone.together
         if "iozone.mix" in listed(table.workload) and not together and min(listed(table.threads)) < 2:
-            yield "threads", "found 1; iozone.mix divides reads and writes among two threads or more"
+            yield Refusal(
+                "threads",
+                found="1",
+                advice="iozone.mix divides reads and writes among two threads or more",
+                code="too-few",
+            )
         yield from cls._stop_refusals(name, table.stop)
 
     def with_seed(self, seed: int) -> Self:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.plan import sizes
 from mileage.plan.caching import Caching, read_cache
 from mileage.plan.io_options import HOW_KEYS, How
@@ -128,32 +129,52 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
         raise NotImplementedError
 
     @classmethod
-    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
-        """Every key of a table that the family cannot honour, as (key, why); `name` is its first workload there."""
+    def refusals(cls, name: str, table: Measure) -> Iterator[Refusal]:
+        """Every key of a table that the family cannot honour; `name` is its first workload there."""
         for key in ("fidelity", "iozone"):
             if getattr(table, key):
-                yield key, f"has no effect on {name}; only IOzone's tests know it"
+                yield Refusal(
+                    key,
+                    text=f"has no effect on {name}",
+                    advice="only IOzone's tests know it",
+                    code="no-effect",
+                )
         yield from cls._stop_refusals(name, table.stop)
 
     @classmethod
-    def _stop_refusals(cls, name: str, stop: StopRule | None) -> Iterator[tuple[str, str]]:
+    def _stop_refusals(cls, name: str, stop: StopRule | None) -> Iterator[Refusal]:
         if stop is None:
             return
         given = [key for key in stop.__struct_fields__ if getattr(stop, key) is not None] or ["time"]
         for key in [key for key in given if key not in cls.stops][:1]:
-            yield f"stop.{key}", cls.stop_advice.format(name=name)
+            yield Refusal(f"stop.{key}", text=f"{cls.stop_advice.format(name=name)}", code="no-effect")
 
     @classmethod
-    def without_effect(cls, how: How, cache: str) -> Iterator[tuple[str, str]]:
-        """Every key of how I/O is done that the family has no use for, as (key, why)."""
+    def without_effect(cls, how: How, cache: str) -> Iterator[Refusal]:
+        """Every key of how I/O is done that the family has no use for."""
         for key in HOW_KEYS:
             if key not in cls.keys and getattr(how, key) is not None:
                 known = ", ".join(cls.keys)
-                yield key, f"has no effect on {cls.noun}, which know {known}; leave it out"
+                yield Refusal(
+                    key,
+                    text=f"has no effect on {cls.noun}, which know {known}",
+                    advice="leave it out",
+                    code="no-effect",
+                )
         if cls.keeps_cache and read_cache(how.cache or cache).mode in ("cold", "dropped", "hot"):
-            yield "cache", f"{cls.keeps_cache}; expected direct, warm or limited:SIZE"
+            yield Refusal(
+                "cache",
+                text=f"{cls.keeps_cache}",
+                expected="direct, warm or limited:SIZE",
+                code="unsupported",
+            )
         if "sync" in cls.keys and "dsync" not in cls.keys and how.sync == "fdatasync":
-            yield "sync", "found fdatasync; a new file is synced with fsync, or not at all"
+            yield Refusal(
+                "sync",
+                found="fdatasync",
+                advice="a new file is synced with fsync, or not at all",
+                code="unsupported",
+            )
 
     def with_seed(self, seed: int) -> Self:
         """The same job with a run's seed."""

@@ -109,7 +109,9 @@ def one_off(asked: Asked) -> Study:
     in_file = not asked.kept and capabilities_of(asked.target).has_work_file
     if not any(found.visits_area for found in named):
         if asked.size is not None and (job := named[0].job) is not None:
-            raise Refused(f"--size: has no effect on {named[0].name}; {job.size_advice}")
+            raise Refused(
+                "--size", f"has no effect on {named[0].name}", advice=job.size_advice, code="no-effect"
+            )
         size = _UNIT
     reads = any(as_done(found, asked.how).reads for found in blocks) or "reads" in levels
     fill = reads and not asked.kept and capabilities_of(asked.target).moves_bytes
@@ -174,14 +176,22 @@ def _levels(varied: tuple[str, ...]) -> dict[str, tuple[Level, ...]]:
             close = difflib.get_close_matches(key, shown, n=1)
             hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(shown)}."
             raise Refused(
-                f"--vary {text}: there is no key {key!r} with levels; {hint} For example --vary depth=1,2,4..64"
+                f"--vary {text}",
+                f"there is no key {key!r} with levels",
+                advice=f"{hint} For example --vary depth=1,2,4..64",
+                code="unknown-key",
             )
         if key in levels:
-            raise Refused(f"--vary {text}: {key} is varied twice; give all its levels in one list")
+            raise Refused(
+                f"--vary {text}",
+                f"{key} is varied twice",
+                advice="give all its levels in one list",
+                code="repeated",
+            )
         try:
             levels[key] = _read(key, listed)
         except ValueError as error:
-            raise Refused(f"--vary {text}: {error}") from None
+            raise Refused(f"--vary {text}", str(error), code="wrong-value") from None
     return levels
 
 
@@ -191,7 +201,10 @@ def _check_once(asked: Asked, levels: dict[str, tuple[Level, ...]]) -> None:
         given = getattr(asked.how, key) if key in HOW_KEYS else getattr(asked, _VARY_NAMES.get(key, key))
         if given is not None and (key != "span" or asked.kept):
             raise Refused(
-                f"--{option_of(key)}: is given beside --vary {option_of(key)}; give it in one place"
+                f"--{option_of(key)}",
+                f"is given beside --vary {option_of(key)}",
+                advice="give it in one place",
+                code="conflict",
             )
 
 
@@ -251,9 +264,11 @@ def _workload(word: str, own: dict[str, OwnWorkload]) -> str:
         pattern = _numbered(base, rest)
     except ValueError:
         forms = "stride:RECORDS, zipf:EXPONENT, hot_cold:HOT/ACCESS, partly_sequential:PERCENT or trace:FILE"
-        raise Refused(f"workload {word!r}: expected a name, or {forms}") from None
+        raise Refused(f"workload {word!r}", expected=f"a name, or {forms}", code="wrong-value") from None
     if not is_in_range(pattern):
-        raise Refused(f"workload {word!r}: {rest} is out of range; expected {_IN_RANGE[base]}")
+        raise Refused(
+            f"workload {word!r}", f"{rest} is out of range", expected=_IN_RANGE[base], code="out-of-range"
+        )
     name = f"{base}-{re.sub('[^0-9]+', '-', rest)}-{verb}"
     own[name] = OwnWorkload(
         pattern=pattern, reads=100 if verb == "read" else 0, title=f"{verb}s: {base} {rest}"
@@ -365,18 +380,18 @@ def _part(asked: Asked, records: tuple[str, ...], reach: int) -> tuple[int | Non
     try:
         start = sizes.parse_bytes(asked.start) if asked.start else 0
     except ValueError as error:
-        raise Refused(f"--start: {error}") from None
+        raise Refused("--start", str(error), code="wrong-value") from None
     if asked.size is not None:
         try:
             return sizes.area_bytes(asked.size, work_bytes=asked.room_bytes, multiple_bytes=_UNIT), start
         except ValueError as error:
-            raise Refused(f"--size: {error}") from None
+            raise Refused("--size", str(error), code="wrong-value") from None
     if asked.kept:
         return None, start
     try:
         multiple = math.lcm(_UNIT, *(sizes.parse_bytes(record) for record in records))
     except ValueError as error:
-        raise Refused(f"--record: {error}") from None
+        raise Refused("--record", str(error), code="wrong-value") from None
     size = max(min(FILE_BYTES, asked.room_bytes // ROOM_SHARE) // max(multiple, 1), 1) * multiple
     return max(size, -(-reach // multiple) * multiple), start
 

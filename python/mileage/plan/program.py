@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator
 from typing import ClassVar, Self
 
+from mileage.errors import Refusal
 from mileage.plan.job import SEED_FIELD, Job, JobRequest, Programs
 from mileage.plan.study import Measure, listed
 
@@ -39,14 +40,16 @@ class Program(Job, tag="command", frozen=True):
         return cls(value, {}, (), bytes=0)
 
     @classmethod
-    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
+    def refusals(cls, name: str, table: Measure) -> Iterator[Refusal]:
         """See `Job.refusals`."""
         yield from super().refusals(name, table)
         for key, given in (("record", table.record is not None), ("threads", listed(table.threads) != (1,))):
             if given:
-                yield key, cls.stop_advice.format(name=name)
+                yield Refusal(key, text=f"{cls.stop_advice.format(name=name)}", code="no-effect")
         if table.metric not in (None, "time", ("time",)):
-            yield "metric", f'{name} is a program; expected metric = "time"'
+            yield Refusal(
+                "metric", text=f"{name} is a program", expected='metric = "time"', code="unknown-word"
+            )
 
     @property
     def argvs(self) -> list[tuple[str, ...]]:

@@ -112,8 +112,8 @@ def _preconditioned(study: Study) -> Study:
     # With factors, the state is checked at every level: without one of them it may make no sense.
     if not study.factor:
         faults = Faults(study.name)
-        for key, text in check_state(study.state, study.target):
-            faults.add(f"state.{key}", text)
+        for fault in check_state(study.state, study.target):
+            faults.add_refusal(fault.below("state"))
         faults.refuse_any()
     return with_preconditioning(study)
 
@@ -122,7 +122,7 @@ def _with_limit_counted(study: Study) -> Study:
     try:
         return with_limit_counted(study)
     except ValueError as error:
-        refuse(study, "state.file", str(error))
+        refuse(study, "state.file", str(error), code="wrong-value")
 
 
 def places_of(study: Study) -> dict[str, Setting]:
@@ -173,7 +173,7 @@ def _areas(study: Study, parts: list[_Part], own: Own) -> dict[int, int]:
     multiple = common_multiple(study, own)
     if min(found.values()) < multiple:
         text = sizes.format_bytes(min(found.values()))
-        refuse(study, "factor", f"no common multiple of all records fits into {text}")
+        refuse(study, "factor", f"no common multiple of all records fits into {text}", code="does-not-divide")
     return {instance: area - area % multiple for instance, area in found.items()}
 
 
@@ -195,7 +195,11 @@ def _check_workload_arms(study: Study, cells: tuple[Cell, ...]) -> None:
     if study.compares_workloads and not workload_pairs(study.compared, cells):
         names = " and ".join(study.compared)
         refuse(
-            study, "compare", f"no [measure.*] table has both {names}; expected both in the list of one table"
+            study,
+            "compare",
+            f"no [measure.*] table has both {names}",
+            expected="both in the list of one table",
+            code="nothing-in-common",
         )
 
 
@@ -204,7 +208,12 @@ def _with_names(study: Study, name: str, measure: Measure, own: Own) -> Measure:
     words = listed(measure.workload)
     names = tuple(named.name for named in named_in(study, f"measure.{name}", words, own))
     if len(set(names)) != len(names):
-        refuse(study, f"measure.{name}.workload", f"a workload is named twice among {', '.join(words)}")
+        refuse(
+            study,
+            f"measure.{name}.workload",
+            f"a workload is named twice among {', '.join(words)}",
+            code="repeated",
+        )
     return measure if names == words else msgspec.structs.replace(measure, workload=names)
 
 
@@ -230,8 +239,14 @@ def _check_count(study: Study, settings: int) -> None:
         each += stage.idle is not None
     runs = each * study.cycles * (2 if study.sham else 1)
     if runs > RUNS_MAX:
-        text = f"{runs} runs; expected at most {RUNS_MAX}; use fewer cells, blocks or cycles"
-        refuse(study, "", text)
+        refuse(
+            study,
+            "",
+            f"{runs} runs",
+            expected=f"at most {RUNS_MAX}",
+            advice="use fewer cells, blocks or cycles",
+            code="out-of-range",
+        )
 
 
 def _reads_holes(runs: tuple[PlannedRun, ...]) -> PlannedRun | None:

@@ -8,9 +8,8 @@ What it refuses: every rule that is broken, with its path, and by name what this
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from typing import Final, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -25,9 +24,7 @@ from mileage.plan.families import find_workloads
 from mileage.plan.faults import Faults, is_below, join, steps_of
 from mileage.plan.initial_state import check_state
 from mileage.plan.io_options import HOW_KEYS, How, check_how
-from mileage.plan.pattern import RECORD_BYTES_MAX, SECTOR_BYTES
 from mileage.plan.profiles import PROFILES
-from mileage.plan.ranges import BLOCKS_MAX
 from mileage.plan.study import (
     REPORT_LEVELS,
     WORKLOAD_ARMS,
@@ -37,23 +34,19 @@ from mileage.plan.study import (
     Measure,
     OwnWorkload,
     Repeat,
-    Size,
     Stage,
     State,
-    StopRule,
     Study,
     Torture,
     listed,
 )
+from mileage.plan.value_checks import ValueChecks
 from mileage.plan.workloads import METRICS, NamedWorkload
 
 STAGES_MAX: Final = 100
 LIST_MAX: Final = 1000
 """Members of a list, and tables of a kind, at most."""
-REPEAT_MIN: Final = 5
-"""Blocks before the first look at the precision: with fewer, a 95 % interval holds the value less often than that."""
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _STUDY_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _ACTIONS: Final = ("measure", "torture", "prepare", "idle")
 _STARTS: Final = ("purged", "kept")
@@ -61,8 +54,6 @@ _UNTIL: Final = {"pts-steady": 5, "steady": 20}
 """Rules that end rounds, and the rounds that they need."""
 VARIED: Final = (*(key for key in HOW_KEYS if key not in ("pin", "log")), "span", "span_start")
 """Keys of a measure that may have levels in `vary`; record, threads, depth and workload take a list themselves."""
-
-L = TypeVar("L", int, Size)
 
 
 def check_study(study: Study, source: str, faults: Faults | None = None) -> None:
@@ -77,10 +68,10 @@ def blocks_of(repeat: int | Repeat) -> int:
     return repeat if isinstance(repeat, int) else repeat.max or repeat.min
 
 
-class _Check:
+class _Check(ValueChecks):
     def __init__(self, study: Study, faults: Faults) -> None:
+        super().__init__(faults)
         self.study = study
-        self.faults = faults
         self.own: dict[str, NamedWorkload] = {}
         self.meant: set[str] = set()
         """Names that were probably meant where an unknown one stands."""
@@ -101,11 +92,6 @@ class _Check:
         self.unused()
         self.compare(self.study.compare)
 
-    def refuse(
-        self, path: str, text: str = "", *, found: str = "", expected: str = "", advice: str = ""
-    ) -> None:
-        self.faults.add(path, text, found=found, expected=expected, advice=advice)
-
     def workloads(self, path: str, words: str) -> tuple[NamedWorkload, ...]:
         """The workloads that a word stands for; none where it cannot be known."""
         if self.faults.is_marked(path) or self.faults.is_marked(join("workload", words)):
@@ -119,11 +105,19 @@ class _Check:
         study = self.study
         if not _STUDY_NAME.fullmatch(study.name):
             self.refuse(
-                "name", found=f"{study.name!r}", expected="letters, digits, '.', '-' and '_', at most 80"
+                "name",
+                found=f"{study.name!r}",
+                expected="letters, digits, '.', '-' and '_', at most 80",
+                code="wrong-value",
             )
         for path, text in (("question", study.question), ("target", study.target)):
             if not text.isprintable():
-                self.refuse(path, found=f"{text!r}", expected="one line without control characters")
+                self.refuse(
+                    path,
+                    found=f"{text!r}",
+                    expected="one line without control characters",
+                    code="wrong-value",
+                )
         self.word("on_failure", study.on_failure, ("dnf", "stop"))
         if study.report is not None:
             self.word("report", study.report, REPORT_LEVELS)
@@ -134,17 +128,12 @@ class _Check:
         study = self.study
         groups = (("workload", study.workload), ("measure", study.measure), ("torture", study.torture))
         for group, tables in groups:
-            if len(tables) > LIST_MAX:
-                self.refuse(group, found=f"{len(tables)} tables", expected=f"at most {LIST_MAX}")
-                self.faults.refuse_any()
+            self.limit(group, len(tables), LIST_MAX, "tables")
             for name, table in tables.items():
                 self.named(group, name)
                 self.lists(join(group, name), table)
-        if not study.stage:
-            self.refuse("stage", "the list is empty; expected at least one [[stage]]")
-        if len(study.stage) > STAGES_MAX:
-            self.refuse("stage", found=f"{len(study.stage)} stages", expected=f"at most {STAGES_MAX}")
-            self.faults.refuse_any()
+        self.filled("stage", study.stage, "[[stage]]")
+        self.limit("stage", len(study.stage), STAGES_MAX, "stages")
         for index, stage in enumerate(study.stage):
             self.lists(f"stage[{index}]", stage)
         self.own = own_workloads(study, self.faults)
@@ -179,7 +168,9 @@ class _Check:
                         self.at_level(fault, name, level)
 
     def at_level(self, fault: Refusal, name: str, level: str) -> None:
-        self.refuse(join("factor", name) + ".levels", f"level {level!r}: {fault.words}")
+        self.faults.add_refusal(
+            Refusal(f"{join('factor', name)}.levels", text=f"level {level!r}: {fault.words}", code=fault.code)
+        )
 
     def readable(self, name: str, factor: Factor) -> Factor:
         """A factor with those of its levels that have the type of what they change; the others are reported."""
@@ -191,7 +182,7 @@ class _Check:
                 wrong = mismatch_of(error, State if kind_of(name, factor) == "state" else Measure).refusal(
                     "", value
                 )
-                self.refuse(join("factor", name) + ".levels", f"level {level!r}: {wrong.sentence}")
+                self.at_level(wrong, name, level)
             else:
                 found[level] = value
         return msgspec.structs.replace(factor, levels=found)
@@ -214,38 +205,44 @@ class _Check:
         return faults.found
 
     def design(self) -> None:
-        for path, text in factor_problems(self.study):
-            self.refuse(path, text)
+        for fault in factor_problems(self.study):
+            self.faults.add_refusal(fault)
 
     def lists(self, path: str, table: OwnWorkload | Measure | Torture | Stage) -> None:
         for field in table.__struct_fields__:
             value = getattr(table, field)
-            if isinstance(value, tuple) and len(value) > LIST_MAX:
-                self.refuse(f"{path}.{field}", found=f"{len(value)} entries", expected=f"at most {LIST_MAX}")
-                self.faults.refuse_any()
+            if isinstance(value, tuple):
+                self.limit(f"{path}.{field}", len(value), LIST_MAX, "entries")
 
     def state(self, state: State) -> None:
         if state.start not in _STARTS:
             known = ", ".join(f'"{start}"' for start in _STARTS)
-            self.refuse("state.start", f"{state.start!r} is not built yet; this version knows {known}")
+            self.refuse(
+                "state.start",
+                f"{state.start!r} is not built yet",
+                advice=f"this version knows {known}",
+                code="not-built",
+            )
         if state.start == "kept" and not capabilities_of(self.study.target).in_place:
             self.refuse(
                 "state.start",
-                f'"kept" needs a file: or block: target, whose content stays; found {self.study.target}',
+                '"kept" needs a file: or block: target, whose content stays',
+                advice=f"found {self.study.target}",
+                code="unsupported",
             )
-        for key, text in check_state(state, self.study.target):
-            self.refuse(f"state.{key}", text)
+        for fault in check_state(state, self.study.target):
+            self.faults.add_refusal(fault.below("state"))
         size = self.reads(
             "state.file", lambda: sizes.file_bytes(state.file, memory_bytes=1 << 40, limit_bytes=1 << 40)
         )
         if size == 0:
-            self.refuse("state.file", found=f"{state.file!r}", expected="more than 0 bytes")
+            self.refuse(
+                "state.file", found=f"{state.file!r}", expected="more than 0 bytes", code="out-of-range"
+            )
 
     def measure(self, path: str, measure: Measure) -> None:
-        workloads = listed(measure.workload)
-        if not workloads:
-            self.refuse(f"{path}.workload", "the list is empty; expected at least one workload")
-        for index, workload in enumerate(workloads):
+        self.filled(f"{path}.workload", measure.workload, "workload")
+        for index, workload in enumerate(listed(measure.workload)):
             at = f"{path}.workload" + (f"[{index}]" if isinstance(measure.workload, tuple) else "")
             found = self.workloads(at, workload)
             for key in ("record", "stop"):
@@ -253,7 +250,10 @@ class _Check:
                 missing = [named.name for named in needing if getattr(named, key) is None]
                 if getattr(measure, key) is None and missing:
                     self.refuse(
-                        f"{path}.{key}", f"missing; it must be given, since {missing[0]} has none of its own"
+                        f"{path}.{key}",
+                        "missing",
+                        advice=f"it must be given, since {missing[0]} has none of its own",
+                        code="missing",
                     )
         if measure.record is not None:
             self.record(f"{path}.record", measure.record)
@@ -265,8 +265,7 @@ class _Check:
         if measure.stop is not None:
             self.stop(f"{path}.stop", measure.stop)
         self.repeat(f"{path}.repeat", measure.repeat)
-        if measure.metric == ():
-            self.refuse(f"{path}.metric", "the list is empty; expected at least one metric")
+        self.filled(f"{path}.metric", measure.metric, "metric")
         for metric in listed(measure.metric):
             if metric not in METRICS:
                 self.faults.add_unknown(f"{path}.metric", metric, METRICS, "metric")
@@ -277,15 +276,25 @@ class _Check:
         for key in ("threads", "processes", "files"):
             if getattr(torture, key) not in (None, 1):
                 text = "is given beside tasks, which are processes with a file each where the target has them"
-                self.refuse(f"{path}.{key}", f"{text}; leave one out")
+                self.refuse(f"{path}.{key}", text, advice="leave one out", code="conflict")
 
     def torture(self, path: str, torture: Torture) -> None:
         found = self.workloads(f"{path}.workload", torture.workload)
         if len(found) > 1:
-            self.refuse(f"{path}.workload", found=f"the family {torture.workload!r}", expected="one workload")
+            self.refuse(
+                f"{path}.workload",
+                found=f"the family {torture.workload!r}",
+                expected="one workload",
+                code="wrong-value",
+            )
         self.how(path, how_in(torture), {})
         if len(found) == 1 and not found[0].writes:
-            self.refuse(f"{path}.workload", f"{torture.workload} only reads; expected a workload that writes")
+            self.refuse(
+                f"{path}.workload",
+                f"{torture.workload} only reads",
+                expected="a workload that writes",
+                code="unsupported",
+            )
         self.record(f"{path}.record", torture.record)
         self.tasks(path, torture)
         self.area(f"{path}.span", torture.span)
@@ -294,18 +303,29 @@ class _Check:
         if torture.time is not None:
             self.time(f"{path}.time", torture.time)
         if torture.read_back and len(found) == 1 and found[0].does.write < 100:
-            self.refuse(f"{path}.read_back", f"{torture.workload} does not only write; leave it out")
+            self.refuse(
+                f"{path}.read_back",
+                f"{torture.workload} does not only write",
+                advice="leave it out",
+                code="no-effect",
+            )
         if torture.until is not None:
             self.word(f"{path}.until", torture.until, tuple(_UNTIL))
             if torture.rounds < _UNTIL.get(torture.until, 0):
                 self.refuse(
                     f"{path}.rounds",
-                    f"found {torture.rounds}: until = {torture.until!r} needs {_UNTIL[torture.until]} or more",
+                    found=f"{torture.rounds}: until = {torture.until!r} needs {_UNTIL[torture.until]} or more",
+                    code="too-few",
                 )
 
     def word(self, path: str, found: str, known: tuple[str, ...]) -> None:
         if found not in known:
-            self.refuse(path, found=f"{found!r}", expected=f"{' or '.join(repr(word) for word in known)}")
+            self.refuse(
+                path,
+                found=f"{found!r}",
+                expected=f"{' or '.join(repr(word) for word in known)}",
+                code="unknown-word",
+            )
 
     def stages(self) -> None:
         study = self.study
@@ -316,7 +336,10 @@ class _Check:
             self.named(f"{path}.name", stage.name)
             if stage.name in seen:
                 self.refuse(
-                    f"{path}.name", f"{stage.name!r} is the name of an earlier stage; names must differ"
+                    f"{path}.name",
+                    f"{stage.name!r} is the name of an earlier stage",
+                    advice="names must differ",
+                    code="repeated",
                 )
             self.action(path, stage, seen)
             if isinstance(stage.measure, str) and stage.measure not in self.measuring(seen):
@@ -324,7 +347,11 @@ class _Check:
             seen.append(stage.name)
             known.append(stage)
         if study.sham and not any(stage.torture for stage in study.stage):
-            self.refuse("sham", "found true, but no stage tortures, so there is nothing to leave out")
+            self.refuse(
+                "sham",
+                found="true, but no stage tortures, so there is nothing to leave out",
+                code="no-effect",
+            )
         # For what follows, an unknown stage to measure as is one that measures nothing.
         self.study = msgspec.structs.replace(study, stage=tuple(known))
 
@@ -344,7 +371,10 @@ class _Check:
         for name in study.workload:
             if name not in named and not any(map(self.faults.is_marked, ("measure", "torture", "workload"))):
                 self.refuse(
-                    join("workload", name), "no table uses it; name it in a [measure.*] table or remove it"
+                    join("workload", name),
+                    "no table uses it",
+                    advice="name it in a [measure.*] table or remove it",
+                    code="no-effect",
                 )
         for group, tables, used in (
             ("measure", study.measure, measured),
@@ -352,14 +382,21 @@ class _Check:
         ):
             for name in tables:
                 if name not in used | self.meant:
-                    self.refuse(join(group, name), "no stage uses it; name it in a [[stage]] or remove it")
+                    self.refuse(
+                        join(group, name),
+                        "no stage uses it",
+                        advice="name it in a [[stage]] or remove it",
+                        code="no-effect",
+                    )
 
     def action(self, path: str, stage: Stage, seen: list[str]) -> None:
         given = [action for action in _ACTIONS if getattr(stage, action) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
             self.meant |= set() if given else {*self.study.measure, *self.study.torture}
-            self.refuse(path, found=f"{found} of {', '.join(_ACTIONS)}", expected="exactly one")
+            self.refuse(
+                path, found=f"{found} of {', '.join(_ACTIONS)}", expected="exactly one", code="wrong-value"
+            )
         if stage.idle is not None:
             self.time(f"{path}.idle", stage.idle)
         if isinstance(stage.measure, str):
@@ -376,12 +413,11 @@ class _Check:
     def references(self, path: str, names: tuple[str, ...] | None, known: Iterable[str], what: str) -> None:
         if names == ():
             self.meant |= set(known)
-            self.refuse(path, f"the list is empty; expected the name of at least one {what}")
+            self.refuse(path, "the list is empty", expected=f"the name of at least one {what}", code="empty")
         for index, name in enumerate(names or ()):
             if name not in known:
                 self.meant.add(self.faults.add_unknown(f"{path}[{index}]", name, known, what) or "")
-            if name in (names or ())[:index]:
-                self.refuse(f"{path}[{index}]", f"{name!r} is in the list twice")
+        self.distinct(path, [repr(name) for name in names or ()])
 
     def compare_workloads(self, compare: Compare) -> None:
         study = self.study
@@ -398,9 +434,8 @@ class _Check:
         for key, word in (("baseline", compare.baseline), ("candidate", compare.candidate)):
             path = f"compare.{key}"
             if word is None:
-                self.refuse(
-                    path, f'missing; arms = "workload" compares two: expected {" or ".join(measured)}'
-                )
+                text = 'missing; arms = "workload" compares two'
+                self.refuse(path, text, expected=" or ".join(measured), code="missing")
                 continue
             names = self.workloads(path, word)
             if len(names) == 1 and names[0].name in measured:
@@ -411,14 +446,14 @@ class _Check:
             return
         baseline, candidate = found
         if baseline.name == candidate.name:
-            self.refuse(
-                "compare", f"baseline and candidate are both {baseline.name!r}; expected two workloads"
-            )
+            text = f"baseline and candidate are both {baseline.name!r}"
+            self.refuse("compare", text, expected="two workloads", code="repeated")
         elif baseline.kind != candidate.kind:
             self.refuse(
                 "compare",
                 f"{baseline.name} is judged by {baseline.kind} and {candidate.name} by {candidate.kind}: there is no "
                 "figure that both have",
+                code="mismatch",
             )
 
     def compare(self, compare: Compare) -> None:
@@ -441,57 +476,39 @@ class _Check:
             return
         if len(arms) < 2:
             if compare.baseline is not None or compare.candidate is not None:
-                self.refuse("compare", "only one stage measures; expected two to compare")
+                self.refuse("compare", "only one stage measures", expected="two to compare", code="too-few")
             return
         baseline, candidate = study.baseline or "", study.candidate or ""
         if baseline == candidate:
-            self.refuse("compare", f"baseline and candidate are both {baseline!r}; expected two {kind}s")
+            self.refuse(
+                "compare",
+                f"baseline and candidate are both {baseline!r}",
+                expected=f"two {kind}s",
+                code="repeated",
+            )
         if not of_stages or () in (study.stage_named(baseline).measure, study.stage_named(candidate).measure):
             return
         measures = [set(study.measures_of(study.stage_named(name))) for name in (baseline, candidate)]
         if not measures[0] & measures[1]:
-            self.refuse("compare", f"stages {baseline!r} and {candidate!r} have no measure in common")
-
-    def record(self, path: str, record: Size | tuple[Size, ...]) -> None:
-        if record == ():
-            self.refuse(path, "the list is empty; expected at least one size")
-        found_sizes: list[int] = []
-        for at, size in _indexed(path, record):
-            found = self.reads(at, partial(sizes.size_bytes, size))
-            if found is None:
-                continue
-            found_sizes.append(found)
-            if not SECTOR_BYTES <= found <= RECORD_BYTES_MAX:
-                self.refuse(at, found=f"{_quoted(size)}", expected=f"{SECTOR_BYTES} B to 1 GiB")
-            elif found % SECTOR_BYTES:
-                self.refuse(at, found=f"{_quoted(size)}", expected=f"a multiple of {SECTOR_BYTES} bytes")
-        self.distinct(path, found_sizes)
-
-    def levels(self, path: str, levels: int | tuple[int, ...]) -> None:
-        if levels == ():
-            self.refuse(path, "the list is empty; expected at least one number")
-        self.distinct(path, list(levels) if isinstance(levels, tuple) else [levels])
-
-    def distinct(self, path: str, levels: list[int]) -> None:
-        for index, level in enumerate(levels):
-            if level in levels[:index]:
-                self.refuse(f"{path}[{index}]", f"{level} is in the list twice")
+            self.refuse(
+                "compare",
+                f"stages {baseline!r} and {candidate!r} have no measure in common",
+                code="nothing-in-common",
+            )
 
     def how(self, path: str, how: How, vary: dict[str, tuple[Level, ...]]) -> None:
         """The keys that say how I/O is done, with the first level of each key that varies, then with each level."""
         for key, levels in vary.items():
             at = join(f"{path}.vary", key)
             if key in ("workload", "record", "threads", "depth"):
-                self.refuse(at, f"a list may be given to {key} itself: {key} = [...]")
+                self.refuse(at, f"a list may be given to {key} itself: {key} = [...]", code="wrong-value")
             elif key not in VARIED:
                 self.faults.add_unknown(at, key, VARIED, "key that varies")
             elif not levels:
-                self.refuse(at, "the list is empty; expected at least one level")
+                self.refuse(at, "the list is empty", expected="at least one level", code="empty")
             elif getattr(how, key, None) is not None:
-                self.refuse(at, f"{key} is given beside vary; give it in one place")
-            for index, level in enumerate(levels):
-                if level in levels[:index]:
-                    self.refuse(f"{at}[{index}]", f"{level} is in the list twice")
+                self.refuse(at, f"{key} is given beside vary", advice="give it in one place", code="conflict")
+            self.distinct(at, levels)
         first = {key: levels[0] for key, levels in vary.items() if key in HOW_KEYS and levels}
         every = [(key, level) for key in first for level in vary[key]]
         for key, level in every:
@@ -506,73 +523,5 @@ class _Check:
             self.keys(path, how)
 
     def keys(self, path: str, how: How) -> None:
-        for key, text in check_how(how):
-            self.refuse(f"{path}.{key}", text)
-
-    def start(self, path: str, size: Size) -> None:
-        if size != 0:
-            self.area(path, size)
-
-    def stop(self, path: str, stop: StopRule) -> None:
-        if stop.bytes is None and stop.operations is None and stop.time is None:
-            self.refuse(path, "no limit; expected bytes, operations or time")
-        if stop.bytes is not None:
-            self.area(f"{path}.bytes", stop.bytes)
-        if stop.time is not None:
-            self.time(f"{path}.time", stop.time)
-        if stop.at_least is not None:
-            self.time(f"{path}.at_least", stop.at_least)
-            if stop.bytes is None and stop.operations is None:
-                self.refuse(
-                    f"{path}.at_least", "has no count to multiply; give bytes or operations beside it"
-                )
-            limit = self.time(f"{path}.time", stop.time) if stop.time is not None else None
-            if limit and limit < (self.time(f"{path}.at_least", stop.at_least) or 0):
-                self.refuse(f"{path}.at_least", f"found {stop.at_least!r}, above the time of {stop.time!r}")
-
-    def repeat(self, path: str, repeat: int | Repeat) -> None:
-        if not isinstance(repeat, Repeat):
-            return
-        for key, other in (("max", "precision"), ("precision", "max")):
-            if getattr(repeat, key) is not None and getattr(repeat, other) is None:
-                self.refuse(f"{path}.{key}", f"has no effect without {other}; give both or neither")
-        if repeat.max is not None and repeat.precision is not None:
-            self.whole(f"{path}.min", repeat.min, REPEAT_MIN, BLOCKS_MAX)
-            self.whole(f"{path}.max", repeat.max, repeat.min, BLOCKS_MAX)
-
-    def area(self, path: str, size: Size) -> None:
-        found = self.reads(path, lambda: sizes.area_bytes(size, work_bytes=1 << 50, multiple_bytes=1))
-        if found == 0:
-            self.refuse(path, found=f"{_quoted(size)}", expected="more than 0")
-
-    def time(self, path: str, text: str) -> int | None:
-        return self.reads(path, lambda: sizes.parse_time_ns(text))
-
-    def reads(self, path: str, read: Callable[[], int]) -> int | None:
-        try:
-            return read()
-        except ValueError as error:
-            self.refuse(path, str(error))
-            return None
-
-    def whole(self, path: str, found: int, low: int, high: int) -> None:
-        if not low <= found <= high:
-            self.refuse(path, found=f"{found}", expected=f"a whole number from {low} to {high}")
-
-    def named(self, path: str, name: str) -> None:
-        if not _NAME.fullmatch(name):
-            self.refuse(
-                path, found=f"{name!r}", expected="a name of letters, digits, '-' and '_', at most 40"
-            )
-
-
-def _indexed(path: str, value: L | tuple[L, ...]) -> Iterator[tuple[str, L]]:
-    """A value with its path, or each member of a list with its own."""
-    if isinstance(value, tuple):
-        yield from ((f"{path}[{index}]", member) for index, member in enumerate(value))
-    else:
-        yield path, value
-
-
-def _quoted(size: Size) -> str:
-    return f'"{size}"' if isinstance(size, str) else str(size)
+        for fault in check_how(how):
+            self.faults.add_refusal(fault.below(path))

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.plan import sizes
 from mileage.plan.ranges import Count, Percent
 
@@ -56,11 +57,16 @@ class IozoneSwitches(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Every byte that is read is compared in the time of the test (-+d)."""
 
 
-def problem_of(switches: IozoneSwitches) -> tuple[str, str] | None:
-    """The first switch that cannot be, and what was expected; None when all can."""
+def problem_of(switches: IozoneSwitches) -> Refusal | None:
+    """The first switch that cannot be; None when all can."""
     for name in (*((switches.name,) if switches.name is not None else ()), *switches.files):
         if not name or "/" in name or name in (".", ".."):
-            return "name", f"found {name!r}; expected the name of a file in the target's directory"
+            return Refusal(
+                "name",
+                found=f"{name!r}",
+                expected="the name of a file in the target's directory",
+                code="wrong-value",
+            )
     return None
 
 

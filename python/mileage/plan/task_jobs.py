@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
+from mileage.errors import Refusal, Refused
 from mileage.plan import sizes
 from mileage.plan.content import read_content, read_verify
 from mileage.plan.io_options import How
@@ -96,7 +97,7 @@ class IorRun(Tasks, tag="ior", frozen=True):
             timeout_ns=asked.timeout_ns,
         )
         if problem := ior_problem(value):
-            raise ValueError(*problem)
+            raise Refused.because(problem)
         size = value.aggregate_bytes
         reads = size if "read" in value.phases else 0
         return cls(msgspec.to_builtins(value), {}, names, size + reads, bytes_read=reads, occupies=size)
@@ -124,7 +125,7 @@ class NameTasks(Tasks, frozen=True):
     def _of(cls, asked: JobRequest, value: Metarates | Mdtest) -> Self:
         """The job of a value. Raises ValueError."""
         if problem := metadata_problem(value):
-            raise ValueError(*problem)
+            raise Refused.because(problem)
         has_files = any(test.startswith("file_") for test in asked.tests)
         size = asked.record_bytes * value.files if has_files else 0
         reads = size if "file_read" in asked.tests else 0
@@ -212,8 +213,10 @@ class MetaratesRun(NameTasks, tag="metarates", frozen=True):
         return cls._of(asked, Metarates(**cls._shared(asked)))
 
     @classmethod
-    def refusals(cls, name: str, table: Measure) -> Iterator[tuple[str, str]]:
+    def refusals(cls, name: str, table: Measure) -> Iterator[Refusal]:
         """See `Job.refusals`."""
         if table.record is not None:
-            yield "record", "metarates makes empty files; leave it out"
+            yield Refusal(
+                "record", text="metarates makes empty files", advice="leave it out", code="no-effect"
+            )
         yield from super().refusals(name, table)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from mileage.errors import Refusal
 from mileage.plan.api import EngineOptions
 from mileage.plan.content import Content, Verify
 from mileage.plan.pattern import Ior as IorPattern
@@ -154,30 +155,42 @@ def place_of(ior: Ior, task: int, segment: int, transfer: int) -> tuple[int, int
     return 0, (segment * ior.tasks + task) * ior.block_bytes + within
 
 
-def ior_problem(ior: Ior) -> tuple[str, str] | None:
-    """The first rule that it breaks, as (key, what is wrong); None when it is valid."""
+def ior_problem(ior: Ior) -> Refusal | None:
+    """The first rule that it breaks, `where` the key; None when it is valid."""
     if not 1 <= ior.tasks <= TASKS_MAX:
-        return "threads", f"found {ior.tasks}, expected 1 to {TASKS_MAX} tasks"
-    if ior.segments < 1:
-        return "segments", f"found {ior.segments}, expected 1 or more"
-    if ior.block_bytes < 1 or ior.block_bytes % ior.transfer_bytes:
-        text = (
-            f"found {ior.block_bytes} bytes, expected a multiple of the record of {ior.transfer_bytes} bytes"
+        return Refusal(
+            "threads", found=f"{ior.tasks}", expected=f"1 to {TASKS_MAX} tasks", code="out-of-range"
         )
-        return "block", text
+    if ior.segments < 1:
+        return Refusal("segments", found=f"{ior.segments}", expected="1 or more", code="out-of-range")
+    if ior.block_bytes < 1 or ior.block_bytes % ior.transfer_bytes:
+        whole = f"a multiple of the record of {ior.transfer_bytes} bytes"
+        return Refusal("block", f"{ior.block_bytes} bytes", whole, code="does-not-divide")
     if not 0 <= ior.reorder < max(ior.tasks, 1):
-        return "reorder", f"found {ior.reorder}, expected 0 to {ior.tasks - 1} tasks, or random"
+        return Refusal(
+            "reorder",
+            found=f"{ior.reorder}",
+            expected=f"0 to {ior.tasks - 1} tasks, or random",
+            code="out-of-range",
+        )
     if ior.shuffled and (ior.reorder or ior.reorder_random):
-        return "reorder", "has no effect on transfers that are dealt at random; give one of the two"
+        return Refusal(
+            "reorder",
+            text="has no effect on transfers that are dealt at random",
+            advice="give one of the two",
+            code="no-effect",
+        )
     if ior.sync == "none" and ior.sync_every:
-        return (
+        return Refusal(
             "sync_every",
-            f"found {ior.sync_every}: without a sync there is none between writes; choose one",
+            found=f"{ior.sync_every}: without a sync there is none between writes",
+            advice="choose one",
+            code="no-effect",
         )
     for phase in ior.phases:
         if problem := ior.workload(phase).problem():
             field = {"record_bytes": "record", "span_bytes": "segments", "stop.bytes": "segments"}
-            return field.get(problem[0], problem[0]), f"found {problem[1]}"
+            return Refusal(field.get(problem[0], problem[0]), problem[1], code="wrong-value")
     return None
 
 
@@ -228,20 +241,37 @@ class Mdtest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int = 0
 
 
-def metadata_problem(value: Metarates | Mdtest) -> tuple[str, str] | None:
-    """The first rule that it breaks, as (key, what is wrong); None when it is valid."""
+def metadata_problem(value: Metarates | Mdtest) -> Refusal | None:
+    """The first rule that it breaks, `where` the key; None when it is valid."""
     if not 1 <= value.tasks <= TASKS_MAX:
-        return "threads", f"found {value.tasks}, expected 1 to {TASKS_MAX} tasks"
+        return Refusal(
+            "threads", found=f"{value.tasks}", expected=f"1 to {TASKS_MAX} tasks", code="out-of-range"
+        )
     if value.files < 1 or value.files % value.tasks:
-        text = f"found {value.files}, expected a multiple of the {value.tasks} tasks, who share them equally"
-        return "stop.operations", text
+        whole = f"a multiple of the {value.tasks} tasks, who share them equally"
+        return Refusal("stop.operations", f"{value.files}", whole, code="does-not-divide")
     if isinstance(value, Mdtest):
         if not 0 <= value.stride < value.tasks:
-            return "stride", f"found {value.stride}, expected 0 to {value.tasks - 1} tasks"
+            return Refusal(
+                "stride",
+                found=f"{value.stride}",
+                expected=f"0 to {value.tasks - 1} tasks",
+                code="out-of-range",
+            )
         if value.read_bytes not in (0, value.write_bytes):
-            return "record", f"found {value.read_bytes} to read of {value.write_bytes}, expected all or 0"
+            return Refusal(
+                "record",
+                found=f"{value.read_bytes} to read of {value.write_bytes}",
+                expected="all or 0",
+                code="wrong-value",
+            )
         if not (0 <= value.depth <= 32 and 1 <= value.branch <= 65536):
-            return "tree", f"found {value.depth}x{value.branch}, expected DEPTHxBRANCH: 0 to 32, 1 to 65536"
+            return Refusal(
+                "tree",
+                found=f"{value.depth}x{value.branch}",
+                expected="DEPTHxBRANCH: 0 to 32, 1 to 65536",
+                code="out-of-range",
+            )
     return None
 
 

@@ -42,7 +42,10 @@ _SWEPT: set[tuple[int, int]] = set()
 def _refusal(path: Path, mode: int, expected: str) -> Refused:
     kind = _KINDS.get(stat.S_IFMT(mode), "something else")
     return Refused(
-        f"{path} is {kind}, where a study folder has {expected}; remove it, or copy what it stands for"
+        path,
+        f"is {kind}, where a study folder has {expected}",
+        advice="remove it, or copy what it stands for",
+        code="wrong-kind",
     )
 
 
@@ -55,7 +58,9 @@ def refuse_links(path: Path) -> None:
     except NotADirectoryError:
         raise _refusal(path, path.stat().st_mode, "a folder") from None
     except OSError as error:
-        raise Refused(f"{error.filename or path} cannot be read: {error.strerror}") from error
+        raise Refused(
+            error.filename or path, f"cannot be read: {error.strerror}", code="unreadable"
+        ) from error
 
 
 def _refuse_links(path: Path) -> None:
@@ -82,7 +87,10 @@ def open_to_append(path: Path) -> int:
     if names > 1:
         os.close(descriptor)
         raise Refused(
-            f"{path} has {names} names (hard links), and what is appended would be in all of them; replace it by a copy"
+            path,
+            f"has {names} names (hard links), and what is appended would be in all of them",
+            advice="replace it by a copy",
+            code="wrong-kind",
         )
     return descriptor
 

@@ -33,9 +33,16 @@ JSON and Parquet hold texts as they are.
 def refuse_existing(out: Path) -> None:
     """Refuse a place where something is already, or that has no folder to stand in."""
     if out.is_symlink() or (out.exists() and not (out.is_dir() and not any(out.iterdir()))):
-        raise Refused(f"{out} exists; nothing is written over: name a new folder with --out")
+        raise Refused(
+            out, "exists", advice="nothing is written over: name a new folder with --out", code="exists"
+        )
     if not out.absolute().parent.is_dir():
-        raise Refused(f"{out.absolute().parent} is no folder; make it first, or name another with --out")
+        raise Refused(
+            out.absolute().parent,
+            "is no folder",
+            advice="make it first, or name another with --out",
+            code="not-found",
+        )
 
 
 def write_tables(

@@ -75,7 +75,9 @@ class StudyFolder:
             not path.is_dir() or any(not early.fullmatch(part.name) for part in path.iterdir())
         )
         if foreign:
-            raise Refused(f"{path} exists and is not an empty folder; name a new one with --out")
+            raise Refused(
+                path, "exists and is not an empty folder", advice="name a new one with --out", code="exists"
+            )
         folder = cls(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -86,7 +88,10 @@ class StudyFolder:
             folder.directory.write(folder.plan_json.name, plan_json)
         except OSError as cause:
             raise Refused(
-                f"cannot make the study folder {path}: {cause.strerror}; name another with --out"
+                path,
+                f"cannot make the study folder: {cause.strerror}",
+                advice="name another with --out",
+                code="unwritable",
             ) from cause
         return folder
 
@@ -104,7 +109,9 @@ class StudyFolder:
             found = (
                 "is not a study folder: it has no plan.json" if os.path.lexists(path) else "does not exist"
             )
-            raise Refused(f"{path} {found}; give a study folder that `mileage run` made") from cause
+            raise Refused(
+                path, found, advice="give a study folder that `mileage run` made", code="not-found"
+            ) from cause
         refuse_links(path)
         return folder
 
@@ -131,7 +138,10 @@ class StudyFolder:
                         self._lock = descriptor
             except BlockingIOError as cause:
                 raise Refused(
-                    f"{self.path} is being run by another process; wait for it or name another --out"
+                    self.path,
+                    "is being run by another process",
+                    advice="wait for it or name another --out",
+                    code="in-use",
                 ) from cause
             finally:
                 if self._lock is None:
@@ -160,10 +170,17 @@ class StudyFolder:
             data = self.read(self.plan_json)
             found = msgspec.json.decode(data, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, OSError, RecursionError) as cause:
-            raise Refused(f"{self.plan_json} is damaged ({brief(cause)}); {self.without_plan}") from cause
+            raise Refused(
+                self.plan_json, f"is damaged ({brief(cause)})", advice=self.without_plan, code="damaged"
+            ) from cause
         expected = self.content(around_damage=True).files.get(self.plan_json.name)
         if not (checksum(data) in expected if expected else hash_is_right(data)):
-            raise Refused(f"{self.plan_json} was changed after the study was planned; {self.without_plan}")
+            raise Refused(
+                self.plan_json,
+                "was changed after the study was planned",
+                advice=self.without_plan,
+                code="changed",
+            )
         return found
 
     def planned_runs(self) -> PlannedRuns | None:

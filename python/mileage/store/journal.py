@@ -234,7 +234,7 @@ def read_journal(
     try:
         opened = open_to_read(path)
     except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}") from error
+        raise Refused(path, f"cannot be read: {error.strerror}", code="unreadable") from error
     with opened as file:
         reading = _Reading(plan, os.fstat(file.fileno()).st_size)
         for line in file:
@@ -242,7 +242,9 @@ def read_journal(
                 break
         content = reading.content(path, version_of(file))
     if content.problems and not around_damage:
-        raise Refused(f"{path}: {content.problems[0].removesuffix(' (left out)')}; restore the file")
+        raise Refused(
+            path, content.problems[0].removesuffix(" (left out)"), advice="restore the file", code="damaged"
+        )
     return content
 
 
@@ -315,7 +317,11 @@ class _Reading:
     def content(self, path: Path, version: str) -> JournalContent:
         if self._format not in (None, UNSEALED, FORMAT):
             raise Refused(
-                f"{path}: format {self._format!r}, expected {FORMAT}; use the version of Mileage that wrote it"
+                path,
+                f"format {self._format!r}",
+                expected=f"{FORMAT}",
+                advice="use the version of Mileage that wrote it",
+                code="unsupported",
             )
         sealed = self._format == FORMAT or (self._format is None and self._seal is not None)
         # A line without a seal among others was put there, or lost it; so was one with a seal among those without.

@@ -53,20 +53,26 @@ def _told(sizes: Sequence[int]) -> str:
 def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
     """Join study folders into a new one at `out`. Raises Refused, with nothing written, when they do not fit."""
     if len({path.resolve() for path in folders}) < 2:
-        raise Refused("merge: name two study folders or more, each once")
+        raise Refused("merge", "name two study folders or more, each once", code="too-few")
     sources = [StudyFolder.open(path) for path in folders]
     first, *others = [source.decoded_plan(_Design) for source in sources]
     for source, other in zip(sources[1:], others, strict=True):
         if bytes(other.study) != bytes(first.study) or other.runs != first.runs:
             raise Refused(
-                f"merge: {source.path} holds another plan than {sources[0].path}; copy an unfinished folder to the "
-                "other machine and run it there, so that both have one plan"
+                "merge",
+                f"{source.path} holds another plan than {sources[0].path}",
+                advice="copy an unfinished folder to the other machine and run it there, so that both have one "
+                "plan",
+                code="mismatch",
             )
         mine, its = ([found.work_bytes, *found.areas.values()] for found in (first, other))
         if mine != its:
             raise Refused(
-                f"merge: the work area has {_told(mine)} bytes in {sources[0].path} and {_told(its)} in {source.path}; "
-                "what was measured is not the same"
+                "merge",
+                f"the work area has {_told(mine)} bytes in {sources[0].path} and {_told(its)} in "
+                f"{source.path}",
+                advice="what was measured is not the same",
+                code="mismatch",
             )
     contents = [_content(source) for source in sources]
     owner = _owners(sources, contents)
@@ -86,7 +92,7 @@ def _content(source: StudyFolder) -> JournalContent:
     """What a folder holds. Raises Refused where it is not as it was written: a merged folder has seals of its own."""
     content = source.content()
     for name, why in source.changed_files(content).items():
-        raise Refused(f"merge: {source.path / name} {why}; restore it")
+        raise Refused(f"merge: {source.path / name}", why, advice="restore it", code="changed")
     return content
 
 
@@ -95,7 +101,9 @@ def _owners(sources: list[StudyFolder], contents: list[JournalContent]) -> dict[
     owner: dict[int, tuple[int, int]] = {}
     for number, content in enumerate(contents):
         if not content.entries:
-            raise Refused(f"merge: {sources[number].path} has no run yet; leave it out")
+            raise Refused(
+                f"merge: {sources[number].path}", "has no run yet", advice="leave it out", code="empty"
+            )
         for at, head in enumerate(content.heads):
             if head.kind != "run":
                 continue
@@ -103,8 +111,11 @@ def _owners(sources: list[StudyFolder], contents: list[JournalContent]) -> dict[
                 before, place = owner[head.run]
                 if _record(contents[before], place) != _record(content, at):
                     raise Refused(
-                        f"merge: run {head.run} ({head.cell}) was done both in {sources[before].path} and in "
-                        f"{sources[number].path}, with different results; keep one of them"
+                        "merge",
+                        f"run {head.run} ({head.cell}) was done both in {sources[before].path} and in "
+                        f"{sources[number].path}, with different results",
+                        advice="keep one of them",
+                        code="repeated",
                     )
                 continue
             owner[head.run] = number, at

@@ -76,8 +76,10 @@ def study_folders(places: Iterable[Path]) -> list[Path]:
         below = sorted(path.parent for path in place.glob("*/plan.json")) if place.is_dir() else []
         if not below:
             raise Refused(
-                f"{place} contains no study folder; give study folders that `mileage run` made, "
-                "or a folder that contains some"
+                place,
+                "contains no study folder",
+                advice="give study folders that `mileage run` made, or a folder that contains some",
+                code="not-found",
             )
         found += below
     return list(dict.fromkeys(found))
@@ -135,7 +137,9 @@ class Query:
     def table(self, name: str) -> Any:
         """A whole table as a DuckDB relation. Raises Refused for an unknown name."""
         if name not in _NAMES:
-            raise Refused(f"there is no table {name!r}; expected one of {', '.join(_NAMES)}")
+            raise Refused(
+                "", f"there is no table {name!r}", expected=f"one of {', '.join(_NAMES)}", code="unknown-name"
+            )
         connection = self._connect([name])
         relation = connection.table(name) if name in _MADE else connection.view(name)
         # The relation needs the connection, which would otherwise end with this object.
@@ -152,10 +156,13 @@ class Query:
                 return (list(answer.columns), answer.fetchall()) if answer is not None else ([], [])
             except duckdb.PermissionException as cause:
                 raise Refused(
-                    f"query: {_first_line(cause)}; --allow-files lets SQL read and write files"
+                    "query",
+                    _first_line(cause),
+                    advice="--allow-files lets SQL read and write files",
+                    code="unsupported",
                 ) from cause
             except duckdb.Error as cause:
-                raise Refused(f"query: {_first_line(cause)}") from cause
+                raise Refused("query", _first_line(cause), code="wrong-value") from cause
 
     def _connect(self, names: Sequence[str]) -> duckdb.DuckDBPyConnection:
         """A connection with these tables, which reaches no other file unless that is allowed."""

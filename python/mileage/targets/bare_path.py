@@ -31,7 +31,12 @@ def with_scheme(text: str) -> str:
         raise _nothing_there(text) from None
     scheme = next((scheme for is_one, scheme in _SCHEMES if is_one(mode)), None)
     if scheme is None:
-        raise Refused(f"target {text!r} is {kind_of(mode)}; expected a directory, a file or a block device")
+        raise Refused(
+            f"target {text!r}",
+            f"is {kind_of(mode)}",
+            expected="a directory, a file or a block device",
+            code="wrong-kind",
+        )
     return f"{scheme}:{text}"
 
 
@@ -44,12 +49,30 @@ def _nothing_there(text: str) -> Refused:
         except Refused as refusal:
             return refusal
     if text in drive_names():
-        return Refused(f"target {text!r} does not exist here; did you mean the virtual drive virtual:{text}?")
+        return Refused(
+            f"target {text!r}",
+            "does not exist here",
+            advice=f"did you mean the virtual drive virtual:{text}?",
+            code="not-found",
+        )
     if text.startswith("/dev/"):
-        return Refused(f"target {text!r} does not exist; `lsblk` lists the block devices of this machine")
+        return Refused(
+            f"target {text!r}",
+            "does not exist",
+            advice="`lsblk` lists the block devices of this machine",
+            code="not-found",
+        )
     if "/" not in text and os.path.exists(f"/sys/class/block/{text}"):
-        return Refused(f"target {text!r} does not exist here; did you mean the block device /dev/{text}?")
+        return Refused(
+            f"target {text!r}",
+            "does not exist here",
+            advice=f"did you mean the block device /dev/{text}?",
+            code="not-found",
+        )
     return Refused(
-        f"target {text!r} does not exist; a directory must be made first (mkdir -p {text}, then dir:{text}), "
-        f"a new file of Mileage's own is file:{text}"
+        f"target {text!r}",
+        "does not exist",
+        advice=f"a directory must be made first (mkdir -p {text}, then dir:{text}), a new file of "
+        f"Mileage's own is file:{text}",
+        code="not-found",
     )

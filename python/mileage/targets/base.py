@@ -154,7 +154,12 @@ class Target(ABC):
         What an earlier run had there is removed before. Raises Refused where the target is no directory, and RunFailed:
         ENOSPC where they do not fit, EEXIST where something else is in the way.
         """
-        raise Refused(f"{self.spec}: is no directory, so threads have no files of their own; expected dir:")
+        raise Refused(
+            self.spec,
+            "is no directory, so threads have no files of their own",
+            expected="dir:",
+            code="needs-files",
+        )
 
     def remove_files(self) -> None:
         """Remove what `make_files` made. May be repeated; raises RunFailed."""
@@ -169,12 +174,17 @@ class Target(ABC):
 
     def trim(self) -> str:
         """Discard (TRIM) the unused blocks; returns how, in words. Raises Refused where the target cannot."""
-        raise Refused(f'{self.spec}: knows no trim; expected carryover = "none" or "purge"')
+        raise Refused(
+            self.spec, "knows no trim", expected='carryover = "none" or "purge"', code="unsupported"
+        )
 
     def remount(self) -> str:
         """Unmount and mount again what is measured, which empties caches. Raises Refused where the target cannot."""
         raise Refused(
-            f'{self.spec}: is not mounted by Mileage, so it is not remounted; expected carryover = "none" or "purge"'
+            self.spec,
+            "is not mounted by Mileage, so it is not remounted",
+            expected='carryover = "none" or "purge"',
+            code="unsupported",
         )
 
     @abstractmethod

@@ -36,16 +36,20 @@ class BlockTarget(KeptTarget):
         guard_in_place(spec, destroy=destroy, root=root)
         if destroy is None:
             raise Refused(
-                f"{spec}: a study that starts from a purged device destroys what is on it; to give it up say "
-                f'--destroy {spec.name}, or only read with state.start = "kept"'
+                spec,
+                "a study that starts from a purged device destroys what is on it",
+                advice=f'to give it up say --destroy {spec.name}, or only read with state.start = "kept"',
+                code="needs-destroy",
             )
         super().__init__(spec, destroy=destroy, settings=settings, root=root)
         self._purge = purge
         most = queue_word(self.path, "discard_max_bytes", root=root)
         if purge == "discard" and most in (None, "0"):
             raise Refused(
-                f"{spec}: the device takes no discards, so it cannot be purged; use it as it is with "
-                'state.start = "kept"'
+                spec,
+                "the device takes no discards, so it cannot be purged",
+                advice='use it as it is with state.start = "kept"',
+                code="unsupported",
             )
 
     @classmethod

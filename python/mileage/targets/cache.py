@@ -56,8 +56,10 @@ def drop_caches(what: str) -> None:
             DROP_CACHES.write_text("3")
     except OSError as error:
         raise Refused(
-            f'{what}: the caches cannot be dropped: {error.strerror}; run as root, or use cache = "cold", which '
-            "empties the cache of the target alone"
+            what,
+            f"the caches cannot be dropped: {error.strerror}",
+            advice='run as root, or use cache = "cold", which empties the cache of the target alone',
+            code="needs-root",
         ) from error
 
 

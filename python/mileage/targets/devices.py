@@ -97,8 +97,10 @@ class GivenDevice(Device):
             raise refusal
         if destroy is None:
             raise Refused(
-                f"{spec}: to make a file system on it destroys what is on it; to give it up say "
-                f"--destroy {spec.name}"
+                spec,
+                "to make a file system on it destroys what is on it",
+                advice=f"to give it up say --destroy {spec.name}",
+                code="needs-destroy",
             )
         self._identity = FileIdentity.at(self._path)
         if refusal := block_device_refusal(str(spec), self._path, root=root):

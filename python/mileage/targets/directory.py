@@ -174,27 +174,47 @@ def refuse_unwritable_directory(text: str, directory: Path) -> None:
         status = directory.stat()
     except FileNotFoundError:
         hint = "; a ~ is not expanded here, write the path in full" if str(directory).startswith("~") else ""
-        raise Refused(f"{text}: the directory {directory} does not exist{hint}; make it first") from None
+        raise Refused(
+            text, f"the directory {directory} does not exist{hint}", advice="make it first", code="not-found"
+        ) from None
     except OSError as error:
-        raise Refused(f"{text}: {directory} cannot be looked at: {error.strerror}") from error
+        raise Refused(
+            text, f"{directory} cannot be looked at: {error.strerror}", code="unreadable"
+        ) from error
     if not stat.S_ISDIR(status.st_mode):
         raise Refused(
-            f"{text}: {directory} is {kind_of(status.st_mode)}, not a directory; use file: for a file"
+            text,
+            f"{directory} is {kind_of(status.st_mode)}, not a directory",
+            advice="use file: for a file",
+            code="wrong-kind",
         )
     if _is_of_device_nodes(directory, status):
         raise Refused(
-            f"{text}: {directory} holds device nodes, and a new file there would be in memory, not on a device; a "
-            "device is block:PATH, check its name"
+            text,
+            f"{directory} holds device nodes, and a new file there would be in memory, not on a device",
+            advice="a device is block:PATH, check its name",
+            code="wrong-kind",
         )
     if os.statvfs(directory).f_flag & os.ST_RDONLY:
-        raise Refused(f"{text}: {directory} is on a file system mounted read-only; mount it writable")
+        raise Refused(
+            text,
+            f"{directory} is on a file system mounted read-only",
+            advice="mount it writable",
+            code="unwritable",
+        )
     if not status.st_mode & 0o222:
         raise Refused(
-            f"{text}: {directory} is read-only (mode {stat.S_IMODE(status.st_mode):04o}); chmod u+w it"
+            text,
+            f"{directory} is read-only (mode {stat.S_IMODE(status.st_mode):04o})",
+            advice="chmod u+w it",
+            code="unwritable",
         )
     if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
         raise Refused(
-            f"{text}: no permission to write in {directory}; choose another or change its owner or mode"
+            text,
+            f"no permission to write in {directory}",
+            advice="choose another or change its owner or mode",
+            code="unwritable",
         )
 
 

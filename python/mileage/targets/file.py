@@ -87,7 +87,10 @@ class FileTarget(Target):
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         if files:
             raise Refused(
-                f'{self.spec}: files = "per_thread" needs a directory, in which {files} files can be made; use dir:'
+                self.spec,
+                f'files = "per_thread" needs a directory, in which {files} files can be made',
+                advice="use dir:",
+                code="needs-files",
             )
         self._file.check_place()
         return self._file.prepare(work_bytes, look_at(self.place, root=self._root).free_bytes)
@@ -114,7 +117,7 @@ def guard_file(
         refuse_unwritable_directory(str(spec), path.parent)
         return None
     except OSError as error:
-        raise Refused(f"{spec}: cannot be looked at: {error.strerror}") from error
+        raise Refused(spec, f"cannot be looked at: {error.strerror}", code="unreadable") from error
     try:
         status = os.fstat(descriptor)
         _refuse_kind(spec, path, status, root)
@@ -132,13 +135,18 @@ def guard_file(
 def _refuse_kind(spec: TargetSpec, path: Path, status: os.stat_result, root: Path) -> None:
     """Refuse what is no regular file, with a hint."""
     if path.is_block_device():
-        free = Refused(f"{spec}: this is a block device; use block:{spec.name}")
+        free = Refused(spec, "this is a block device", advice=f"use block:{spec.name}", code="wrong-kind")
         raise block_device_refusal(str(spec), path, root=root) or free
     if stat.S_ISLNK(status.st_mode):
-        raise Refused(f"{spec}: a symbolic link to {os.path.realpath(path)}; name that file itself")
+        raise Refused(
+            spec,
+            f"a symbolic link to {os.path.realpath(path)}",
+            advice="name that file itself",
+            code="wrong-kind",
+        )
     if not stat.S_ISREG(status.st_mode):
         hint = "; use dir: for it" if stat.S_ISDIR(status.st_mode) else ""
-        raise Refused(f"{spec}: {kind_of(status.st_mode)}, not a regular file{hint}")
+        raise Refused(spec, f"{kind_of(status.st_mode)}, not a regular file{hint}", code="wrong-kind")
 
 
 def _refuse_written(spec: TargetSpec, path: Path, root: Path) -> None:
@@ -149,16 +157,21 @@ def _refuse_written(spec: TargetSpec, path: Path, root: Path) -> None:
         return
     if is_open_for_writing(path):
         users = users_of(real, root=root) or "the kernel, or a program in another container"
-        raise Refused(f"{spec}: in use: open for writing in {users}. {ADVICE}")
+        raise Refused(spec, f"in use: open for writing in {users}. {ADVICE}", code="in-use")
 
 
 def _refuse_unwritable(spec: TargetSpec, path: Path, status: os.stat_result) -> None:
     """Refuse a file that is read-only by its mount or mode, for root too."""
     if os.statvfs(path).f_flag & os.ST_RDONLY:
-        raise Refused(f"{spec}: on a file system mounted read-only; mount it writable")
+        raise Refused(
+            spec, "on a file system mounted read-only", advice="mount it writable", code="unwritable"
+        )
     if not status.st_mode & 0o222 or not os.access(path, os.W_OK, effective_ids=True):
         raise Refused(
-            f"{spec}: the file is read-only (mode {stat.S_IMODE(status.st_mode):04o}); chmod u+w it"
+            spec,
+            f"the file is read-only (mode {stat.S_IMODE(status.st_mode):04o})",
+            advice="chmod u+w it",
+            code="unwritable",
         )
 
 
@@ -168,12 +181,17 @@ def _refuse_content(
     """Refuse content that was not given up, or that other names have too."""
     if status.st_size > 0 and status.st_nlink > 1:
         raise Refused(
-            f"{spec}: the file has {status.st_nlink - 1} other name{'s' if status.st_nlink > 2 else ''} (hard links), "
-            "under which its content would be lost too; name a file of its own"
+            spec,
+            f"the file has {status.st_nlink - 1} other name{'s' if status.st_nlink > 2 else ''} (hard "
+            "links), under which its content would be lost too",
+            advice="name a file of its own",
+            code="needs-destroy",
         )
     left_by_this_plan = plan_hash is not None and read_mark(path, plan_hash) is not None
     if status.st_size > 0 and destroy != spec.name and not left_by_this_plan:
         raise Refused(
-            f"{spec}: the file holds {status.st_size} bytes, which would be lost; to give them up say "
-            f"--destroy {spec.name}"
+            spec,
+            f"the file holds {status.st_size} bytes, which would be lost",
+            advice=f"to give them up say --destroy {spec.name}",
+            code="needs-destroy",
         )

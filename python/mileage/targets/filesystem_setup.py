@@ -63,7 +63,7 @@ class PlacedTarget(Target):
         self._is_new = False
         for program in (f"mkfs.{made.kind}", "mount", "umount"):
             if find_program(program) is None:
-                raise Refused(f"{spec}: {missing(program)}")
+                raise Refused(spec, missing(program), code="needs-program")
 
     @classmethod
     def as_asked(cls, spec: TargetSpec, how: Opening) -> PlacedTarget:
@@ -224,8 +224,10 @@ class PlacedTarget(Target):
         place = self._mount_point
         if any(mount.mount_point == str(place) for mount in read_mounts(self._root)):
             raise Refused(
-                f"{self.spec}: something is mounted at {place} already; if no other study is running, undo it "
-                "with mileage doctor --repair"
+                self.spec,
+                f"something is mounted at {place} already",
+                advice="if no other study is running, undo it with mileage doctor --repair",
+                code="in-use",
             )
         self._ledger.take(
             MadeDirectory(str(place)), lambda: place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -245,8 +247,10 @@ class PlacedTarget(Target):
         for option in self._made.mount:
             if not holds(option, shown):
                 raise Refused(
-                    f"{self.spec}: mounted with {option}, but the kernel shows {','.join(sorted(shown))}; "
-                    "this kernel does not honour the option: leave it out"
+                    self.spec,
+                    f"mounted with {option}, but the kernel shows {','.join(sorted(shown))}",
+                    advice="this kernel does not honour the option: leave it out",
+                    code="unsupported",
                 )
 
     def _unmount(self) -> None:

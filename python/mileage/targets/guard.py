@@ -45,20 +45,27 @@ def block_device_refusal(
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        return Refused(f"{text}: no such device")
+        return Refused(text, "no such device", code="not-found")
     except OSError as error:
-        return Refused(f"{text}: cannot be looked at: {error.strerror}")
+        return Refused(text, f"cannot be looked at: {error.strerror}", code="unreadable")
     if not stat.S_ISBLK(status.st_mode):
         kind = kind_of(status.st_mode)
-        return Refused(f"{text}: this is {kind}, not a block device; use dir: or file: for it")
+        return Refused(
+            text, f"this is {kind}, not a block device", advice="use dir: or file: for it", code="wrong-kind"
+        )
     number = device_number(status.st_rdev)
     uses = uses_of_device(number, root=root) or uses_elsewhere(number, root=root)
     if not uses and (probe or is_held_exclusively)(path):
         uses = ("opened exclusively by something that does not show in /proc or /sys",)
     if uses:
-        return Refused(f"{text}: in use: {'; '.join(uses)}. {ADVICE}")
+        return Refused(text, f"in use: {'; '.join(uses)}. {ADVICE}", code="in-use")
     if read_word(root / "sys/dev/block" / number / "ro") == "1":
-        return Refused(f"{text}: the device is read-only; make it writable first: blockdev --setrw {path}")
+        return Refused(
+            text,
+            "the device is read-only",
+            advice=f"make it writable first: blockdev --setrw {path}",
+            code="unwritable",
+        )
     return None
 
 
@@ -96,7 +103,7 @@ def refuse_file_in_use(text: str, path: Path, *, root: Path = ROOT) -> None:
     """Refuse a regular file which is a swap area, backs a loop device, or is mounted over."""
     uses = uses_of_file(path, root=root)
     if uses:
-        raise Refused(f"{text}: in use: {'; '.join(uses)}. {ADVICE}")
+        raise Refused(text, f"in use: {'; '.join(uses)}. {ADVICE}", code="in-use")
 
 
 def uses_of_file(path: Path, *, root: Path = ROOT) -> tuple[str, ...]:

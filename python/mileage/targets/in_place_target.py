@@ -114,7 +114,9 @@ class KeptTarget(Target):
         self._check()
         size = size_bytes(self._path)
         if size < work_bytes:
-            raise Refused(f"{self.spec}: the study needs {work_bytes} bytes and {self._path} has {size}")
+            raise Refused(
+                self.spec, f"the study needs {work_bytes} bytes and {self._path} has {size}", code="no-room"
+            )
         if not self._ledger.steps:
             apply_settings(str(self.spec), self._path, self._settings, self._ledger)
         return f"use {self._path} as it is"
@@ -141,7 +143,10 @@ def refuse_more_files(spec: TargetSpec, files: int) -> None:
     """Refuse a file for each thread where there is but one."""
     if files:
         raise Refused(
-            f'{spec}: files = "per_thread" needs a directory, in which {files} files can be made; use dir:'
+            spec,
+            f'files = "per_thread" needs a directory, in which {files} files can be made',
+            advice="use dir:",
+            code="needs-files",
         )
 
 
@@ -150,7 +155,12 @@ def guard_in_place(spec: TargetSpec, *, destroy: str | None, root: Path = ROOT) 
     path = Path(spec.name)
     if not capabilities_of(spec.scheme).is_block_device:
         if guard_file(spec, destroy=destroy, plan_hash=None, root=root) is None:
-            raise Refused(f"{spec}: there is no such file to keep; give the path of one that exists")
+            raise Refused(
+                spec,
+                "there is no such file to keep",
+                advice="give the path of one that exists",
+                code="not-found",
+            )
     elif refusal := block_device_refusal(str(spec), path, root=root):
         raise refusal
 
@@ -172,18 +182,23 @@ def _refuse_unreadable(spec: TargetSpec) -> None:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         what = "device" if wants_device else "file"
-        raise Refused(f"{spec}: no such {what}") from None
+        raise Refused(spec, f"no such {what}", code="not-found") from None
     except OSError as error:
-        raise Refused(f"{spec}: cannot be looked at: {error.strerror}") from error
+        raise Refused(spec, f"cannot be looked at: {error.strerror}", code="unreadable") from error
     if wants_device and not stat.S_ISBLK(mode):
-        raise Refused(f"{spec}: this is {kind_of(mode)}, not a block device; use dir: or file: for it")
+        raise Refused(
+            spec,
+            f"this is {kind_of(mode)}, not a block device",
+            advice="use dir: or file: for it",
+            code="wrong-kind",
+        )
     if not wants_device and stat.S_ISBLK(mode):
-        raise Refused(f"{spec}: this is a block device; use block: for it")
+        raise Refused(spec, "this is a block device", advice="use block: for it", code="wrong-kind")
     if not wants_device and not stat.S_ISREG(mode):
         hint = "; use dir: for it" if stat.S_ISDIR(mode) else ""
-        raise Refused(f"{spec}: {kind_of(mode)}, not a regular file{hint}")
+        raise Refused(spec, f"{kind_of(mode)}, not a regular file{hint}", code="wrong-kind")
     if cause := _opens(path, os.O_RDONLY):
-        raise Refused(f"{spec}: cannot be opened for reading: {cause.strerror}")
+        raise Refused(spec, f"cannot be opened for reading: {cause.strerror}", code="unreadable")
 
 
 def _opens(path: Path, flags: int) -> OSError | None:

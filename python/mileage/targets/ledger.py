@@ -151,8 +151,10 @@ class Ledger:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise Refused(
-                f"the ledger of privileged steps cannot be kept in {self._folder}: {error.strerror}; "
-                f"name another folder with {LEDGER_VARIABLE}"
+                self._folder,
+                f"the ledger of privileged steps cannot be kept here: {error.strerror}",
+                advice=f"name another folder with {LEDGER_VARIABLE}",
+                code="unwritable",
             ) from error
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         return path, descriptor

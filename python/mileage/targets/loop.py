@@ -91,7 +91,9 @@ class LoopTarget(Target):
         refuse_more_files(self.spec, files)
         if work_bytes > self._device.size_bytes:
             raise Refused(
-                f"{self.spec}: the study needs {work_bytes} bytes and the device has {self._device.size_bytes}"
+                self.spec,
+                f"the study needs {work_bytes} bytes and the device has {self._device.size_bytes}",
+                code="no-room",
             )
         if self._device.path is not None:
             return f"kept {self._device.path}"

@@ -68,7 +68,11 @@ def limited_memory(limit_bytes: int, what: str, *, root: Path = ROOT) -> Iterato
     """
     found = find_controller(root)
     if found is None:
-        raise Refused(f"{what}: memory cannot be limited: no control group here has the memory controller")
+        raise Refused(
+            what,
+            "memory cannot be limited: no control group here has the memory controller",
+            code="unsupported",
+        )
     ledger = Ledger()
     group = found.place / f"mileage-{os.getpid()}"
     step = MadeGroup(str(group), str(found.own))
@@ -81,8 +85,10 @@ def limited_memory(limit_bytes: int, what: str, *, root: Path = ROOT) -> Iterato
     except OSError as error:
         ledger.undo_all()
         raise Refused(
-            f"{what}: memory cannot be limited in {group}: {error.strerror}; run as root, or in a control group "
-            "that was handed over to you"
+            what,
+            f"memory cannot be limited in {group}: {error.strerror}",
+            advice="run as root, or in a control group that was handed over to you",
+            code="needs-root",
         ) from error
     try:
         yield

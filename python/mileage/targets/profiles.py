@@ -77,7 +77,7 @@ def load_profile(name: str, folder: Traversable | None = None) -> str:
     place = folder or profile_folder()
     known = drive_names(place)
     if place is None or name not in known:
-        raise Refused(unknown_drive(name, known))
+        raise unknown_drive(name, known)
     return place.joinpath(name + PROFILE_SUFFIX).read_text(encoding="utf-8")
 
 
@@ -113,9 +113,14 @@ def changed(profile: str, changes: Sequence[str], where: str) -> str:
     for change in changes:
         key, equals, text = (part.strip() for part in change.partition("="))
         if key not in figures and key not in _known_figures():
-            raise Refused(f"{where}: {_unknown_figure(key)}")
+            raise Refused(where, _unknown_figure(key), code="unknown-key")
         if not equals:
-            raise Refused(f"{where}: found {key!r}, expected {key}=VALUE, or {key}= to remove the figure")
+            raise Refused(
+                where,
+                found=f"{key!r}",
+                expected=f"{key}=VALUE, or {key}= to remove the figure",
+                code="wrong-value",
+            )
         figure = figures.get(key)
         if not text:
             figures.pop(key, None)
@@ -163,24 +168,36 @@ def _like(before: Any, text: str, where: str) -> Any:
     numbers = (int, float)
     same = isinstance(value, numbers) if isinstance(before, numbers) else type(value) is type(before)
     if not same or isinstance(before, bool) != isinstance(value, bool):
-        raise Refused(f"{where}: found {text!r}, expected a value like {before!r}")
+        raise Refused(where, found=f"{text!r}", expected=f"a value like {before!r}", code="wrong-value")
     return value
 
 
 def _load_own(path: Path) -> str:
     try:
         if not path.is_file():
-            raise Refused(f"virtual:{path}: no such profile file; expected the path of a TOML drive profile")
+            raise Refused(
+                f"virtual:{path}",
+                "no such profile file",
+                expected="the path of a TOML drive profile",
+                code="not-found",
+            )
         return read_regular(path, PROFILE_BYTES_MAX, f"virtual:{path}").decode()
     except OSError as error:
-        raise Refused(f"virtual:{path}: cannot be read: {error.strerror}") from error
+        raise Refused(f"virtual:{path}", f"cannot be read: {error.strerror}", code="unreadable") from error
     except UnicodeDecodeError:
-        raise Refused(f"virtual:{path}: not UTF-8 text; expected a TOML drive profile") from None
+        raise Refused(
+            f"virtual:{path}", "not UTF-8 text", expected="a TOML drive profile", code="malformed"
+        ) from None
 
 
-def unknown_drive(name: str, known: Sequence[str]) -> str:
-    """The line that refuses an unknown drive: what is known, and what was probably meant."""
+def unknown_drive(name: str, known: Sequence[str]) -> Refused:
+    """The refusal of an unknown drive: what is known, and what was probably meant."""
     close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean virtual:{close[0]}?" if close else "."
+    hint = f"did you mean virtual:{close[0]}? " if close else ""
     listing = ", ".join(known) if known else "none are installed"
-    return f"virtual:{name}: no virtual drive has this name{hint} Known drives: {listing}"
+    return Refused(
+        f"virtual:{name}",
+        "no virtual drive has this name",
+        advice=f"{hint}Known drives: {listing}",
+        code="unknown-name",
+    )

@@ -49,7 +49,7 @@ def call(what: str, name: str, *arguments: str, timeout_s: float | None = None) 
     """
     place = find_program(name)
     if place is None:
-        raise Refused(f"{what}: {missing(name)}")
+        raise Refused(what, missing(name), code="needs-program")
     try:
         done = subprocess.run(
             [place, *arguments],

@@ -49,7 +49,7 @@ def purge_device(
     `own`: what the path must be. The device is held open meanwhile, so that no other one gets its number.
     """
     if method not in _METHODS:
-        raise Refused(f"{what}: purge = {method!r}: expected {', '.join(_METHODS)}")
+        raise Refused(f"{what}: purge = {method!r}", expected=", ".join(_METHODS), code="unknown-word")
     with held_device(what, path, own):
         if method != "discard":
             _refuse_part(what, path, method, root)
@@ -59,17 +59,21 @@ def purge_device(
 def _refuse_part(what: str, path: Path, method: str, root: Path) -> None:
     if path.resolve().name != disk_of(path, root=root):
         raise Refused(
-            f"{what}: {method} erases the whole of {disk_of(path, root=root)}, and this is a part of it"
+            what,
+            f"{method} erases the whole of {disk_of(path, root=root)}, and this is a part of it",
+            code="unsupported",
         )
     if is_held_exclusively(path):
-        raise Refused(f"{what}: {path} is in use; nothing was erased")
+        raise Refused(what, f"{path} is in use", advice="nothing was erased", code="in-use")
 
 
 def _discard(what: str, path: Path, _ledger: Ledger, root: Path) -> str:
     if queue_word(path, "discard_max_bytes", root=root) in (None, "0"):
         raise Refused(
-            f"{what}: the device takes no discards, so it cannot be purged; use it as it is with "
-            'state.start = "kept"'
+            what,
+            "the device takes no discards, so it cannot be purged",
+            advice='use it as it is with state.start = "kept"',
+            code="unsupported",
         )
     return discard(what, path)
 
@@ -77,13 +81,21 @@ def _discard(what: str, path: Path, _ledger: Ledger, root: Path) -> str:
 def _nvme_format(what: str, path: Path, _ledger: Ledger, root: Path) -> str:
     name = path.resolve().name
     if not _NVME.fullmatch(name):
-        raise Refused(f'{what}: {path} is no NVMe namespace; expected purge = "discard" or "ata-erase"')
+        raise Refused(
+            what,
+            f"{path} is no NVMe namespace",
+            expected='purge = "discard" or "ata-erase"',
+            code="unsupported",
+        )
     others = other_namespaces(name, root=root)
     controller = _controller_of(name)
     if others and formats_all(what, f"/dev/{controller}"):
         raise Refused(
-            f"{what}: {controller} formats all of its namespaces at once, and {', '.join(others)} would be erased "
-            'with it; use purge = "discard"'
+            what,
+            f"{controller} formats all of its namespaces at once, and {', '.join(others)} would be "
+            "erased with it",
+            advice='use purge = "discard"',
+            code="unsupported",
         )
     call(what, "nvme", "format", str(path), "--ses=1", "--force", timeout_s=_ERASE_S)
     return f"formatted the NVMe namespace {path}, user data erased"
@@ -116,15 +128,20 @@ def _ata_erase(what: str, path: Path, ledger: Ledger, _root: Path) -> str:
     output = call(what, "hdparm", "-I", str(path))
     words = {" ".join(line.split()) for line in output.splitlines()}
     if "supported" not in words or not _MINUTES.search(output):
-        raise Refused(f"{what}: {path} knows no ATA security erase")
+        raise Refused(what, f"{path} knows no ATA security erase", code="unsupported")
     if "frozen" in words:
         raise Refused(
-            f"{what}: the firmware has frozen the security of {path}; suspend and wake the machine, or plug "
-            "the drive in again, and try once more"
+            what,
+            f"the firmware has frozen the security of {path}",
+            advice="suspend and wake the machine, or plug the drive in again, and try once more",
+            code="unsupported",
         )
     if "enabled" in words:
         raise Refused(
-            f"{what}: {path} has a security password already, which is not Mileage's; take it off first"
+            what,
+            f"{path} has a security password already, which is not Mileage's",
+            advice="take it off first",
+            code="unsupported",
         )
     minutes = _MINUTES.search(output)
     step = LockedDrive(str(path), f"mileage-{secrets.token_hex(8)}")

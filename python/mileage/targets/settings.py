@@ -28,7 +28,11 @@ def apply_settings(what: str, device: Path, settings: Settings, ledger: Ledger) 
         path = Path("/sys/block", disk_of(device), "queue", name)
         before = read_setting(path)
         if before is None:
-            raise Refused(f"{what}: {path} is not there: this kernel has no such setting for the device")
+            raise Refused(
+                what,
+                f"{path} is not there: this kernel has no such setting for the device",
+                code="unsupported",
+            )
         if before == wanted:
             continue
         try:
@@ -36,10 +40,13 @@ def apply_settings(what: str, device: Path, settings: Settings, ledger: Ledger) 
         except OSError as error:
             offered = path.read_text().strip()
             raise Refused(
-                f"{what}: {path} does not take {wanted!r} ({error.strerror}); it says {offered!r}"
+                what,
+                f"{path} does not take {wanted!r} ({error.strerror})",
+                advice=f"it says {offered!r}",
+                code="unsupported",
             ) from error
         if (found := read_setting(path)) != wanted:
-            raise Refused(f"{what}: {path} was set to {wanted!r} and says {found!r}")
+            raise Refused(what, f"{path} was set to {wanted!r} and says {found!r}", code="unsupported")
 
 
 def undo_settings(ledger: Ledger) -> None:

@@ -54,9 +54,11 @@ class LoopName(msgspec.Struct, frozen=True):
         try:
             size = parse_bytes(text)
         except ValueError as error:
-            raise Refused(f"{spec}: {error}; a loop device is loop:SIZE or loop:SIZE@FOLDER") from None
+            raise Refused(
+                spec, str(error), advice="a loop device is loop:SIZE or loop:SIZE@FOLDER", code="wrong-value"
+            ) from None
         if size < LOOP_MIN_BYTES or size % LOOP_MIN_BYTES:
-            raise Refused(f"{spec}: expected a multiple of 1 MiB, 1 MiB or more")
+            raise Refused(spec, expected="a multiple of 1 MiB, 1 MiB or more", code="out-of-range")
         return cls(size, folder or LOOP_FOLDER)
 
 
@@ -69,17 +71,22 @@ def parse_target(text: str, known_drives: Sequence[str] | None = None) -> Target
     head, separator, name = text.partition(":")
     scheme = next((known for known in SCHEMES if known == head), None)
     if scheme is None or not separator:
-        raise Refused(_no_scheme(text, head if separator else ""))
+        raise _no_scheme(text, head if separator else "")
     if scheme == "null":
         if name:
-            raise Refused(f"target {text!r}: null: has no name; expected {_FORMS}")
+            raise Refused(f"target {text!r}", "null: has no name", expected=_FORMS, code="wrong-value")
         return TargetSpec(scheme=scheme, name="")
     if not name.strip():
         raise Refused(
-            f"target {text!r} has no {'name' if scheme == 'virtual' else 'path'}; expected {_FORMS}"
+            f"target {text!r}",
+            f"has no {'name' if scheme == 'virtual' else 'path'}",
+            expected=_FORMS,
+            code="wrong-value",
         )
     if any(not character.isprintable() for character in name):
-        raise Refused(f"target {text!r} has a character that cannot be printed; expected {_FORMS}")
+        raise Refused(
+            f"target {text!r}", "has a character that cannot be printed", expected=_FORMS, code="wrong-value"
+        )
     if scheme == "virtual":
         _check_virtual(name, known_drives)
     spec = TargetSpec(scheme=scheme, name=name)
@@ -88,17 +95,16 @@ def parse_target(text: str, known_drives: Sequence[str] | None = None) -> Target
     return spec
 
 
-def _no_scheme(text: str, head: str) -> str:
-    close = difflib.get_close_matches(head.lower(), SCHEMES, n=1)
-    if close:
-        return f"target {text!r} has the unknown scheme {head!r}; did you mean {close[0]}:? Expected {_FORMS}"
+def _no_scheme(text: str, head: str) -> Refused:
+    where = f"target {text!r}"
     if head and "/" not in head:
-        return f"target {text!r} has the unknown scheme {head!r}; expected {_FORMS}"
+        close = difflib.get_close_matches(head.lower(), SCHEMES, n=1)
+        hint = f"did you mean {close[0]}:?" if close else ""
+        words = f"has the unknown scheme {head!r}"
+        return Refused(where, words, expected=_FORMS, advice=hint, code="unknown-word")
     forms = f"a directory is dir:{text}, a file file:{text}, a device block:{text}"
-    return (
-        f"target {text!r} does not say what it is: {forms}; a simulated drive is virtual:NAME, "
-        "a loop device of a size loop:4GiB, nothing null:"
-    )
+    others = "a simulated drive is virtual:NAME, a loop device of a size loop:4GiB, nothing null:"
+    return Refused(where, f"does not say what it is: {forms}", advice=others, code="missing")
 
 
 def _check_virtual(name: str, known_drives: Sequence[str] | None) -> None:
@@ -107,9 +113,11 @@ def _check_virtual(name: str, known_drives: Sequence[str] | None) -> None:
     drive, at, host = profile_name(name).partition("@")
     if at:
         raise Refused(
-            f"virtual:{name}: modelled hosts are not built yet, so @{host} cannot be honoured; "
-            f"use the bare drive virtual:{drive}"
+            f"virtual:{name}",
+            f"modelled hosts are not built yet, so @{host} cannot be honoured",
+            advice=f"use the bare drive virtual:{drive}",
+            code="not-built",
         )
     known = drive_names() if known_drives is None else known_drives
     if drive not in known:
-        raise Refused(unknown_drive(drive, known))
+        raise unknown_drive(drive, known)

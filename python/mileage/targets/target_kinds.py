@@ -108,6 +108,13 @@ def check_destroy(spec: TargetSpec, destroy: str | None) -> None:
     if destroy is None:
         return
     if not capabilities_of(spec.scheme).in_place:
-        raise Refused(f"--destroy {destroy}: {spec} destroys nothing; leave --destroy out")
+        raise Refused(
+            f"--destroy {destroy}", f"{spec} destroys nothing", advice="leave --destroy out", code="no-effect"
+        )
     if destroy != spec.name:
-        raise Refused(f"--destroy {destroy} does not name the target exactly; expected --destroy {spec.name}")
+        raise Refused(
+            f"--destroy {destroy}",
+            "does not name the target exactly",
+            expected=f"--destroy {spec.name}",
+            code="needs-destroy",
+        )

@@ -77,16 +77,26 @@ class VirtualTarget(Target):
 
     def prepare(self, work_bytes: int, files: int = 0, file_bytes: int = 0) -> str:
         if files:
-            raise Refused(f'{self.spec}: files = "per_thread" needs files; a drive without a host has none')
+            raise Refused(
+                self.spec,
+                'files = "per_thread" needs files',
+                advice="a drive without a host has none",
+                code="needs-files",
+            )
         if work_bytes <= 0:
             raise Refused(
-                f"{self.spec}: a work area of {work_bytes} bytes makes no sense; expected more than 0"
+                self.spec,
+                f"a work area of {work_bytes} bytes makes no sense",
+                expected="more than 0",
+                code="out-of-range",
             )
         capacity_bytes = int(self._drive.capacity_bytes)
         if work_bytes > capacity_bytes:
             raise Refused(
-                f"{self.spec}: the study needs {work_bytes} bytes and the drive has {capacity_bytes}; "
-                "make the study smaller or choose a larger drive"
+                self.spec,
+                f"the study needs {work_bytes} bytes and the drive has {capacity_bytes}",
+                advice="make the study smaller or choose a larger drive",
+                code="no-room",
             )
         return f"took {work_bytes} of the {capacity_bytes} bytes of {self._drive.name}"
 
@@ -112,7 +122,9 @@ class VirtualTarget(Target):
         try:
             self._drive = _core_drive().restore(self.profile, state)
         except ValueError as error:
-            raise Refused(f"{self.spec}: the saved state does not fit this drive: {error}") from error
+            raise Refused(
+                self.spec, f"the saved state does not fit this drive: {error}", code="mismatch"
+            ) from error
 
     def close(self) -> None:
         """Nothing to let go of: a virtual drive lives in this process."""
@@ -124,7 +136,7 @@ class VirtualTarget(Target):
         try:
             return self._make_drive(self.profile)
         except ValueError as error:
-            raise Refused(f"{self.spec}: the drive refuses its profile: {error}") from error
+            raise Refused(self.spec, f"the drive refuses its profile: {error}", code="wrong-value") from error
 
 
 def _core_drive() -> Any:

@@ -88,9 +88,14 @@ class WorkFile:
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise Refused(
-                    f"{self._text}: cannot open {self.path} for writing: it is a symbolic link; remove it"
+                    self._text,
+                    f"cannot open {self.path} for writing: it is a symbolic link",
+                    advice="remove it",
+                    code="wrong-kind",
                 ) from error
-            raise Refused(f"{self._text}: cannot open {self.path} for writing: {error.strerror}") from error
+            raise Refused(
+                self._text, f"cannot open {self.path} for writing: {error.strerror}", code="unwritable"
+            ) from error
         try:
             if own is not None and FileIdentity.of(descriptor) != own:
                 raise replaced(self._text, self.path)
@@ -109,13 +114,18 @@ class WorkFile:
         """
         if work_bytes <= 0:
             raise Refused(
-                f"{self._text}: a work file of {work_bytes} bytes makes no sense; expected more than 0"
+                self._text,
+                f"a work file of {work_bytes} bytes makes no sense",
+                expected="more than 0",
+                code="out-of-range",
             )
         self.check_place()
         if work_bytes > free_bytes + self.allocated_bytes:
             raise NoRoom(
-                f"{self._text}: the study needs {work_bytes} bytes and "
-                f"{free_bytes + self.allocated_bytes} are free; free some space or make the study smaller"
+                self._text,
+                f"the study needs {work_bytes} bytes and {free_bytes + self.allocated_bytes} are free",
+                advice="free some space or make the study smaller",
+                code="no-room",
             )
         if self._descriptor is None and os.path.lexists(self.path):
             self.claim()
@@ -252,14 +262,21 @@ class WorkFile:
     def _check_ours(self, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise Refused(
-                f"{self._text}: {self.path} is {kind_of(status.st_mode)}, not a work file of Mileage"
+                self._text,
+                f"{self.path} is {kind_of(status.st_mode)}, not a work file of Mileage",
+                code="wrong-kind",
             )
         if self._origin == "made" and status.st_uid != os.geteuid():
             raise Refused(
-                f"{self._text}: {self.path} belongs to another user; remove it or choose another place"
+                self._text,
+                f"{self.path} belongs to another user",
+                advice="remove it or choose another place",
+                code="exists",
             )
         if self._origin == "made" and status.st_nlink != 1:
-            raise Refused(f"{self._text}: {self.path} has other names (hard links); remove it")
+            raise Refused(
+                self._text, f"{self.path} has other names (hard links)", advice="remove it", code="wrong-kind"
+            )
 
     def _lock(self, descriptor: int) -> None:
         # Workers and ranks of a killed run hold the lock until they notice that their leader has died.
@@ -271,7 +288,7 @@ class WorkFile:
             except BlockingIOError:
                 if time.monotonic() >= end_s:
                     raise Refused(
-                        f"{self._text}: {self.path} is in use by another study that is running"
+                        self._text, f"{self.path} is in use by another study that is running", code="in-use"
                     ) from None
             time.sleep(0.05)
 

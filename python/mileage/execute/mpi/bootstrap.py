@@ -43,8 +43,10 @@ def world(variable: str) -> Any:
     except (ImportError, RuntimeError) as cause:
         reason = "" if isinstance(cause, ModuleNotFoundError) else f" ({cause})"
         raise Refused(
-            f"started by an MPI launcher ({variable} is set), and mpi4py cannot be used{reason}: "
-            "pip install 'mileage[mpi]', or start without the launcher"
+            "",
+            f"started by an MPI launcher ({variable} is set), and mpi4py cannot be used{reason}: pip "
+            "install 'mileage[mpi]', or start without the launcher",
+            code="needs-package",
         ) from None
     return MPI.COMM_WORLD
 
@@ -117,13 +119,17 @@ def _meet(letters: Letters) -> None:
             problem = problem or _difference(letters, source, own, message)
         if time.monotonic() > end_s:
             missing = [rank for rank in range(letters.size) if rank not in letters.identities]
-            raise Refused(f"rank {missing[0]} of {letters.size} did not say who it is in {_JOIN_S:g} s")
+            raise Refused(
+                f"rank {missing[0]} of {letters.size}",
+                f"did not say who it is in {_JOIN_S:g} s",
+                code="lost-rank",
+            )
         time.sleep(0.001)
     if problem:
         for rank in range(1, letters.size):
             letters.send(rank, {"end": True})
         letters.flush(2.0)
-        raise Refused(problem)
+        raise Refused("", problem, code="mismatch")
 
 
 def _difference(letters: Letters, rank: int, own: Message, other: Message) -> str:

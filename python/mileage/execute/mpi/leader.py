@@ -87,8 +87,10 @@ class Leader:
         """The first `size` ranks."""
         if size > self.size:
             raise Refused(
-                f"{size} tasks are needed and this MPI run has {self.size} ranks; start it with mpiexec -n {size} "
-                "or more"
+                "",
+                f"{size} tasks are needed and this MPI run has {self.size} ranks",
+                advice=f"start it with mpiexec -n {size} or more",
+                code="too-few",
             )
         return RankWorkers(self, size)
 
@@ -209,7 +211,10 @@ class Leader:
         if path.exists() and stat.S_ISBLK(os.stat(path).st_mode):
             if self.machines > 1:
                 raise Refused(
-                    f"{path}: a device of one host; several hosts need a directory that all of them see"
+                    path,
+                    "a device of one host",
+                    advice="several hosts need a directory that all of them see",
+                    code="unsupported",
                 )
             return
         token = place / f".mileage-seen-{secrets.token_hex(8)}"
@@ -224,8 +229,10 @@ class Leader:
         if not message["seen"]:
             place = Path(message["path"]).parent
             raise Refused(
-                f"{self._letters.identities[rank].words} does not see {place}, or has another there; "
-                "all hosts need one file system"
+                self._letters.identities[rank].words,
+                f"does not see {place}, or has another there",
+                advice="all hosts need one file system",
+                code="mismatch",
             )
 
     def _ask_all(self, size: int, message: Message, each: Callable[[int, Message], None]) -> None:

@@ -42,7 +42,10 @@ def silence_limit_s() -> float:
         limit_s = math.nan
     if not _LEAST_S <= limit_s < math.inf:
         raise Refused(
-            f"{TIMEOUT_VARIABLE}: found {text!r}, expected a number of seconds, at least {_LEAST_S:g}"
+            TIMEOUT_VARIABLE,
+            found=f"{text!r}",
+            expected=f"a number of seconds, at least {_LEAST_S:g}",
+            code="out-of-range",
         )
     return limit_s
 
