@@ -172,7 +172,7 @@ class StudyResult:
         from mileage.analysis.view import measured_page
         from mileage.report import render_text
         from mileage.report.measured import measured_text
-        from mileage.report.setting import labels_of, setting_text
+        from mileage.report.setting import setting_text
 
         if self.plan.imported is not None:
             from mileage.analysis.imported_study import imported_page
@@ -187,8 +187,7 @@ class StudyResult:
         seal = "\n".join(wrapped(f"seal: {page.identity['seal']}", width)) + "\n"
         if not page.cells:
             return f"{warnings}No run was measured.\n\n{seal}"
-        labels = labels_of(self.plan.cells)
-        figures = measured_text(page.cells, [labels[c.cell] for c in page.cells])
+        figures = measured_text(page.cells, self.plan.cells)
         return f"{warnings}{setting_text(self.plan, width)}\n{figures}\n{seal}"
 
     def expect(self, seal: str) -> None:

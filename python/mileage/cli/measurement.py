@@ -79,7 +79,7 @@ def run(given: dict[str, Any], arguments: Sequence[str]) -> None:
             progress=progress,
             command=("mileage", *arguments),
         )
-    _print(done, labels, found, given)
+    _print(done, found, given)
 
 
 def plan_of(study: Study, destroy: str | None) -> Plan:
@@ -112,7 +112,7 @@ def _in_options(fault: Refusal) -> Refusal:
     return fault._replace(where=f"--{option_of(key)}")
 
 
-def _print(done: Measurement, labels: dict[str, str], found: Found | None, given: dict[str, Any]) -> None:
+def _print(done: Measurement, found: Found | None, given: dict[str, Any]) -> None:
     if given["as_json"]:
         value: Any = done.cells if found is None else {"search": found, "cells": done.cells}
         click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
@@ -125,7 +125,7 @@ def _print(done: Measurement, labels: dict[str, str], found: Found | None, given
         click.echo(textwrap.fill(f"[!] {caution}", _WIDTH, subsequent_indent="    "))
     if done.cautions:
         click.echo()
-    click.echo(measured_text(done.cells, [labels[cell.cell] for cell in done.cells]), nl=False)
+    click.echo(measured_text(done.cells, done.plan.cells), nl=False)
     for note in done.notes:
         click.echo(textwrap.fill(f"note: {note}", _WIDTH, subsequent_indent="  "))
     if given["save"] is not None:

@@ -13,11 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from mileage.model.write_amplification import write_amplification
+from mileage.plan import Cell
 from mileage.plan.quantiles import operations_needed, quantile_is_supported
 from mileage.plan.sizes import counted
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
-from mileage.report.setting import headed
+from mileage.report.setting import headed, labels_of
 from mileage.store import Latency, MeasuredCell
+from mileage.store.cell_measurements import SHARES
 
 NARROWEST: Final = 80
 _NAME: Final = 14
@@ -30,7 +32,6 @@ _LATENCY: Final = {
 """What latencies of several kinds are called; shorter than `_NAME`."""
 
 _QUANTILES: Final = {"p50": "p50_ns", "p99": "p99_ns", "p99.9": "p99_9_ns"}
-_SHARES: Final = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
 
 WIDE: Final = "LOW to HIGH: the interval itself, in IOPS, where half of it is more than the median."
 MEMORY_PERCENT_MIN: Final = 0.5
@@ -39,14 +40,14 @@ Column = tuple[str, int, Callable[[MeasuredCell], str]]
 """Head, width, and the text of a cell."""
 
 
-def measured_text(cells: Sequence[MeasuredCell], labels: Sequence[str], width: int = 80) -> str:
-    """The figures of the cells, ending in a line feed. `labels` distinguish the cells, one each.
+def measured_text(cells: Sequence[MeasuredCell], planned: Sequence[Cell], width: int = 80) -> str:
+    """The figures of the cells, ending in a line feed; what distinguishes them is in the keys of the planned cells.
 
     ValueError under 80 columns.
     """
     if width < NARROWEST:
         raise ValueError(f"width is {width} columns; expected {NARROWEST} or more")
-    lines = _block(cells[0]) if len(cells) == 1 else _table(cells, labels)
+    lines = _block(cells[0]) if len(cells) == 1 else _table(cells, planned)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -100,13 +101,13 @@ def _quantiles(name: str, latency: Latency) -> list[tuple[str, str]]:
 
 def _needed(quantiles: Sequence[str]) -> str:
     """How many operations quantiles need: "p99 needs 1,000, p99.9 10,000"."""
-    needs = [f"{word} {operations_needed(_SHARES[_QUANTILES[word]]):,}" for word in quantiles]
+    needs = [f"{word} {operations_needed(SHARES[_QUANTILES[word]]):,}" for word in quantiles]
     return ", ".join([needs[0].replace(" ", " needs ", 1), *needs[1:]])
 
 
 def quantile_ns(latency: Latency, field: str) -> int | None:
     """A field of the latencies in nanoseconds; None for a quantile that too few operations lie beyond."""
-    share = _SHARES.get(field)
+    share = SHARES.get(field)
     if share is not None and not quantile_is_supported(latency.count, share):
         return None
     return int(getattr(latency, field))
@@ -158,9 +159,11 @@ def _device(cell: MeasuredCell) -> str:
     return ", ".join(told or ["no read, no write"]) + f", {100 * min(busy, 1.0):.0f} % busy"
 
 
-def _table(cells: Sequence[MeasuredCell], labels: Sequence[str]) -> list[str]:
+def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
     columns = [(head, column_width(least, map(text, cells)), text) for head, least, text in columns_of(cells)]
-    head, names = headed(labels)
+    known = labels_of(planned)
+    head, names = headed(planned, [cell.cell for cell in cells])
+    labels = [known[cell.cell] for cell in cells]
     room = NARROWEST - sum(width for _, width, _ in columns)
     longest = max(len(head), *(len(name) for name in names))
     beside = longest <= room

@@ -55,16 +55,23 @@ def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
     return {cell: label or parts[cell][0] for cell, label in short.items()}
 
 
-def headed(labels: Sequence[str]) -> tuple[str, list[str]]:
-    """A heading for labels that differ in one key alone, and what is left of each: "depth" and "1", "2", "4"."""
-    words = [label.split(" ") for label in labels]
-    if len(labels) > 1 and all(len(found) == 2 for found in words):
-        for place in (0, 1):
-            if len({found[place] for found in words}) == 1:
-                return words[0][place], [found[1 - place] for found in words]
-        if {found[1] for found in words} == {"thread", "threads"}:
-            return "threads", [found[0] for found in words]
-    return "", list(labels)
+def headed(cells: Sequence[Cell], wanted: Sequence[str]) -> tuple[str, list[str]]:
+    """A heading and a name for each wanted cell, by its label: "depth" and "1", "2", "4" where only the depth differs.
+
+    Without a heading, the names are those of `labels_of`.
+    """
+    names = labels_of(cells)
+    parts = {cell.label: {**cell.key.properties, **cell.key.factors} for cell in cells}
+    every = dict.fromkeys(name for own in parts.values() for name in own)
+    differ = [name for name in every if len({own.get(name) for own in parts.values()}) > 1]
+    if (
+        len(cells) > 1
+        and len(differ) == 1
+        and differ != ["test"]
+        and all(differ[0] in own for own in parts.values())
+    ):
+        return differ[0], [parts[label][differ[0]] for label in wanted]
+    return "", [names[label] for label in wanted]
 
 
 def short_name(workload: str) -> str:

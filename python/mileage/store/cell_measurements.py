@@ -8,7 +8,7 @@ What it refuses: judging. A cell without a finished run is skipped.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,7 +18,8 @@ from mileage.model.run_record import RunRecord, summed
 from mileage.store.journal import Entries, JournalContent
 from mileage.store.tables import each_test
 
-_QUANTILES = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
+SHARES: Final = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p99_9_ns": 0.999}
+"""The share of operations at or below each quantile of a `Latency`."""
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -215,7 +216,7 @@ def _latency(histogram: Histogram) -> Latency:
         mean_ns=histogram.sum_ns / histogram.count,
         min_ns=histogram.min_ns,
         max_ns=histogram.max_ns,
-        **{name: histogram.quantile_ns(q) or 0 for name, q in _QUANTILES.items()},
+        **{name: histogram.quantile_ns(q) or 0 for name, q in SHARES.items()},
     )
 
 
