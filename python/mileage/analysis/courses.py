@@ -8,18 +8,16 @@ What it refuses: nothing. Runs of fewer than 30 intervals and drives without the
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from mileage.errors import Refused
 from mileage.judge.course import Course, course
 from mileage.model.imported_record import ImportedRecord
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan
 from mileage.report import TrustLamp
 from mileage.report.quantity import duration
-from mileage.targets.profiles import load_profile, virtual_name
+from mileage.targets.profiles import figures_of_target
 
 CHANGE_MIN: Final = 0.2
 """Change of level within a run that speaks against a verdict: the range in which SNIA calls rounds steady."""
@@ -173,11 +171,6 @@ def measured_stages(plan: Plan) -> list[str]:
 
 def _block_pages(target: str) -> int | None:
     """Pages of a flash block of a virtual drive; None for others, and where its profile does not say."""
-    if (name := virtual_name(target)) is None:
-        return None
-    try:
-        figure = tomllib.loads(load_profile(name.partition("@")[0])).get("pages_per_block")
-    except (Refused, tomllib.TOMLDecodeError, OSError):
-        return None
+    figure = figures_of_target(target).get("pages_per_block")
     value = figure.get("value") if isinstance(figure, dict) else figure
     return value if isinstance(value, int) else None

@@ -7,12 +7,11 @@ for different work and different prices. Guesses one class only: a drive rated f
 from __future__ import annotations
 
 import math
-import tomllib
+from collections.abc import Mapping
 from typing import Any, Final
 
-from mileage.errors import Refused
 from mileage.plan import Plan
-from mileage.targets.profiles import load_profile, virtual_name
+from mileage.targets.profiles import figures_of_target, virtual_name
 
 _CELLS: Final = {
     "slc": "single-level cells",
@@ -32,7 +31,9 @@ def device_classes(plan: Plan) -> dict[str, str]:
 
 def short_classes(plan: Plan) -> dict[str, str]:
     """The same by the short names of cells, such as "SLC" and "TLC"; an empty text where it is not known."""
-    return _by_level({level: _cell(_profile(target)).upper() for level, target in _targets(plan).items()})
+    return _by_level(
+        {level: _cell(figures_of_target(target)).upper() for level, target in _targets(plan).items()}
+    )
 
 
 def _targets(plan: Plan) -> dict[str, str]:
@@ -53,7 +54,7 @@ def _class_words(plan: Plan, target: str) -> str:
         written = target.partition(":")[0]
         kind = _KINDS.get(written) or _KINDS.get(facts.kind, facts.kind)
         return f"{kind}, class of the device not known"
-    profile = _profile(target)
+    profile = figures_of_target(target)
     if not profile:
         return "virtual drive"
     words = [f"virtual {profile.get('kind', 'drive')}"]
@@ -65,23 +66,13 @@ def _class_words(plan: Plan, target: str) -> str:
     return ", ".join(words if len(words) > 1 else [*words, "kind of cell not stated"])
 
 
-def _profile(target: str) -> dict[str, Any]:
-    """The profile of a virtual drive, with the figures that its name changes; empty for everything else."""
-    if (name := virtual_name(target)) is None:
-        return {}
-    try:
-        return tomllib.loads(load_profile(name.partition("@")[0]))
-    except (Refused, tomllib.TOMLDecodeError, OSError):
-        return {}
-
-
-def _cell(profile: dict[str, Any]) -> str:
+def _cell(profile: Mapping[str, Any]) -> str:
     """The kind of its cells, such as "slc"; empty where the profile does not state it and the cycles fit several."""
     stated = str((profile.get("cell") or {}).get("value", "")).lower()
     return stated or ("slc" if _SLC_CYCLES_MIN <= _cycles(profile) < math.inf else "")
 
 
-def _cycles(profile: dict[str, Any]) -> float:
+def _cycles(profile: Mapping[str, Any]) -> float:
     """Rated erases of a block; NaN where the profile does not state them."""
     value = (profile.get("pe_cycles") or {}).get("value")
     return float(value) if isinstance(value, int | float) else math.nan

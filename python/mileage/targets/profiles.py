@@ -9,13 +9,15 @@ endurance is looked up, because a plan must know it.
 from __future__ import annotations
 
 import difflib
+import functools
 import hashlib
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from mileage.errors import Refused
@@ -81,12 +83,31 @@ def load_profile(name: str, folder: Traversable | None = None) -> str:
     return place.joinpath(name + PROFILE_SUFFIX).read_text(encoding="utf-8")
 
 
+@functools.lru_cache(maxsize=64)
+def profile_figures(profile: str) -> Mapping[str, Any]:
+    """The figures of a profile's text by their keys, to be read only; one study asks for them some forty times.
+
+    Raises tomllib.TOMLDecodeError for a text that is no TOML.
+    """
+    return MappingProxyType(tomllib.loads(profile))
+
+
+def figures_of_target(target: str) -> Mapping[str, Any]:
+    """The figures of the virtual drive of a target, changed as its name says; empty for all other targets."""
+    if (name := virtual_name(target)) is None:
+        return {}
+    try:
+        return profile_figures(load_profile(name.partition("@")[0]))
+    except (Refused, tomllib.TOMLDecodeError, OSError):
+        return {}
+
+
 def rated_write_bytes(profile: str) -> int | None:
     """Bytes that the maker rates the drive to accept in its life; None where the profile does not say.
 
     `profile` is a text that the drive has accepted. A figure is a number, or a table with a `value`.
     """
-    figure = tomllib.loads(profile).get("rated_endurance_bytes")
+    figure = profile_figures(profile).get("rated_endurance_bytes")
     value = figure.get("value") if isinstance(figure, dict) else figure
     return value if isinstance(value, int) else None
 
@@ -96,7 +117,7 @@ def profile_identity(profile: str) -> str:
 
     Comments, the order of the figures and the published rates do not count.
     """
-    stated = {key: figure for key, figure in tomllib.loads(profile).items() if key != RATES}
+    stated = {key: figure for key, figure in profile_figures(profile).items() if key != RATES}
     figures = json.dumps(stated, sort_keys=True, default=str)
     return f"profile {hashlib.sha256(figures.encode()).hexdigest()[:16]}"
 
@@ -109,7 +130,7 @@ def changed(profile: str, changes: Sequence[str], where: str) -> str:
     Raises Refused for a key that no profile has, and for a value of another kind than the one before; whether the drive
     can have the value is for the drive to judge.
     """
-    figures = tomllib.loads(profile)
+    figures = dict(profile_figures(profile))
     for change in changes:
         key, equals, text = (part.strip() for part in change.partition("="))
         if key not in figures and key not in _known_figures():
