@@ -8,7 +8,7 @@
 //! Rates are host pages per second of this thread's CPU time, timing, counters and histograms on.
 
 use mileage_drive::check::theory;
-use mileage_drive::{BlockDevice, Drive, FlashProfile};
+use mileage_drive::{Drive, FlashProfile, Immediate};
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 use std::fmt::Write;
 

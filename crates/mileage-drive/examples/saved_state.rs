@@ -1,7 +1,7 @@
 //! `cargo run -p mileage-drive --example saved_state`: a worn drive is saved, and its copy does exactly what it does.
 #![expect(clippy::print_stdout, reason = "what the program is for")]
 
-use mileage_drive::{BlockDevice, Drive, Profile};
+use mileage_drive::{Drive, Immediate, Profile};
 use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
 use std::error::Error;
 

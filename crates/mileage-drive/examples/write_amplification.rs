@@ -2,7 +2,7 @@
 //! steady state; rate and write amplification of each pass over its capacity.
 #![expect(clippy::print_stdout, reason = "what the program is for")]
 
-use mileage_drive::{BlockDevice, Drive, Profile};
+use mileage_drive::{Drive, Immediate, Profile};
 use mileage_workload::{PatternKind, Stop, Unobserved, Workload};
 use std::error::Error;
 

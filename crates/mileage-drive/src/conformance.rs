@@ -1,9 +1,13 @@
-//! The suite of the block-device contract: [`check`] with a closure that makes a fresh device.
+//! The suites of both forms of the block-device contract: [`check`] and [`general::check`], with a closure that makes a
+//! fresh device.
 //!
 //! Random operations (their seed is printed on failure) are judged clause by clause; the numbers are those of
-//! [`crate::device`].
+//! [`crate::immediate`].
 
-use crate::device::{BlockDevice, Completion, Request, RequestKind, Status};
+pub mod general;
+
+use crate::device::{Completion, Request, RequestKind, Status};
+use crate::immediate::Immediate;
 use mileage_workload::{Op, OpKind};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -19,13 +23,13 @@ pub struct Requests {
 
 impl Requests {
     /// Operations for a device, from its present time on.
-    pub fn new(seed: u64, device: &impl BlockDevice) -> Self {
-        Self {
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-            now_ns: device.now_ns(),
-            capacity_bytes: device.capacity_bytes(),
-            sector_bytes: u64::from(device.sector_bytes()),
-        }
+    pub fn new(seed: u64, device: &impl Immediate) -> Self {
+        Self::of(seed, device.now_ns(), device.capacity_bytes(), device.sector_bytes())
+    }
+
+    fn of(seed: u64, now_ns: u64, capacity_bytes: u64, sector_bytes: u32) -> Self {
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Self { rng, now_ns, capacity_bytes, sector_bytes: u64::from(sector_bytes) }
     }
 
     fn draw(&mut self, below: u64) -> u64 {
@@ -61,7 +65,7 @@ impl Requests {
 }
 
 /// Submit a batch and return its completions.
-pub fn completions(device: &mut impl BlockDevice, batch: &[Request]) -> Vec<Completion> {
+pub fn completions(device: &mut impl Immediate, batch: &[Request]) -> Vec<Completion> {
     let mut out = Vec::new();
     device.submit(batch, &mut out);
     out
@@ -76,7 +80,7 @@ pub fn state_checksum(body: &[u8]) -> u64 {
 ///
 /// # Panics
 /// When a clause is broken; the message names the clause and the seed.
-pub fn check<D: BlockDevice>(first_seed: u64, count: u64, fresh: impl Fn() -> D) {
+pub fn check<D: Immediate>(first_seed: u64, count: u64, fresh: impl Fn() -> D) {
     for seed in first_seed..first_seed + count {
         let clauses: [(&str, Judge<D>); 5] = [
             ("1, batches", batches),
@@ -100,7 +104,7 @@ fn holds(condition: bool, broken: &str) -> Result<(), String> {
     if condition { Ok(()) } else { Err(broken.to_owned()) }
 }
 
-fn batches<D: BlockDevice>(seed: u64, mut whole: D, mut split: D) -> Result<(), String> {
+fn batches<D: Immediate>(seed: u64, mut whole: D, mut split: D) -> Result<(), String> {
     let requests = Requests::new(seed, &whole).take(300);
     let at_once = completions(&mut whole, &requests);
     let one_by_one: Vec<Completion> =
@@ -110,7 +114,7 @@ fn batches<D: BlockDevice>(seed: u64, mut whole: D, mut split: D) -> Result<(), 
     holds(whole.save() == split.save(), "cutting a batch changed the state")
 }
 
-fn time<D: BlockDevice>(seed: u64, mut device: D, _: D) -> Result<(), String> {
+fn time<D: Immediate>(seed: u64, mut device: D, _: D) -> Result<(), String> {
     let requests = Requests::new(seed, &device).take(300);
     let mut durable_ns = 0;
     for (request, completion) in requests.iter().zip(completions(&mut device, &requests)) {
@@ -130,7 +134,7 @@ fn time<D: BlockDevice>(seed: u64, mut device: D, _: D) -> Result<(), String> {
     holds(device.now_ns() == before_ns + 7, "the clock ran backwards")
 }
 
-fn refusals<D: BlockDevice>(seed: u64, mut device: D, _: D) -> Result<(), String> {
+fn refusals<D: Immediate>(seed: u64, mut device: D, _: D) -> Result<(), String> {
     let requests = Requests::new(seed, &device).take(100);
     completions(&mut device, &requests);
     let (capacity_bytes, sector_bytes) = (device.capacity_bytes(), u64::from(device.sector_bytes()));
@@ -159,7 +163,7 @@ fn refusals<D: BlockDevice>(seed: u64, mut device: D, _: D) -> Result<(), String
     Ok(())
 }
 
-fn counters_and_prefetch<D: BlockDevice>(seed: u64, mut device: D, mut other: D) -> Result<(), String> {
+fn counters_and_prefetch<D: Immediate>(seed: u64, mut device: D, mut other: D) -> Result<(), String> {
     let read = |device: &D| {
         let mut values = vec![0; device.counter_names().len()];
         device.counters(&mut values);
@@ -186,7 +190,7 @@ fn counters_and_prefetch<D: BlockDevice>(seed: u64, mut device: D, mut other: D)
     holds(device.save() == other.save(), "looking ahead changed the state")
 }
 
-fn state<D: BlockDevice>(seed: u64, mut device: D, mut other: D) -> Result<(), String> {
+fn state<D: Immediate>(seed: u64, mut device: D, mut other: D) -> Result<(), String> {
     let mut requests = Requests::new(seed, &device);
     for _ in 0..5 {
         let count = 1 + requests.draw(200) as usize;

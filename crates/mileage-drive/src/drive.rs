@@ -1,9 +1,10 @@
 //! A drive as its profile describes it: a device of the profile's kind, and around it the faults that it is given.
 
-use crate::device::{BlockDevice, Completion, Life, Request};
+use crate::device::{Completion, Life, Request};
 use crate::faulty::Faulty;
 use crate::flash::FlashDrive;
-use crate::management::{LostWrite, ManagedDevice, PowerCutError};
+use crate::immediate::Immediate;
+use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::profile::{Basics, Profile};
 use crate::run::{Error, run};
 use crate::saved_state::StateError;
@@ -32,7 +33,7 @@ pub enum Drive {
 macro_rules! forward {
     ($devices:ident: $($variant:ident),+) => {
         #[deny(clippy::missing_trait_methods)]
-        impl BlockDevice for $devices {
+        impl Immediate for $devices {
             fn capacity_bytes(&self) -> u64 {
                 match self { $(Self::$variant(device) => device.capacity_bytes(),)+ }
             }
@@ -109,7 +110,7 @@ macro_rules! forward {
         }
 
         #[deny(clippy::missing_trait_methods)]
-        impl ManagedDevice for $devices {
+        impl ManagedImmediate for $devices {
             fn basics(&self) -> &Basics {
                 match self { $(Self::$variant(device) => device.basics(),)+ }
             }
@@ -128,6 +129,10 @@ macro_rules! forward {
 
             fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError> {
                 match self { $(Self::$variant(device) => device.power_cut(at_ns),)+ }
+            }
+
+            fn undurable_at(&self, at_ns: u64) -> Result<Option<Undurable>, PowerCutError> {
+                match self { $(Self::$variant(device) => device.undurable_at(at_ns),)+ }
             }
 
             fn discard_all(&mut self) {

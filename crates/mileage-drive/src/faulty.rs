@@ -13,12 +13,14 @@
 //! # Not modelled
 //! Resets that abort other commands, and devices that come back slower or empty.
 
-use crate::device::{BlockDevice, Completion, Life, Refusal, Request, Status, check};
-use crate::management::{LostWrite, ManagedDevice, PowerCutError};
-use crate::profile::{Basics, Faults, Stall};
+use crate::counter_names::joined;
+use crate::device::{Completion, Life, Refusal, Request, Status, check};
+use crate::fault_schedule;
+use crate::immediate::Immediate;
+use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
+use crate::profile::{Basics, Faults};
 use crate::saved_state::{StateError, checksum, corrupt, starts_with};
 use mileage_workload::{Op, Workload};
-use std::sync::{Mutex, PoisonError};
 
 const MAGIC: &str = "MILEFLTY";
 /// Magic, checksum, clock, commands, counters.
@@ -44,46 +46,7 @@ pub struct Faulty<D> {
     counters: [u64; COUNTERS.len()],
 }
 
-/// One of 2^64 numbers, for the `index`-th draw of a seed (Steele, Lea and Flood 2014, `SplitMix`).
-fn draw(seed: u64, index: u64) -> u64 {
-    let mut mixed = seed.wrapping_add((index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
-}
-
-impl Stall {
-    /// When the device answers that which it would answer at `at_ns` without stalls: then, or at the stall's end.
-    fn end_or(self, at_ns: u64, seed: Option<u64>) -> u64 {
-        let Self { every_ns, length_ns } = self;
-        let mut at_ns = at_ns;
-        loop {
-            let period = at_ns / every_ns;
-            let latest_ns = every_ns - length_ns;
-            let into_ns = seed.map_or(latest_ns, |seed| draw(seed, period) % (latest_ns + 1));
-            let from_ns = period * every_ns + into_ns;
-            if !(from_ns..from_ns + length_ns).contains(&at_ns) {
-                return at_ns;
-            }
-            at_ns = from_ns + length_ns;
-        }
-    }
-}
-
-/// Lists of names one behind the other; equal ones are made once and live as long as the program.
-fn joined(lists: &[&[&'static str]]) -> &'static [&'static str] {
-    static MADE: Mutex<Vec<&'static [&'static str]>> = Mutex::new(Vec::new());
-    let names = lists.concat();
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = made.iter().find(|known| **known == names) {
-        return known;
-    }
-    let names: &'static [&'static str] = names.leak();
-    made.push(names);
-    names
-}
-
-impl<D: BlockDevice> Faulty<D> {
+impl<D: Immediate> Faulty<D> {
     /// A device with these faults.
     pub fn new(inner: D, faults: Faults) -> Self {
         Self { now_ns: inner.now_ns(), inner, faults, commands: 0, counters: [0; COUNTERS.len()] }
@@ -94,19 +57,6 @@ impl<D: BlockDevice> Faulty<D> {
         self.faults.drop_off_ns.is_some_and(|at_ns| self.now_ns >= at_ns)
     }
 
-    fn answered(&self, at_ns: u64) -> u64 {
-        self.faults.stall.map_or(at_ns, |stall| stall.end_or(at_ns, self.faults.seed))
-    }
-
-    /// Whether the next command is one of those that are lost; after how long that is known.
-    fn loses_next(&self) -> Option<u64> {
-        let lost = self.faults.lost?;
-        let (group, number) = (self.commands / lost.every, self.commands % lost.every);
-        // Another draw than that of the stalls.
-        let which = self.faults.seed.map_or(lost.every - 1, |seed| draw(!seed, group) % lost.every);
-        (number == which).then_some(lost.timeout_ns)
-    }
-
     fn begin(&mut self, submit_ns: u64) {
         self.now_ns = self.now_ns.max(submit_ns);
         self.inner.advance_to(submit_ns);
@@ -114,12 +64,12 @@ impl<D: BlockDevice> Faulty<D> {
 
     /// A command that is not lost: its answer, if nothing drops off.
     fn ask(&mut self, request: &Request) -> Completion {
-        let submit_ns = self.answered(request.submit_ns);
+        let submit_ns = fault_schedule::answered(self.faults, request.submit_ns);
         let Completion { complete_ns, status } = self.inner.submit_one(&Request { submit_ns, ..*request });
         if let Status::Refused(_) = status {
             return Completion { complete_ns: request.submit_ns, status };
         }
-        let answered_ns = self.answered(complete_ns);
+        let answered_ns = fault_schedule::answered(self.faults, complete_ns);
         let waited_ns = (submit_ns - request.submit_ns) + (answered_ns - complete_ns);
         self.counters[STALLED] += u64::from(waited_ns > 0);
         self.counters[STALL_WAIT] += waited_ns;
@@ -128,7 +78,7 @@ impl<D: BlockDevice> Faulty<D> {
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl<D: BlockDevice> BlockDevice for Faulty<D> {
+impl<D: Immediate> Immediate for Faulty<D> {
     fn capacity_bytes(&self) -> u64 {
         self.inner.capacity_bytes()
     }
@@ -169,7 +119,7 @@ impl<D: BlockDevice> BlockDevice for Faulty<D> {
         if self.now_ns.max(submit_ns) >= gone_ns {
             return refused(Refusal::DroppedOff { at_ns: gone_ns });
         }
-        let lost = self.loses_next();
+        let lost = fault_schedule::loses(self.faults, self.commands);
         let mut completion = if let Some(timeout_ns) = lost {
             self.begin(submit_ns);
             Completion { complete_ns: submit_ns.saturating_add(timeout_ns), status: Status::TimedOut { timeout_ns } }
@@ -255,7 +205,7 @@ impl<D: BlockDevice> BlockDevice for Faulty<D> {
     }
 }
 
-impl<D: ManagedDevice> Faulty<D> {
+impl<D: ManagedImmediate> Faulty<D> {
     /// The device without its faults.
     pub fn inner(&self) -> &D {
         &self.inner
@@ -271,7 +221,7 @@ impl<D: ManagedDevice> Faulty<D> {
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl<D: ManagedDevice> ManagedDevice for Faulty<D> {
+impl<D: ManagedImmediate> ManagedImmediate for Faulty<D> {
     fn basics(&self) -> &Basics {
         self.inner.basics()
     }
@@ -288,9 +238,29 @@ impl<D: ManagedDevice> ManagedDevice for Faulty<D> {
         self.unless_gone(D::power_cycle);
     }
 
-    /// Always an error: nothing keeps what a device with faults acknowledged when.
-    fn power_cut(&mut self, _: u64) -> Result<Vec<LostWrite>, PowerCutError> {
-        Err(PowerCutError::Faulty)
+    /// What the device itself holds, acknowledged when the faults let the answer pass.
+    fn undurable_at(&self, at_ns: u64) -> Result<Option<Undurable>, PowerCutError> {
+        let until_ns = self.inner.now_ns();
+        if at_ns < self.now_ns {
+            return Err(PowerCutError::Past { at_ns, now_ns: self.now_ns });
+        }
+        if at_ns < until_ns {
+            return Err(PowerCutError::Stalled { at_ns, until_ns });
+        }
+        let mut undurable = self.inner.undurable_at(at_ns)?;
+        let gone_ns = self.faults.drop_off_ns.unwrap_or(u64::MAX);
+        for part in undurable.iter_mut().flat_map(|it| &mut it.parts) {
+            let answered_ns = fault_schedule::answered(self.faults, part.acknowledged_ns);
+            part.acknowledged_ns = if answered_ns > gone_ns { u64::MAX } else { answered_ns };
+        }
+        Ok(undurable)
+    }
+
+    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError> {
+        let undurable = self.undurable_at(at_ns)?;
+        self.inner.power_cut(at_ns)?;
+        self.now_ns = at_ns;
+        Ok(undurable.map_or_else(Vec::new, |undurable| undurable.lost_at(at_ns)))
     }
 
     fn discard_all(&mut self) {

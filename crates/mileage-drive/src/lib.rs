@@ -1,15 +1,17 @@
 //! Virtual block devices in virtual time.
 //!
 //! # Map
-//! [`device`] is the block-device contract and [`conformance`] its suite; [`ManagedDevice`] adds power, erasing and life.
+//! [`block_device`] is the block-device contract, [`immediate`] its form for devices that know a completion at submission,
+//! and [`Queued`] turns the second into the first; [`conformance`] has a suite for both. [`ManagedDevice`] and
+//! [`ManagedImmediate`] add power, erasing and life.
 //! A [`Profile`] describes a drive of one kind; [`Device`] is a device of that kind, such as a [`FlashDrive`];
 //! [`Faulty`] wraps a device with faults; [`Drive`] is what a whole profile describes; [`run()`] runs a workload on a
 //! device.
 //!
 //! # A new kind of device
 //! 1. Its profile: a file in [`profile`], a variant of [`Profile`] and a row of its kinds.
-//! 2. The device: a file that implements [`BlockDevice`] and [`ManagedDevice`], a variant of [`Device`], and a test that
-//!    runs [`conformance`] on it.
+//! 2. The device: a file that implements [`BlockDevice`] and [`ManagedDevice`] ([`ConstantTime`] is the smallest example),
+//!    or [`Immediate`] and [`ManagedImmediate`], a variant of [`Device`], and a test that runs [`conformance`] on it.
 //!
 //! # Invariant
 //! The same profile and the same operations give the same completion times and the same saved state, byte for byte,
@@ -24,23 +26,44 @@
 #[doc = include_str!("../README.md")]
 mod readme {}
 
+mod adapter;
+pub mod block_device;
 pub mod check;
 pub mod conformance;
+mod constant_time;
+pub mod content;
+mod counter_names;
 pub mod device;
+
+mod disturbance;
+mod draw;
 mod drive;
+mod fault_schedule;
 mod faulty;
 mod flash;
+pub mod immediate;
 mod management;
 pub mod profile;
+
 mod run;
 mod saved_state;
+mod status_words;
 mod tournament_tree;
 
-pub use device::{BlockDevice, Completion, Life, Refusal, Request, RequestKind, Status, WornOut};
+pub use adapter::Queued;
+pub use block_device::{
+    BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, Persisted, PowerCut,
+    Submission, Tag, TaggedCompletion,
+};
+pub use constant_time::ConstantTime;
+pub use content::Content;
+pub use device::{Completion, Life, Refusal, Request, RequestKind, Status, WornOut};
+pub use disturbance::Disturbed;
 pub use drive::{Device, Drive};
 pub use faulty::Faulty;
 pub use flash::FlashDrive;
-pub use management::{LostWrite, ManagedDevice, PowerCutError};
+pub use immediate::Immediate;
+pub use management::{LostWrite, ManagedImmediate, PowerCutError, Undurable, UndurablePart};
 pub use profile::{FlashProfile, Profile, ProfileError};
 pub use run::{Error, run};
 pub use saved_state::StateError;

@@ -1,6 +1,7 @@
 //! What a host does to a drive besides reading and writing: power, erasing, and what its profile says.
 
-use crate::device::{BlockDevice, Life, Request, RequestKind};
+use crate::device::{Life, Request, RequestKind};
+use crate::immediate::Immediate;
 use crate::profile::Basics;
 
 /// An acknowledged write that a power cut lost, in one page.
@@ -14,6 +15,33 @@ pub struct LostWrite {
     pub length_bytes: u32,
 }
 
+/// A part of a write that is not on the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndurablePart {
+    /// Which part of which write.
+    pub part: LostWrite,
+    /// When the write was acknowledged, or will be; [`u64::MAX`] if it never will be.
+    pub acknowledged_ns: u64,
+}
+
+/// What a volatile write buffer holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undurable {
+    /// Write commands since the drive was new.
+    pub writes: u64,
+    /// Parts of them that are not on the medium, in the order in which they were written. Of a page with a newer part that
+    /// is there no older one is listed.
+    pub parts: Vec<UndurablePart>,
+}
+
+impl Undurable {
+    /// The parts whose writes were acknowledged by then.
+    pub(crate) fn lost_at(&self, at_ns: u64) -> Vec<LostWrite> {
+        let acknowledged = self.parts.iter().filter(|it| it.acknowledged_ns <= at_ns);
+        acknowledged.map(|it| it.part).collect()
+    }
+}
+
 /// Why nobody can say what a power cut does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PowerCutError {
@@ -25,11 +53,16 @@ pub enum PowerCutError {
     /// The controller packs.
     #[error("a power cut: expected a drive that stores pages as they are; what is open in one that packs is not known")]
     Packed,
-    /// The drive has faults.
+    /// The drive stalls, and holds commands that it will do after the stall.
     #[error(
-        "a power cut: expected a drive without stalls, lost commands or a drop-off; with them nobody kept what it acknowledged when"
+        "a power cut at {at_ns} ns: the drive stalls with commands waiting; expected {until_ns} ns, the end of the stall, or later"
     )]
-    Faulty,
+    Stalled {
+        /// The instant asked for.
+        at_ns: u64,
+        /// When the last of these commands begins.
+        until_ns: u64,
+    },
     /// The drive has seen operations at a later instant.
     #[error("a power cut at {at_ns} ns: expected the drive's present time, {now_ns} ns, or later")]
     Past {
@@ -38,10 +71,18 @@ pub enum PowerCutError {
         /// The drive's clock.
         now_ns: u64,
     },
+    /// The drive has decisions that nobody collected.
+    #[error("a power cut at {at_ns} ns: expected the event at {event_ns} ns to be collected first")]
+    PastEvent {
+        /// The instant asked for.
+        at_ns: u64,
+        /// The event.
+        event_ns: u64,
+    },
 }
 
 /// A block device with power and a life. A wrapper forwards every method to the device that it wraps, or says why not.
-pub trait ManagedDevice: BlockDevice {
+pub trait ManagedImmediate: Immediate {
     /// What its profile says that profiles of every kind say.
     fn basics(&self) -> &Basics;
 
@@ -63,6 +104,13 @@ pub trait ManagedDevice: BlockDevice {
     /// # Errors
     /// The profile does not say what a power cut loses; or the instant lies before the device's clock.
     fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError>;
+
+    /// What is not on the medium at `at_ns`, acknowledged or not; `None`: every acknowledged write is safe, and of those that
+    /// are outstanding nothing is known.
+    ///
+    /// # Errors
+    /// Those of [`ManagedImmediate::power_cut`].
+    fn undurable_at(&self, at_ns: u64) -> Result<Option<Undurable>, PowerCutError>;
 
     /// Discard the whole capacity (as `blkdiscard` does), now; the clock moves on until that is done.
     fn discard_all(&mut self) {

@@ -7,7 +7,8 @@
 //! # Refused here
 //! A file for each thread: a virtual drive is one device. Verification: it keeps no content to compare with.
 
-use crate::device::{self, BlockDevice, Request, RequestKind, Status};
+use crate::device::{self, Request, RequestKind, Status};
+use crate::immediate::Immediate;
 use crate::tournament_tree::{Earliest, NEVER};
 use mileage_measure::{Concurrency, Histogram, LatencyData, RunError, RunRecord, Series, ThreadRecord};
 use mileage_units::format_bytes;
@@ -72,7 +73,7 @@ pub enum Error {
 /// # Errors
 /// The workload is not valid, or does not fit the device. What the device refuses during the run ends it with
 /// `error` set in the record.
-pub fn run<D: BlockDevice, O: Observer>(
+pub fn run<D: Immediate, O: Observer>(
     device: &mut D,
     workload: &Workload,
     observer: &mut O,
@@ -104,7 +105,7 @@ pub fn run<D: BlockDevice, O: Observer>(
     }
 }
 
-fn run_as<D: BlockDevice, O: Observer, const PLAIN: bool>(
+fn run_as<D: Immediate, O: Observer, const PLAIN: bool>(
     device: &mut D,
     workload: &Workload,
     observer: &mut O,
@@ -181,7 +182,7 @@ impl Foretold {
     /// Announce the next operations to the device, as far as they were not.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "hot, and called from two loops: a call costs a fiftieth of the speed")]
-    fn announce(&mut self, upcoming: &[Op], device: &mut impl BlockDevice) {
+    fn announce(&mut self, upcoming: &[Op], device: &mut impl Immediate) {
         if self.later < LATER && self.later < upcoming.len() {
             let later = upcoming.len().min(LATER + GROUP);
             device.prefetch(&upcoming[self.later..later], &[]);
@@ -278,7 +279,7 @@ struct Running<'a, D, O, const PLAIN: bool> {
     interrupted: bool,
 }
 
-impl<'a, D: BlockDevice, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> {
+impl<'a, D: Immediate, O: Observer, const PLAIN: bool> Running<'a, D, O, PLAIN> {
     fn new(device: &'a mut D, workload: &Workload, observer: &'a mut O, looks: bool) -> Result<Self, Error> {
         let start_ns = device.now_ns();
         let threads: Result<Vec<Thread>, mileage_workload::Error> = (0..workload.threads)

@@ -198,6 +198,11 @@ impl<'a> Reader<'a> {
         StateError::Truncated { found: self.total, expected: self.total - self.bytes.len() + wanted }
     }
 
+    /// All that was not read: the state of a device inside.
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.bytes
+    }
+
     pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], StateError> {
         let (taken, rest) = self.bytes.split_first_chunk::<N>().ok_or_else(|| self.too_short(N))?;
         self.bytes = rest;

@@ -2,7 +2,7 @@
 
 use crate::{ask, parse_workload, refused, to_json};
 use mileage_drive::check::{cases, life_of_the_scaled_drive};
-use mileage_drive::{BlockDevice, Drive, Error, ManagedDevice, Profile, Request, RequestKind};
+use mileage_drive::{Drive, Error, Immediate, ManagedImmediate, Profile, Request, RequestKind};
 use mileage_workload::Unobserved;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -276,7 +276,7 @@ fn cached_map() -> Vec<Row> {
 
 impl Work {
     fn drive_now(&self) -> u64 {
-        crate::BlockDevice::now_ns(&self.drive)
+        crate::Immediate::now_ns(&self.drive)
     }
 }
 

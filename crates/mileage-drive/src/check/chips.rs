@@ -2,7 +2,7 @@
 
 use super::sketch::{PAGE_BYTES, Sketch, Timing, Work};
 use super::{Case, Row};
-use crate::{BlockDevice, RequestKind};
+use crate::{Immediate, RequestKind};
 
 pub(super) fn cases() -> Vec<Case> {
     let suspend = ["none", "erase", "erase-and-program"].map(|what| Case::new(true, move || reads_beside_writes(what)));

@@ -2,7 +2,7 @@
 
 use super::sketch::{Sketch, Work};
 use super::{Case, Row};
-use crate::{BlockDevice, ManagedDevice, RequestKind};
+use crate::{Immediate, ManagedImmediate, RequestKind};
 
 const LOGICAL: u64 = 2048;
 const PAGES: u32 = 64;

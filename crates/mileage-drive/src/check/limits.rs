@@ -29,7 +29,7 @@ struct Load {
 /// last completion.
 fn closed_loop(work: &mut Work, load: Load, depth: usize, count: u64) -> f64 {
     let Load { kind, pages, logical, random } = load;
-    let start_ns = crate::BlockDevice::now_ns(&work.drive);
+    let start_ns = crate::Immediate::now_ns(&work.drive);
     let mut under_way: BinaryHeap<Reverse<u64>> = (0..depth).map(|_| Reverse(start_ns)).collect();
     let mut last_ns = start_ns;
     for index in 0..count {
@@ -39,7 +39,7 @@ fn closed_loop(work: &mut Work, load: Load, depth: usize, count: u64) -> f64 {
         last_ns = last_ns.max(done_ns);
         under_way.push(Reverse(done_ns));
     }
-    crate::BlockDevice::advance_to(&mut work.drive, last_ns);
+    crate::Immediate::advance_to(&mut work.drive, last_ns);
     count as f64 / (last_ns - start_ns) as f64 * 1e9
 }
 
@@ -123,8 +123,8 @@ fn queue() -> Vec<Row> {
         let sketch = Sketch { channels: 256, dies_per_channel: 8, timing, ..Sketch::plane(8, 16, 100_000) };
         let mut work = Work::new(&sketch.with("link", format!("{link:?}")), 5);
         work.write_all(0..100_000);
-        let start_ns = crate::BlockDevice::now_ns(&work.drive) + 1_000_000_000;
-        crate::BlockDevice::advance_to(&mut work.drive, start_ns);
+        let start_ns = crate::Immediate::now_ns(&work.drive) + 1_000_000_000;
+        crate::Immediate::advance_to(&mut work.drive, start_ns);
         // One read at a time and alone: its latency, then as many at once as the host likes.
         let load = Load { kind: Read, pages: 1, logical: 100_000, random: false };
         let alone_s = 1.0 / closed_loop(&mut work, load, 1, 500);

@@ -1,7 +1,7 @@
 //! Drives made for a check.
 
 use crate::profile::FlashProfile;
-use crate::{BlockDevice, Completion, FlashDrive, Request, RequestKind};
+use crate::{Completion, FlashDrive, Immediate, Request, RequestKind};
 
 pub(super) const PAGE_BYTES: u64 = 4096;
 

@@ -6,7 +6,7 @@
 
 use super::sketch::{Sketch, Timing, Work};
 use super::{Case, Row};
-use crate::{BlockDevice, RequestKind::Write};
+use crate::{Immediate, RequestKind::Write};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

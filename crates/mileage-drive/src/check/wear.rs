@@ -2,7 +2,7 @@
 
 use super::sketch::{Sketch, Work};
 use super::{Case, Row};
-use crate::{Life, ManagedDevice};
+use crate::{Life, ManagedImmediate};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![Case::new(true, conservation), Case::new(true, || life(500))]

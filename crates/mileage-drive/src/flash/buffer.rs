@@ -14,7 +14,7 @@ mod path;
 pub(super) mod state;
 
 use super::map::NOWHERE;
-use crate::management::LostWrite;
+use crate::management::{LostWrite, Undurable, UndurablePart};
 use crate::profile::FlashProfile;
 use crate::profile::flash::choices::{Combining, Power, Reads};
 use std::collections::{HashMap, VecDeque};
@@ -147,9 +147,9 @@ impl Buffer {
         self.unkept.clear();
     }
 
-    /// The acknowledged writes that are lost if the power fails now: of each page those behind its last version that
-    /// is kept.
-    pub(super) fn lost_at(&self, at_ns: u64) -> Vec<LostWrite> {
+    /// The parts of writes that a power failure at `at_ns` would lose: of each page those behind its last version that is
+    /// kept.
+    pub(super) fn undurable_at(&self, at_ns: u64) -> Undurable {
         let mut kept = HashMap::new();
         for Written { write, offset_bytes, kept_ns, .. } in &self.unkept {
             if *kept_ns <= at_ns {
@@ -158,15 +158,12 @@ impl Buffer {
         }
         let lost = self.unkept.iter().filter(|written| {
             let page = written.offset_bytes >> self.page_shift;
-            written.acknowledged_ns <= at_ns
-                && written.kept_ns > at_ns
-                && kept.get(&page).is_none_or(|write| *write < written.write)
+            written.kept_ns > at_ns && kept.get(&page).is_none_or(|write| *write < written.write)
         });
-        let named = lost.map(|Written { write, offset_bytes, bytes, .. }| LostWrite {
-            write: *write,
-            offset_bytes: *offset_bytes,
-            length_bytes: *bytes,
+        let parts = lost.map(|Written { write, offset_bytes, bytes, acknowledged_ns, .. }| UndurablePart {
+            part: LostWrite { write: *write, offset_bytes: *offset_bytes, length_bytes: *bytes },
+            acknowledged_ns: *acknowledged_ns,
         });
-        named.collect()
+        Undurable { writes: self.writes, parts: parts.collect() }
     }
 }

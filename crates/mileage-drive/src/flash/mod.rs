@@ -37,8 +37,9 @@ mod timing;
 mod translation;
 mod wear_policy;
 
-use crate::device::{BlockDevice, Completion, Life, Refusal, Request, RequestKind, WornOut};
-use crate::management::{LostWrite, ManagedDevice, PowerCutError};
+use crate::device::{Completion, Life, Refusal, Request, RequestKind, WornOut};
+use crate::immediate::Immediate;
+use crate::management::{LostWrite, ManagedImmediate, PowerCutError, Undurable};
 use crate::profile::flash::choices::{EndOfLife, Power};
 use crate::profile::{Basics, FlashProfile};
 use crate::saved_state::StateError;
@@ -200,7 +201,7 @@ impl FlashDrive {
     }
 }
 
-impl BlockDevice for FlashDrive {
+impl Immediate for FlashDrive {
     fn capacity_bytes(&self) -> u64 {
         self.profile.basics.capacity_bytes
     }
@@ -295,7 +296,7 @@ impl BlockDevice for FlashDrive {
     }
 }
 
-impl ManagedDevice for FlashDrive {
+impl ManagedImmediate for FlashDrive {
     fn basics(&self) -> &Basics {
         &self.profile.basics
     }
@@ -323,7 +324,7 @@ impl ManagedDevice for FlashDrive {
         self.restart();
     }
 
-    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError> {
+    fn undurable_at(&self, at_ns: u64) -> Result<Option<Undurable>, PowerCutError> {
         let now_ns = self.now_ns();
         if at_ns < now_ns {
             return Err(PowerCutError::Past { at_ns, now_ns });
@@ -334,11 +335,15 @@ impl ManagedDevice for FlashDrive {
         if self.profile.write_buffer_pages > 0 && self.profile.write_buffer.power.is_none() {
             return Err(PowerCutError::Unknown);
         }
-        self.advance_to(at_ns);
         let loses = self.profile.write_buffer.power == Some(Power::Volatile);
-        let lost = self.buffer.as_ref().filter(|_| loses).map_or_else(Vec::new, |buffer| buffer.lost_at(at_ns));
+        Ok(self.buffer.as_ref().filter(|_| loses).map(|buffer| buffer.undurable_at(at_ns)))
+    }
+
+    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<LostWrite>, PowerCutError> {
+        let undurable = self.undurable_at(at_ns)?;
+        self.advance_to(at_ns);
         self.medium.clocks.fail(at_ns);
         self.restart();
-        Ok(lost)
+        Ok(undurable.map_or_else(Vec::new, |undurable| undurable.lost_at(at_ns)))
     }
 }

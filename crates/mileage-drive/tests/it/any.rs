@@ -1,7 +1,7 @@
 //! Drives of any mapping, policies and shape, drawn at random: every one is a block device that keeps its books.
 
 use crate::drives::{Sketch, cases};
-use mileage_drive::{BlockDevice, FlashProfile, conformance};
+use mileage_drive::{FlashProfile, Immediate, conformance};
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -2,7 +2,7 @@
 
 use crate::any::Draw;
 use crate::drives::{Sketch, amplification, counter, do_workload, ops_per_s, workload};
-use mileage_drive::{BlockDevice, ManagedDevice};
+use mileage_drive::{Immediate, ManagedImmediate};
 use mileage_workload::PatternKind::{Random, Sequential};
 
 /// Pages per second that the planes, the channels, the link and the controller can do.

@@ -1,7 +1,7 @@
 //! The two contracts: execution above the drive, block device below it.
 
 use crate::drives::{Sketch, counter, do_workload, forge, workload};
-use mileage_drive::{BlockDevice, Error, conformance, run};
+use mileage_drive::{Error, Immediate, conformance, run};
 use mileage_measure::{Histogram, RunRecord};
 use mileage_workload::conformance::{Log, Scope, check};
 use mileage_workload::{OpKind, PatternKind, Sync, Unobserved, Workload};

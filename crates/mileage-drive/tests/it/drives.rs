@@ -1,8 +1,6 @@
 //! The drives that the tests use, and short ways to work with them.
 
-use mileage_drive::{
-    BlockDevice, Completion, FlashDrive, FlashProfile, Request, RequestKind, Status, conformance, run,
-};
+use mileage_drive::{Completion, FlashDrive, FlashProfile, Immediate, Request, RequestKind, Status, conformance, run};
 use mileage_measure::RunRecord;
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 

@@ -1,7 +1,7 @@
 //! Cells that err: what a read costs, what it fails with, and what is refused.
 
 use crate::drives::{Sketch, counter, request, submit, workload};
-use mileage_drive::{BlockDevice, FlashProfile, RequestKind, Status, run};
+use mileage_drive::{FlashProfile, Immediate, RequestKind, Status, run};
 use mileage_workload::{PatternKind, Unobserved};
 
 const CODE: [(&str, &str); 2] = [("ecc_codeword_bytes", "1024"), ("ecc_correctable_bits", "24")];

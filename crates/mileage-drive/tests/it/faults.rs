@@ -2,7 +2,9 @@
 
 use crate::drives::{Sketch, request, workload};
 use mileage_drive::conformance::{self, Requests, completions};
-use mileage_drive::{BlockDevice, Drive, FlashProfile, Life, ManagedDevice, Refusal, Request, RequestKind, Status};
+use mileage_drive::{
+    Drive, FlashProfile, Immediate, Life, ManagedImmediate, PowerCutError, Refusal, Request, RequestKind, Status,
+};
 use mileage_measure::RunRecord;
 use mileage_workload::{PatternKind, Unobserved, Workload};
 
@@ -136,7 +138,30 @@ fn a_drive_that_drops_off_fails_what_is_under_way_and_refuses_the_rest() {
     dropping.purge();
     dropping.discard_all();
     assert!(dropping.save() == state, "nothing brings it back");
-    assert!(dropping.power_cut(u64::MAX).unwrap_err().to_string().contains("drop-off"));
+    assert_eq!(dropping.power_cut(gone_ns), Ok(Vec::new()), "nothing is volatile");
+    assert_eq!(dropping.life(), Life::DroppedOff);
+}
+
+/// A write whose answer a stall holds back is not acknowledged: a cut in the stall loses it without breaking a promise. A
+/// command that waits for the end of a stall may not have reached the drive: a cut before that is refused.
+#[test]
+fn a_power_cut_counts_as_lost_what_the_faults_let_the_host_know() {
+    let more = [("write_buffer_power", "\"volatile\""), ("stall_s", "0.002"), ("stall_every_s", "0.01")];
+    let volatile = Sketch { buffer: 8, ..Sketch::tiny() };
+    let mut sound = volatile.clone().with(&more[..1]).drive();
+    let Drive::Faulty(mut faulty) = Drive::new(volatile.with(&more).profile()) else { panic!("no faults") };
+    // The stall is the last 2 of each 10 ms; the write ends 2 us after its beginning.
+    let write = Request { fua: false, ..request(RequestKind::Write, 0, 4096, 7_998) };
+    let done_ns = sound.submit_one(&write).complete_ns;
+    let cut_ns = done_ns + 1000;
+    assert_eq!(faulty.submit_one(&write).complete_ns, 10_000_000, "the answer waits for the end of the stall");
+    assert_eq!(sound.power_cut(cut_ns).unwrap().len(), 1);
+    assert_eq!(faulty.clone().power_cut(cut_ns), Ok(Vec::new()));
+    faulty.submit_one(&Request { submit_ns: cut_ns, ..write });
+    let error = faulty.clone().power_cut(cut_ns + 1).unwrap_err();
+    assert_eq!(error, PowerCutError::Stalled { at_ns: cut_ns + 1, until_ns: 10_000_000 });
+    assert!(error.to_string().contains("expected 10000000 ns"), "{error}");
+    assert!(faulty.power_cut(10_100_000).is_ok());
 }
 
 /// All three at once: the record names what ended the run, and holds all that came before, silence included.

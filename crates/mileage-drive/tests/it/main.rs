@@ -9,6 +9,7 @@ mod drives;
 mod endurance;
 mod errors;
 mod faults;
+mod general;
 mod packing;
 mod policies;
 mod power;

@@ -1,7 +1,7 @@
 //! A controller that packs sees what a workload really writes.
 
 use crate::drives::{Sketch, counter, do_workload, workload};
-use mileage_drive::{BlockDevice, FlashDrive, ManagedDevice};
+use mileage_drive::{FlashDrive, Immediate, ManagedImmediate};
 use mileage_workload::{Content, PatternKind, Workload};
 
 fn drive(more: &[(&'static str, &'static str)]) -> FlashDrive {

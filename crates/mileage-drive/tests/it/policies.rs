@@ -2,7 +2,7 @@
 
 use crate::drives::{Sketch, counter, do_workload, ops_per_s, request, submit, workload};
 use mileage_drive::RequestKind::{Flush, Read, Write};
-use mileage_drive::{BlockDevice, FlashDrive, FlashProfile, Life, ManagedDevice, Refusal, Request, Status, WornOut};
+use mileage_drive::{FlashDrive, FlashProfile, Immediate, Life, ManagedImmediate, Refusal, Request, Status, WornOut};
 use mileage_workload::PatternKind::{Random, Sequential};
 
 const PAGE: u64 = 4096;

@@ -3,7 +3,7 @@
 use crate::any::Draw;
 use crate::drives::{Sketch, cases, request, submit};
 use mileage_drive::RequestKind::{Flush, Write};
-use mileage_drive::{BlockDevice, FlashDrive, LostWrite, ManagedDevice, PowerCutError, Request};
+use mileage_drive::{FlashDrive, Immediate, LostWrite, ManagedImmediate, PowerCutError, Request};
 
 const PAGE: u64 = 4096;
 /// What a page takes, in ns: controller, link, channel, program.

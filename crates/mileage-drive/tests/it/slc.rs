@@ -2,7 +2,7 @@
 
 use crate::drives::{BX200, INTEL_600P, Sketch, counter, forge, request, submit};
 use mileage_drive::conformance::{Requests, completions};
-use mileage_drive::{BlockDevice, FlashDrive, FlashProfile, ManagedDevice, Request, RequestKind};
+use mileage_drive::{FlashDrive, FlashProfile, Immediate, ManagedImmediate, Request, RequestKind};
 use proptest::prelude::*;
 
 type Figures<'a> = &'a [(&'static str, &'static str)];

@@ -2,7 +2,7 @@
 
 use crate::drives::{PLAIN, Sketch, X25E, do_workload, forge, workload};
 use mileage_drive::conformance::{Requests, completions};
-use mileage_drive::{BlockDevice, FlashDrive, FlashProfile, StateError};
+use mileage_drive::{FlashDrive, FlashProfile, Immediate, StateError};
 use mileage_workload::PatternKind::Random;
 use proptest::prelude::*;
 

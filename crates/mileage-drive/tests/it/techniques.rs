@@ -9,7 +9,7 @@
 //! replaced (0.97).
 
 use crate::drives::{Sketch, request};
-use mileage_drive::{BlockDevice, Drive, Request, RequestKind, Status};
+use mileage_drive::{Drive, Immediate, Request, RequestKind, Status};
 use mileage_workload::{Content, Workload};
 
 /// What is done to both drives: fill in order, then this.

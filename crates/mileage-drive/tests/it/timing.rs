@@ -2,7 +2,7 @@
 
 use crate::drives::{Sketch, counter, request, submit};
 use mileage_drive::RequestKind::{Discard, Flush, Read, Write};
-use mileage_drive::{BlockDevice, ManagedDevice};
+use mileage_drive::{Immediate, ManagedImmediate};
 
 const PAGE: u64 = 4096;
 

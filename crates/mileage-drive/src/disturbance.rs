@@ -1,0 +1,437 @@
+//! A general device with faults, or a slower one: it wraps any other and keeps the general contract.
+//!
+//! # Model
+//! Stalls, lost commands and the drop-off are those of [`crate::Faulty`], with one difference: a command that arrives during a
+//! stall reaches the device only when the stall ends, so that a power cut before that leaves no trace of it. A slower
+//! device answers every request that is not refused a constant time later than the device inside.
+
+use crate::block_device::{
+    BlockDevice, Decisions, Event, EventClass, Fate, Loss, ManagedDevice, ManagementError, Misuse, PowerCut,
+    Submission, Tag, TaggedCompletion,
+};
+use crate::content;
+use crate::counter_names::joined;
+use crate::device::{Life, Refusal, Request, RequestKind, Status, check};
+use crate::fault_schedule;
+use crate::management::PowerCutError;
+use crate::profile::{Basics, Faults};
+use crate::saved_state::{Format, Reader, StateError, Writer, corrupt};
+use crate::status_words;
+use std::collections::{BTreeMap, HashMap};
+
+const FORMAT: Format = Format { magic: "MILEDIST", version: 1 };
+const COUNTERS: &[&str] = &["commands_stalled", "stall_wait_ns", "commands_lost", "commands_dropped"];
+const STALLED: usize = 0;
+const STALL_WAIT: usize = 1;
+const LOST: usize = 2;
+const DROPPED: usize = 3;
+
+/// A request that has not completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    submission: Submission,
+    /// When the device inside gets it.
+    forward_ns: u64,
+    was_forwarded: bool,
+    /// How it ends, and when, once that is certain.
+    end: Option<(u64, Status)>,
+    /// The host was informed of it.
+    is_decided: bool,
+}
+
+/// A general device with faults, or a slower one. The module's text says what it does.
+#[derive(Clone, Debug)]
+pub struct Disturbed<D> {
+    inner: D,
+    faults: Faults,
+    slower_ns: u64,
+    now_ns: u64,
+    last_submit_ns: u64,
+    off_ns: Option<u64>,
+    /// Commands that were not refused by their form.
+    commands: u64,
+    submissions: u64,
+    /// What is outstanding, in the order of submission.
+    entries: BTreeMap<u64, Entry>,
+    tags: HashMap<Tag, u64>,
+    counters: [u64; COUNTERS.len()],
+}
+
+impl<D: ManagedDevice> Disturbed<D> {
+    /// A device with these faults, on which nothing is outstanding.
+    pub fn faulty(inner: D, faults: Faults) -> Self {
+        Self::new(inner, faults, 0)
+    }
+
+    /// A device that answers later, and on which nothing is outstanding.
+    pub fn slowed(inner: D, slower_ns: u64) -> Self {
+        Self::new(inner, Faults::default(), slower_ns)
+    }
+
+    fn new(inner: D, faults: Faults, slower_ns: u64) -> Self {
+        let now_ns = inner.now_ns();
+        Self {
+            inner,
+            faults,
+            slower_ns,
+            now_ns,
+            last_submit_ns: now_ns,
+            off_ns: None,
+            commands: 0,
+            submissions: 0,
+            entries: BTreeMap::new(),
+            tags: HashMap::new(),
+            counters: [0; COUNTERS.len()],
+        }
+    }
+
+    /// The device inside.
+    pub fn inner(&self) -> &D {
+        &self.inner
+    }
+
+    fn drop_off_ns(&self) -> u64 {
+        self.faults.drop_off_ns.unwrap_or(u64::MAX)
+    }
+
+    /// When and how a request ends that the device inside ends so.
+    fn answer(&mut self, forward_ns: u64, submit_ns: u64, complete_ns: u64, status: Status) -> (u64, Status) {
+        if let Status::Refused(_) = status {
+            return (complete_ns, status);
+        }
+        let answered_ns = fault_schedule::answered(self.faults, complete_ns);
+        let waited_ns = (forward_ns - submit_ns) + (answered_ns - complete_ns);
+        self.counters[STALLED] += u64::from(waited_ns > 0);
+        self.counters[STALL_WAIT] += waited_ns;
+        self.unless_dropped(answered_ns + self.slower_ns, status)
+    }
+
+    fn unless_dropped(&mut self, complete_ns: u64, status: Status) -> (u64, Status) {
+        let at_ns = self.drop_off_ns();
+        if complete_ns <= at_ns {
+            self.counters[LOST] += u64::from(matches!(status, Status::TimedOut { .. }));
+            return (complete_ns, status);
+        }
+        self.counters[DROPPED] += 1;
+        (at_ns, Status::DroppedOff { at_ns })
+    }
+
+    /// What becomes of a request, as far as that is known when it is submitted, and when the device inside gets it.
+    fn receive(&mut self, request: &Request) -> (u64, Option<(u64, Status)>) {
+        let submit_ns = request.submit_ns;
+        let dropped_ns = Some(self.drop_off_ns()).filter(|at_ns| submit_ns >= *at_ns);
+        let refusal = match check(request, self.capacity_bytes(), self.sector_bytes()) {
+            Err(refusal) => Some(refusal),
+            Ok(()) => self.off_ns.or(dropped_ns).map(|at_ns| Refusal::DroppedOff { at_ns }),
+        };
+        if let Some(refusal) = refusal {
+            return (submit_ns, Some((submit_ns, Status::Refused(refusal))));
+        }
+        let lost = fault_schedule::loses(self.faults, self.commands);
+        self.commands += 1;
+        if let Some(timeout_ns) = lost {
+            let end = self.unless_dropped(submit_ns.saturating_add(timeout_ns), Status::TimedOut { timeout_ns });
+            return (submit_ns, Some(end));
+        }
+        (fault_schedule::answered(self.faults, submit_ns), None)
+    }
+
+    /// Hand what is due at this instant over to the device inside.
+    fn forward(&mut self, at_ns: u64) -> Result<(), Misuse> {
+        for entry in self.entries.values_mut() {
+            if entry.end.is_none() && !entry.was_forwarded && entry.forward_ns <= at_ns {
+                let mut submission = entry.submission.clone();
+                submission.request.submit_ns = entry.forward_ns;
+                self.inner.submit(submission)?;
+                entry.was_forwarded = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// When this wrapper itself has something to do: inform the host, hand over, drop off.
+    fn own_event_ns(&self) -> Option<u64> {
+        let at_ns = |entry: &Entry| match (entry.is_decided, entry.end) {
+            (true, _) => None,
+            (false, Some(_)) => Some(entry.submission.request.submit_ns),
+            (false, None) if entry.was_forwarded => self.faults.drop_off_ns,
+            (false, None) => Some(entry.forward_ns.min(self.drop_off_ns())),
+        };
+        self.entries.values().filter_map(at_ns).min()
+    }
+
+    /// Decide what is due at this instant.
+    fn decide(&mut self, at_ns: u64, out: &mut Decisions) -> Result<(), Misuse> {
+        if at_ns < self.drop_off_ns() {
+            self.forward(at_ns)?;
+        }
+        let mut inner = Decisions::default();
+        if self.inner.next_event().is_some_and(|event| event.at_ns <= at_ns) {
+            self.inner.advance_to(at_ns + 1, &mut inner)?;
+        }
+        out.persisted.append(&mut inner.persisted);
+        for TaggedCompletion { tag, complete_ns, status } in inner.completions {
+            let Some(sequence) = self.tags.get(&tag).copied() else { continue };
+            let Some(entry) = self.entries.get(&sequence).filter(|entry| entry.end.is_none()) else { continue };
+            let end = self.answer(entry.forward_ns, entry.submission.request.submit_ns, complete_ns, status);
+            self.entries.entry(sequence).and_modify(|entry| entry.end = Some(end));
+        }
+        let drops = at_ns >= self.drop_off_ns();
+        let status = Status::DroppedOff { at_ns: self.drop_off_ns() };
+        for entry in self.entries.values_mut().filter(|entry| !entry.is_decided) {
+            if drops && entry.end.is_none() {
+                entry.end = Some((self.faults.drop_off_ns.unwrap_or(at_ns), status));
+                self.counters[DROPPED] += 1;
+            }
+            if let Some((complete_ns, status)) = entry.end.filter(|_| entry.submission.request.submit_ns <= at_ns) {
+                entry.is_decided = true;
+                out.completions.push(TaggedCompletion { tag: entry.submission.tag, complete_ns, status });
+            }
+        }
+        Ok(())
+    }
+
+    /// Forget what has completed.
+    fn settle(&mut self) {
+        let (now_ns, tags) = (self.now_ns, &mut self.tags);
+        self.entries.retain(|_, entry| {
+            let is_over = entry.end.is_some_and(|(complete_ns, _)| entry.is_decided && complete_ns <= now_ns);
+            if is_over {
+                tags.remove(&entry.submission.tag);
+            }
+            !is_over
+        });
+    }
+
+    fn can_cut(&self, at_ns: u64) -> Result<(), PowerCutError> {
+        if at_ns < self.now_ns {
+            return Err(PowerCutError::Past { at_ns, now_ns: self.now_ns });
+        }
+        match self.own_event_ns() {
+            Some(event_ns) if event_ns < at_ns => Err(PowerCutError::PastEvent { at_ns, event_ns }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is outstanding at `at_ns` fails, and the device is off.
+    fn switch_off(&mut self, at_ns: u64, out: &mut Decisions) {
+        self.now_ns = at_ns;
+        self.settle();
+        let status = Status::DroppedOff { at_ns };
+        let failed = self.entries.values().map(|entry| entry.submission.tag);
+        out.completions.extend(failed.map(|tag| TaggedCompletion { tag, complete_ns: at_ns, status }));
+        self.entries.clear();
+        self.tags.clear();
+        self.off_ns = Some(at_ns);
+        self.now_ns = self.now_ns.max(self.inner.now_ns());
+        self.last_submit_ns = self.now_ns;
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<D: ManagedDevice> BlockDevice for Disturbed<D> {
+    fn capacity_bytes(&self) -> u64 {
+        self.inner.capacity_bytes()
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.inner.sector_bytes()
+    }
+
+    fn page_bytes(&self) -> u32 {
+        self.inner.page_bytes()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn submit(&mut self, submission: Submission) -> Result<(), Misuse> {
+        let (tag, submit_ns) = (submission.tag, submission.request.submit_ns);
+        let earliest_ns = self.now_ns.max(self.last_submit_ns);
+        if submit_ns < earliest_ns {
+            return Err(Misuse::Past { submit_ns, earliest_ns });
+        }
+        if let Some(Event { at_ns: event_ns, .. }) = self.next_event().filter(|event| event.at_ns < submit_ns) {
+            return Err(Misuse::PastEvent { submit_ns, event_ns });
+        }
+        if self.tags.contains_key(&tag) {
+            return Err(Misuse::DuplicateTag(tag));
+        }
+        self.last_submit_ns = submit_ns;
+        let (forward_ns, end) = self.receive(&submission.request);
+        let entry = Entry { submission, forward_ns, was_forwarded: false, end, is_decided: false };
+        self.tags.insert(tag, self.submissions);
+        self.entries.insert(self.submissions, entry);
+        self.submissions += 1;
+        Ok(())
+    }
+
+    fn advance_to(&mut self, at_ns: u64, out: &mut Decisions) -> Result<(), Misuse> {
+        while let Some(event) = self.next_event().filter(|event| event.at_ns < at_ns) {
+            self.decide(event.at_ns, out)?;
+        }
+        if at_ns > self.now_ns {
+            let mut inner = Decisions::default();
+            self.inner.advance_to(at_ns, &mut inner)?;
+            out.persisted.append(&mut inner.persisted);
+            self.now_ns = at_ns;
+            self.settle();
+        }
+        Ok(())
+    }
+
+    fn next_event(&self) -> Option<Event> {
+        let own = self.own_event_ns().map(|at_ns| Event { at_ns, class: EventClass::Foreground });
+        own.into_iter().chain(self.inner.next_event()).min()
+    }
+
+    fn report_persisted(&mut self, wanted: bool) {
+        self.inner.report_persisted(wanted);
+    }
+
+    /// What the device inside loses, and of what it has not got all.
+    fn losses(&self, offset_bytes: u64, length_bytes: u64, cut: PowerCut) -> Result<Vec<Loss>, PowerCutError> {
+        self.can_cut(cut.at_ns)?;
+        let mut losses = self.inner.losses(offset_bytes, length_bytes, cut)?;
+        let refused = |entry: &Entry| matches!(entry.end, Some((_, Status::Refused(_))));
+        for entry in self.entries.values().filter(|entry| !entry.was_forwarded && !refused(entry)) {
+            let Request { kind, offset_bytes: start, length_bytes: bytes, .. } = entry.submission.request;
+            let (from, end) = (start.max(offset_bytes), (start + bytes).min(offset_bytes.saturating_add(length_bytes)));
+            if matches!(kind, RequestKind::Write | RequestKind::Discard) && from < end {
+                let tag = entry.submission.tag;
+                losses.push(Loss { tag, offset_bytes: from, length_bytes: end - from, fate: Fate::Old });
+            }
+        }
+        Ok(losses)
+    }
+
+    fn counter_names(&self) -> &'static [&'static str] {
+        joined(&[self.inner.counter_names(), COUNTERS])
+    }
+
+    fn counters(&self, out: &mut [u64]) {
+        let (inner, own) = out.split_at_mut(out.len() - COUNTERS.len());
+        self.inner.counters(inner);
+        own.copy_from_slice(&self.counters);
+    }
+
+    fn gauge_names(&self) -> &'static [&'static str] {
+        self.inner.gauge_names()
+    }
+
+    fn gauges(&self, out: &mut [u64]) {
+        self.inner.gauges(out);
+    }
+
+    fn series_names(&self) -> &'static [&'static str] {
+        joined(&[self.inner.counter_names(), COUNTERS, self.inner.gauge_names()])
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let mut out = FORMAT.begin(0);
+        let earliest_ns = self.now_ns.max(self.last_submit_ns);
+        out.words([self.now_ns, earliest_ns, self.off_ns.map_or(0, |at_ns| at_ns + 1), self.commands]);
+        out.words(self.counters);
+        out.word(self.entries.len() as u64);
+        for entry in self.entries.values() {
+            save_entry(&mut out, entry);
+        }
+        out.bytes(&self.inner.save());
+        Format::end(out)
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), StateError> {
+        let mut reader = FORMAT.open(state, 0, "")?;
+        let (now_ns, last_submit_ns, off) = (reader.instant()?, reader.instant()?, reader.instant()?);
+        let commands = reader.instant()?;
+        let mut counters = [0; COUNTERS.len()];
+        for counter in &mut counters {
+            *counter = reader.instant()?;
+        }
+        let entries: Result<BTreeMap<u64, Entry>, StateError> =
+            (0..reader.word()?).map(|at| Ok((at, restore_entry(&mut reader)?))).collect();
+        let entries = entries?;
+        self.inner.restore(reader.rest())?;
+        self.submissions = entries.len() as u64;
+        self.tags = entries.iter().map(|(at, entry)| (entry.submission.tag, *at)).collect();
+        (self.now_ns, self.last_submit_ns, self.off_ns) = (now_ns, last_submit_ns, off.checked_sub(1));
+        (self.commands, self.counters, self.entries) = (commands, counters, entries);
+        Ok(())
+    }
+}
+
+fn save_entry(out: &mut Writer, entry: &Entry) {
+    let Entry { submission: Submission { request, content, tag }, forward_ns, was_forwarded, end, is_decided } = entry;
+    let Request { kind, fua, offset_bytes, length_bytes, submit_ns } = *request;
+    out.words([tag.0, kind as u64, u64::from(fua), offset_bytes, length_bytes, submit_ns, *forward_ns]);
+    out.words([u64::from(*was_forwarded), u64::from(*is_decided), u64::from(end.is_some())]);
+    if let Some((complete_ns, status)) = end {
+        out.word(*complete_ns);
+        status_words::save(out, *status);
+    }
+    content::save(out, content);
+}
+
+fn restore_entry(reader: &mut Reader) -> Result<Entry, StateError> {
+    let tag = Tag(reader.word()?);
+    let kind = status_words::kind_of(reader.word()?)?;
+    let yes = |reader: &mut Reader| Ok::<bool, StateError>(reader.below(2, "neither yes nor no")? == 1);
+    let fua = yes(reader)?;
+    let (offset_bytes, length_bytes, submit_ns) = (reader.word()?, reader.word()?, reader.instant()?);
+    let forward_ns = reader.instant()?;
+    let (was_forwarded, is_decided, has_end) = (yes(reader)?, yes(reader)?, yes(reader)?);
+    let end = if has_end { Some((reader.word()?, status_words::restore(reader)?)) } else { None };
+    if is_decided && end.is_none() {
+        return corrupt("a request was decided, and nothing says how");
+    }
+    let request = Request { kind, fua, offset_bytes, length_bytes, submit_ns };
+    let submission = Submission { request, content: content::restore(reader)?, tag };
+    Ok(Entry { submission, forward_ns, was_forwarded, end, is_decided })
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<D: ManagedDevice> ManagedDevice for Disturbed<D> {
+    fn basics(&self) -> &Basics {
+        self.inner.basics()
+    }
+
+    fn life(&self) -> Life {
+        if self.now_ns >= self.drop_off_ns() { Life::DroppedOff } else { self.inner.life() }
+    }
+
+    /// Nothing happens to a device that dropped off.
+    fn purge(&mut self) -> Result<(), ManagementError> {
+        if !self.entries.is_empty() {
+            return Err(ManagementError::Busy { outstanding: self.entries.len() as u64 });
+        }
+        if self.now_ns < self.drop_off_ns() {
+            self.inner.purge()?;
+            self.now_ns = self.now_ns.max(self.inner.now_ns());
+        }
+        Ok(())
+    }
+
+    fn power_cut(&mut self, cut: PowerCut, out: &mut Decisions) -> Result<Vec<Loss>, ManagementError> {
+        let losses = self.losses(0, self.capacity_bytes(), cut)?;
+        self.inner.power_cut(cut, &mut Decisions::default())?;
+        if self.off_ns.is_none() {
+            self.switch_off(cut.at_ns, out);
+        }
+        Ok(losses)
+    }
+
+    fn power_off(&mut self, at_ns: u64, out: &mut Decisions) -> Result<(), ManagementError> {
+        self.can_cut(at_ns)?;
+        self.inner.power_off(at_ns, &mut Decisions::default())?;
+        if self.off_ns.is_none() {
+            self.switch_off(at_ns, out);
+        }
+        Ok(())
+    }
+
+    fn power_on(&mut self) {
+        self.inner.power_on();
+        self.off_ns = None;
+    }
+}

@@ -1,0 +1,36 @@
+//! When faults happen: a pure function of the faults, the instant and the number of the command.
+
+use crate::draw::draw;
+use crate::profile::{Faults, Stall};
+
+impl Stall {
+    /// When the device answers that which it would answer at `at_ns` without stalls: then, or at the stall's end.
+    fn end_or(self, at_ns: u64, seed: Option<u64>) -> u64 {
+        let Self { every_ns, length_ns } = self;
+        let mut at_ns = at_ns;
+        loop {
+            let period = at_ns / every_ns;
+            let latest_ns = every_ns - length_ns;
+            let into_ns = seed.map_or(latest_ns, |seed| draw(seed, period) % (latest_ns + 1));
+            let from_ns = period * every_ns + into_ns;
+            if !(from_ns..from_ns + length_ns).contains(&at_ns) {
+                return at_ns;
+            }
+            at_ns = from_ns + length_ns;
+        }
+    }
+}
+
+/// When a command that arrives at `at_ns` is taken, or an answer that is ready then is given.
+pub(crate) fn answered(faults: Faults, at_ns: u64) -> u64 {
+    faults.stall.map_or(at_ns, |stall| stall.end_or(at_ns, faults.seed))
+}
+
+/// Whether this command, counted from 0, is one of those that are lost; after how long that is known.
+pub(crate) fn loses(faults: Faults, command: u64) -> Option<u64> {
+    let lost = faults.lost?;
+    let (group, number) = (command / lost.every, command % lost.every);
+    // Another draw than that of the stalls.
+    let which = faults.seed.map_or(lost.every - 1, |seed| draw(!seed, group) % lost.every);
+    (number == which).then_some(lost.timeout_ns)
+}
