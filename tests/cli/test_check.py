@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import os
 import signal
@@ -93,6 +94,26 @@ def test_two_drives_side_by_side() -> None:
     assert "A: This virtual drive reads" in text
     assert "B: This virtual drive reads" in text
     assert "in turn on A and B" in text
+    assert "drive B does SEQ 1 MiB read depth 8 at 30" in flat(text)
+    assert "Five paired blocks." in text
+
+
+def test_the_saved_page_has_the_text_of_the_check(tmp_path: Path) -> None:
+    text = checked(X25E, "--save", str(tmp_path / "one"), env={"MILEAGE_REPORT": "text"})
+    assert (tmp_path / "one" / "check.txt").read_text() == text
+    for again in (False, True):
+        if again:
+            assert mileage("report", str(tmp_path / "one"), "--report", "text").returncode == 0
+        page = html.unescape((tmp_path / "one" / "report.html").read_text())
+        assert text.rstrip() in page
+        assert "--as-study" not in page
+
+
+def test_two_directories_of_one_drive_are_not_two_drives(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    found = values(str(tmp_path / "a"), str(tmp_path / "b"))
+    assert any(veto.startswith("A and B are both on ") for veto in found["comparison"]["vetoes"])
 
 
 @pytest.mark.slow
@@ -107,7 +128,7 @@ def test_the_runs_of_two_targets_take_turns(tmp_path: Path) -> None:
         own = [run.setting for run in measured if run.block == block]
         assert sorted(own) == [0] * 8 + [1] * 8
     found = values(str(tmp_path / "a"), str(tmp_path / "b"), "--quick")
-    assert [one["target"] for one in found] == [f"dir:{tmp_path}/a", f"dir:{tmp_path}/b"]
+    assert [one["target"] for one in found["targets"]] == [f"dir:{tmp_path}/a", f"dir:{tmp_path}/b"]
     assert not list((tmp_path / "a").iterdir())
     assert not list((tmp_path / "b").iterdir())
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mileage.analysis.check_result import Checked, Row
+from mileage.judge import Comparison, verdict_sentence
 from mileage.report.measured import spread_of
 from mileage.report.quantity import figure
 from mileage.terminal import wrapped
@@ -81,10 +82,11 @@ def _remarks(found: Checked) -> list[str]:
     return lines
 
 
-def pair_text(one: Checked, other: Checked, *, took_turns: bool) -> str:
+def pair_text(one: Checked, other: Checked, comparison: Comparison | None) -> str:
     """Two checks side by side, with the ratio of the second to the first and its 95 % interval.
 
-    `took_turns`: their runs took turns, so that a load that came or went touched both.
+    `comparison`: the second judged against the first, where their runs took turns, so that a load that came or went
+    touched both; None where one followed the other.
     """
     lines = ["mileage check".ljust(WIDTH - 20) + one.date_utc.rjust(20), "-" * WIDTH]
     for letter, found in (("A", one), ("B", other)):
@@ -92,16 +94,18 @@ def pair_text(one: Checked, other: Checked, *, took_turns: bool) -> str:
     lines += ["", f"{'MB/s':<26}{'A':>11}{'B':>11}{'B / A':>9}{'95 %':>15}"]
     theirs = {row.label: row for row in other.rows}
     pairs = [(row, theirs[row.label]) for row in one.rows if row.label in theirs]
-    lines += [_pair_row(row, match, paired=took_turns) for row, match in pairs]
+    lines += [_pair_row(row, match, paired=comparison is not None) for row, match in pairs]
     how = (
-        "in turn on A and B"
-        if took_turns
-        else "all of A, then all of B (load that changes looks like a difference)"
+        "all of A, then all of B (load that changes looks like a difference)"
+        if comparison is None
+        else "in turn on A and B"
     )
     words = f"Medians of {len(one.rows[0].iops)} runs, {how}."
     if len(pairs) < max(len(one.rows), len(other.rows)):
         words += " Tests that only one of the two allows are omitted."
     lines += ["", *wrapped(words, WIDTH), "-" * WIDTH]
+    if comparison is not None:
+        lines += [*wrapped(verdict_sentence(comparison), WIDTH), ""]
     for letter, found in (("A", one), ("B", other)):
         lines += wrapped(f"{letter}: {found.verdict}", WIDTH, indent="   ")
         lines += _remarks(found)

@@ -35,6 +35,7 @@ from mileage.report.setting import setting_lines
 from mileage.report.view import RunShape
 from mileage.store import StudyFolder, left_out, measured_cells
 from mileage.store.environment import diff
+from mileage.store.folder import CHECK_TEXT
 from mileage.store.journal import Entries, JournalContent
 
 _TARGETS_MAX: Final = 5
@@ -53,7 +54,9 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
     if cells and max(cell.runs for cell in cells) == 1:
         weak.append("One run of each cell: how much a repetition would differ is not known.")
     found = cautions(plan, content, cells)
-    weak += [caution.sentence + "." for caution in found]
+    # The text of a check has them in its own words.
+    checked = folder.directory.read(CHECK_TEXT) if folder.directory.has(CHECK_TEXT) else b""
+    weak += [] if checked else [caution.sentence + "." for caution in found]
     weak += lost_lines(folder) + _of_programs(plan, content.runs())
     return MeasuredPage(
         name=plan.study.name,
@@ -70,6 +73,7 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         evidence=replace(evidence, steady=steady_rounds(plan, content)),
         environments=[(name, facts) for name, facts in environments if not name.endswith(".after")],
         factor=factor,
+        checked=checked.decode(errors="replace"),
     )
 
 

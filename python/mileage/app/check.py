@@ -26,6 +26,8 @@ from mileage.analysis.check_result import (
     status_of,
     verdict_of,
 )
+from mileage.analysis.check_text import check_text, pair_text
+from mileage.analysis.planned_comparison import places
 from mileage.app.check_findings import (
     Seen,
     class_facts,
@@ -38,8 +40,11 @@ from mileage.app.check_findings import (
 )
 from mileage.app.measurement import asked_of, measure, planned
 from mileage.app.one_offs import one_off_folder
+from mileage.app.report_level import report_level
+from mileage.app.result import StudyResult
 from mileage.errors import Refused
 from mileage.execute import Progress
+from mileage.judge import Comparison
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Plan, Study
 from mileage.plan.io_options import unused_keys
@@ -50,6 +55,7 @@ from mileage.report.setting import labels_of
 from mileage.store import MeasuredCell, StudyFolder
 from mileage.store.block_device import bus_facts
 from mileage.store.drive_facts import drive_facts
+from mileage.store.folder import CHECK_TEXT
 from mileage.targets.filesystem import look_at
 from mileage.targets.guard import ROOT
 from mileage.targets.io_uring import has_io_uring
@@ -195,14 +201,24 @@ def plan_of_pair(targets: Sequence[str], wanted: Wanted) -> Plan | None:
     return planned(study, None)
 
 
+class Done(msgspec.Struct, frozen=True):
+    """A check of one target, or of two whose runs took turns."""
+
+    checked: tuple[Checked, ...]
+    comparison: Comparison | None = None
+    """Of two: the second judged against the first, by pairs."""
+
+
 def check(
     plan: Plan,
     *,
     save: Path | None = None,
     progress: Progress | None = None,
     command: Sequence[str] = ("mileage", "check"),
-) -> tuple[Checked, ...]:
-    """Do the plan of a check and judge what came of each target. With `save`, its study folder is kept there.
+) -> Done:
+    """Do the plan of a check and judge what came of each target.
+
+    With `save`, its study folder is kept there, with the text of the check and a page.
 
     Raises:
         Refused: the folder cannot be made; nothing was written.
@@ -210,28 +226,51 @@ def check(
     """
     parts = _parts(plan)
     before = [drive_facts(place_of(part.target)) for part in parts]
-    if save is None:
-        # Its folder is read before it is removed, and a report of it is not worth the time.
-        plan = msgspec.structs.replace(plan, study=msgspec.structs.replace(plan.study, report="none"))
     with nullcontext(save) if save is not None else one_off_folder() as folder:
-        done = measure(plan, save=folder, progress=progress, command=command)
-        content = StudyFolder.open(folder).content()
-        spoiled = cautions(plan, content, done.cells)
+        measured = measure(plan, save=folder, progress=progress, command=command, reports=False)
+        result = StudyResult(StudyFolder.open(folder), plan)
+        content = result.content()
+        spoiled = cautions(plan, content, measured.cells)
         names = labels_of(plan.cells)
-        return tuple(
-            _checked(
-                Seen(
-                    plan=part,
-                    cells=_rows_of_part(part, done.cells),
-                    runs=tuple(entry for entry in content.runs() if plan.runs[entry.run].setting == number),
-                    cautions=spoiled,
-                    names=names,
-                    before=known,
-                    after=drive_facts(place_of(part.target)),
-                )
+        seen = [
+            Seen(
+                plan=part,
+                cells=_rows_of_part(part, measured.cells),
+                runs=tuple(entry for entry in content.runs() if plan.runs[entry.run].setting == number),
+                cautions=spoiled,
+                names=names,
+                before=known,
+                after=drive_facts(place_of(part.target)),
             )
             for number, (part, known) in enumerate(zip(parts, before, strict=True))
-        )
+        ]
+        checked = tuple(_checked(one) for one in seen)
+        done = Done(checked, _compared(result, seen) if len(seen) == 2 else None)
+        if save is not None:
+            text = (
+                check_text(checked[0])
+                if len(checked) == 1
+                else pair_text(checked[0], checked[1], done.comparison)
+            )
+            result.folder.directory.write(CHECK_TEXT, text.encode())
+            if report_level(None, plan.study.report) != "none":
+                result.write_report()
+        return done
+
+
+def _compared(result: StudyResult, seen: Sequence[Seen]) -> Comparison:
+    """The second target judged against the first, each test called as in the text."""
+    found = result.comparison()
+    labels = {cell.cell: row.label for one in seen for cell, row in one.cells}
+    names = {cell: labels[label] for label, (_, cell) in places(result.plan).items() if label in labels}
+    cells, headline = (
+        tuple(msgspec.structs.replace(cell, cell=names.get(cell.cell, cell.cell)) for cell in family)
+        for family in (found.cells, found.headline)
+    )
+    disks = [disk_in(one.after) for one in seen]
+    same = disks[0] if disks[0] and disks[0] == disks[1] else ""
+    vetoes = (*found.vetoes, *([f"A and B are both on {same}"] if same else []))
+    return msgspec.structs.replace(found, cells=cells, headline=headline, vetoes=vetoes)
 
 
 def _parts(plan: Plan) -> list[Plan]:

@@ -73,8 +73,9 @@ def measure(
     log: Path | None = None,
     progress: Progress | None = None,
     command: Sequence[str] = ("mileage", "measure"),
+    reports: bool = True,
 ) -> Measurement:
-    """Do the plan of a one-off study. With `save`, its folder is kept there with its report.
+    """Do the plan of a one-off study. With `save`, its folder is kept there, and with `reports` its report.
 
     With `log`, every operation of its one run is written there; of several runs to `log-1`, `log-2` and so on.
 
@@ -87,7 +88,7 @@ def measure(
         done = _done_in(save, resolved, destroy, tell, command, log)
         from mileage.app import StudyResult
 
-        if report_level(None, resolved.study.report) != "none":
+        if reports and report_level(None, resolved.study.report) != "none":
             StudyResult(StudyFolder.open(save), resolved).write_report()
     else:
         with one_off_folder() as place:

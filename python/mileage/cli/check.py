@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from mileage.analysis.check_result import Checked
+    from mileage.app.check import Done
 
 
 @click.command("check")
@@ -61,16 +61,18 @@ def command(
     for folder in folders:
         if folder is not None:
             refuse_existing(folder)
-    found: list[Checked] = []
+    done: list[Done] = []
     for plan, folder in zip(plans, folders, strict=True):
         with Terminal(labels=labels_of(plan.cells)) as progress:
-            found += check(plan, save=folder, progress=progress, command=("mileage", *sys.argv[1:]))
+            done.append(check(plan, save=folder, progress=progress, command=("mileage", *sys.argv[1:])))
+    found = [one for each in done for one in each.checked]
+    comparison = done[0].comparison
     if as_json:
-        print_json(found[0] if len(found) == 1 else found)
+        print_json(found[0] if len(found) == 1 else {"targets": found, "comparison": comparison})
     elif len(found) == 1:
         click.echo(check_text(found[0]), nl=False)
     else:
-        click.echo(pair_text(found[0], found[1], took_turns=shared is not None), nl=False)
+        click.echo(pair_text(found[0], found[1], comparison), nl=False)
     if save is not None:
         click.echo(f"study folder: {' '.join(map(str, folders))}", err=True)
     context.exit(max(one.status for one in found))

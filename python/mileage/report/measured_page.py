@@ -44,6 +44,8 @@ class MeasuredPage(msgspec.Struct, frozen=True):
     """One (stage, facts) pair for each snapshot of the machine."""
     factor: str = ""
     """What the levels of `evidence` are levels of."""
+    checked: str = ""
+    """Of `mileage check` the text that it printed: the drive, its health, its class; empty for others."""
 
 
 def render_measured(
@@ -91,6 +93,7 @@ def _cleaned(page: MeasuredPage) -> MeasuredPage:
         unfinished=tuple(map(cleaned_text, page.unfinished)),
         evidence=cleaned_evidence(page.evidence),
         factor=cleaned_text(page.factor),
+        checked="\n".join(map(cleaned_text, page.checked.splitlines())),
         environments=[
             (cleaned_text(stage), {cleaned_text(key): cleaned_text(value) for key, value in facts.items()})
             for stage, facts in page.environments

@@ -2,7 +2,8 @@
 
     plan.toml  environment/  journal.jsonl  state/  samples.parquet ...  report.html  figures/  tables/  traces/  logs/
 
-`state/` holds the drive states from which an unfinished study on a virtual drive resumes; it is emptied at the end.
+A check has also `check.txt`, what it printed. `state/` holds the drive states from which an unfinished study on a
+virtual drive resumes; it is emptied at the end.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from mileage.store.seal import checksum
 
 T = TypeVar("T")
 MISSING: Final = "is missing"
+CHECK_TEXT: Final = "check.txt"
+"""What `mileage check` printed, in its study folder."""
 CHANGED: Final = "was changed after it was written"
 """What is wrong with a sealed file."""
 
