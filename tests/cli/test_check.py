@@ -113,7 +113,10 @@ def test_two_directories_of_one_drive_are_not_two_drives(tmp_path: Path) -> None
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     found = values(str(tmp_path / "a"), str(tmp_path / "b"))
-    assert any(veto.startswith("A and B are both on ") for veto in found["comparison"]["vetoes"])
+    if disk_of(tmp_path):
+        assert any(veto.startswith("A and B are both on ") for veto in found["comparison"]["vetoes"])
+    (tmp_path / "again").symlink_to(tmp_path / "a")
+    assert "is given twice" in mileage("check", str(tmp_path / "a"), str(tmp_path / "again"), *FAST).stderr
 
 
 @pytest.mark.slow
@@ -275,6 +278,17 @@ def test_a_throttled_device_is_told_and_not_judged(limited: Path, loop_device: P
 
 @pytest.mark.slow
 @pytest.mark.sampled(2)
+@pytest.mark.xdist_group("devices")
+def test_a_device_that_cannot_be_read_ends_with_status_3(loop_device: Path) -> None:
+    with Path("/sys/block", loop_device.name, "loop/backing_file").open() as file:
+        os.truncate(file.read().strip(), 4 << 20)
+    for command in (["check", *FAST], ["measure", "--for", "20ms", "-w", "sequential_read", "-t"]):
+        done = mileage(*command, f"block:{loop_device}")
+        assert done.returncode == 3
+        assert "failed after 0 bytes: Input/output error (EIO): the device reports a fault" in done.stderr
+        assert "MB/s" not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("answer", "status", "expected"),
     [

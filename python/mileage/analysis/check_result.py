@@ -131,7 +131,7 @@ def verdict_of(
     disturbed = next((finding.text for finding in findings if finding.disturbs), None)
     if fit.fit == "no class":
         words = "no class is known for it"
-        words += f", and the rates may not be its own: {disturbed}" if disturbed is not None else ""
+        words += ", and something else had a part in its rates (below)" if disturbed is not None else ""
     elif fit.fit == "fits":
         words = f"as its class does ({fit.title})"
     elif disturbed is not None:

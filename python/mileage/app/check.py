@@ -187,8 +187,9 @@ def plan_of_pair(targets: Sequence[str], wanted: Wanted) -> Plan | None:
     Raises:
         Refused: as `plan_of`; or both are the same target.
     """
-    if targets[0] == targets[1]:
-        raise Refused(targets[0], "is given twice", expected="two targets to compare", code="repeated")
+    ways = [place_of(target) for target in targets]
+    if targets[0] == targets[1] or (ways[0] and ways[1] and ways[0].samefile(ways[1])):
+        raise Refused(targets[1], "is given twice", expected="two targets to compare", code="repeated")
     plans = [plan_of(target, wanted) for target in targets]
     kinds = {(plan.facts.kind, plan.study.state.start) for plan in plans}
     if len(kinds) > 1:

@@ -18,8 +18,9 @@ from mileage.analysis.open_loop import load_notes
 from mileage.app.one_offs import one_off_folder
 from mileage.app.report_level import report_level
 from mileage.app.session import check_built, do, facts_of, facts_of_all, traces_of
-from mileage.errors import Refused
+from mileage.errors import Refused, RunFailed
 from mileage.execute import Progress, Silent
+from mileage.model.journal_entries import Failed
 from mileage.model.target_kind import capabilities_of
 from mileage.plan import Asked, Plan, Study, resolve
 from mileage.plan.study import State
@@ -111,6 +112,8 @@ def _done_in(
     _copy_logs(folder, names)
     order = {cell.label: number for number, cell in enumerate(resolved.cells)}
     content = folder.content()
+    if (failed := content.of_kind(Failed)) and not measured_cells(content):
+        raise RunFailed(failed[0].message, cause=failed[0].cause)
     cells = sorted(measured_cells(content), key=lambda cell: order[cell.cell])
     from mileage.analysis.assumptions import missed_rate_notes
 

@@ -146,6 +146,8 @@ def one_off(asked: Asked) -> Study:
         question=f"How fast: {', '.join(words)}?",
         target=asked.target,
         seed=asked.seed,
+        # Figures of a device that failed halfway are no answer to this question.
+        on_failure="stop" if capabilities_of(asked.target).is_real else "dnf",
         state=msgspec.structs.replace(own_state, cache=asked.cache),
         stage=(*stages, Stage(name=NAME, measure=tuple(measures))),
         workload=own,
