@@ -281,7 +281,7 @@ def test_a_throttled_device_is_told_and_not_judged(limited: Path, loop_device: P
 @pytest.mark.xdist_group("devices")
 def test_a_device_that_cannot_be_read_ends_with_status_3(loop_device: Path) -> None:
     with Path("/sys/block", loop_device.name, "loop/backing_file").open() as file:
-        os.truncate(file.read().strip(), 4 << 20)
+        os.truncate(file.read().strip(), 0)
     for command in (["check", *FAST], ["measure", "--for", "20ms", "-w", "sequential_read", "-t"]):
         done = mileage(*command, f"block:{loop_device}")
         assert done.returncode == 3
