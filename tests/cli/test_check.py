@@ -390,4 +390,4 @@ def seen(rates: list[float], courses: list[Series]) -> Seen:
     runs: Any = tuple(SimpleNamespace(cell="a", record=SimpleNamespace(series=course)) for course in courses)
     cell: Any = SimpleNamespace(cell="a", notes=())
     plan: Any = None
-    return Seen(plan, ((cell, row),), runs, (), {}, {}, {})
+    return Seen(plan, ((cell, row),), runs, (), {}, {}, {}, {})

@@ -233,13 +233,20 @@ def check(
         content = result.content()
         spoiled = cautions(plan, content, measured.cells)
         names = labels_of(plan.cells)
+        rows = [_rows_of_part(part, measured.cells) for part in parts]
+        labels = {
+            cell.cell: f"{row.label} of {letter}" if len(parts) == 2 else row.label
+            for letter, own in zip("AB", rows, strict=False)
+            for cell, row in own
+        }
         seen = [
             Seen(
                 plan=part,
-                cells=_rows_of_part(part, measured.cells),
+                cells=rows[number],
                 runs=tuple(entry for entry in content.runs() if plan.runs[entry.run].setting == number),
                 cautions=spoiled,
                 names=names,
+                labels=labels,
                 before=known,
                 after=drive_facts(place_of(part.target)),
             )

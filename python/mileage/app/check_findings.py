@@ -51,6 +51,8 @@ class Seen(msgspec.Struct, frozen=True):
     """The cautions of all targets."""
     names: dict[str, str]
     """What cautions call each cell, by its label."""
+    labels: dict[str, str]
+    """What the text calls each cell of all targets, by its label."""
     before: dict[str, str]
     """What was known of the drive before the load."""
     after: dict[str, str]
@@ -193,12 +195,12 @@ def findings(seen: Seen) -> Iterator[Finding]:
 
 def _of_cells(seen: Seen) -> Iterator[Finding]:
     """The cautions about the cells of this target, and what else was noted of them."""
-    labels = {cell.cell: row.label for cell, row in seen.cells}
+    own = {cell.cell for cell, _ in seen.cells}
     for caution in seen.cautions:
-        if labels.keys().isdisjoint(caution.cells):
+        if own.isdisjoint(caution.cells):
             continue
         text = caution.text
-        for cell, label in labels.items():
+        for cell, label in seen.labels.items():
             text = text.replace(f"({seen.names[cell]})", f"({label})")
         slower = ": a used drive may write more slowly" if caution.advice else ""
         yield Finding(text + slower, disturbs=not caution.is_fresh)

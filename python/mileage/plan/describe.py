@@ -59,10 +59,13 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "state", words
     if facts.alignment:
         yield "alignment", facts.alignment
-    arms = "a torture arm, then a sham arm that idles for as long" if study.sham else "no sham arm"
-    note = "; the result is descriptive" if study.cycles == 1 else ""
+    arms = ": a torture arm, then a sham arm that idles for as long" if study.sham else ": no sham arm"
+    if not any(stage.torture for stage in study.stage):
+        arms = ""
+    of_stages = study.compare.arms not in study.factor and not study.compares_workloads
+    note = "; the result is descriptive" if study.cycles == 1 and of_stages else ""
     each = "each " if study.cycles > 1 else ""
-    yield "design", f"{_count(study.cycles, 'cycle')}, {each}from a {study.state.start} target: {arms}{note}"
+    yield "design", f"{_count(study.cycles, 'cycle')}, {each}from a {study.state.start} target{arms}{note}"
     if study.baseline and study.candidate:
         yield "compared", f"{study.candidate} with {study.baseline}"
     yield from factor_rows(plan)

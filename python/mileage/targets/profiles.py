@@ -199,7 +199,7 @@ def _load_own(path: Path) -> str:
             raise Refused(
                 f"virtual:{path}",
                 "no such profile file",
-                expected="the path of a TOML drive profile",
+                expected="the path of a TOML drive profile, or one of `mileage list drives`",
                 code="not-found",
             )
         return read_regular(path, PROFILE_BYTES_MAX, f"virtual:{path}").decode()
