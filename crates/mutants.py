@@ -96,7 +96,7 @@ def failed_tests(output: str) -> list[str]:
 def applies(tree: Path, patch: Path) -> bool:
     """Apply a patch to the copy; whether every file that it names was changed."""
     before = {name: (tree / name).read_text() for name in files_of(patch) if (tree / name).exists()}
-    # Not as a part of the repository around it: git would leave out what it takes for somebody else's files.
+    # Not as a part of the repository around it: git skips paths that its ignore rules exclude.
     outside = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tree.parent)}
     apply = ["git", "apply", "-C1", str(patch)]
     done = subprocess.run(apply, cwd=tree, env=outside, capture_output=True, check=False)

@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["BUILD_PROFILE", "Drive", "Meeting", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "iozone_differences", "latency_quantile_ns", "make_meeting", "merge_metadata_shares", "merge_shares", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
+__all__ = ["BUILD_PROFILE", "Drive", "StartBarrier", "check_drives", "check_workload", "clock_ns", "content_saved", "cpus_of_node", "drive_figure_names", "drive_figures", "drive_rates", "drive_title", "format_bytes", "forward_log", "iozone_differences", "latency_quantile_ns", "make_start_barrier", "merge_metadata_shares", "merge_shares", "parse_bytes", "record_schema", "run_file", "run_iozone", "run_metadata", "run_metadata_share", "run_share", "toml_faults", "toml_lines", "workload_problem"]
 
 BUILD_PROFILE: Final[str]
 """
@@ -71,7 +71,7 @@ class Drive:
         """
     def power_cut(self, /, at_ns: SupportsIndex | None = None) -> list[tuple[int, int, int]]:
         """
-        Cut the power at `at_ns` (the present time when none is given) and restore it: nothing is under way any more.
+        Cut the power at `at_ns` (the present time when none is given) and restore it: nothing is outstanding afterwards.
         The acknowledged writes that are lost, in their order: number of the write command since the drive was new
         (from 0), first byte, bytes; one entry for each page. Raises `ValueError` for an instant that has passed, for a
         drive with faults, and when the profile does not say whether the write buffer is volatile or protected.
@@ -92,7 +92,7 @@ class Drive:
     @staticmethod
     def restore(profile: str, state: bytes) -> Drive:
         """
-        The drive that goes on where a saved one of the same profile stopped. Raises `ValueError` when the state is
+        The drive that continues where a saved one of the same profile stopped. Raises `ValueError` when the state is
         damaged or belongs to another profile.
         """
     def run(self, /, workload: str, poll: Any | None = None) -> str:
@@ -113,15 +113,15 @@ class Drive:
         """
 
 @final
-class Meeting:
+class StartBarrier:
     """
-    The meeting of processes that are not all on one machine, as one of them sees it: a file of `threads` threads at
+    The start barrier of a run on several machines, as one process sees it: a file for `threads` threads at
     `path`, made here. Raises `mileage.errors.Refused` when it exists or cannot be made.
     """
-    def __new__(cls, /, path: str | PathLike[str], threads: SupportsIndex) -> Meeting: ...
+    def __new__(cls, /, path: str | PathLike[str], threads: SupportsIndex) -> StartBarrier: ...
     def abandon(self, /) -> None:
         """
-        End the run: others of it are gone.
+        End the run because another of its processes was lost.
         """
     @property
     def arrived(self, /) -> int:
@@ -130,13 +130,13 @@ class Meeting:
         """
     def begin_at(self, /, start_ns: SupportsIndex) -> None:
         """
-        Say when those who wait begin: nanoseconds of `CLOCK_MONOTONIC_RAW`, at once if that has passed.
+        Set when the waiting threads begin: nanoseconds of `CLOCK_MONOTONIC_RAW`, at once if that has passed.
         """
 
 def check_drives(which: str, each: Any) -> bool:
     """
     Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down
-    drive (`life`). `each(name, theory, simulated, tolerance, holds)` is told of every comparison; the answer is
+    drive (`life`). `each(name, theory, simulated, tolerance, holds)` is called for every comparison; the result is
     whether all hold.
     """
 
@@ -210,10 +210,10 @@ def latency_quantile_ns(histogram: str, q: SupportsFloat | SupportsIndex) -> int
     Raises `ValueError` when the text is no histogram or `q` is out of range.
     """
 
-def make_meeting(meeting: str | PathLike[str], threads: SupportsIndex) -> None:
+def make_start_barrier(barrier: str | PathLike[str], threads: SupportsIndex) -> None:
     """
-    Make the file at `meeting` by which processes begin a run of `threads` threads together. It serves for one run and is
-    the caller's to remove. Raises `mileage.errors.Refused` when it exists or cannot be made.
+    Create the start barrier, a file at `barrier`, by which processes begin a run of `threads` threads together. It
+    serves one run; the caller removes it. Raises `mileage.errors.Refused` when it exists or cannot be made.
     """
 
 def merge_metadata_shares(shares: SupportsGetItem[int, str], shifts_ns: SupportsGetItem[int, SupportsIndex] | None = None) -> str:
@@ -245,8 +245,8 @@ def run_file(path: str | PathLike[str], workload: str, options: str = "{}", poll
     Do a workload (JSON) on the existing file or block device at `path` and return its record (JSON).
 
     `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `interval_ns`,
-    `touch_bytes`, `create`; what is left out is off. `poll(bytes, operations)` is called twenty times a second; when it
-    answers true the run is interrupted. An I/O error stands in the record. `audit` beside it has the kernel's own count
+    `touch_bytes`, `create`; all are off by default. `poll(bytes, operations)` is called twenty times a second; when it
+    answers true the run is interrupted. An I/O error is in the record. Its key `audit` has the kernel's own count
     of bytes and calls for each worker thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when
     the file, the workload or the options cannot be used, and `OSError` when the run is void.
     """
@@ -271,16 +271,16 @@ def run_metadata(directory: str | PathLike[str], metadata: str, poll: Any | None
     when the workload or the directory cannot be used, and `OSError` when the run is void.
     """
 
-def run_metadata_share(directory: str | PathLike[str], metadata: str, meeting: str | PathLike[str], poll: Any | None = None, options: str = "{}") -> str:
+def run_metadata_share(directory: str | PathLike[str], metadata: str, barrier: str | PathLike[str], poll: Any | None = None, options: str = "{}") -> str:
     """
     Do one process's share of a metadata workload (JSON, of this share alone) in the directory at `directory`; returns what
-    `merge_metadata_shares` takes (JSON). It begins when those of all processes have come to the file at `meeting`. Raises as
+    `merge_metadata_shares` takes (JSON). It begins when those of all processes have arrived at the barrier, the file at `barrier`. Raises as
     `run_metadata`.
     """
 
 def run_share(path: str | PathLike[str], workload: str, options: str, share: str, poll: Any | None = None) -> str:
     """
-    Do one process's share (JSON: `first_thread`, `threads`, `meeting`) of a workload, as [`run_file`] does all of it;
+    Do one process's share (JSON: `first_thread`, `threads`, `barrier`) of a workload, as [`run_file`] does all of it;
     returns what `merge_shares` takes (JSON). The run begins when the shares of all processes are ready, and stopping one
     stops all. Raises as `run_file`.
     """

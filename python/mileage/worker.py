@@ -35,7 +35,7 @@ def do_order(order: Order, poll: Callable[[int, int], bool]) -> Answer:
     try:
         if order["kind"] == "metadata":
             share = _core.run_metadata_share(
-                order["path"], order["metadata"], order["meeting"], poll, order["options"]
+                order["path"], order["metadata"], order["barrier"], poll, order["options"]
             )
         else:
             share = _core.run_share(order["path"], order["workload"], order["options"], order["share"], poll)

@@ -1,5 +1,5 @@
 //! `cargo run --release -p mileage-drive --example write_amplification`: a new drive is written at random until it is in
-//! steady state; rate and write amplification of each pass over its capacity.
+//! steady state; rate and write amplification of each pass through its capacity.
 #![expect(clippy::print_stdout, reason = "what the program is for")]
 
 use mileage_drive::{Drive, Immediate, Profile};

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::io::Write;
 use std::time::Instant;
 
-/// Calls that are timed together, and how often, in turn; the least is told: other guests of the machine only add to it.
+/// Calls that are timed together, and how often, in turn; the least is printed: other guests of the machine only add to it.
 const CALLS: u32 = 5_000;
 const TIMES: u32 = 60;
 
@@ -38,7 +38,7 @@ fn turn_ns(calls: u32, turn: impl Fn()) -> f64 {
     began.elapsed().as_nanos() as f64 / f64::from(calls)
 }
 
-fn tell<R>(name: &str, (calls, times): (u32, u32), call: impl Fn() -> R) -> std::io::Result<()> {
+fn report<R>(name: &str, (calls, times): (u32, u32), call: impl Fn() -> R) -> std::io::Result<()> {
     let [mut here, mut there, mut after] = [f64::MAX; 3];
     for _ in 0..times {
         here = here.min(turn_ns(calls, || {
@@ -65,9 +65,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };
     writeln!(std::io::stdout(), "{:<22} {:>12} {:>12} {:>12}", "", "in the loop", "in a function", "one after")?;
-    tell("getppid", size, rustix::process::getppid)?;
-    tell("pread 4 KiB, cached", size, || rustix::io::pread(&file, &mut buffer.borrow_mut().0, 0))?;
-    tell("stat", size, || stat(&*name))?;
-    tell("utimensat", size, || utimensat(CWD, &*name, &times, AtFlags::empty()))?;
+    report("getppid", size, rustix::process::getppid)?;
+    report("pread 4 KiB, cached", size, || rustix::io::pread(&file, &mut buffer.borrow_mut().0, 0))?;
+    report("stat", size, || stat(&*name))?;
+    report("utimensat", size, || utimensat(CWD, &*name, &times, AtFlags::empty()))?;
     Ok(())
 }

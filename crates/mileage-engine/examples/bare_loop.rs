@@ -33,7 +33,7 @@ impl Began {
         Self { wall: Instant::now(), processor_ns: processor_ns() }
     }
 
-    fn tell(&self, name: &str, operations: u64) -> std::io::Result<()> {
+    fn report(&self, name: &str, operations: u64) -> std::io::Result<()> {
         let (elapsed_ns, processor_ns) = (self.wall.elapsed().as_nanos(), processor_ns() - self.processor_ns);
         writeln!(
             std::io::stdout(),
@@ -117,7 +117,7 @@ fn calls(mut place: Place, time: Duration) -> Result<(), Box<dyn Error>> {
             break;
         }
     }
-    Ok(began.tell("calls", operations)?)
+    Ok(began.report("calls", operations)?)
 }
 
 fn ring(mut place: Place, time: Duration, depth: u32, batch: usize) -> Result<(), Box<dyn Error>> {
@@ -158,7 +158,7 @@ fn ring(mut place: Place, time: Duration, depth: u32, batch: usize) -> Result<()
         }
         submissions.sync();
     }
-    Ok(began.tell("ring", operations)?)
+    Ok(began.report("ring", operations)?)
 }
 
 fn offsets(time: Duration) -> std::io::Result<()> {
@@ -170,10 +170,10 @@ fn offsets(time: Duration) -> std::io::Result<()> {
         }
         operations += UNLOOKED;
     }
-    began.tell("offsets", operations)
+    began.report("offsets", operations)
 }
 
-/// Create, stat, utime or unlink of so many empty files, each named by its whole path.
+/// Create, stat, utime or unlink of `files` empty files, each named by its whole path.
 fn metadata(folder: &str, files: u64, steps: &[&str]) -> Result<(), Box<dyn Error>> {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, open, stat, unlink, utimensat};
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
@@ -194,7 +194,7 @@ fn metadata(folder: &str, files: u64, steps: &[&str]) -> Result<(), Box<dyn Erro
                 other => return Err(format!("{other}: expected create, stat, utime or unlink").into()),
             }
         }
-        began.tell(name, files)?;
+        began.report(name, files)?;
     }
     Ok(())
 }

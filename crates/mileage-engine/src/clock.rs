@@ -12,7 +12,7 @@ use crate::tsc;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;
 
-/// The multiplier's binary point. Rates down to 63 MHz fit beside it.
+/// The multiplier's binary point. Rates down to 63 MHz fit in the bits above it.
 const POINT: u32 = 60;
 /// How long the counter is held against the kernel's clock.
 const CALIBRATION_NS: u64 = 4_000_000;

@@ -73,9 +73,9 @@ pub(crate) fn advice(errno: Errno) -> &'static str {
         Errno::IO | Errno::REMOTEIO | Errno::NODATA | Errno::ILSEQ | Errno::BADMSG => {
             ": the device reports a fault; see the kernel's log"
         }
-        Errno::NOTCONN | Errno::CONNABORTED => ": the file system's server is gone",
+        Errno::NOTCONN | Errno::CONNABORTED => ": the file system's server has ended",
         Errno::STALE => ": the server no longer knows the file; mount it again",
-        Errno::NODEV | Errno::NXIO => ": the device is gone",
+        Errno::NODEV | Errno::NXIO => ": the device was removed",
         _ => "",
     }
 }

@@ -52,9 +52,9 @@ pub enum Error {
         /// What the machine says.
         reason: String,
     },
-    /// The place where the processes of a run meet.
-    #[error("cannot {what} the meeting {} of several processes: {reason}", path.display())]
-    Meeting {
+    /// The start barrier of several processes.
+    #[error("cannot {what} the start barrier {} of several processes: {reason}", path.display())]
+    StartBarrier {
         /// What was tried.
         what: &'static str,
         /// The file.

@@ -1,4 +1,4 @@
-//! A run under way: started, watched, stopped, finished.
+//! The handle of a run in progress: start, watch, stop, collect the outcome.
 
 use crate::api::file::TargetFile;
 use crate::api::uring::{self, Settings};
@@ -6,19 +6,19 @@ use crate::audit::Snapshot;
 use crate::clock;
 use crate::error::{Error, failed, words_of};
 use crate::identity::Identity;
-use crate::in_flight::LeftBehind;
+use crate::in_flight::Abandoned;
 use crate::iozone::Workers;
 use crate::job::Progress;
 use crate::log::Log;
 use crate::merge::{Finished, ShareFinished, merge};
 use crate::options::{Api, Options};
-use crate::run_context::{Around, Facts};
-use crate::seats::Seats;
+use crate::run_context::{Facts, RunContext};
 use crate::signals::{FAILED, STOPPED};
+use crate::thread_range::ThreadRange;
 use crate::time_limit::within;
 use crate::watchdog::Watchdog;
 use crate::worker::{self, Part, Shared, work};
-use crate::{calibrate, refuse, target};
+use crate::{loop_overhead, option_checks, target};
 use mileage_workload::{Observer, Unobserved, Workload};
 use rustix::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,7 +46,7 @@ struct Run {
     finished: Condvar,
 }
 
-/// A run under way. May be watched and stopped from any thread; dropping it stops the run without waiting for it.
+/// A run in progress. May be watched and stopped from any thread; dropping it stops the run without waiting for it.
 #[derive(Debug)]
 pub struct Handle {
     run: Arc<Run>,
@@ -71,53 +71,55 @@ pub fn start_observed<O: Observer + Send + 'static>(
     options: Options,
     observer: impl FnMut(u32) -> O,
 ) -> Result<Handle, Error> {
-    let seats = Seats::all(&workload);
-    start_seats(workload, options, seats, observer)
+    let thread_range = ThreadRange::all(&workload);
+    start_range(workload, options, thread_range, observer)
 }
 
-/// Start those threads of a run that have a seat in this process.
-pub(crate) fn start_seats<O: Observer + Send + 'static>(
+/// Start the threads of a run that belong to this process.
+pub(crate) fn start_range<O: Observer + Send + 'static>(
     workload: Workload,
     options: Options,
-    seats: Seats,
+    thread_range: ThreadRange,
     observer: impl FnMut(u32) -> O,
 ) -> Result<Handle, Error> {
     workload.check()?;
-    refuse::check(&workload, &options)?;
+    option_checks::check(&workload, &options)?;
     // The first reading calibrates, which is no part of any thread's account.
     let _ = clock::now_ns();
     if options.audit {
         Snapshot::take()?;
     }
-    let log = options.log.as_deref().map(|path| Log::create(path, seats.count)).transpose()?;
-    let Opened { files, identities, around, opening_ns } = prepare(&workload, &options, &seats).inspect_err(|_| {
-        if let Some(log) = &log {
-            log.give_up();
-        }
-    })?;
-    let mut shared = Shared::new(workload, options, seats, around);
+    let log = options.log.as_deref().map(|path| Log::create(path, thread_range.count)).transpose()?;
+    let Opened { files, identities, context, opening_ns } =
+        prepare(&workload, &options, &thread_range).inspect_err(|_| {
+            if let Some(log) = &log {
+                log.give_up();
+            }
+        })?;
+    let mut shared = Shared::new(workload, options, thread_range, context);
     shared.log = log;
     shared.opening_ns = opening_ns;
     shared.opened = identities;
     launch(shared, files, observer)
 }
 
-/// A target that is open for every thread with a seat here, and what lies around it.
+/// A target that is open for every thread of this process, and the run's context.
 struct Opened {
     files: Vec<Option<TargetFile>>,
     identities: Vec<Identity>,
-    around: Around,
+    context: RunContext,
     /// From the first call to the last, on the engine's clock.
     opening_ns: (u64, u64),
 }
 
-/// Open the target, ask whether it can be used so, and look what lies around it.
-fn prepare(workload: &Workload, options: &Options, seats: &Seats) -> Result<Opened, Error> {
-    let Opened { files, identities, around, opening_ns } = open(workload, options, (seats.first, seats.count))?;
+/// Open the target, check that it can be used as the options ask, and collect the run's context.
+fn prepare(workload: &Workload, options: &Options, thread_range: &ThreadRange) -> Result<Opened, Error> {
+    let Opened { files, identities, context, opening_ns } =
+        open(workload, options, (thread_range.first, thread_range.count))?;
     if let (Some(settings), Some(file)) = (Settings::of(options), &files[0]) {
         uring::check(settings, workload, options, file.fd())?;
     }
-    Ok(Opened { files, identities, around: around.with_overhead(calibrate::overhead_ps(workload)), opening_ns })
+    Ok(Opened { files, identities, context: context.with_overhead(loop_overhead::overhead_ps(workload)), opening_ns })
 }
 
 /// Start one of IOzone's tests: a run whose workers open their files themselves, before the clock.
@@ -127,14 +129,14 @@ fn prepare(workload: &Workload, options: &Options, seats: &Seats) -> Result<Open
 pub(crate) fn start_tests(tests: Workers) -> Result<Handle, Error> {
     tests.workload().check()?;
     let _ = clock::now_ns();
-    let seats = Seats::all(tests.workload());
+    let thread_range = ThreadRange::all(tests.workload());
     let options = tests.options();
-    let around = within(options.timeout_ns, {
+    let context = within(options.timeout_ns, {
         let options = options.clone();
-        move || Around::of(Some(&options.path), &options.pin_cpus)
+        move || RunContext::of(Some(&options.path), &options.pin_cpus)
     });
-    let around = around.or_else(|missed| missed.if_late(|| Around::of(None, &options.pin_cpus)))?;
-    let mut shared = Shared::new(tests.workload().clone(), options, seats, around);
+    let context = context.or_else(|missed| missed.if_late(|| RunContext::of(None, &options.pin_cpus)))?;
+    let mut shared = Shared::new(tests.workload().clone(), options, thread_range, context);
     let files = (0..shared.workload.threads).map(|_| None).collect();
     shared.tests = Some(Arc::new(tests));
     launch(shared, files, |_| Unobserved)
@@ -146,7 +148,7 @@ fn launch<O: Observer + Send + 'static>(
     files: Vec<Option<TargetFile>>,
     mut observer: impl FnMut(u32) -> O,
 ) -> Result<Handle, Error> {
-    let (first, threads) = (shared.seats.first, shared.seats.count);
+    let (first, threads) = (shared.thread_range.first, shared.thread_range.count);
     let parts = (0..threads).map(|_| None).collect();
     let state = Mutex::new(State {
         running: threads,
@@ -175,17 +177,17 @@ fn launch<O: Observer + Send + 'static>(
     Ok(handle)
 }
 
-/// Open the target and look what lies around it; one that does not even answer that is refused after the time-out.
-fn open(workload: &Workload, options: &Options, seats: (u32, u32)) -> Result<Opened, Error> {
+/// Open the target and collect the run's context. A target that does not answer is refused after the time-out.
+fn open(workload: &Workload, options: &Options, thread_range: (u32, u32)) -> Result<Opened, Error> {
     let (its, how) = (workload.clone(), options.clone());
     let reach = move || {
         let start_ns = clock::now_ns();
-        let files = target::open(&its, &how, seats)?;
+        let files = target::open(&its, &how, thread_range)?;
         let opening_ns = (start_ns, clock::now_ns());
-        let path = (how.api != Api::Null).then(|| target::first_path(&its, &how, seats.0));
+        let path = (how.api != Api::Null).then(|| target::first_path(&its, &how, thread_range.0));
         let identities = files.iter().flatten().map(Identity::of).collect::<Result<_, _>>();
         let identities = identities.map_err(failed("examine", &how.path))?;
-        Ok(Opened { files, identities, around: Around::of(path.as_deref(), &how.pin_cpus), opening_ns })
+        Ok(Opened { files, identities, context: RunContext::of(path.as_deref(), &how.pin_cpus), opening_ns })
     };
     let late = || {
         Err(Error::Target {
@@ -216,7 +218,7 @@ fn spawn<O: Observer + Send + 'static>(
             });
             work(&run.shared, thread, file, observer)
         }));
-        if worked.as_ref().is_err_and(|panic| panic.is::<LeftBehind>()) {
+        if worked.as_ref().is_err_and(|panic| panic.is::<Abandoned>()) {
             return;
         }
         let part = worked.unwrap_or_else(|panic| Err(Error::Broken { thread, reason: words_of(&*panic) }));
@@ -239,7 +241,7 @@ impl Run {
         state.parts[self.shared.place_of(thread)] = Some(part);
         state.running -= 1;
         if state.running == 0 {
-            state.facts = self.shared.around.end();
+            state.facts = self.shared.context.end();
             self.finished.notify_all();
         }
     }
@@ -252,7 +254,7 @@ impl Run {
         }
         let run = Arc::clone(run);
         let watching = move || {
-            let mut watchdog = Watchdog::new(run.shared.seats.count, timeout_ns, clock::now_ns());
+            let mut watchdog = Watchdog::new(run.shared.thread_range.count, timeout_ns, clock::now_ns());
             loop {
                 let waited = run.finished.wait_timeout_while(run.lock(), watchdog.period(), |state| state.running > 0);
                 let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -261,7 +263,7 @@ impl Run {
                 }
                 drop(state);
                 for (place, mut part) in watchdog.look(clock::now_ns(), &run.shared.hand_overs) {
-                    let thread = run.shared.seats.first + place;
+                    let thread = run.shared.thread_range.first + place;
                     run.shared.halt(FAILED);
                     if !run.shared.gate.is_open() {
                         run.shared.gate.open_early();
@@ -277,7 +279,7 @@ impl Run {
     /// A run that nobody would watch does not take place.
     fn unwatched(&self, error: &std::io::Error) -> Error {
         self.abandon();
-        let threads = self.shared.seats.count;
+        let threads = self.shared.thread_range.count;
         Error::NoThread { thread: threads, threads: threads + 1, reason: error.to_string() }
     }
 
@@ -302,8 +304,8 @@ impl Run {
         let mut ends = state.parts.iter().map(|part| !held(part)).collect::<Vec<_>>().into_iter();
         state.threads.retain(|_| ends.next().unwrap_or(true));
         let parts: Result<Vec<Part>, Error> = state.parts.drain(..).flatten().collect();
-        debug_assert!(parts.as_ref().map_or(true, |parts| parts.len() == self.shared.seats.count as usize));
-        let Shared { workload, seats, options, log, .. } = &self.shared;
+        debug_assert!(parts.as_ref().map_or(true, |parts| parts.len() == self.shared.thread_range.count as usize));
+        let Shared { workload, thread_range, options, log, .. } = &self.shared;
         let (parts, first_done_ns) = (parts?, self.shared.signals().first_done_ns());
         let facts = std::mem::take(&mut state.facts);
         let mut finished = merge(workload, &parts, first_done_ns, &facts);
@@ -312,8 +314,8 @@ impl Run {
             finished.record.notes.extend(log.warning());
             finished.record.log = Some(log);
         }
-        state.share = seats.meeting.is_some().then(|| ShareFinished {
-            first_thread: seats.first,
+        state.share = thread_range.barrier.is_some().then(|| ShareFinished {
+            first_thread: thread_range.first,
             origin_ns: self.shared.gate.origin_ns().unwrap_or(0),
             opening_ns: self.shared.opening_ns,
             opened: self.shared.opened.clone(),
@@ -326,7 +328,7 @@ impl Run {
 }
 
 impl Handle {
-    /// Wait up to `timeout` for the end; `None` if the run is still under way. Once it has ended, every call returns
+    /// Wait up to `timeout` for the end; `None` if the run is still in progress. Once it has ended, every call returns
     /// the outcome.
     ///
     /// # Errors
@@ -362,17 +364,17 @@ impl Handle {
     }
 
     /// Interrupt the run: no thread issues anything more, not even the final sync, and the run ends when the system
-    /// calls under way return. What was done stands in the record.
+    /// calls in flight return. The record has what was done.
     pub fn stop(&self) {
         self.run.shared.halt(STOPPED);
     }
 
     /// How far the run has come.
     pub fn progress(&self) -> Progress {
-        let Shared { workload, tally, seats, .. } = &self.run.shared;
+        let Shared { workload, tally, thread_range, .. } = &self.run.shared;
         let record = u64::from(workload.record_bytes);
         let limited = workload.stop.bytes.is_some() || workload.stop.operations.is_some();
-        let threads = seats.first..seats.first + seats.count;
+        let threads = thread_range.first..thread_range.first + thread_range.count;
         let total = limited.then(|| threads.map(|thread| workload.operations_of(thread)).sum::<u64>());
         Progress {
             bytes: tally.iter().map(|tally| tally.0.bytes.load(Ordering::Relaxed)).sum(),

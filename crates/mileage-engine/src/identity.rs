@@ -5,7 +5,7 @@
 //! there since stays. Between the look and the removal a gap of some microseconds is left, because the kernel has no
 //! call that removes by inode. *Guard:* the tests below and those of [`crate::target`] and [`crate::log`].
 //!
-//! What a run is asked to use is compared on the descriptor that it then uses. *Guard:* `tests/it/replaced.rs`.
+//! What a run is asked to use is compared on the descriptor that it then uses. *Guard:* `tests/it/replaced_target.rs`.
 
 use crate::error::{Error, failed};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -45,7 +45,7 @@ impl Identity {
         Ok(Self { device: Some(stat.st_rdev), inode: 0, disk_sequence: disk_sequence(file.as_fd()) })
     }
 
-    /// Whether what a path shows may be this: all but the disk's sequence number, which an open device alone tells.
+    /// Whether what a path shows may be this: all but the disk's sequence number, which only an open device has.
     pub(crate) fn may_be(self, stat: &Stat) -> bool {
         let found = match FileType::from_raw_mode(stat.st_mode) {
             FileType::BlockDevice => (stat.st_rdev, 0),

@@ -1,8 +1,8 @@
-//! What a thread has written down, while it is inside a call that may never return.
+//! Hands a thread's accounting to a watchdog while the thread is inside a call that may never return.
 //!
-//! Before such a call the thread leaves its [`Held`] value with the [`HandOver`], afterwards it collects it: one store
-//! and one exchange. A watchdog that finds the call overdue takes the value instead; the thread, should it ever come
-//! back, finds nothing to collect and ends.
+//! Before such a call the thread stores its [`InFlight`] value in the [`HandOver`], afterwards it takes the value back: one
+//! store and one exchange. A watchdog that finds the call overdue takes the value instead. If the call does return later,
+//! the thread finds nothing to take back and ends.
 
 use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
@@ -10,11 +10,11 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// What a thread unwinds with whose value was taken: it has nothing more to say.
+/// The panic payload of a thread whose value a watchdog has taken: the run has ended without it.
 #[derive(Debug)]
-pub(crate) struct LeftBehind;
+pub(crate) struct Abandoned;
 
-/// Where one thread leaves its value during a call. Alone in its cache lines.
+/// Holds one thread's value during a call. Alone in its cache lines, since another thread reads it.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct HandOver<T: Send> {
@@ -24,11 +24,11 @@ pub(crate) struct HandOver<T: Send> {
     begun: AtomicU64,
 }
 
-/// A value that its thread has at hand, except inside [`Held::outside`].
+/// A value that its thread can use, except inside [`InFlight::blocking_call`].
 #[derive(Debug)]
-pub(crate) struct Held<T: Send> {
+pub(crate) struct InFlight<T: Send> {
     value: Option<Box<T>>,
-    /// `None` where nobody watches, so that nothing is ever left.
+    /// `None` without a watchdog: the value then always stays with its thread.
     hand_over: Option<Arc<HandOver<T>>>,
     begun: u64,
 }
@@ -62,19 +62,19 @@ impl<T: Send> Drop for HandOver<T> {
     }
 }
 
-impl<T: Send> Held<T> {
-    /// `value`, left with `deposit` during calls if there is one.
+impl<T: Send> InFlight<T> {
+    /// `value`, stored in `hand_over` during calls if there is one.
     pub(crate) fn new(value: T, hand_over: Option<Arc<HandOver<T>>>) -> Self {
         Self { value: Some(Box::new(value)), hand_over, begun: 0 }
     }
 
-    /// Whether somebody watches.
+    /// Whether there is a watchdog.
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
         self.hand_over.is_some()
     }
 
-    /// A new operation begins: the patience with the one before is no longer of interest.
+    /// Note the start of the next operation, which resets its time-out.
     #[inline]
     pub(crate) fn begin(&mut self) {
         if let Some(hand_over) = &self.hand_over {
@@ -83,12 +83,12 @@ impl<T: Send> Held<T> {
         }
     }
 
-    /// Make a call that may never return; the value is out of reach meanwhile. If it was taken, this thread unwinds
-    /// with [`LeftBehind`] as soon as the call does return.
+    /// Make a call that may never return; the value cannot be used meanwhile. If a watchdog took the value, this thread
+    /// unwinds with [`Abandoned`] when the call does return.
     #[expect(clippy::inline_always, reason = "made in the loop's own function: docs/decisions/0009")]
     #[inline(always)]
-    pub(crate) fn outside<R>(&mut self, call: impl FnOnce() -> R) -> R {
-        // Written once, so that it becomes part of the loop that makes it.
+    pub(crate) fn blocking_call<R>(&mut self, call: impl FnOnce() -> R) -> R {
+        // `call` appears once in this function, so that the compiler inlines it into the loop (docs/decisions/0009).
         if let Some(hand_over) = &self.hand_over
             && let Some(value) = self.value.take()
         {
@@ -98,13 +98,13 @@ impl<T: Send> Held<T> {
         if let Some(hand_over) = &self.hand_over {
             self.value = hand_over.take();
             if self.value.is_none() {
-                resume_unwind(Box::new(LeftBehind));
+                resume_unwind(Box::new(Abandoned));
             }
         }
         result
     }
 
-    /// The value with its deposit, for another owner; nothing is at hand here any more.
+    /// Move the value and its hand-over to another owner; this one can no longer be used.
     pub(crate) fn hand_over(&mut self) -> Self {
         Self { value: self.value.take(), hand_over: self.hand_over.take(), begun: self.begun }
     }
@@ -115,9 +115,9 @@ impl<T: Send> Held<T> {
     }
 }
 
-const AT_HAND: &str = "the value is at hand except inside `outside`, which borrows all of it";
+const AT_HAND: &str = "the value is at hand except inside `blocking_call`, which borrows all of it";
 
-impl<T: Send> Deref for Held<T> {
+impl<T: Send> Deref for InFlight<T> {
     type Target = T;
 
     #[inline]
@@ -126,7 +126,7 @@ impl<T: Send> Deref for Held<T> {
     }
 }
 
-impl<T: Send> DerefMut for Held<T> {
+impl<T: Send> DerefMut for InFlight<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         self.value.as_deref_mut().expect(AT_HAND)
@@ -135,7 +135,7 @@ impl<T: Send> DerefMut for Held<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HandOver, Held, LeftBehind};
+    use super::{Abandoned, HandOver, InFlight};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -143,9 +143,9 @@ mod tests {
     #[test]
     fn what_nobody_takes_comes_back() {
         let hand_over = Arc::new(HandOver::new());
-        let mut held = Held::new(vec![1], Some(Arc::clone(&hand_over)));
+        let mut held = InFlight::new(vec![1], Some(Arc::clone(&hand_over)));
         held.begin();
-        assert!(held.outside(|| hand_over.is_left()));
+        assert!(held.blocking_call(|| hand_over.is_left()));
         held.push(2);
         assert!(!hand_over.is_left() && hand_over.take().is_none());
         assert_eq!((held.into_inner(), hand_over.begun()), (vec![1, 2], 1));
@@ -154,10 +154,10 @@ mod tests {
     #[test]
     fn a_thread_whose_value_was_taken_ends_when_it_comes_back() {
         let hand_over = Arc::new(HandOver::new());
-        let mut held = Held::new(String::from("counted"), Some(Arc::clone(&hand_over)));
+        let mut held = InFlight::new(String::from("counted"), Some(Arc::clone(&hand_over)));
         let ended =
-            catch_unwind(AssertUnwindSafe(|| held.outside(|| assert_eq!(*hand_over.take().unwrap(), "counted"))));
-        assert!(ended.unwrap_err().is::<LeftBehind>());
+            catch_unwind(AssertUnwindSafe(|| held.blocking_call(|| assert_eq!(*hand_over.take().unwrap(), "counted"))));
+        assert!(ended.unwrap_err().is::<Abandoned>());
     }
 
     #[test]
@@ -174,8 +174,8 @@ mod tests {
             });
             let mut lost = 0;
             for round in 0..200_000_u64 {
-                let mut held = Held::new(round, Some(Arc::clone(&hand_over)));
-                match catch_unwind(AssertUnwindSafe(|| held.outside(|| ()))) {
+                let mut held = InFlight::new(round, Some(Arc::clone(&hand_over)));
+                match catch_unwind(AssertUnwindSafe(|| held.blocking_call(|| ()))) {
                     Ok(()) => assert_eq!(held.into_inner(), round),
                     Err(_) => lost += 1,
                 }

@@ -34,15 +34,14 @@
 
 mod api;
 mod audit;
-mod calibrate;
 mod clock;
+mod cpu_affinity;
 mod data;
 #[expect(unsafe_code, reason = "leaves the process's table of open files")]
-mod descriptors;
-mod device;
+mod descriptor_table;
+mod device_counters;
 mod errno;
 mod error;
-mod gate;
 mod handle;
 #[expect(unsafe_code, reason = "asks for the sequence number of a disk")]
 mod identity;
@@ -52,20 +51,21 @@ mod iozone;
 mod job;
 mod limits;
 mod log;
+mod loop_overhead;
 #[expect(unsafe_code, reason = "maps the buffers")]
 mod memory;
 mod merge;
 mod metadata;
+mod option_checks;
 mod options;
-mod pin;
-mod refuse;
 mod run_context;
-mod seats;
 mod share;
 mod signals;
 #[expect(unsafe_code, reason = "maps the page that processes share")]
 mod start_barrier;
+mod start_gate;
 mod target;
+mod thread_range;
 mod time_limit;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "reads the time stamp counter")]
@@ -77,6 +77,7 @@ mod worker;
 
 pub use audit::ThreadIo;
 pub use clock::now_ns as clock_ns;
+pub use cpu_affinity::cpus_of_node;
 pub use data::Generator;
 pub use error::Error;
 pub use handle::{Handle, start, start_observed};
@@ -87,8 +88,7 @@ pub use iozone::{
 pub use job::{Job, Progress};
 pub use merge::{Finished, ShareFinished, merge_shares};
 pub use metadata::{MetadataOptions, MetadataShare, merge_metadata_shares, start_metadata, start_metadata_share};
+pub use option_checks::check;
 pub use options::{Api, Options};
-pub use pin::cpus_of_node;
-pub use refuse::check;
 pub use share::{Share, start_share};
-pub use start_barrier::Meeting;
+pub use start_barrier::StartBarrier;

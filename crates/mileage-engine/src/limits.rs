@@ -1,4 +1,4 @@
-//! What limited a run's rate, as far as its own figures tell.
+//! Infers what limited a run's rate from the run's own figures.
 
 use mileage_measure::RunRecord;
 use mileage_workload::{Cap, Load, Open};
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_or_was_over_at_once_tells_nothing() {
+    fn failed_and_very_short_runs_have_no_limit() {
         let short = RunRecord { elapsed_ns: 9_999_999, ..second(20_000_000, &[]) };
         assert_eq!(closed(&short), "");
         let error = Some(RunError { kind: "EIO".to_owned(), message: String::new() });

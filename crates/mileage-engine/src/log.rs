@@ -1,4 +1,4 @@
-//! The log of single operations: a CSV file, written by a thread of its own while the run goes on.
+//! The log of single operations: a CSV file, written by a thread of its own during the run.
 //!
 //! A worker puts each operation that counts into a chunk of memory, hands full ones over and takes empty ones back; it
 //! never waits, allocates or formats. Where the writer cannot keep up, operations are missing from the log, never from
@@ -47,7 +47,7 @@ struct Chunk {
     back: SyncSender<Vec<Entry>>,
 }
 
-/// The log of a run under way.
+/// The log of a run in progress.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) struct Log {
 
 /// One thread's end of it.
 #[derive(Debug)]
-pub(crate) struct Pen {
+pub(crate) struct LogWriter {
     thread: u32,
     full: Sender<Chunk>,
     empty: Receiver<Vec<Entry>>,
@@ -91,12 +91,12 @@ impl Log {
         let file = File::options().write(true).create_new(true).open(path).map_err(refused)?;
         let own = Identity::of(&file).map_err(|errno| refused(errno.into()))?;
         let (chunks, incoming) = channel();
-        let (tell, written) = channel();
+        let (outcome, written) = channel();
         let closing = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&closing);
         let writing = move || {
             // Nobody listens to a log that was given up.
-            let _ = tell.send(write(file, &incoming, &over).map_err(|error| error.to_string()));
+            let _ = outcome.send(write(file, &incoming, &over).map_err(|error| error.to_string()));
         };
         std::thread::Builder::new().name("mileage-log".to_owned()).spawn(writing).map_err(|error| {
             own.remove(path);
@@ -107,16 +107,16 @@ impl Log {
     }
 
     /// The end of one thread, with its memory.
-    pub(crate) fn pen(&self, thread: u32) -> Pen {
+    pub(crate) fn pen(&self, thread: u32) -> LogWriter {
         let (back, empty) = sync_channel(self.of_each);
         for _ in 1..self.of_each {
             // There is room for all of them.
             let _ = back.try_send(Vec::with_capacity(CHUNK));
         }
-        Pen { thread, full: self.chunks.clone(), empty, back, entries: Some(Vec::with_capacity(CHUNK)) }
+        LogWriter { thread, full: self.chunks.clone(), empty, back, entries: Some(Vec::with_capacity(CHUNK)) }
     }
 
-    /// What became of the log of a run that has booked so many operations and whose threads have all come back. Waits
+    /// The outcome of the log of a run that has counted `booked` operations and whose threads have all ended. Waits
     /// for the writer, `timeout_ns` at most if that is not 0.
     pub(crate) fn finish(&self, booked: u64, timeout_ns: u64) -> LogRecord {
         self.closing.store(true, Ordering::SeqCst);
@@ -149,7 +149,7 @@ impl Drop for Log {
     }
 }
 
-impl Pen {
+impl LogWriter {
     /// Write down one operation.
     #[inline]
     pub(crate) fn note(&mut self, op: Op, due_ns: Option<u64>, start_ns: u64, end_ns: u64) {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_is_told() {
+    fn a_file_that_cannot_be_written_is_reported() {
         let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
         let (give, take) = std::sync::mpsc::channel();
         drop(give);

@@ -2,7 +2,7 @@
 
 use crate::audit::ThreadIo;
 use crate::clock;
-use crate::data::pack;
+use crate::data::measure_compression;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::limits::limited_by;
@@ -130,7 +130,7 @@ pub(crate) fn merge(workload: &Workload, parts: &[Part], first_done_ns: u64, fac
         threads: parts.iter().map(|part| thread_record(workload, part)).collect(),
         concurrency: concurrency(parts, first_ns, first_done_ns),
         usage: usage(parts, facts),
-        content: pack(parts.iter().map(|part| part.kept.clone()).collect()),
+        content: measure_compression(parts.iter().map(|part| part.kept.clone()).collect()),
         ops_compared: sum(|part| part.compared.reads),
         ops_mismatched: sum(|part| part.compared.wrong),
         error: wrong.clone().or(failure.clone()),
@@ -156,7 +156,7 @@ fn wrong_data(parts: &[Part], mismatches: &[Mismatch]) -> Option<RunError> {
     Some(RunError { kind: "VERIFY".to_owned(), message })
 }
 
-/// What a reader must know beside the figures.
+/// Notes that a reader of the figures needs.
 fn notes(parts: &[Part], also_failed: Option<&RunError>) -> Vec<String> {
     let mut notes: Vec<String> = also_failed.map(|error| error.message.clone()).into_iter().collect();
     let punting = parts.iter().filter(|part| part.punted > 0).count();

@@ -4,7 +4,7 @@ use crate::identity::Identity;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How the target is used. As JSON every field may be left out, which means what [`Options::new`] means.
+/// How the target is used. As JSON every field is optional and defaults to that of [`Options::new`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent flag of open(2) or of the run")]
@@ -33,7 +33,7 @@ pub struct Options {
     /// Length of the series' first intervals, in nanoseconds, 10 ms to an hour; 0 for 10 ms. It doubles whenever the run
     /// outlasts 512 of them.
     pub interval_ns: u64,
-    /// Of what a read has put into the buffer, one byte in so many is changed there, the first one included, before the
+    /// After each read, one byte per `touch_bytes` of the buffer is changed, beginning with the first, before the
     /// read counts as complete: as hdparm makes sure that the data have arrived. In bytes, up to the record; 0 for none.
     /// Refused with `uring`, where more than one read is on its way, without reads, and where reads are compared.
     pub touch_bytes: u32,

@@ -1,30 +1,30 @@
-//! What lies around a run and explains its figures: the device's counters, the clock's drift, the engine's own cost.
+//! The context of a run, which explains its figures: the device's counters, the clock's drift, the engine's own cost.
 
 use crate::clock::Drift;
-use crate::device::{Counters, Device};
-use crate::pin;
+use crate::cpu_affinity;
+use crate::device_counters::{Counters, Device};
 use mileage_measure::Usage;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Where the facts about one process's part of a run come from.
+/// The sources of the facts about one process's part of a run.
 #[derive(Debug)]
-pub(crate) struct Around {
+pub(crate) struct RunContext {
     device: Option<Device>,
     overhead_ps: u64,
     processors: u32,
-    begun: Mutex<Option<Begun>>,
+    begun: Mutex<Option<StartFacts>>,
 }
 
 #[derive(Debug)]
-struct Begun {
+struct StartFacts {
     counters: Counters,
     drift: Drift,
 }
 
-/// What there is to say about one process's part of a run.
+/// The facts about one process's part of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Facts {
     device: BTreeMap<String, u64>,
@@ -34,11 +34,12 @@ pub(crate) struct Facts {
     pub(crate) processors: u32,
 }
 
-impl Around {
-    /// Around a run on `path`, if it has one, whose threads are bound to these processors. Reaches for the file system, which may take as long as any call to it.
+impl RunContext {
+    /// The context of a run on `path`, if it has one, whose threads are bound to these processors. Calls the file system,
+    /// which may block.
     pub(crate) fn of(path: Option<&Path>, pin_cpus: &[u32]) -> Self {
         let device = path.and_then(Device::under);
-        Self { device, overhead_ps: 0, processors: pin::processors(pin_cpus), begun: Mutex::new(None) }
+        Self { device, overhead_ps: 0, processors: cpu_affinity::processors(pin_cpus), begun: Mutex::new(None) }
     }
 
     /// The same with what the engine itself takes for an operation, in picoseconds.
@@ -46,17 +47,17 @@ impl Around {
         Self { overhead_ps, ..self }
     }
 
-    /// What counts begins here: by the first thread, before it is ready, and again after its warm-up.
+    /// Note the start of what counts. Called by the first thread, before it is ready, and again after its warm-up.
     #[cold]
     pub(crate) fn begin(&self) {
-        let begun = Begun { counters: self.counters(), drift: Drift::begin() };
+        let begun = StartFacts { counters: self.counters(), drift: Drift::begin() };
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }
 
-    /// All that counted has been done.
+    /// Note the end of what counts.
     pub(crate) fn end(&self) -> Facts {
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Begun { counters, drift }) = begun else { return Facts::default() };
+        let Some(StartFacts { counters, drift }) = begun else { return Facts::default() };
         Facts {
             device: counters.until(&self.counters()),
             clock_gained_ns: drift.gained_ns(),

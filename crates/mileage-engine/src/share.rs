@@ -1,15 +1,15 @@
 //! A run whose threads are spread over several processes.
 //!
 //! Each process does a contiguous part of the workload's threads with [`start_share`]; all begin at one instant (see
-//! [`Meeting`]). What each leaves behind, a [`ShareFinished`](crate::ShareFinished), holds every histogram and series
+//! [`StartBarrier`]). What each leaves behind, a [`ShareFinished`](crate::ShareFinished), holds every histogram and series
 //! whole, so that [`merge_shares`](crate::merge_shares) makes the record that the threads of one process would have made.
 
 use crate::data::Laps;
 use crate::error::Error;
-use crate::handle::{Handle, start_seats};
+use crate::handle::{Handle, start_range};
 use crate::options::Options;
-use crate::seats::Seats;
-use crate::start_barrier::Meeting;
+use crate::start_barrier::StartBarrier;
+use crate::thread_range::ThreadRange;
 use mileage_workload::{Files, Unobserved, Workload};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -23,8 +23,8 @@ pub struct Share {
     pub first_thread: u32,
     /// How many it has.
     pub threads: u32,
-    /// The file that [`Meeting::create`] made for the run.
-    pub meeting: PathBuf,
+    /// The file that [`StartBarrier::create`] made for the run.
+    pub barrier: PathBuf,
 }
 
 /// Start this process's share of a run; its threads begin when those of all processes are ready. The handle's
@@ -34,22 +34,22 @@ pub struct Share {
 /// A block device is claimed by the process that has thread 0.
 ///
 /// # Errors
-/// As [`start`](crate::start), and a share that is no part of the workload or of the meeting. The run is then
+/// As [`start`](crate::start), and a share that is no part of the workload or of the barrier. The run is then
 /// abandoned in all processes.
 pub fn start_share(workload: Workload, options: Options, share: &Share) -> Result<Handle, Error> {
-    let meeting = Arc::new(Meeting::join(&share.meeting)?);
-    let started = start_at(workload, options, share, &meeting);
+    let barrier = Arc::new(StartBarrier::join(&share.barrier)?);
+    let started = start_at(workload, options, share, &barrier);
     if started.is_err() {
-        meeting.abandon();
+        barrier.abandon();
     }
     started
 }
 
-fn start_at(workload: Workload, options: Options, share: &Share, meeting: &Arc<Meeting>) -> Result<Handle, Error> {
+fn start_at(workload: Workload, options: Options, share: &Share, barrier: &Arc<StartBarrier>) -> Result<Handle, Error> {
     let Share { first_thread, threads, .. } = *share;
     let refuse = |reason| Error::Share { first_thread, threads, of: workload.threads, reason };
-    if meeting.threads() != workload.threads {
-        return Err(refuse(format!("the meeting was made for {} threads", meeting.threads())));
+    if barrier.threads() != workload.threads {
+        return Err(refuse(format!("the barrier was made for {} threads", barrier.threads())));
     }
     let end = first_thread.checked_add(threads);
     if threads == 0 || end.is_none_or(|end| end > workload.threads) {
@@ -63,6 +63,6 @@ fn start_at(workload: Workload, options: Options, share: &Share, meeting: &Arc<M
                       of its own, or verify in a run of its own";
         return Err(refuse(reason.to_owned()));
     }
-    let seats = Seats { first: first_thread, count: threads, meeting: Some(Arc::clone(meeting)) };
-    start_seats(workload, options, seats, |_| Unobserved)
+    let thread_range = ThreadRange { first: first_thread, count: threads, barrier: Some(Arc::clone(barrier)) };
+    start_range(workload, options, thread_range, |_| Unobserved)
 }

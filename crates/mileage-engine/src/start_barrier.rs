@@ -1,8 +1,8 @@
-//! Where the processes that do one run together meet: a file of one page that all of them map.
+//! The start barrier of the processes that do one run together: a file of one page that all of them map.
 //!
-//! Every thread of every process comes to it when it is prepared; the last to come sets the instant at which all begin,
-//! on the kernel's monotonic clock, which is one for the machine. Stopping, failing and the first thread that is done
-//! are seen by all through it as well.
+//! Every thread of every process arrives when it is prepared; the last one sets the instant at which all begin, on the
+//! kernel's monotonic clock, which is one for the machine. The page also carries the signals between the processes: stop,
+//! failure, and the time at which the first thread was done.
 
 use crate::clock;
 use crate::errno;
@@ -17,13 +17,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 const PAGE_BYTES: usize = 4096;
-/// What a meeting's page starts with; another one whenever the page is laid out differently.
+/// First bytes of the barrier's page; changed whenever the layout of the page changes.
 const MARK: u64 = u64::from_le_bytes(*b"mileage2");
-/// From the last arrival to the start: every process looks several times meanwhile.
+/// From the last arrival to the start: long enough for every process to poll several times (see [`LOOK`]).
 const NOTICE_NS: u64 = 10_000_000;
 const LOOK: Duration = Duration::from_millis(1);
 
-/// What lies in the page. Everything but the first two is changed through atomics alone; those two are written before
+/// Contents of the page. Everything but the first two is changed through atomics alone; those two are written before
 /// anybody else can map the page.
 #[derive(Debug)]
 #[repr(C)]
@@ -38,19 +38,19 @@ struct Block {
 
 const _: () = assert!(size_of::<Block>() <= PAGE_BYTES);
 
-/// The meeting of the processes of one run.
+/// The start barrier of the processes of one run.
 #[derive(Debug)]
-pub struct Meeting {
+pub struct StartBarrier {
     block: NonNull<Block>,
 }
 
-// SAFETY: the mapping is the `Meeting`'s own and, but for the two fields that never change, made of atomics.
-unsafe impl Send for Meeting {}
+// SAFETY: the mapping is the `StartBarrier`'s own and, but for the two fields that never change, made of atomics.
+unsafe impl Send for StartBarrier {}
 // SAFETY: as above.
-unsafe impl Sync for Meeting {}
+unsafe impl Sync for StartBarrier {}
 
-impl Meeting {
-    /// Make the file of a meeting of `threads` threads in all. It serves for one run and is the caller's to remove.
+impl StartBarrier {
+    /// Create the barrier's file, for `threads` threads in all processes together. It serves one run; the caller removes it.
     ///
     /// # Errors
     /// The file exists already or cannot be made.
@@ -72,10 +72,10 @@ impl Meeting {
         Ok(Self { block })
     }
 
-    /// Come to a meeting that another process made.
+    /// Open a barrier that another process created.
     ///
     /// # Errors
-    /// The file cannot be opened, or is not one of a meeting.
+    /// The file cannot be opened, or is not a start barrier.
     pub fn join(path: &Path) -> Result<Self, Error> {
         let refuse = refused("open", path);
         let file = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(&refuse)?;
@@ -83,8 +83,8 @@ impl Meeting {
         if length.cast_unsigned() != PAGE_BYTES as u64 {
             return Err(refuse(Errno::INVAL));
         }
-        let meeting = Self { block: map(&file).map_err(&refuse)? };
-        if meeting.block().mark == MARK { Ok(meeting) } else { Err(refuse(Errno::INVAL)) }
+        let barrier = Self { block: map(&file).map_err(&refuse)? };
+        if barrier.block().mark == MARK { Ok(barrier) } else { Err(refuse(Errno::INVAL)) }
     }
 
     /// Interrupt the run, in all its processes.
@@ -92,12 +92,12 @@ impl Meeting {
         self.signals().halt(STOPPED);
     }
 
-    /// End the run in all its processes since one of them is gone: what the others did is no whole run.
+    /// End the run in all its processes because one of them was lost: the work of the others is not a whole run.
     pub fn abandon(&self) {
         self.signals().halt(FAILED);
     }
 
-    /// Threads that the run has in all.
+    /// Threads of the run in all processes together.
     pub fn threads(&self) -> u32 {
         self.block().threads
     }
@@ -107,8 +107,8 @@ impl Meeting {
         self.block().arrived.0.load(Ordering::Acquire)
     }
 
-    /// Say when those who wait begin, on `CLOCK_MONOTONIC_RAW` in nanoseconds (at once, if that has passed): for threads
-    /// elsewhere that will never come to this page. Nothing changes what was said first.
+    /// Set the instant at which the waiting threads begin, on `CLOCK_MONOTONIC_RAW` in nanoseconds (at once if that has
+    /// passed): for runs with threads on other machines, which never map this page. The first call decides.
     pub fn begin_at(&self, start_ns: u64) {
         let start_ns = start_ns.max(1);
         let _ = self.block().start_ns.0.compare_exchange(0, start_ns, Ordering::AcqRel, Ordering::Acquire);
@@ -118,7 +118,7 @@ impl Meeting {
         &self.block().signals
     }
 
-    /// One more thread is ready, or never will be; the last to come says when all begin.
+    /// One more thread is ready, or never will be; the last one sets the start.
     pub(crate) fn arrive(&self) {
         let block = self.block();
         if block.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == block.threads {
@@ -126,7 +126,7 @@ impl Meeting {
         }
     }
 
-    /// Wait until it is known when all begin; `None` if the run was halted before.
+    /// Wait until the start is set; `None` if the run was halted before.
     pub(crate) fn wait(&self) -> Option<u64> {
         loop {
             match self.block().start_ns.0.load(Ordering::Acquire) {
@@ -143,7 +143,7 @@ impl Meeting {
     }
 }
 
-impl Drop for Meeting {
+impl Drop for StartBarrier {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `map` with this length, and every borrow of it has ended.
         let unmapped = unsafe { munmap(self.block.as_ptr().cast(), PAGE_BYTES) };
@@ -160,11 +160,11 @@ fn map(file: &rustix::fd::OwnedFd) -> Result<NonNull<Block>, Errno> {
 }
 
 fn refused<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -> Error + 'a {
-    move |error| Error::Meeting {
+    move |error| Error::StartBarrier {
         what,
         path: path.to_owned(),
         reason: if error == Errno::INVAL {
-            "it is not the file of a meeting".to_owned()
+            "it is not the file of a start barrier".to_owned()
         } else {
             format!("{} ({})", errno::sentence(error), errno::name(error))
         },
@@ -173,24 +173,24 @@ fn refused<'a>(what: &'static str, path: &'a Path) -> impl Fn(Errno) -> Error + 
 
 #[cfg(test)]
 mod tests {
-    use super::Meeting;
+    use super::StartBarrier;
     use crate::clock::raw_ns;
 
     #[test]
     fn the_last_to_come_sets_one_instant_for_all() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("meeting");
-        let made = Meeting::create(&path, 3).unwrap();
-        assert!(Meeting::create(&path, 3).is_err(), "one run, one meeting");
-        let others = [Meeting::join(&path).unwrap(), Meeting::join(&path).unwrap()];
+        let path = folder.path().join("barrier");
+        let made = StartBarrier::create(&path, 3).unwrap();
+        assert!(StartBarrier::create(&path, 3).is_err(), "one run, one barrier");
+        let others = [StartBarrier::join(&path).unwrap(), StartBarrier::join(&path).unwrap()];
         assert_eq!(others[0].threads(), 3);
         std::thread::scope(|scope| {
             let early: Vec<_> = others
                 .iter()
-                .map(|meeting| {
+                .map(|barrier| {
                     scope.spawn(|| {
-                        meeting.arrive();
-                        meeting.wait().unwrap()
+                        barrier.arrive();
+                        barrier.wait().unwrap()
                     })
                 })
                 .collect();
@@ -207,9 +207,9 @@ mod tests {
     #[test]
     fn threads_on_other_machines_are_waited_for_by_whoever_says_when_all_begin() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("meeting");
-        let made = Meeting::create(&path, 5).unwrap();
-        let here = Meeting::join(&path).unwrap();
+        let path = folder.path().join("barrier");
+        let made = StartBarrier::create(&path, 5).unwrap();
+        let here = StartBarrier::join(&path).unwrap();
         assert_eq!(made.arrived(), 0);
         here.arrive();
         assert_eq!(made.arrived(), 1);
@@ -221,15 +221,15 @@ mod tests {
     #[test]
     fn whoever_waits_for_a_run_that_is_abandoned_waits_no_longer() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("meeting");
-        let made = Meeting::create(&path, 2).unwrap();
-        let other = Meeting::join(&path).unwrap();
+        let path = folder.path().join("barrier");
+        let made = StartBarrier::create(&path, 2).unwrap();
+        let other = StartBarrier::join(&path).unwrap();
         other.arrive();
         made.abandon();
         assert_eq!(other.wait(), None);
         std::fs::write(&path, vec![0; 4096]).unwrap();
-        assert!(Meeting::join(&path).unwrap_err().to_string().contains("not the file of a meeting"));
+        assert!(StartBarrier::join(&path).unwrap_err().to_string().contains("not the file of a barrier"));
         std::fs::write(&path, "x").unwrap();
-        assert!(Meeting::join(&path).is_err());
+        assert!(StartBarrier::join(&path).is_err());
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn open(
     let (mut files, mut created) = (Vec::with_capacity(count as usize), Vec::new());
     for (path, thread) in paths.iter().zip(first..) {
         let number = if workload.files == Files::Shared { 0 } else { workload.file_of(thread) };
-        let spot = Spot::of(options, path, number)?;
+        let spot = OpenAt::of(options, path, number)?;
         let (file, made) = open_one(workload, options, &spot, flags, first == 0)?;
         created.push(made);
         files.push(Some(file));
@@ -60,13 +60,13 @@ pub(crate) fn open(
 }
 
 /// Where a file is opened: at its path, or by its name in a directory that was compared.
-pub(crate) struct Spot<'a> {
+pub(crate) struct OpenAt<'a> {
     path: &'a Path,
     directory: Option<OwnedFd>,
     expected: Option<Identity>,
 }
 
-impl<'a> Spot<'a> {
+impl<'a> OpenAt<'a> {
     /// Whatever file is at this path.
     #[cfg(test)]
     pub(crate) fn at(path: &'a Path) -> Self {
@@ -202,7 +202,7 @@ fn flags_of(workload: &Workload, options: &Options) -> OFlags {
 fn open_one<'a>(
     workload: &Workload,
     options: &Options,
-    spot: &Spot<'a>,
+    spot: &OpenAt<'a>,
     flags: OFlags,
     claims: bool,
 ) -> Result<(TargetFile, Created<'a>), Error> {
@@ -229,7 +229,7 @@ fn is_block_device(path: &Path) -> bool {
 /// Open for the first time: looks before it opens (a FIFO would block), creates if allowed, and claims a block device
 /// that will be written, which the kernel refuses while it is mounted or held.
 fn open_first<'a>(
-    spot: &Spot<'a>,
+    spot: &OpenAt<'a>,
     flags: OFlags,
     may_create: bool,
     claims: bool,
@@ -270,7 +270,7 @@ fn open_first<'a>(
 }
 
 /// The same file once more, for another thread.
-fn open_again(first: &TargetFile, spot: &Spot<'_>, flags: OFlags) -> Result<OwnedFd, Error> {
+fn open_again(first: &TargetFile, spot: &OpenAt<'_>, flags: OFlags) -> Result<OwnedFd, Error> {
     let path = spot.path;
     let again = spot.open(flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?.map_err(failed("open", path))?;
     let (one, other) = (Identity::of(first), Identity::of(&again));
@@ -324,7 +324,7 @@ fn check_direct(workload: &Workload, options: &Options, file: &OwnedFd, path: &P
 
 #[cfg(test)]
 mod tests {
-    use super::{Created, Identity, Spot, TargetFile, open_again, open_first};
+    use super::{Created, Identity, OpenAt, TargetFile, open_again, open_first};
     use crate::error::Error;
     use rustix::fs::OFlags;
     use std::fs::{read, rename, write};
@@ -333,10 +333,10 @@ mod tests {
     fn a_file_made_for_a_call_that_fails_is_removed_unless_another_has_its_path() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data");
-        drop(open_first(&Spot::at(&path), OFlags::WRONLY, true, true).unwrap());
+        drop(open_first(&OpenAt::at(&path), OFlags::WRONLY, true, true).unwrap());
         assert!(!path.exists());
 
-        let (_file, created) = open_first(&Spot::at(&path), OFlags::WRONLY, true, true).unwrap();
+        let (_file, created) = open_first(&OpenAt::at(&path), OFlags::WRONLY, true, true).unwrap();
         rename(&path, folder.path().join("moved")).unwrap();
         write(&path, b"of somebody else").unwrap();
         drop(created);
@@ -349,15 +349,15 @@ mod tests {
         let (path, other) = (folder.path().join("data"), folder.path().join("other"));
         write(&path, b"the first").unwrap();
         write(&other, b"another").unwrap();
-        let (file, Created(None)) = open_first(&Spot::at(&path), OFlags::RDONLY, false, true).unwrap() else {
+        let (file, Created(None)) = open_first(&OpenAt::at(&path), OFlags::RDONLY, false, true).unwrap() else {
             panic!("it was there before");
         };
         let first = TargetFile::new(file, false);
-        let again = open_again(&first, &Spot::at(&path), OFlags::RDONLY).unwrap();
+        let again = open_again(&first, &OpenAt::at(&path), OFlags::RDONLY).unwrap();
         assert_eq!(Identity::of(&again), Identity::of(&first));
 
         rename(&other, &path).unwrap();
-        let refused = open_again(&first, &Spot::at(&path), OFlags::RDONLY);
+        let refused = open_again(&first, &OpenAt::at(&path), OFlags::RDONLY);
         assert!(matches!(&refused, Err(Error::Target { kind, .. }) if kind == "ESTALE"), "{refused:?}");
     }
 }

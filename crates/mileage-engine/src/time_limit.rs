@@ -7,14 +7,14 @@ use std::time::Duration;
 
 /// Why work outside the timed path gave no result.
 #[derive(Debug)]
-pub(crate) enum Missed {
+pub(crate) enum NoResult {
     /// It took longer than the time-out.
     Late,
     /// It broke, or could not even begin.
     Void(Error),
 }
 
-impl Missed {
+impl NoResult {
     /// What `late` gives if it took too long; else the error.
     pub(crate) fn if_late<R>(self, late: impl FnOnce() -> R) -> Result<R, Error> {
         match self {
@@ -29,10 +29,10 @@ impl Missed {
 pub(crate) fn within<R: Send + 'static>(
     timeout_ns: u64,
     work: impl FnOnce() -> R + Send + 'static,
-) -> Result<R, Missed> {
+) -> Result<R, NoResult> {
     let work = move || {
         let worked = catch_unwind(AssertUnwindSafe(work));
-        worked.map_err(|panic| Missed::Void(Error::BrokenOutside { reason: words_of(&*panic) }))
+        worked.map_err(|panic| NoResult::Void(Error::BrokenOutside { reason: words_of(&*panic) }))
     };
     if timeout_ns == 0 {
         return work();
@@ -43,15 +43,15 @@ pub(crate) fn within<R: Send + 'static>(
         let _ = sender.send(work());
     });
     let not_started = |error: std::io::Error| Error::NoThread { thread: 0, threads: 1, reason: error.to_string() };
-    let thread = thread.map_err(|error| Missed::Void(not_started(error)))?;
-    let result = receiver.recv_timeout(Duration::from_nanos(timeout_ns)).map_err(|_| Missed::Late)?;
+    let thread = thread.map_err(|error| NoResult::Void(not_started(error)))?;
+    let result = receiver.recv_timeout(Duration::from_nanos(timeout_ns)).map_err(|_| NoResult::Late)?;
     let _ = thread.join();
     result
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Missed, within};
+    use super::{NoResult, within};
     use crate::error::Error;
     use std::time::Duration;
 
@@ -69,6 +69,6 @@ mod tests {
     #[test]
     fn what_takes_too_long_is_late() {
         let missed = within(1_000_000, || std::thread::sleep(Duration::from_secs(1)));
-        assert!(matches!(missed, Err(Missed::Late)), "{missed:?}");
+        assert!(matches!(missed, Err(NoResult::Late)), "{missed:?}");
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A thread's account: what it had spent at an instant, or between two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Spent {
+pub(crate) struct ThreadUsage {
     /// Processor time by the thread's clock, which is exact; `getrusage` is as old as the last tick of the scheduler.
     total_ns: u64,
     user_ns: u64,
@@ -23,7 +23,7 @@ fn kernels_account() -> libc::rusage {
     usage
 }
 
-impl Spent {
+impl ThreadUsage {
     /// The calling thread's account so far (`CLOCK_THREAD_CPUTIME_ID`, `getrusage(RUSAGE_THREAD)`).
     pub(crate) fn now() -> Self {
         let usage = kernels_account();
@@ -66,7 +66,7 @@ impl Spent {
 
 #[cfg(test)]
 mod tests {
-    use super::Spent;
+    use super::ThreadUsage;
     use mileage_measure::Usage;
     use rustix::time::{ClockId, clock_gettime};
     use std::time::Duration;
@@ -78,13 +78,13 @@ mod tests {
 
     #[test]
     fn it_agrees_with_the_threads_clock_and_counts_sleeps() {
-        let (spent, began_ns) = (Spent::now(), thread_ns());
+        let (spent, began_ns) = (ThreadUsage::now(), thread_ns());
         let mut sum = 0_u64;
         while thread_ns() - began_ns < 60_000_000 {
             sum = std::hint::black_box(sum.wrapping_mul(31) + 1);
         }
         (0..3).for_each(|_| std::thread::sleep(Duration::from_millis(1)));
-        let (spent, took_ns) = (spent.until(&Spent::now()), thread_ns() - began_ns);
+        let (spent, took_ns) = (spent.until(&ThreadUsage::now()), thread_ns() - began_ns);
         let mut usage = Usage::default();
         spent.add_to(&mut usage);
         // Both are of one account; between the readings lie a few calls.

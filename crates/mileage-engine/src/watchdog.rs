@@ -1,23 +1,24 @@
-//! Ends a run whose target no longer answers.
+//! The watchdog: ends a run whose target no longer answers.
 //!
 //! The threads of an API of one operation at a time wait inside the kernel, some of them where no signal reaches. Once
 //! an operation has taken longer than `Options::timeout_ns`, what its thread has written down is taken from it (see
 //! [`in_flight`](crate::in_flight)), the run ends as failed with that, and the thread is left behind: it ends when the
-//! call returns, if ever, and holds its open file and its buffers until then. `io_uring` has its own patience.
+//! call returns, if ever, and holds its open file and its buffers until then. `io_uring` has a time-out of its own, in its
+//! loop, because its threads wait for completions and not inside calls.
 
 use crate::in_flight::HandOver;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Looks at the threads every so often, and remembers since when each has been at its operation.
+/// Remembers since when each thread has been at its operation.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     timeout_ns: u64,
-    seen: Vec<Seen>,
+    seen: Vec<Observation>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct Observation {
     begun: u64,
     since_ns: u64,
 }
@@ -25,7 +26,7 @@ struct Seen {
 impl Watchdog {
     /// A watchdog over `threads` threads that calls an operation overdue after `timeout_ns` nanoseconds.
     pub(crate) fn new(threads: u32, timeout_ns: u64, now_ns: u64) -> Self {
-        Self { timeout_ns, seen: vec![Seen { begun: 0, since_ns: now_ns }; threads as usize] }
+        Self { timeout_ns, seen: vec![Observation { begun: 0, since_ns: now_ns }; threads as usize] }
     }
 
     /// How often to look: an operation is overdue for an eighth of the time-out at most before it is noticed, or a
@@ -38,11 +39,12 @@ impl Watchdog {
     pub(crate) fn look<T: Send>(&mut self, now_ns: u64, hand_overs: &[Arc<HandOver<T>>]) -> Vec<(u32, T)> {
         let mut overdue = Vec::new();
         for (thread, (seen, hand_over)) in (0..).zip(self.seen.iter_mut().zip(hand_overs)) {
-            // In this order: a thread that waited long outside any call, and is inside one now, has begun an operation.
+            // The order matters: read `is_left` before `begun`. A thread that waited long outside any call and then entered one
+            // has increased `begun` first, and so is never reported for the time it waited.
             let inside = hand_over.is_left();
             let begun = hand_over.begun();
             if begun != seen.begun {
-                *seen = Seen { begun, since_ns: now_ns };
+                *seen = Observation { begun, since_ns: now_ns };
             } else if inside
                 && now_ns.saturating_sub(seen.since_ns) >= self.timeout_ns
                 && let Some(part) = hand_over.take()

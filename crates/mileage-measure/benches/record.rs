@@ -1,5 +1,5 @@
-//! What counting costs: nanoseconds per value of the histogram and of the series, with `HdrHistogram` (3 digits) beside
-//! them, on latencies as a device gives them (log-normal about 80 us), as a page cache does (within 20 %), on one
+//! What counting costs: nanoseconds per value of the histogram and of the series, compared with
+//! `HdrHistogram` (3 digits), on latencies as a device gives them (log-normal about 80 us), as a page cache does (within 20 %), on one
 //! value only (each count waits for the one before), and on values of every size.
 //!
 //! `cargo bench -p mileage-measure` measures, the least of 25 rounds; `cargo test --benches` only tries that it runs.

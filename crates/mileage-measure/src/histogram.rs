@@ -80,7 +80,7 @@ fn bounds_of(index: usize) -> (u64, u64) {
     ((mantissa as u64) << octave, 1 << octave)
 }
 
-/// What is kept of some values beside their buckets, exactly.
+/// Sum, minimum and maximum of some values, kept exactly in addition to their buckets.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "the unit is part of a name")]
 pub(crate) struct Extremes {

@@ -131,13 +131,13 @@ stored! {
 }
 
 stored! {
-    /// Rates that a run of several threads has beside its total (IOzone's "children see" and "parent sees").
+    /// What all threads had done when the first was done, as an additional measure of their rate (IOzone's "children see" and "parent sees").
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Concurrency {
         /// First submission of any thread to the end of the thread that was done first, in nanoseconds.
         pub first_done_ns: u64,
         /// Bytes that all threads had moved by then, each as far as it hears of that end: what completes in the
-        /// microseconds before, or while the thread that is done is kept from telling, counts too.
+        /// microseconds before, or while the thread that is done is not scheduled, counts too.
         pub first_done_bytes: u64,
         /// Operations that all threads had completed by then, likewise.
         pub first_done_ops: u64,
@@ -242,8 +242,8 @@ stored! {
         /// What became of the log of single operations; `None` when none was asked for.
         #[serde(default)]
         pub log: Option<LogRecord>,
-        /// What a reader of this run must know beside its figures, one line each: the log lacks operations, a thread had
-        /// to be left behind, the clock strayed.
+        /// Notes that a reader of the run's figures needs, one line each: the log lacks operations, a thread had
+        /// to be abandoned, the clock drifted.
         #[serde(default)]
         pub notes: Vec<String>,
         /// Set when the run failed; what was done before stands above.

@@ -4,7 +4,7 @@
 //! doubles. A run of a second and a run of a month take the same memory, and nothing is allocated while recording.
 //!
 //! Each interval has a latency histogram with the buckets of [`Histogram`], so that its quantiles are as exact (within
-//! 0.4 %) and all intervals together are the run's histogram. The interval under way is a whole one; finished ones
+//! 0.4 %) and all intervals together are the run's histogram. The current interval has a whole histogram; those of finished ones
 //! are packed into half a mebibyte, and when that is full (some thousand buckets to every interval of 512), neighbours
 //! are joined as well.
 
@@ -29,7 +29,7 @@ struct Interval {
     buckets: Place,
 }
 
-/// The interval under way.
+/// The current interval.
 #[derive(Clone, Debug)]
 struct Open {
     bytes_read: u64,

@@ -178,7 +178,7 @@ impl Rewriting<'_> {
         Place { start: start as u32, end: self.written as u32 }
     }
 
-    /// What is not written by now is gone.
+    /// Drop the bytes that were not written again.
     pub(crate) fn finish(self) {
         self.sparse.bytes.truncate(self.written);
     }
@@ -196,7 +196,7 @@ fn overwrite(bytes: &mut [u8], mut at: usize, mut value: u64) -> usize {
 }
 
 impl Place {
-    /// Further behind by so many bytes.
+    /// The same place `bytes` bytes further on.
     pub(crate) fn moved(self, bytes: u32) -> Self {
         Self { start: self.start + bytes, end: self.end + bytes }
     }

@@ -44,12 +44,12 @@ pub fn drive_rates(profile: &str) -> PyResult<String> {
 }
 
 /// Compare simulated flash drives with theory: all cases, or the `quick` ones, or the whole life of a scaled-down
-/// drive (`life`). `each(name, theory, simulated, tolerance, holds)` is told of every comparison; the answer is
+/// drive (`life`). `each(name, theory, simulated, tolerance, holds)` is called for every comparison; the result is
 /// whether all hold.
 #[pyfunction]
 pub fn check_drives(py: Python<'_>, which: &str, each: &Bound<'_, PyAny>) -> PyResult<bool> {
     let mut all = true;
-    let mut tell = |rows: Vec<mileage_drive::check::Row>| -> PyResult<()> {
+    let mut report = |rows: Vec<mileage_drive::check::Row>| -> PyResult<()> {
         py.check_signals()?;
         for row in rows {
             all &= row.holds();
@@ -59,10 +59,10 @@ pub fn check_drives(py: Python<'_>, which: &str, each: &Bound<'_, PyAny>) -> PyR
         Ok(())
     };
     match which {
-        "life" => tell(py.detach(life_of_the_scaled_drive))?,
+        "life" => report(py.detach(life_of_the_scaled_drive))?,
         "all" | "quick" => {
             for case in cases().into_iter().filter(|case| which == "all" || case.quick) {
-                tell(py.detach(|| case.rows()))?;
+                report(py.detach(|| case.rows()))?;
             }
         }
         _ => return Err(PyValueError::new_err(format!("which is {which:?}: expected all, quick or life"))),
@@ -188,7 +188,7 @@ impl PyDrive {
         self.drive.power_cycle();
     }
 
-    /// Cut the power at `at_ns` (the present time when none is given) and restore it: nothing is under way any more.
+    /// Cut the power at `at_ns` (the present time when none is given) and restore it: nothing is outstanding afterwards.
     /// The acknowledged writes that are lost, in their order: number of the write command since the drive was new
     /// (from 0), first byte, bytes; one entry for each page. Raises `ValueError` for an instant that has passed, for a
     /// drive with faults, and when the profile does not say whether the write buffer is volatile or protected.
@@ -249,7 +249,7 @@ impl PyDrive {
         PyBytes::new(py, &state)
     }
 
-    /// The drive that goes on where a saved one of the same profile stopped. Raises `ValueError` when the state is
+    /// The drive that continues where a saved one of the same profile stopped. Raises `ValueError` when the state is
     /// damaged or belongs to another profile.
     #[staticmethod]
     fn restore(py: Python<'_>, profile: &str, state: &[u8]) -> PyResult<Self> {

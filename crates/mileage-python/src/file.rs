@@ -1,14 +1,14 @@
 //! A workload on a real file.
 
 use crate::{ask, parse_workload, refused, to_json};
-use mileage_engine::{Error, Handle, Meeting, Options, Share, ShareFinished, ThreadIo, start, start_share};
+use mileage_engine::{Error, Handle, Options, Share, ShareFinished, StartBarrier, ThreadIo, start, start_share};
 use mileage_measure::RunRecord;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A record, and beside it what the kernel counted for each worker thread.
+/// A record, and the kernel's I/O counts of each worker thread.
 #[derive(serde::Serialize)]
 struct Audited<'a> {
     #[serde(flatten)]
@@ -21,8 +21,8 @@ const POLL: Duration = Duration::from_millis(50);
 /// Do a workload (JSON) on the existing file or block device at `path` and return its record (JSON).
 ///
 /// `options` (JSON) are the engine's: `direct`, `api`, `dsync`, `pin_cpus`, `timeout_ns`, `log`, `interval_ns`,
-/// `touch_bytes`, `create`; what is left out is off. `poll(bytes, operations)` is called twenty times a second; when it
-/// answers true the run is interrupted. An I/O error stands in the record. `audit` beside it has the kernel's own count
+/// `touch_bytes`, `create`; all are off by default. `poll(bytes, operations)` is called twenty times a second; when it
+/// answers true the run is interrupted. An I/O error is in the record. Its key `audit` has the kernel's own count
 /// of bytes and calls for each worker thread, or null where the kernel keeps none. Raises `mileage.errors.Refused` when
 /// the file, the workload or the options cannot be used, and `OSError` when the run is void.
 #[pyfunction]
@@ -40,48 +40,48 @@ pub fn run_file(
     to_json(&Audited { record: &finished.record, audit: &finished.audit })
 }
 
-/// Make the file at `meeting` by which processes begin a run of `threads` threads together. It serves for one run and is
-/// the caller's to remove. Raises `mileage.errors.Refused` when it exists or cannot be made.
+/// Create the start barrier, a file at `barrier`, by which processes begin a run of `threads` threads together. It
+/// serves one run; the caller removes it. Raises `mileage.errors.Refused` when it exists or cannot be made.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
-pub fn make_meeting(meeting: PathBuf, threads: u32) -> PyResult<()> {
-    Meeting::create(&meeting, threads).map(drop).map_err(wrap)
+pub fn make_start_barrier(barrier: PathBuf, threads: u32) -> PyResult<()> {
+    StartBarrier::create(&barrier, threads).map(drop).map_err(wrap)
 }
 
-/// The meeting of processes that are not all on one machine, as one of them sees it: a file of `threads` threads at
+/// The start barrier of a run on several machines, as one process sees it: a file for `threads` threads at
 /// `path`, made here. Raises `mileage.errors.Refused` when it exists or cannot be made.
-#[pyclass(name = "Meeting", module = "mileage._core", frozen)]
+#[pyclass(name = "StartBarrier", module = "mileage._core", frozen)]
 #[derive(Debug)]
-pub struct PyMeeting {
-    meeting: Meeting,
+pub struct PyStartBarrier {
+    barrier: StartBarrier,
 }
 
 #[pymethods]
-impl PyMeeting {
+impl PyStartBarrier {
     #[new]
     #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
     fn new(path: PathBuf, threads: u32) -> PyResult<Self> {
-        Meeting::create(&path, threads).map(|meeting| Self { meeting }).map_err(wrap)
+        StartBarrier::create(&path, threads).map(|barrier| Self { barrier }).map_err(wrap)
     }
 
     /// Threads that are ready, or never will be.
     #[getter]
     fn arrived(&self) -> u32 {
-        self.meeting.arrived()
+        self.barrier.arrived()
     }
 
-    /// Say when those who wait begin: nanoseconds of `CLOCK_MONOTONIC_RAW`, at once if that has passed.
+    /// Set when the waiting threads begin: nanoseconds of `CLOCK_MONOTONIC_RAW`, at once if that has passed.
     fn begin_at(&self, start_ns: u64) {
-        self.meeting.begin_at(start_ns);
+        self.barrier.begin_at(start_ns);
     }
 
-    /// End the run: others of it are gone.
+    /// End the run because another of its processes was lost.
     fn abandon(&self) {
-        self.meeting.abandon();
+        self.barrier.abandon();
     }
 }
 
-/// Do one process's share (JSON: `first_thread`, `threads`, `meeting`) of a workload, as [`run_file`] does all of it;
+/// Do one process's share (JSON: `first_thread`, `threads`, `barrier`) of a workload, as [`run_file`] does all of it;
 /// returns what `merge_shares` takes (JSON). The run begins when the shares of all processes are ready, and stopping one
 /// stops all. Raises as `run_file`.
 #[pyfunction]

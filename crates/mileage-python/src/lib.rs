@@ -6,10 +6,10 @@
 
 mod drive;
 mod file;
-mod job;
 mod log;
-mod sizes;
+mod suites;
 mod toml_text;
+mod values;
 mod workload;
 
 use pyo3::prelude::*;
@@ -22,15 +22,15 @@ mod _core {
     #[pymodule_export]
     use crate::drive::{PyDrive, check_drives, drive_figure_names, drive_figures, drive_rates, drive_title};
     #[pymodule_export]
-    use crate::file::{PyMeeting, clock_ns, cpus_of_node, make_meeting, merge_shares, run_file, run_share};
-    #[pymodule_export]
-    use crate::job::{differences_of_iozone, merge_metadata_shares, run_iozone, run_metadata, run_metadata_share};
+    use crate::file::{PyStartBarrier, clock_ns, cpus_of_node, make_start_barrier, merge_shares, run_file, run_share};
     #[pymodule_export]
     use crate::log::forward_log;
     #[pymodule_export]
-    use crate::sizes::{format_bytes, latency_quantile_ns, parse_bytes, record_schema};
+    use crate::suites::{differences_of_iozone, merge_metadata_shares, run_iozone, run_metadata, run_metadata_share};
     #[pymodule_export]
     use crate::toml_text::{toml_faults, toml_lines};
+    #[pymodule_export]
+    use crate::values::{format_bytes, latency_quantile_ns, parse_bytes, record_schema};
     #[pymodule_export]
     use crate::workload::{check_workload, content_saved, workload_problem};
 

@@ -43,7 +43,7 @@ impl Workload {
         }
     }
 
-    /// Whether a driver may be told to wait for a time.
+    /// Whether a driver may be asked to wait until a time.
     pub fn waits(&self) -> bool {
         let Load { open, cap, think, .. } = &self.load;
         let own = match &self.pattern {

@@ -52,13 +52,13 @@ impl Observer for Unobserved {
     fn completed(&mut self, _completion: &Completion) {}
 }
 
-/// One thread of a workload under way.
+/// The execution of one thread of a workload.
 #[derive(Clone, Debug)]
 pub struct Execution {
     source: Source,
     depth: u32,
     in_flight: u32,
-    /// From this time on nothing is issued; known once the first call has told the time.
+    /// From this time on nothing is issued; set by the first call, which gives the time.
     deadline_ns: u64,
     /// Until then [`Execution::next_plain`] may issue: the deadline, or 0 where there is more to be asked than that.
     plain_until_ns: u64,
@@ -73,7 +73,7 @@ pub struct Execution {
     /// Operations of a chunk, at most.
     lookahead: u64,
     cursor: usize,
-    /// The last completion told.
+    /// The last completion reported.
     last_ns: u64,
     gates: Option<Box<Gates>>,
     sync: Sync,
@@ -301,7 +301,7 @@ impl Execution {
         self.plain_until_ns = 0;
     }
 
-    /// The operations that will be issued next, in order, as far as they are known, syncs on the way left out; more
+    /// The operations that will be issued next, in order, as far as they are known, without the syncs between them; more
     /// become known only when all of these are issued. A driver may look at them to prepare, never reorder them.
     pub fn upcoming(&mut self) -> &[Op] {
         if self.cursor == self.chunk.ops.len() && !self.expired {

@@ -11,12 +11,12 @@
 //! 2. **Depth.** At most `depth` operations of a thread are outstanding.
 //! 3. **End.** A byte or operation limit is met exactly; a time limit stops issuing at the first call at or after it,
 //!    and what is outstanding is waited for. With a warm-up all limits count from its end, and
-//!    [`Execution::counted`] tells which operations belong to it: they are done, and stand in no figure.
+//!    [`Execution::counted`] is false for its operations: they are done, and count in no figure.
 //! 4. **Syncs.** After every `sync_every` writes, and at the end if anything was changed since, comes one
 //!    [`OpKind::Sync`] when everything before it has completed, alone; nothing is issued until it has completed.
 //! 5. **Place.** Every operation lies inside the span.
 //! 6. **Open loop.** An operation is issued at the first call at or after its due time at which the depth has room,
-//!    in the order of the due times. [`Execution::due_ns`] tells them; a response time runs from there, whatever
+//!    in the order of the due times. [`Execution::due_ns`] returns them; a response time runs from there, whatever
 //!    kept the operation waiting.
 //! 7. **Caps and pauses.** [`Step::WaitUntil`] says when something can be issued next, unless an outstanding
 //!    operation completes before: a driver then asks again. Asking early is harmless.

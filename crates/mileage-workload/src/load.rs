@@ -16,7 +16,7 @@ pub struct Load {
     /// thread that is late catches up what it lost in the last millisecond and no more.
     #[serde(default)]
     pub cap: Option<Cap>,
-    /// A pause of the thread after every so many operations have completed.
+    /// A pause of the thread each time a given number of operations has completed.
     #[serde(default)]
     pub think: Option<Think>,
     /// Time at the start during which operations are done and not counted, in nanoseconds, up to a year. The stop rule

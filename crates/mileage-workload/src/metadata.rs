@@ -5,7 +5,7 @@
 //! is in [`MetadataLayout`](crate::MetadataLayout).
 //!
 //! # Refused here
-//! A field that the operation does not look at: bytes for a file that is never written, a second pass over files that
+//! A field that the operation does not look at: bytes for a file that is never written, a second pass on files that
 //! the first has removed.
 
 use crate::error::{Error, in_range};
@@ -211,8 +211,8 @@ pub struct Metadata {
     pub fsync: bool,
     /// Order of a worker's files.
     pub order: MetadataOrder,
-    /// A worker works on the files of the worker so many further on, 0 to one less than the workers: what one created
-    /// another looks at.
+    /// A worker works on the files of the worker this many numbers higher (modulo the workers), 0 to one less than the
+    /// workers: files that one client created are then used by another.
     pub stride_workers: u32,
     /// Times each file is visited, 1 or more; more than 1 for operations that leave the files as they are.
     pub passes: u32,
@@ -379,8 +379,8 @@ impl Metadata {
                 "{node} in it, and {worker} only in workers' own directories",
             );
         }
-        let beside = self.tree.depth > 0 && !self.tree.leaves_only && self.on != Items::Tree;
-        if beside && item.may_equal(&node) {
+        let files_next_to_directories = self.tree.depth > 0 && !self.tree.leaves_only && self.on != Items::Tree;
+        if files_next_to_directories && item.may_equal(&node) {
             return refused(
                 "names.node",
                 &self.names.node,

@@ -107,7 +107,7 @@ pub struct Workload {
     /// Which reads are compared with what was written.
     #[serde(default)]
     pub verify: Verify,
-    /// Number of this writing of the target, part of every block's content: what is read back tells which writing it
+    /// Number of this writing of the target, part of every block's content: what is read back shows which pass it
     /// is from.
     #[serde(default)]
     pub generation: u32,

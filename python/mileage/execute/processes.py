@@ -24,7 +24,7 @@ import mileage
 from mileage.errors import Interrupted
 from mileage.execute.record import Poll
 from mileage.execute.signals import ENDING
-from mileage.execute.workers import Member, Step, Workers, at_meeting, byte_order, raise_for, ranks_here
+from mileage.execute.workers import Member, Step, Workers, at_barrier, byte_order, raise_for, ranks_here
 from mileage.scratch import scratch_directory
 from mileage.worker import Answer, Order
 
@@ -124,15 +124,15 @@ class LocalWorkers(Workers):
         self._done = {}
         self._progress = [(0, 0)] * self.size
         with scratch_directory() as place:
-            meeting = str(place / "meeting")
-            _core.make_meeting(meeting, threads)
+            barrier = str(place / "barrier")
+            _core.make_start_barrier(barrier, threads)
             self._wait_until_ready(poll)
             at_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + _NOTICE_NS
             for worker, order in zip(self._workers, orders, strict=True):
                 assert worker.stdin is not None
                 # One that is dead already is noticed when its output ends.
                 with suppress(BrokenPipeError):
-                    worker.stdin.write(json.dumps(at_meeting(order, meeting, at_ns)).encode() + b"\n")
+                    worker.stdin.write(json.dumps(at_barrier(order, barrier, at_ns)).encode() + b"\n")
                     worker.stdin.flush()
             shares = self._finish(poll)
         return Step(tuple(shares), (0,) * len(shares), (0,) * len(shares))
@@ -212,7 +212,7 @@ class LocalWorkers(Workers):
             names = ", ".join(
                 f"{self._name(number)} (process {self._workers[number].pid})" for number in late
             )
-            lost = f"{names} did not end in {_END_S:g} s when told to"
+            lost = f"{names} did not end in {_END_S:g} s when asked to"
             raise_for([*self._done.values(), {"lost": lost}])
         return raise_for([self._done[number] for number in range(self.size)])
 

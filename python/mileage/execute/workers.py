@@ -158,11 +158,11 @@ def for_other_machine(order: Order) -> Order:
     return {**order, "options": json.dumps(options)}
 
 
-def at_meeting(order: Order, meeting: str, at_ns: int) -> Order:
-    """The order as it is sent: with the file of its meeting and the instant at which it is begun."""
+def at_barrier(order: Order, barrier: str, at_ns: int) -> Order:
+    """The order as it is sent: with the file of its barrier and the instant at which it is begun."""
     if order["kind"] == "metadata":
-        return {**order, "meeting": meeting, "at_ns": at_ns}
-    return {**order, "share": json.dumps({**order["share"], "meeting": meeting}), "at_ns": at_ns}
+        return {**order, "barrier": barrier, "at_ns": at_ns}
+    return {**order, "share": json.dumps({**order["share"], "barrier": barrier}), "at_ns": at_ns}
 
 
 def raise_for(answers: Sequence[Answer]) -> list[str]:

@@ -238,8 +238,8 @@ fn log_block_of_each() -> Row {
     Row::within(0.01, "WA bast, random overwrite of 64 blocks with 4 logs", theory, simulated)
 }
 
-/// A map of which `held / logical` is cached, uniform random writes: so many writes find their entry; each of the others
-/// loads one and writes one back.
+/// A map of which `held / logical` is cached, uniform random writes: that share of the writes finds its entry; each of the
+/// others loads one entry and writes one back.
 fn cached_map() -> Vec<Row> {
     let (logical, rows) = (100_000, [10_000, 50_000]);
     rows.iter()

@@ -21,17 +21,23 @@ fn burst() -> Vec<Row> {
     let mut work = Work::new(&sketch.with("write_buffer_pages", places), 1);
     let page_us = PAGE_BYTES as f64 / link_mb_per_s;
     let flash_us = timing.program_us / f64::from(dies);
-    let mut told_ns = vec![0];
+    let mut acknowledged_ns = vec![0];
     for page in 0..12_000 {
         work.write(page);
-        told_ns.push(work.drive.now_ns());
+        acknowledged_ns.push(work.drive.now_ns());
     }
     let slower = |pair: &[u64]| (pair[1] - pair[0]) as f64 > 1500.0 * page_us;
-    let full = told_ns.windows(2).position(slower).unwrap_or(told_ns.len() - 1);
-    let (last, rate) = (told_ns.len() - 1, |pages: usize, ns: u64| pages as f64 * PAGE_BYTES as f64 * 1e3 / ns as f64);
-    let sustained = rate(last - full, told_ns[last] - told_ns[full]);
+    let full = acknowledged_ns.windows(2).position(slower).unwrap_or(acknowledged_ns.len() - 1);
+    let (last, rate) =
+        (acknowledged_ns.len() - 1, |pages: usize, ns: u64| pages as f64 * PAGE_BYTES as f64 * 1e3 / ns as f64);
+    let sustained = rate(last - full, acknowledged_ns[last] - acknowledged_ns[full]);
     vec![
-        Row::within(TOLERANCE, "MB/s into a write buffer that has room", link_mb_per_s, rate(full, told_ns[full])),
+        Row::within(
+            TOLERANCE,
+            "MB/s into a write buffer that has room",
+            link_mb_per_s,
+            rate(full, acknowledged_ns[full]),
+        ),
         Row::within(
             TOLERANCE,
             "pages until a buffer of 2000 is full",

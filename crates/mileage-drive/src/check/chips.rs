@@ -1,19 +1,19 @@
-//! What chips can do beside reading, programming and erasing: be interrupted for a read, and copy without the channel.
+//! Optional abilities of chips: to be interrupted for a read, and to copy without the channel.
 
 use super::sketch::{PAGE_BYTES, Sketch, Timing, Work};
 use super::{Case, Row};
 use crate::{Immediate, RequestKind};
 
 pub(super) fn cases() -> Vec<Case> {
-    let suspend = ["none", "erase", "erase-and-program"].map(|what| Case::new(true, move || reads_beside_writes(what)));
+    let suspend = ["none", "erase", "erase-and-program"].map(|what| Case::new(true, move || reads_during_writes(what)));
     suspend.into_iter().chain([Case::new(true, copies)]).collect()
 }
 
 /// One plane: a page is written in order every `period`, which erases a block of b before each b-th, and pages are read
 /// at instants spread evenly, far apart. A read meets the plane at a program with a probability of program / period, and so
-/// on; whoever meets something that takes t at a random instant of it waits t / 2 for its end, and the interruption
-/// where it is interrupted. A read in an erase that is not interrupted also waits for the program behind it.
-fn reads_beside_writes(what: &str) -> Vec<Row> {
+/// on. A read that meets work of duration t at a random instant waits t / 2 for its end on average, or for the
+/// interruption where the chip can be interrupted. A read in an erase that is not interrupted also waits for the program behind it.
+fn reads_during_writes(what: &str) -> Vec<Row> {
     let (erase_us, program_us, read_us, suspend_us, apart_us) = (3000.0, 200.0, 50.0, 10.0, 4000.0);
     let pages = 8_u64;
     let timing = Timing { read_us, program_us, erase_us, ..Timing::default() };
@@ -48,7 +48,7 @@ fn reads_beside_writes(what: &str) -> Vec<Row> {
         "erase" => (b * half(program_us) + erase_us * suspend_us, program_us),
         _ => ((b * program_us + erase_us) * suspend_us, suspend_us),
     };
-    let name = |text: &str| format!("{text} beside writes, us, suspend {what}");
+    let name = |text: &str| format!("{text} during writes, us, suspend {what}");
     vec![
         Row::within(0.02, name("mean wait of reads"), sum / (b * apart_us), waited_ns / reads as f64 / 1e3),
         Row::within(0.02, name("longest of them"), worst_us, longest_ns / 1e3),

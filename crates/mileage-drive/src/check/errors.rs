@@ -25,17 +25,17 @@ pub(super) fn cases() -> Vec<Case> {
         .collect()
 }
 
-/// Chance of more than `CORRECTED` wrong bits in a codeword: bit by bit, the chances of so many wrong ones so far.
+/// Chance of more than `CORRECTED` wrong bits in a codeword: bit by bit, the chances of each number of wrong bits so far.
 fn codeword_fails(rate: f64) -> f64 {
-    let mut so_many = vec![0.0; CORRECTED as usize + 1];
-    so_many[0] = 1.0;
+    let mut chances = vec![0.0; CORRECTED as usize + 1];
+    chances[0] = 1.0;
     for _ in 0..BITS {
-        for wrong in (1..so_many.len()).rev() {
-            so_many[wrong] = so_many[wrong] * (1.0 - rate) + so_many[wrong - 1] * rate;
+        for wrong in (1..chances.len()).rev() {
+            chances[wrong] = chances[wrong] * (1.0 - rate) + chances[wrong - 1] * rate;
         }
-        so_many[0] *= 1.0 - rate;
+        chances[0] *= 1.0 - rate;
     }
-    1.0 - so_many.iter().sum::<f64>()
+    1.0 - chances.iter().sum::<f64>()
 }
 
 /// Blocks erased `cycles` times, written, and left for `years`: how often a page is read again, and how often for nothing.

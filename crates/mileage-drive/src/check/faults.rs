@@ -108,7 +108,7 @@ fn ends() -> Vec<Row> {
     vec![
         Row::exact("commands before the one of 1000 that is lost", 999.0, lost.ops_read as f64),
         Row::within(1e-4, "s until its time-out ends the run", 30.0999, seconds(lost.durable_ns)),
-        Row::exact("which it names as timed out", 1.0, kind(&lost, "ETIMEDOUT")),
+        Row::exact("whose error is ETIMEDOUT", 1.0, kind(&lost, "ETIMEDOUT")),
         Row::within(
             1e-4,
             "commands until a drive drops off at 2 s",
@@ -116,6 +116,6 @@ fn ends() -> Vec<Row> {
             gone.ops_read as f64,
         ),
         Row::exact("when that ends the run, s", 2.0, seconds(gone.durable_ns)),
-        Row::exact("which it names as a device that is gone", 1.0, kind(&gone, "ENODEV")),
+        Row::exact("whose error is ENODEV", 1.0, kind(&gone, "ENODEV")),
     ]
 }

@@ -25,19 +25,19 @@ struct Load {
     random: bool,
 }
 
-/// Keep `depth` operations under way for `count` of them; operations per second, from the first submission to the
+/// Do `count` operations with `depth` outstanding; operations per second, from the first submission to the
 /// last completion.
 fn closed_loop(work: &mut Work, load: Load, depth: usize, count: u64) -> f64 {
     let Load { kind, pages, logical, random } = load;
     let start_ns = crate::Immediate::now_ns(&work.drive);
-    let mut under_way: BinaryHeap<Reverse<u64>> = (0..depth).map(|_| Reverse(start_ns)).collect();
+    let mut outstanding: BinaryHeap<Reverse<u64>> = (0..depth).map(|_| Reverse(start_ns)).collect();
     let mut last_ns = start_ns;
     for index in 0..count {
-        let now_ns = under_way.pop().map_or(start_ns, |Reverse(ns)| ns);
+        let now_ns = outstanding.pop().map_or(start_ns, |Reverse(ns)| ns);
         let page = if random { work.draw(logical / pages) } else { index % (logical / pages) } * pages;
         let done_ns = work.submit(kind, page, pages, now_ns).unwrap_or(now_ns);
         last_ns = last_ns.max(done_ns);
-        under_way.push(Reverse(done_ns));
+        outstanding.push(Reverse(done_ns));
     }
     crate::Immediate::advance_to(&mut work.drive, last_ns);
     count as f64 / (last_ns - start_ns) as f64 * 1e9
@@ -56,7 +56,7 @@ fn saturated(part: usize, pace: &str, packs: bool) -> Row {
         3 => timing.controller_us = 200.0,
         _ => {}
     }
-    // So many blocks that the planes' shares of the valid pages differ little.
+    // Enough blocks that the planes' shares of the valid pages differ little.
     let blocks = 1024;
     let logical = u64::from(dies * blocks * pages) * 5 / 6;
     let sketch = Sketch { channels, dies_per_channel: 2, timing, ..Sketch::plane(blocks, pages, logical) };
@@ -116,7 +116,8 @@ fn links() -> Vec<Row> {
     links.into_iter().map(row).collect()
 }
 
-/// Reads of 400 us each, one after the other on many dies: no more than the queue holds are under way, whatever the host's depth.
+/// Reads of 400 us each, one after the other on many dies: no more than the queue holds are
+/// outstanding, whatever the host's depth.
 fn queue() -> Vec<Row> {
     let row = |(link, places): (&str, u32)| {
         let timing = Timing { read_us: 400.0, queue: places, link_mb_per_s: None, ..Timing::default() };

@@ -18,7 +18,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Overwrite the whole drive at random so many times with this content.
+/// Overwrite the whole drive at random `times` times with this content.
 fn overwrite(work: &mut Work, logical: u64, content: Content, times: u64, pattern: PatternKind, seed: u64) {
     let span_bytes = logical * PAGE_BYTES;
     let workload = Workload {
@@ -74,7 +74,7 @@ fn duplicates(percent: u8) -> Vec<Row> {
         .flat_map(|blocks| (0..logical).map(move |block| (blocks, block)))
         .map(|(blocks, block)| {
             blocks.fill(Writing::default(), block * BLOCK_BYTES as u64, &mut bytes);
-            // The first 64 bytes are random in every content, so that they tell it from the others.
+            // The first 64 bytes are random in every content, so that contents differ.
             bytes[..64].to_vec()
         })
         .collect();

@@ -12,7 +12,8 @@ use std::collections::BinaryHeap;
 
 const PLANES: u32 = 8;
 const PAGES: u32 = 66;
-/// Pages of a block with one bit in a cell of three, and so many blocks: no multiple of the planes.
+/// Pages of a block that stores one bit per cell instead of three, and the number of such blocks, which is no multiple of
+/// the planes.
 const SLC_PAGES: u64 = 22;
 const SLC_BLOCKS: u64 = 61;
 const READ_US: f64 = 20.0;
@@ -58,7 +59,7 @@ fn pages_before_the_cliff(work: &mut Work, from: u64) -> u64 {
     }
 }
 
-/// The cliff of a new drive, and of one that went on far behind it and then paused.
+/// The cliff of a new drive, and of a drive that wrote far beyond the cliff and then paused.
 fn cliffs(design: &'static str) -> Vec<Row> {
     let mut work = fixed(design);
     let theory = (SLC_BLOCKS * SLC_PAGES) as f64;

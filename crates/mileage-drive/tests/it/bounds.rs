@@ -86,7 +86,7 @@ fn reads_are_bound_by_planes_and_link() {
 }
 
 /// Of any drive: the work that planes, channels, link and controller did, as counted, fits into the time that passed.
-/// What no time was spent on yet is left out: erases that follow a merge, and of a paced collection what the next pages
+/// Work that has taken no time yet is not counted: erases that follow a merge, and of a paced collection what the next pages
 /// carry, eight blocks of each plane at most, as much as is ever folded together. Pages in an SLC cache take less of the
 /// planes: 70 us to program, 20 to read, and any read of the host may be one of those.
 #[test]

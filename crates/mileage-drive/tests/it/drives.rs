@@ -159,7 +159,7 @@ pub fn ops_per_s(record: &RunRecord) -> f64 {
 }
 
 /// A saved state with bytes of its body changed and the checksum made right again: refused or taken, but never a panic,
-/// and what was taken still works. `changes` tells from the body's length which bytes become what.
+/// and what was taken still works. `changes` returns, for a body's length, the bytes to change.
 pub fn forge(sketch: &Sketch, seed: u64, changes: impl FnOnce(usize) -> Vec<(usize, u8)>) {
     let mut drive = sketch.drive();
     let mut requests = conformance::Requests::new(seed, &drive);

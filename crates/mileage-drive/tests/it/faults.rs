@@ -59,7 +59,7 @@ fn a_stalled_drive_is_the_sound_one_with_its_times_moved_out_of_the_stalls() {
 fn drawn_stalls_are_one_in_every_period_and_differ_with_the_seed() {
     let silences = |seed: &'static str| {
         let mut drive = faulty(&[STALL[0], STALL[1], ("fault_seed", seed)]);
-        // Reading what was never written takes 11 us: asked every 200 us the drive tells when it was silent.
+        // Reading what was never written takes 11 us: a read every 200 us shows when the drive was silent.
         let asked = (0..1050).map(|step| request(RequestKind::Read, 0, 4096, step * 200));
         let mut silences: Vec<(u64, u64)> = Vec::new();
         for request in asked {
@@ -173,7 +173,7 @@ fn a_run_ends_with_its_first_failure_and_keeps_what_it_measured() {
     let error = record.error.unwrap();
     assert_eq!(error.kind, "ETIMEDOUT");
     assert!(error.message.contains("did not answer within 0.5 s"), "{}", error.message);
-    // The 31 others in the queue go on until the host knows.
+    // The 31 others in the queue continue until the host notices.
     assert!(record.ops_written > 3000 && record.counters["commands_lost"] >= 1, "{}", record.ops_written);
     assert!(record.counters["commands_stalled"] > 0 && record.latency.write.max_ns > 2_000_000);
     assert_eq!(record.series.ops.iter().sum::<u64>(), record.ops_written);

@@ -76,7 +76,7 @@ fn a_link_carries_what_its_standard_says() {
     }
 }
 
-/// On SATA a flush waits for all that is under way, and what follows waits for the flush; elsewhere it is one of many.
+/// On SATA a flush waits for all outstanding commands, and what follows waits for the flush; elsewhere it is one of many.
 #[test]
 fn a_flush_is_alone_on_sata_and_queued_elsewhere() {
     for (link, read_us) in [("sata-3", 261 + 1 + 80), ("sas-2", 81 + 2)] {

@@ -24,13 +24,13 @@ struct Program {
     done_ns: u64,
 }
 
-/// A page of a write: which program brings it to the flash, and when the host was told.
+/// A page of a write: which program brings it to the flash, and when it was acknowledged to the host.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     write: u64,
     page: u64,
     program: usize,
-    told_ns: u64,
+    acknowledged_ns: u64,
 }
 
 /// A drive of one die and one page after the other, as a list: no map, no collection, no shared code.
@@ -77,7 +77,7 @@ impl Plain {
                 let ns = self.carry(ready_ns);
                 if ns <= until_ns {
                     accepted_ns = accepted_ns.max(ns);
-                    self.parts.push(Part { write: self.writes, page, program, told_ns: 0 });
+                    self.parts.push(Part { write: self.writes, page, program, acknowledged_ns: 0 });
                     continue;
                 }
                 arrived_ns = Some(ns.max(self.place_free_ns()));
@@ -88,13 +88,13 @@ impl Plain {
             self.die_ns = self.die_ns.max(self.channel_ns) + PROGRAM;
             accepted_ns = accepted_ns.max(there_ns);
             durable_ns = durable_ns.max(self.die_ns);
-            self.parts.push(Part { write: self.writes, page, program: self.programs.len(), told_ns: 0 });
+            self.parts.push(Part { write: self.writes, page, program: self.programs.len(), acknowledged_ns: 0 });
             self.programs.push(Program { page, fua, done_ns: self.die_ns });
         }
         self.writes += 1;
-        let told_ns = if fua || self.places == 0 { durable_ns } else { accepted_ns };
-        self.parts[from..].iter_mut().for_each(|part| part.told_ns = told_ns);
-        told_ns
+        let acknowledged_ns = if fua || self.places == 0 { durable_ns } else { accepted_ns };
+        self.parts[from..].iter_mut().for_each(|part| part.acknowledged_ns = acknowledged_ns);
+        acknowledged_ns
     }
 
     fn flush(&self, submit_ns: u64) -> u64 {
@@ -103,8 +103,10 @@ impl Plain {
 
     /// The unflushed tail: parts whose writes the host believes done and whose programs are not.
     fn lost(&self, at_ns: u64) -> Vec<LostWrite> {
-        let lost =
-            self.parts.iter().filter(|part| part.told_ns <= at_ns && self.programs[part.program].done_ns > at_ns);
+        let lost = self
+            .parts
+            .iter()
+            .filter(|part| part.acknowledged_ns <= at_ns && self.programs[part.program].done_ns > at_ns);
         let named =
             lost.map(|part| LostWrite { write: part.write, offset_bytes: part.page * PAGE, length_bytes: PAGE as u32 });
         named.collect()
@@ -208,11 +210,13 @@ fn on_any_drive_a_write_is_kept_from_when_a_flush_behind_it_completes() {
         for write in 0..200 {
             let page = draw.below(drive.capacity_bytes() / page_bytes);
             let one = Request { submit_ns: now_ns, ..request(Write, page * page_bytes, page_bytes, 0) };
-            let told_ns = submit(&mut drive, one);
+            let acknowledged_ns = submit(&mut drive, one);
             let kept_ns = submit(&mut drive.clone(), Request { submit_ns: now_ns, ..request(Flush, 0, 0, 0) });
-            writes.push((write, one.offset_bytes, told_ns, kept_ns));
-            for at_ns in [now_ns, told_ns, kept_ns - 1, kept_ns, now_ns + draw.below(2_000_000)] {
-                let expected = writes.iter().filter(|(.., told_ns, kept_ns)| *told_ns <= at_ns && *kept_ns > at_ns);
+            writes.push((write, one.offset_bytes, acknowledged_ns, kept_ns));
+            for at_ns in [now_ns, acknowledged_ns, kept_ns - 1, kept_ns, now_ns + draw.below(2_000_000)] {
+                let expected = writes
+                    .iter()
+                    .filter(|(.., acknowledged_ns, kept_ns)| *acknowledged_ns <= at_ns && *kept_ns > at_ns);
                 let expected: Vec<_> = expected.map(|(write, offset_bytes, ..)| (*write, *offset_bytes)).collect();
                 let lost: Vec<_> = cut(&drive, at_ns).iter().map(|it| (it.write, it.offset_bytes)).collect();
                 assert_eq!(lost, expected, "seed {seed}, write {write}, cut at {at_ns}");
@@ -231,7 +235,11 @@ fn a_drive_works_again_after_a_power_cut() {
         }
         let at_ns = 170_000;
         let lost = drive.power_cut(at_ns).unwrap();
-        assert_eq!(lost.len(), if more.contains(&VOLATILE) { 16 } else { 0 }, "sixteen told, none programmed by then");
+        assert_eq!(
+            lost.len(),
+            if more.contains(&VOLATILE) { 16 } else { 0 },
+            "sixteen acknowledged, none programmed by then"
+        );
         assert_eq!(drive.now_ns(), at_ns);
         let named = drive.named_gauges();
         assert!(named.contains(&("dirty_bytes", 0)), "{named:?}");

@@ -24,7 +24,7 @@ fn about_to_collect(more: &[(&'static str, &'static str)]) -> FlashDrive {
 
 /// When a read of page 7 that is submitted so long after the write is done, in us after that write; and when another
 /// write, submitted with the read, is.
-fn read_beside_collection(more: &[(&'static str, &'static str)], after_us: u64) -> (u64, u64, FlashDrive) {
+fn read_during_collection(more: &[(&'static str, &'static str)], after_us: u64) -> (u64, u64, FlashDrive) {
     let mut drive = about_to_collect(more);
     let written_ns = submit(&mut drive, request(Write, 5 * PAGE, PAGE, 100_000));
     // 1 controller, 10 link: the plane copies a page until 261, erases until 1261, and programs until 1461.
@@ -51,7 +51,7 @@ fn a_read_waits_for_the_interruption_and_not_for_the_erase() {
         (2000, 2001 + cells, 2001 + cells, 2001 + cells),
     ] {
         for (more, wanted) in [(&[][..], off), (&ERASE[..], erase), (&BOTH[..], both)] {
-            let (read_us, next_us, drive) = read_beside_collection(more, after_us);
+            let (read_us, next_us, drive) = read_during_collection(more, after_us);
             assert_eq!(read_us, wanted, "{after_us} us, {more:?}");
             // No work is lost: the next program comes behind what was interrupted.
             let interrupted = counter(&drive, "suspensions");

@@ -362,7 +362,7 @@ fn techniques_of_chips_and_faults() -> Vec<Technique> {
     let buffered =
         |technique| Technique { base: vec![("buffer", "64"), ("write_buffer_reads", "\"buffer\"")], ..technique };
     let same = [("amplification", 1.0, 1.0), ("erases", 1.0, 1.0)];
-    let beside = |more: &[Between]| [&same[..], more].concat();
+    let with = |more: &[Between]| [&same[..], more].concat();
     let suspend = |what| [("suspend", what), ("suspend_us", "30.0")];
     vec![
         // Without it a read waits for all that the buffer has handed to its die, some sixteen pages of a millisecond.
@@ -374,20 +374,20 @@ fn techniques_of_chips_and_faults() -> Vec<Technique> {
                 "erases and programs interrupted for reads",
                 &suspend("\"erase-and-program\""),
                 Load::ReadBetween,
-                &beside(&[("worst us", 0.0, 0.05), ("pages/s", 1.5, 30.0)]),
+                &with(&[("worst us", 0.0, 0.05), ("pages/s", 1.5, 30.0)]),
             )
         },
         buffered(new(
             "erases alone interrupted for reads",
             &suspend("\"erase\""),
             Load::ReadBetween,
-            &beside(&[("worst us", 0.3, 1.0), ("pages/s", 1.0, 1.5)]),
+            &with(&[("worst us", 0.3, 1.0), ("pages/s", 1.0, 1.5)]),
         )),
         new(
             "erases and programs interrupted, writes alone",
             &suspend("\"erase-and-program\""),
             Load::Uniform,
-            &beside(&[("worst us", 1.0, 1.0), ("pages/s", 1.0, 1.0)]),
+            &with(&[("worst us", 1.0, 1.0), ("pages/s", 1.0, 1.0)]),
         ),
         // A page takes 200 us on the channel: a copy 400 there and back, or 250 in the plane alone, and a write 411
         // more; 2.8 copies a write and an erase in 8.4: 1650 us, or 1230.
@@ -397,7 +397,7 @@ fn techniques_of_chips_and_faults() -> Vec<Technique> {
                 "copies inside the plane, a slow channel",
                 &[("gc_copies", "\"copy-back\"")],
                 Load::Uniform,
-                &beside(&[("pages/s", 1.25, 1.45)]),
+                &with(&[("pages/s", 1.25, 1.45)]),
             )
         },
         // Collections take the plane longer than the channel.
@@ -405,13 +405,13 @@ fn techniques_of_chips_and_faults() -> Vec<Technique> {
             "copies inside the plane, a fast channel",
             &[("gc_copies", "\"copy-back\"")],
             Load::Uniform,
-            &beside(&[("pages/s", 1.0, 1.02), ("worst us", 0.9, 1.0)]),
+            &with(&[("pages/s", 1.0, 1.02), ("worst us", 0.9, 1.0)]),
         ),
         new(
             "stalls of a tenth of the time",
             &[("stall_s", "0.1"), ("stall_every_s", "1.0")],
             Load::Uniform,
-            &beside(&[("pages/s", 0.89, 0.91), ("worst us", 3.0, 1000.0)]),
+            &with(&[("pages/s", 0.89, 0.91), ("worst us", 3.0, 1000.0)]),
         ),
     ]
 }

@@ -129,6 +129,6 @@ fn a_read_that_waits_for_its_die_leaves_the_channel_to_others() {
         submit(&mut drive, request(Write, page * PAGE, PAGE, 10_000));
     }
     let blocked = submit(&mut drive, request(Read, 0, PAGE, 10_000));
-    let beside = submit(&mut drive, request(Read, PAGE, PAGE, 10_000));
-    assert!(beside < blocked, "{beside} against {blocked}");
+    let other_die = submit(&mut drive, request(Read, PAGE, PAGE, 10_000));
+    assert!(other_die < blocked, "{other_die} against {blocked}");
 }

@@ -1,6 +1,6 @@
 //! An open target, and what every API does with it in the same way.
 
-use crate::descriptors;
+use crate::descriptor_table;
 use mileage_workload::Sync;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::FallocateFlags;
@@ -34,7 +34,7 @@ impl TargetFile {
     /// to be closed by a thread that still has that table.
     pub(crate) fn into_own_table(self, give_back: &Sender<OwnedFd>) -> Result<Self, Errno> {
         let Self { fd, block_device } = self;
-        let own = descriptors::take(&fd);
+        let own = descriptor_table::take(&fd);
         if let Err(SendError(fd)) = give_back.send(fd) {
             // Nobody is left to close it, and the number may be another file's in this thread.
             std::mem::forget(fd);

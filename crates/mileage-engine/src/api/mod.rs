@@ -5,9 +5,9 @@
 mod discard;
 pub(crate) mod file;
 #[expect(unsafe_code, reason = "maps the target and copies to and from the mapping")]
-pub(crate) mod mapped;
+pub(crate) mod mmap;
 pub(crate) mod null;
-pub(crate) mod positioned;
+pub(crate) mod positioned_io;
 pub(crate) mod seek;
 #[expect(unsafe_code, reason = "handles SIGBUS")]
 mod sigbus;
@@ -16,13 +16,13 @@ pub(crate) mod stream;
 #[expect(unsafe_code, reason = "lends its buffers to the kernel")]
 pub(crate) mod uring;
 #[expect(unsafe_code, reason = "hands arrays of buffers to the kernel")]
-pub(crate) mod vectored;
+pub(crate) mod vectored_io;
 
 use mileage_workload::Sync;
 use rustix::io::Errno;
 
 /// Moves bytes between a thread's buffers and the target, one call at a time. Short counts, interruptions and errors
-/// are the caller's to handle: an implementation makes one call and tells what came of it.
+/// are the caller's to handle: an implementation makes one call and returns its result.
 pub(crate) trait Transfer {
     /// Read and write calls that one [`Transfer::read`] or [`Transfer::write`] makes.
     const CALLS: u64;

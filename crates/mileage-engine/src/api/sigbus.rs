@@ -1,5 +1,5 @@
 //! A page of a mapping that cannot be had is a signal, SIGBUS, not an answer. Here it becomes one: a thread says which
-//! mapping it touches, the handler puts an empty page where the missing one should be, so that the copy under way can
+//! mapping it touches, the handler puts an empty page where the missing one should be, so that the copy in progress can
 //! end, and remembers the address. A SIGBUS anywhere else goes to whoever handled it before.
 
 use std::ffi::{c_int, c_void};
@@ -12,15 +12,15 @@ pub(super) const PAGE_BYTES: usize = 4096;
 
 /// The calling thread's mapping, and the first address of it that was missing; 0 for none. Plain numbers without a
 /// destructor, which a signal handler may touch.
-struct Guarded {
+struct GuardedMapping {
     start: AtomicUsize,
     end: AtomicUsize,
     missing: AtomicUsize,
 }
 
 thread_local! {
-    static GUARDED: Guarded =
-        const { Guarded { start: AtomicUsize::new(0), end: AtomicUsize::new(0), missing: AtomicUsize::new(0) } };
+    static GUARDED_MAPPING: GuardedMapping =
+        const { GuardedMapping { start: AtomicUsize::new(0), end: AtomicUsize::new(0), missing: AtomicUsize::new(0) } };
 }
 
 static PREVIOUS: OnceLock<Option<libc::sigaction>> = OnceLock::new();
@@ -38,7 +38,7 @@ pub(super) unsafe fn copy(
     length: usize,
     (mapping, mapping_length): (usize, usize),
 ) -> Option<usize> {
-    GUARDED.with(|guarded| {
+    GUARDED_MAPPING.with(|guarded| {
         guarded.missing.store(0, Ordering::Relaxed);
         guarded.end.store(mapping + mapping_length, Ordering::Relaxed);
         guarded.start.store(mapping, Ordering::Relaxed);
@@ -69,13 +69,13 @@ pub(super) fn handle() -> bool {
 extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel gives a valid siginfo to a handler with SA_SIGINFO; for SIGBUS it has an address.
     let address = unsafe { (*info).si_addr() } as usize;
-    if !GUARDED.with(|guarded| provide(guarded, address)) {
+    if !GUARDED_MAPPING.with(|guarded| provide(guarded, address)) {
         pass_on(signal, info, context);
     }
 }
 
 /// Put an empty page at `address` if it lies in the guarded mapping.
-fn provide(guarded: &Guarded, address: usize) -> bool {
+fn provide(guarded: &GuardedMapping, address: usize) -> bool {
     let (start, end) = (guarded.start.load(Ordering::Relaxed), guarded.end.load(Ordering::Relaxed));
     if !(start..end).contains(&address) {
         return false;

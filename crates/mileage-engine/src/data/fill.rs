@@ -1,4 +1,4 @@
-//! What a write carries: the bytes of its place and of the writing under way.
+//! The bytes that a write carries, which depend on their offset and on the current pass.
 //!
 //! # Laps
 //! A run may write a place several times. Each thread counts the operations it has been given; every time their number
@@ -8,7 +8,7 @@
 //! was laid out for it is of lap 0, and a write that is lost is then noticed.
 
 use super::laps::Laps;
-use super::wide::Width;
+use super::vector_width::Width;
 use mileage_workload::{Blocks, Content, IozoneBytes, Op, Workload, Writing};
 
 /// What makes the bytes.
@@ -60,7 +60,7 @@ pub(super) struct Filler {
     lap: u32,
     /// Operations of a lap.
     lap_operations: u64,
-    /// Operations left in the one under way.
+    /// Operations left in the current one.
     left: u64,
 }
 

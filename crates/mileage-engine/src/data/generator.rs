@@ -1,10 +1,10 @@
 //! What a workload writes, outside a run.
 
+use super::compression::measure_compression;
+use super::distinct_blocks::DistinctBlocks;
 use super::fill::Source;
-use super::pack::pack;
-use super::prints::Prints;
-use super::sample::Kept;
-use super::wide::Width;
+use super::sample::ContentSample;
+use super::vector_width::Width;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_measure::ContentData;
@@ -59,7 +59,7 @@ impl Generator {
         self.source.make(Writing { file: 0, generation: self.generation, lap }, offset_bytes, into);
     }
 
-    /// What compressors save on this content, measured on its first 2 MiB: the true figure beside the nominal one.
+    /// What compressors save on this content, measured on its first 2 MiB: the true figure next to the nominal one.
     /// Takes some hundredths of a second.
     ///
     /// # Errors
@@ -67,14 +67,14 @@ impl Generator {
     pub fn measure(&self) -> Result<ContentData, Error> {
         let mut pages = Pages::new(self.record_bytes as usize)?;
         let record = &mut pages.bytes_mut()[..self.record_bytes as usize];
-        let mut kept = Kept { records: Vec::new(), prints: Prints::new(1) };
+        let mut kept = ContentSample { records: Vec::new(), distinct_blocks: DistinctBlocks::new(1) };
         let mut places = 0..;
         for number in 0..(SAMPLE_BYTES / u64::from(self.record_bytes)).max(1) {
             self.fill(0, number * u64::from(self.record_bytes), record);
             kept.records.push(record[..record.len().min(SAMPLE_BYTES as usize)].to_vec());
             let blocks = record.as_chunks::<BLOCK_BYTES>().0.iter().zip(&mut places);
-            blocks.for_each(|(block, at)| kept.prints.count(block, at));
+            blocks.for_each(|(block, at)| kept.distinct_blocks.count(block, at));
         }
-        Ok(pack(vec![kept]).unwrap_or_default())
+        Ok(measure_compression(vec![kept]).unwrap_or_default())
     }
 }

@@ -1,15 +1,16 @@
-//! Which lap every place of a file's span holds, kept while a run that writes also compares what it reads.
+//! The lap that every unit of a file's span holds, tracked while a run that writes also compares what it reads. A lap is
+//! one pass of a thread over its share of the file.
 //!
-//! Each file of a run has laps of its own, which the threads that work on it share. The span is divided into units, and each has one word of memory: what was last done to it, and how many operations
-//! are under way on it. A write marks its units before it is submitted and again when it has completed; a read looks
-//! before and after. Units on which something was under way meanwhile hold either lap. Where different things were under
-//! way at once nobody knows which came last, until the unit is written again alone. A unit that was discarded holds
-//! anything until it is written. Writes and discards are counted as well, so that a read notices those that came and went
-//! while it was under way and left the word as it was.
+//! Each file of a run has laps of its own, which the threads that work on it share. The span is divided into units, each
+//! with one word of memory: the last operation on it, and the number of operations outstanding on it. A write marks its
+//! units before it is submitted and again when it has completed; a read looks before and after. A unit that was written
+//! during the read may hold either lap. Where different writes were outstanding at once their order is unknown until the
+//! unit is written again alone. A unit that was discarded may hold anything until it is written. Writes and discards are
+//! also counted, so that a read notices those that began and ended during the read and left the word as it was.
 //!
 //! # Limits
 //! Four bytes for each unit of each file, 1 GiB at most ([`UNITS_MAX`]). A unit on which more than 510 operations were
-//! under way at once is no longer told apart. Writes and discards are counted for groups of units, one in [`GROUPS`]: where
+//! outstanding at once stays ambiguous. Writes and discards are counted for groups of units, one in [`GROUPS`]: where
 //! another unit of the group was written meanwhile either lap is accepted, where it was discarded nothing is compared.
 
 use mileage_workload::{Files, Lap, Op, Verify, Workload, Writing};
@@ -30,9 +31,9 @@ const ONE_DISCARD: u64 = 1 << 32;
 const WRITTEN: u32 = 1 << 20;
 /// The unit was discarded.
 const DISCARDED: u32 = 1 << 21;
-/// Different operations were under way at once.
+/// Different operations were outstanding at once.
 const AMBIGUOUS: u32 = 1 << 22;
-/// One operation under way, in the bits above.
+/// One outstanding operation, counted in the bits above.
 const ONE: u32 = 1 << 23;
 /// As many as can be counted; they are not counted down any more.
 const MANY: u32 = u32::MAX / ONE * ONE;
@@ -53,7 +54,7 @@ pub(crate) struct Laps {
 
 /// What the laps of a read's units were at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct LapSnapshot {
     /// Changes when any unit does.
     words: u64,
     /// Whether any unit was discarded.
@@ -62,7 +63,7 @@ pub(super) struct Look {
     changes: u64,
 }
 
-impl Look {
+impl LapSnapshot {
     fn of(words: impl Iterator<Item = u32>, changes: u64) -> Self {
         words.fold(Self { words: 0, discarded: false, changes }, |look, word| Self {
             words: look.words.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(word)),
@@ -128,12 +129,12 @@ impl Laps {
 
     fn mark(&self, op: &Op, value: u32, change: u64) {
         self.update(op, |before| {
-            let under_way = before & MANY;
-            let differs = under_way > 0 && before & (WRITTEN | LAP) != value & (WRITTEN | LAP);
-            let ambiguous = if differs { AMBIGUOUS } else { before & (AMBIGUOUS * u32::from(under_way > 0)) };
+            let outstanding = before & MANY;
+            let differs = outstanding > 0 && before & (WRITTEN | LAP) != value & (WRITTEN | LAP);
+            let ambiguous = if differs { AMBIGUOUS } else { before & (AMBIGUOUS * u32::from(outstanding > 0)) };
             // Until the write has completed, what was discarded before may still be found.
             let discarded = before & DISCARDED;
-            value | discarded | ambiguous | if under_way == MANY { MANY } else { under_way + ONE }
+            value | discarded | ambiguous | if outstanding == MANY { MANY } else { outstanding + ONE }
         });
         for unit in self.units(op) {
             self.changes[unit % GROUPS].fetch_add(change, Ordering::SeqCst);
@@ -157,9 +158,9 @@ impl Laps {
     }
 
     /// What was done to the units of an operation so far.
-    pub(super) fn look(&self, op: &Op) -> Look {
+    pub(super) fn look(&self, op: &Op) -> LapSnapshot {
         let changes = self.changes_of(op);
-        Look::of(self.words_of(op), changes)
+        LapSnapshot::of(self.words_of(op), changes)
     }
 
     fn words_of(&self, op: &Op) -> impl Iterator<Item = u32> {
@@ -177,12 +178,12 @@ impl Laps {
     pub(super) fn stretches<'a>(
         &'a self,
         op: &Op,
-        before: Look,
+        before: LapSnapshot,
         words: &'a mut Vec<u32>,
     ) -> impl Iterator<Item = (Range<usize>, State)> + 'a {
         words.clear();
         words.extend(self.words_of(op));
-        let now = Look::of(words.iter().copied(), self.changes_of(op));
+        let now = LapSnapshot::of(words.iter().copied(), self.changes_of(op));
         let meanwhile = now.changes.wrapping_sub(before.changes);
         let discarded = before.discarded || meanwhile >= ONE_DISCARD;
         let settled = now.words == before.words && meanwhile == 0;
@@ -218,7 +219,7 @@ impl Laps {
 
 #[cfg(test)]
 mod tests {
-    use super::{Laps, Look, State};
+    use super::{LapSnapshot, Laps, State};
     use mileage_workload::{Lap, Op, OpKind, Workload};
 
     fn laps() -> Laps {
@@ -229,7 +230,7 @@ mod tests {
         Op { kind: OpKind::Write, length_bytes: 4096, offset_bytes: 8192 + record * 4096 }
     }
 
-    fn state(laps: &Laps, record: u64, before: Look) -> State {
+    fn state(laps: &Laps, record: u64, before: LapSnapshot) -> State {
         let mut words = Vec::new();
         let (range, state) = laps.stretches(&op(record), before, &mut words).next().unwrap();
         assert_eq!(range, 0..4096);
@@ -244,7 +245,7 @@ mod tests {
         laps.begin(&op(3), 7);
         assert_eq!(state(&laps, 3, laps.look(&op(3))), State::Lap(Lap::Unsettled));
         laps.end(&op(3));
-        assert_eq!(state(&laps, 3, untouched), State::Lap(Lap::Unsettled), "written while the read was under way");
+        assert_eq!(state(&laps, 3, untouched), State::Lap(Lap::Unsettled), "written during the read");
         assert_eq!(state(&laps, 3, laps.look(&op(3))), State::Lap(Lap::Exactly(7)));
         assert_eq!(state(&laps, 4, laps.look(&op(4))), State::Lap(Lap::Older));
     }
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn two_laps_under_way_at_once_are_told_apart_by_the_next_write_alone() {
+    fn two_laps_outstanding_at_once_are_ambiguous_until_the_next_write() {
         let laps = laps();
         let now = |record| state(&laps, record, laps.look(&op(record)));
         laps.begin(&op(0), 1);
@@ -293,7 +294,7 @@ mod tests {
         laps.begin(&op(1), 1);
         laps.begin(&op(1), 1);
         laps.end(&op(1));
-        assert_eq!(now(1), State::Lap(Lap::Unsettled), "one is still under way");
+        assert_eq!(now(1), State::Lap(Lap::Unsettled), "one is still outstanding");
         laps.begin(&op(1), 2);
         laps.end(&op(1));
         laps.end(&op(1));
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_came_and_went_while_a_read_was_under_way_is_noticed() {
+    fn a_write_that_began_and_ended_during_a_read_is_noticed() {
         let laps = laps();
         laps.begin(&op(2), 7);
         laps.end(&op(2));
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discard_that_came_and_went_while_a_read_was_under_way_is_noticed() {
+    fn a_discard_that_began_and_ended_during_a_read_is_noticed() {
         let discards = Workload { discard_percent: 5, record_bytes: 4096, span_bytes: 64 << 10, ..Workload::default() };
         let laps = Laps::new(&Workload { span_start_bytes: 8192, ..discards });
         laps.begin(&op(2), 0);

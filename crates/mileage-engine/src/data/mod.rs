@@ -1,23 +1,23 @@
-//! The bytes of one thread's operations: where reads put them, where writes take them, how they are compared.
+//! The data of one thread's operations: buffers, generated content, comparison of what was read.
 //!
-//! `fill` makes what is written, `wide` with the processor's widest vectors; `verify` compares what is read, `laps`
-//! knows which writing a place holds; `sample` keeps some of what was written, `prints` counts different blocks, `pack`
-//! compresses after the run; `generator` does the same without a run.
+//! `fill` makes what is written, `vector_width` with the processor's widest vectors; `verify` compares what is read, `laps`
+//! tracks which pass wrote each unit; `sample` keeps a sample of what was written, `distinct_blocks` counts distinct
+//! blocks, `compression` compresses the sample after the run; `generator` does the same without a run.
 
+mod compression;
+mod distinct_blocks;
 mod fill;
 mod generator;
 mod laps;
-mod pack;
-mod prints;
 mod sample;
-mod verify;
 #[expect(unsafe_code, reason = "calls code for vectors that the processor was asked about")]
-mod wide;
+mod vector_width;
+mod verify;
 
+pub(crate) use compression::measure_compression;
 pub use generator::Generator;
 pub(crate) use laps::{Laps, UNITS_MAX};
-pub(crate) use pack::pack;
-pub(crate) use sample::Kept;
+pub(crate) use sample::ContentSample;
 pub(crate) use verify::Compared;
 
 use crate::error::Error;
@@ -43,7 +43,7 @@ pub(crate) struct Data {
     laps: Option<Arc<Laps>>,
     /// Whether there is either, so that operations are noted as they come and go.
     notes: bool,
-    /// Lap of each slot's write under way.
+    /// Lap of each slot's outstanding write.
     lap_of: Box<[u32]>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Data {
 pub(crate) enum Buffers {
     /// Those of [`Data`]: one for reads, one for writes, one operation at a time.
     Own,
-    /// The caller's, one for each of so many slots, for reads and writes alike.
+    /// The caller's, one for each of this number of slots, for reads and writes alike.
     OfSlots(u32),
 }
 
@@ -208,11 +208,11 @@ impl Data {
     }
 
     /// What was kept of the `writes` writes, and what came of the comparisons.
-    pub(crate) fn finish(&mut self, writes: u64) -> (Kept, Compared) {
+    pub(crate) fn finish(&mut self, writes: u64) -> (ContentSample, Compared) {
         let kept = match self.sampler.take() {
             Some(sampler) => sampler.into_kept(),
-            None if writes > 0 => Kept::of_fixed(&self.filler, self.record_bytes, writes),
-            None => Kept::default(),
+            None if writes > 0 => ContentSample::of_fixed(&self.filler, self.record_bytes, writes),
+            None => ContentSample::default(),
         };
         (kept, self.verifier.take().map(Verifier::into_compared).unwrap_or_default())
     }

@@ -1,10 +1,10 @@
 //! Keeps some of what was really written, to be measured after the run.
 //!
 //! The buffers are looked at as they go to the kernel. Of whole records every n-th is copied, where n doubles whenever the
-//! room is full, so that the copies are spread evenly over the run. Blocks of 4 KiB are counted by [`Prints`].
+//! room is full, so that the copies are spread evenly over the run. Blocks of 4 KiB are counted by [`DistinctBlocks`].
 
+use super::distinct_blocks::DistinctBlocks;
 use super::fill::{Filler, file_of};
-use super::prints::Prints;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_workload::{BLOCK_BYTES, Op, Workload};
@@ -16,10 +16,10 @@ const SAMPLE_BYTES: usize = 2 << 20;
 
 /// What a thread kept.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct ContentSample {
     /// Records as they were written, or as much of each as there was room for.
     pub(crate) records: Vec<Vec<u8>>,
-    pub(crate) prints: Prints,
+    pub(crate) distinct_blocks: DistinctBlocks,
 }
 
 /// Takes the samples of one thread.
@@ -36,7 +36,7 @@ pub(super) struct Sampler {
     writes: u64,
     /// The file, in the upper bits of a place.
     file: u64,
-    prints: Prints,
+    distinct_blocks: DistinctBlocks,
 }
 
 impl Sampler {
@@ -55,7 +55,7 @@ impl Sampler {
             stride: 1,
             writes: 0,
             file: u64::from(file_of(workload, thread)) << 48,
-            prints: Prints::new(workload.threads),
+            distinct_blocks: DistinctBlocks::new(workload.threads),
         })
     }
 
@@ -69,7 +69,12 @@ impl Sampler {
         }
         if op.offset_bytes.is_multiple_of(BLOCK_BYTES as u64) {
             let places = self.file + op.offset_bytes / BLOCK_BYTES as u64..;
-            bytes.as_chunks::<BLOCK_BYTES>().0.iter().zip(places).for_each(|(block, at)| self.prints.count(block, at));
+            bytes
+                .as_chunks::<BLOCK_BYTES>()
+                .0
+                .iter()
+                .zip(places)
+                .for_each(|(block, at)| self.distinct_blocks.count(block, at));
         }
     }
 
@@ -112,21 +117,21 @@ impl Sampler {
     }
 
     /// What was kept.
-    pub(super) fn into_kept(self) -> Kept {
+    pub(super) fn into_kept(self) -> ContentSample {
         let bytes = self.pages.bytes();
         let record = |(place, used): &(usize, usize)| bytes[place * self.slot_bytes..][..*used].to_vec();
-        Kept { records: self.used.iter().map(record).collect(), prints: self.prints }
+        ContentSample { records: self.used.iter().map(record).collect(), distinct_blocks: self.distinct_blocks }
     }
 }
 
-impl Kept {
+impl ContentSample {
     /// Of `writes` writes that all carried the same bytes.
     pub(super) fn of_fixed(filler: &Filler, record_bytes: usize, writes: u64) -> Self {
         let mut record = vec![0; record_bytes.min(SAMPLE_BYTES)];
         filler.prime(&mut record);
-        let mut prints = Prints::new(1);
-        record.as_chunks::<BLOCK_BYTES>().0.iter().zip(0..).for_each(|(block, at)| prints.count(block, at));
-        prints.multiply(writes);
-        Self { records: vec![record], prints }
+        let mut distinct_blocks = DistinctBlocks::new(1);
+        record.as_chunks::<BLOCK_BYTES>().0.iter().zip(0..).for_each(|(block, at)| distinct_blocks.count(block, at));
+        distinct_blocks.multiply(writes);
+        Self { records: vec![record], distinct_blocks }
     }
 }

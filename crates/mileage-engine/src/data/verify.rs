@@ -5,13 +5,13 @@
 //! a lost write is always noticed, a run that writes over a target has a higher generation than the runs before it.
 //!
 //! # Limits
-//! Records smaller than a block that belong to different laps are only told apart in operations of their own size: a
+//! Records smaller than a block that belong to different laps are distinguished only in operations of their own size: a
 //! target is to be compared in records no longer than those it was written in, or of 4 KiB. Contents without identity
 //! (zeros, IOzone's) are compared as they are: what is wrong with them is `flipped` or `foreign`.
 
 use super::fill::{Source, file_of};
-use super::laps::{Laps, Look, State};
-use super::wide::Scratch;
+use super::laps::{LapSnapshot, Laps, State};
+use super::vector_width::Scratch;
 use crate::error::Error;
 use crate::memory::Pages;
 use mileage_measure::Mismatch;
@@ -39,13 +39,13 @@ pub(super) struct Verifier {
     source: Source,
     file: u16,
     generation: u32,
-    /// One read in so many is compared.
+    /// One read in this number is compared.
     one_in: u64,
     /// Drawn anew for each read.
     draw: u64,
     laps: Option<Arc<Laps>>,
     /// Of each slot's read, what the laps were when it was submitted; `None` when it is not compared.
-    before: Box<[Option<Look>]>,
+    before: Box<[Option<LapSnapshot>]>,
     /// What the laps of the units of a read were.
     words: Vec<u32>,
     /// Room for what should have come, where that cannot be made block by block.
@@ -55,7 +55,7 @@ pub(super) struct Verifier {
 }
 
 impl Verifier {
-    /// What compares `thread`'s reads, each of which has one of so many slots; `None` when the workload asks for no
+    /// The verifier of `thread`'s reads, each of which has one of `slots` slots; `None` when the workload asks for no
     /// comparison.
     pub(super) fn new(
         workload: &Workload,
@@ -94,7 +94,7 @@ impl Verifier {
         // Knuth's MMIX generator; its high bits are good enough to choose reads by.
         self.draw = self.draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let chosen = self.one_in == 1 || ((self.draw >> 32) * self.one_in) >> 32 == 0;
-        self.before[slot] = chosen.then(|| self.laps.as_ref().map_or_else(Look::default, |laps| laps.look(op)));
+        self.before[slot] = chosen.then(|| self.laps.as_ref().map_or_else(LapSnapshot::default, |laps| laps.look(op)));
     }
 
     /// Whether the read in this slot is to be compared.

@@ -15,21 +15,21 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the workers of a test leave behind beside the record.
+/// When the workers of a test began and ended, and their error; not part of the record.
 #[derive(Debug)]
-pub(super) struct Ends {
+pub(super) struct TestTimes {
     began_ns: AtomicU64,
     ended_ns: AtomicU64,
     error: Mutex<Option<RunError>>,
 }
 
-impl Default for Ends {
+impl Default for TestTimes {
     fn default() -> Self {
         Self { began_ns: AtomicU64::new(u64::MAX), ended_ns: AtomicU64::new(0), error: Mutex::default() }
     }
 }
 
-impl Ends {
+impl TestTimes {
     /// From the first call of any worker to the last close of any, in nanoseconds: what IOzone's parent waits for.
     pub(super) fn whole_ns(&self) -> u64 {
         self.ended_ns.load(Ordering::Relaxed).saturating_sub(self.began_ns.load(Ordering::Relaxed))
@@ -59,7 +59,7 @@ pub(crate) struct TestFile {
     /// Where the position goes after the last record.
     pub(super) last_seek_bytes: u64,
     pub(super) ending: Ending,
-    pub(super) ends: Arc<Ends>,
+    pub(super) ends: Arc<TestTimes>,
     /// The record for which the position was moved last; a call that is made again does not move it again.
     pub(super) sought: Option<u64>,
     pub(super) began: bool,

@@ -15,7 +15,7 @@
 //! by `strace` and compare it with what IOzone itself was seen to do.
 //!
 //! # Refused here
-//! Record rewrite by workers in fidelity and the mix of a single stream, which IOzone leaves out without a word;
+//! Record rewrite by workers in fidelity and the mix of a single stream, which IOzone skips without a message;
 //! `pwrite`/`pread` tests (`-E`), which are no part of the thirteen; processes instead of threads.
 
 mod calls;

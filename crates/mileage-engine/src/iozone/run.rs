@@ -1,10 +1,10 @@
 //! Does the tests one after the other, on a thread of the job's own.
 
-use super::calls::Ends;
+use super::calls::TestTimes;
 use super::results::{IozoneResults, TestResult, WorkerRates};
 use super::steps::{Step, steps};
 use super::suite::{Iozone, Mode};
-use super::workers::{Known, Workers};
+use super::workers::{OpenedFiles, Workers};
 use crate::error::Error;
 use crate::handle::{Handle, start_tests};
 use crate::job::{Control, Progress};
@@ -17,14 +17,14 @@ use std::time::Duration;
 /// How long a test is waited for before the user's wish to stop is looked at again; the test itself sees it at once.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A set of tests under way.
+/// A set of tests in progress.
 pub(super) struct Tests {
     pub(super) suite: Arc<Iozone>,
     pub(super) paths: Vec<PathBuf>,
     steps: Vec<Step>,
-    known: Arc<Known>,
+    known: Arc<OpenedFiles>,
     stopped: AtomicBool,
-    /// The test under way.
+    /// The current test.
     current: Mutex<Option<Arc<Handle>>>,
     bytes_before: AtomicU64,
     operations_before: AtomicU64,
@@ -94,7 +94,7 @@ impl Tests {
     }
 
     fn run_step(&self, step: &Step) -> Result<TestResult, Error> {
-        let ends = Arc::new(Ends::default());
+        let ends = Arc::new(TestTimes::default());
         let workers = Workers {
             suite: Arc::clone(&self.suite),
             step: step.clone(),

@@ -18,7 +18,7 @@ pub(super) enum Action {
     Fsync,
     /// `read` of the first record, `lseek` back to it.
     ReadFirst,
-    /// `open(O_RDONLY)` beside what was opened, `fsync`, `close`.
+    /// A second `open(O_RDONLY)`, `fsync`, `close`, while the first stays open.
     FsyncBeside,
 }
 
@@ -128,7 +128,7 @@ fn step(suite: &Iozone, test: Test) -> Step {
     }
 }
 
-/// What IOzone 3.471 does before the clock. Workers leave out what a single stream does once.
+/// What IOzone 3.471 does before the clock. Workers skip what a single stream does once.
 fn faithful(suite: &Iozone, test: Test) -> Vec<Action> {
     use Action::{Create, Empty, Fsync, FsyncBeside, Open, ReadFirst, Unlink};
     let together = suite.workers.is_some();

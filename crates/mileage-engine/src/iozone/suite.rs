@@ -60,7 +60,7 @@ pub enum Test {
     BackwardRead,
     /// The first record, again and again.
     RecordRewrite,
-    /// A record, then the one so many further on.
+    /// Every n-th record, n being the stride.
     StrideRead,
     /// Through a C stream.
     Fwrite,
@@ -218,7 +218,7 @@ pub struct Iozone {
     pub close_timed: bool,
     /// Past the page cache (`-I`); the streams go through it all the same.
     pub direct: bool,
-    /// Every write is durable with its metadata when it completes (`-o`); refused beside `dsync`.
+    /// Every write is durable with its metadata when it completes (`-o`); refused together with `dsync`.
     pub osync: bool,
     /// Every write is durable when it completes (`-+D`).
     pub dsync: bool,
@@ -359,7 +359,7 @@ impl Iozone {
         self.content.unwrap_or(own)
     }
 
-    /// Whether worker `worker` of the mix reads: the first so many percent of all, or every second.
+    /// Whether worker `worker` of the mix reads: those of the first `mix_read_percent` of all workers, or every second.
     pub(super) fn reads_in_mix(&self, worker: u32) -> bool {
         match self.mix_read_percent {
             Some(percent) => worker < u32::from(percent) * self.threads() / 100,

@@ -1,17 +1,17 @@
 //! Opens the file of each worker as a test wants it, before the clock.
 
-use super::calls::{Ends, Opened, TestFile};
+use super::calls::{Opened, TestFile, TestTimes};
 use super::steps::{Access, Action, Ending, Moves, Step};
 use super::suite::Iozone;
 use crate::api::file::TargetFile;
 use crate::api::stream::Stream;
-use crate::descriptors;
+use crate::descriptor_table;
 use crate::error::Error;
 use crate::error::failed;
 use crate::identity::Identity;
 use crate::memory::Pages;
 use crate::options::{Api, Options};
-use crate::target::Spot;
+use crate::target::OpenAt;
 use crate::time_limit::within;
 use mileage_workload::{Execution, PatternKind, Step as Turn, Workload};
 use rustix::fd::OwnedFd;
@@ -28,15 +28,15 @@ pub(crate) struct Workers {
     pub(super) step: Step,
     /// The files, one for each worker.
     pub(super) paths: Vec<PathBuf>,
-    pub(super) ends: Arc<Ends>,
-    pub(super) known: Arc<Known>,
+    pub(super) ends: Arc<TestTimes>,
+    pub(super) known: Arc<OpenedFiles>,
 }
 
 /// The files that the tests opened so far, where their directory was compared: a later test works on the same ones.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<BTreeMap<PathBuf, Identity>>);
+pub(super) struct OpenedFiles(Mutex<BTreeMap<PathBuf, Identity>>);
 
-impl Known {
+impl OpenedFiles {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Identity>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,7 +91,7 @@ impl Workers {
         let (its, timeout_ns) = (Arc::clone(workers), workers.suite.timeout_ns);
         if timeout_ns == 0 {
             // Nobody else opens the file then.
-            descriptors::leave();
+            descriptor_table::leave();
         }
         let opened = within(timeout_ns, move || its.open(worker));
         let late = || Err(failed("open", &workers.path_of(worker))(Errno::TIMEDOUT));
@@ -150,8 +150,8 @@ impl Workers {
             }
             Action::FsyncBeside => {
                 let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-                let beside = self.reach(path, flags, 0)?.map_err(failed("open", path))?;
-                rustix::fs::fsync(&beside).map_err(failed("fsync", path))?;
+                let second = self.reach(path, flags, 0)?.map_err(failed("open", path))?;
+                rustix::fs::fsync(&second).map_err(failed("fsync", path))?;
             }
         }
         Ok(())
@@ -186,7 +186,7 @@ impl Workers {
         if self.suite.directory.is_none() {
             return Ok(rustix::fs::open(path, flags, Mode::from_raw_mode(mode)));
         }
-        let spot = Spot::in_directory(path, self.suite.directory)?.expecting(self.known.of(path));
+        let spot = OpenAt::in_directory(path, self.suite.directory)?.expecting(self.known.of(path));
         let opened = spot.open(flags.difference(OFlags::TRUNC), Mode::from_raw_mode(mode))?;
         if let Ok(file) = &opened {
             let own = Identity::of(file).map_err(failed("examine", path))?;
@@ -199,7 +199,7 @@ impl Workers {
     }
 
     fn unlink(&self, path: &Path) -> Result<(), Error> {
-        let spot = Spot::in_directory(path, self.suite.directory)?.expecting(self.known.of(path));
+        let spot = OpenAt::in_directory(path, self.suite.directory)?.expecting(self.known.of(path));
         if self.suite.directory.is_some() {
             let _ = spot.look()?;
         }

@@ -2,11 +2,12 @@
 //!
 //! [`start_metadata`] refuses what the directory cannot honour, then returns a [`Job`] at once. The run makes its
 //! directories and whatever the operation needs; its workers begin together; each operation is timed from the end of
-//! the one before, as in byte workloads; when all workers are done, each removes its own files, and then the directories
-//! go. Only the part between is in the record's times.
+//! the one before, as in byte workloads; when all workers are done, each removes its own files, and then the
+//! directories are removed. The record's times exclude set-up and clean-up.
 //!
-//! `run_state` is what the workers share, `part` what each leaves behind, `worker` one worker from set-up to clean-up, `workers` all of them as threads, `calls` its system calls, `place` the directories, `notes` what a
-//! reader of the figures should know.
+//! `run_state` is what the workers share, `part` the result of each, `worker` one worker from set-up to clean-up,
+//! `supervisor` starts and awaits the worker threads, `calls` has their system calls, `place` the run's directories,
+//! `notes` what a reader of the figures should know.
 //!
 //! # Invariants
 //! * What the run made is removed, after an error and an interruption too, or its remains are counted
@@ -24,23 +25,23 @@ mod part;
 mod place;
 mod run_state;
 mod share;
+mod supervisor;
 mod worker;
-mod workers;
 
 pub use run_state::MetadataOptions;
 pub use share::{MetadataShare, merge_metadata_shares, start_metadata_share};
 
 use crate::clock;
+use crate::cpu_affinity;
 use crate::error::Error;
 use crate::error::failed;
-use crate::gate::Gate;
 use crate::in_flight::HandOver;
 use crate::job::{Control, Job};
 use crate::limits::limited_by;
-use crate::pin;
-use crate::run_context::{Around, Facts};
+use crate::run_context::{Facts, RunContext};
 use crate::signals::Padded;
-use crate::start_barrier::Meeting;
+use crate::start_barrier::StartBarrier;
+use crate::start_gate::Gate;
 use crate::time_limit::within;
 use mileage_measure::{Concurrency, LatencyData, RunError, RunRecord, Usage};
 use mileage_workload::{Load, Metadata, MetadataLayout, MetadataVisits, Place as PlaceKind, SetUp};
@@ -52,7 +53,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use workers::work_together;
+use supervisor::work_together;
 
 /// Start a metadata run in the directory at `directory`. Returns at once; the job's result is the record.
 ///
@@ -75,17 +76,17 @@ fn ready(
     metadata: Metadata,
     directory: &Path,
     options: MetadataOptions,
-    meeting: Option<Arc<Meeting>>,
+    barrier: Option<Arc<StartBarrier>>,
 ) -> Result<Arc<Shared>, Error> {
     let layout = MetadataLayout::new(&metadata)?;
-    pin::check(&options.pin_cpus)?;
+    cpu_affinity::check(&options.pin_cpus)?;
     let visits = |worker| MetadataVisits::total_of(&metadata, &layout, worker);
     let operations_total = (0..metadata.threads).map(visits).fold(0, u64::saturating_add);
     let (fresh, timeout_ns) = (metadata.place == PlaceKind::Fresh, options.timeout_ns);
     let given = directory.to_owned();
     let pins = options.pin_cpus.clone();
-    let around = within(timeout_ns, move || Around::of(Some(&given), &pins));
-    let around = around.or_else(|missed| missed.if_late(|| Around::of(None, &options.pin_cpus)))?;
+    let context = within(timeout_ns, move || RunContext::of(Some(&given), &pins));
+    let context = context.or_else(|missed| missed.if_late(|| RunContext::of(None, &options.pin_cpus)))?;
     let (given, names_from, known) = (directory.to_owned(), options.names_from.clone(), options.within.clone());
     let place = within(timeout_ns, move || Place::take(&given, names_from.as_deref(), fresh, known.as_ref()));
     let late = || Err(failed("open the directory", directory)(Errno::TIMEDOUT));
@@ -95,15 +96,15 @@ fn ready(
         layout,
         place,
         operations_total,
-        gate: Gate::at(meeting.clone(), threads),
-        meeting,
+        gate: Gate::at(barrier.clone(), threads),
+        barrier,
         all_done: Gate::new(threads),
         halt: Padded::default(),
         tally: (0..threads).map(|_| Padded::default()).collect(),
         made: (0..threads).map(|_| Padded::default()).collect(),
         hand_overs: (0..watched).map(|_| Arc::new(HandOver::new())).collect(),
         outcomes: Outcomes::default(),
-        around,
+        context,
         metadata,
         options,
     }))
@@ -134,7 +135,7 @@ fn run(shared: &Arc<Shared>) -> Result<Ended, Error> {
     let timeout_ns = shared.options.timeout_ns;
     let its = Arc::clone(shared);
     let prepared = within(timeout_ns, move || its.place.make(&its.layout, || its.go_on()));
-    let late = || (Made::default(), Some(workers::overdue(shared, timeout_ns)));
+    let late = || (Made::default(), Some(supervisor::overdue(shared, timeout_ns)));
     let (mut made, failure) = prepared.or_else(|missed| missed.if_late(late))?;
     if shared.metadata.set_up == SetUp::Existing {
         made = Made::all(&shared.layout);
@@ -142,9 +143,9 @@ fn run(shared: &Arc<Shared>) -> Result<Ended, Error> {
     if failure.is_some() {
         shared.halt(FAILED);
     }
-    shared.around.begin();
+    shared.context.begin();
     let parts = if shared.go_on() { work_together(shared) } else { Ok(Vec::new()) };
-    let facts = shared.around.end();
+    let facts = shared.context.end();
     let abandoned = shared.halt.0.load(Ordering::Relaxed) & ABANDONED != 0;
     let left = match (shared.metadata.keep, abandoned) {
         (true, _) => None,

@@ -31,8 +31,8 @@ pub(super) fn add(record: &mut RunRecord, shared: &Shared, parts: &[Part], left_
     let creates = matches!(shared.metadata.operation, MetadataOp::Create | MetadataOp::Mkdir);
     if creates && has_no_journal(path) {
         record.notes.push(format!(
-            "{} is ext4 without a journal, which passes over inodes for a while after their removal: creating soon \
-             after a removal is slower, by much and from run to run; use a fresh file system, or wait some minutes \
+            "{} is ext4 without a journal, which does not reuse inodes for a while after their removal: \
+             creating files soon after a removal is much slower, and varies from run to run; use a fresh file system, or wait some minutes \
              between runs",
             path.display()
         ));
@@ -88,12 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_falls_is_told_and_a_steady_one_is_not() {
+    fn a_falling_rate_is_noted_and_a_steady_one_is_not() {
         assert_eq!(unsteady(&series([vec![100; 40], vec![3]].concat())), None, "the last interval is cut short");
         let falling = [vec![100; 10], vec![100; 10], vec![80; 10], vec![60; 10], vec![1]].concat();
         let (slow, fast) = unsteady(&series(falling)).unwrap();
         assert!((slow - 6_000.0).abs() < 1e-6 && (fast - 10_000.0).abs() < 1e-6, "{slow} {fast}");
-        assert_eq!(unsteady(&series(vec![100, 1, 100, 1])), None, "too short to tell");
+        assert_eq!(unsteady(&series(vec![100, 1, 100, 1])), None, "too short for a note");
         assert_eq!(unsteady(&series(Vec::new())), None);
     }
 }

@@ -1,6 +1,6 @@
 //! What one worker of a metadata run leaves behind.
 
-use crate::usage::Spent;
+use crate::usage::ThreadUsage;
 use mileage_measure::{RunError, Series, ThreadRecord};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub(crate) struct Part {
     pub(crate) when_first_done: Option<(u64, u64)>,
     pub(crate) was_first_done: bool,
     /// What the worker cost while the run was timed.
-    pub(crate) spent: Spent,
+    pub(crate) spent: ThreadUsage,
     pub(crate) interrupted: bool,
     pub(crate) failure: Option<(u64, RunError)>,
     /// Names found by readdir.

@@ -3,13 +3,13 @@
 use super::part::Part;
 use super::place::Place;
 use crate::error::Error;
-use crate::gate::Gate;
 use crate::identity::Identity;
 use crate::in_flight::HandOver;
 use crate::job::{Control, Progress};
-use crate::run_context::Around;
+use crate::run_context::RunContext;
 use crate::signals::Padded;
-use crate::start_barrier::Meeting;
+use crate::start_barrier::StartBarrier;
+use crate::start_gate::Gate;
 use crate::worker::Tally;
 use mileage_workload::{Metadata, MetadataLayout};
 use serde::{Deserialize, Serialize};
@@ -69,17 +69,17 @@ pub(super) struct Shared {
     pub(super) place: Place,
     pub(super) operations_total: u64,
     /// Where the workers of other processes come as well.
-    pub(super) meeting: Option<Arc<Meeting>>,
+    pub(super) barrier: Option<Arc<StartBarrier>>,
     pub(super) gate: Gate,
     pub(super) all_done: Gate,
     pub(super) halt: Padded<AtomicU8>,
     pub(super) tally: Box<[Padded<Tally>]>,
     /// Items of each worker that the first worker made for it.
     pub(super) made: Box<[Padded<AtomicU64>]>,
-    /// Where the workers leave their books during calls; empty where nobody watches.
+    /// Where the workers leave their accounting during calls; empty without a watchdog.
     pub(super) hand_overs: Box<[Arc<HandOver<Part>>]>,
     pub(super) outcomes: Outcomes,
-    pub(super) around: Around,
+    pub(super) context: RunContext,
 }
 
 impl Shared {
@@ -102,8 +102,8 @@ impl Control for Shared {
         if before & STOPPED != 0 {
             self.halt(ABANDONED);
         }
-        if let Some(meeting) = &self.meeting {
-            meeting.stop();
+        if let Some(barrier) = &self.barrier {
+            barrier.stop();
         }
     }
 

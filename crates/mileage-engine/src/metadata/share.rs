@@ -1,6 +1,6 @@
 //! A metadata run whose workers are spread over several processes, each with a share: a [`Metadata`] of its own.
 //!
-//! The processes meet as those of a byte workload do (see [`Meeting`]): each makes what its share needs, all begin at one
+//! The processes start together as those of a byte workload do (see [`StartBarrier`]): each makes what its share needs, all begin at one
 //! instant. What they leave behind, a [`MetadataShare`], holds every histogram and series whole, so that
 //! [`merge_metadata_shares`] makes the record that the workers of one process would have made.
 
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::job::{Control, Job};
 use crate::limits::limited_by;
 use crate::run_context::Facts;
-use crate::start_barrier::Meeting;
+use crate::start_barrier::StartBarrier;
 use mileage_measure::{RunError, RunRecord};
 use mileage_workload::{Load, Metadata};
 use serde::{Deserialize, Serialize};
@@ -32,25 +32,25 @@ pub struct MetadataShare {
 }
 
 /// Start this process's share of a metadata run in the directory at `directory`; its workers begin when those of all
-/// shares have come to the meeting. Stopping it stops the run in all processes of that meeting.
+/// shares have arrived at the barrier. Stopping it stops the run in all processes of that barrier.
 ///
 /// # Errors
-/// As [`start_metadata`](super::start_metadata), and a file that is not one of a meeting. The run is then abandoned in
+/// As [`start_metadata`](super::start_metadata), and a file that is not a start barrier. The run is then abandoned in
 /// all its processes.
 pub fn start_metadata_share(
     metadata: Metadata,
     directory: impl Into<PathBuf>,
     options: MetadataOptions,
-    meeting: &Path,
+    barrier: &Path,
 ) -> Result<Job<MetadataShare>, Error> {
-    let meeting = Arc::new(Meeting::join(meeting)?);
-    let shared = ready(metadata, &directory.into(), options, Some(Arc::clone(&meeting)));
-    let shared = shared.inspect_err(|_| meeting.abandon())?;
+    let barrier = Arc::new(StartBarrier::join(barrier)?);
+    let shared = ready(metadata, &directory.into(), options, Some(Arc::clone(&barrier)));
+    let shared = shared.inspect_err(|_| barrier.abandon())?;
     let work = Arc::clone(&shared);
     Job::start(shared as Arc<dyn Control>, move || {
         let share = share_of(&work);
         if share.as_ref().map_or(true, MetadataShare::failed) {
-            meeting.abandon();
+            barrier.abandon();
         }
         share
     })

@@ -4,11 +4,11 @@ use super::calls::{Calls, Failure, Moved};
 use super::part::Part;
 use super::run_state::{ABANDONED, FAILED, FIRST_DONE, STOPPED, Shared};
 use crate::clock::RunClock;
-use crate::descriptors;
+use crate::cpu_affinity;
+use crate::descriptor_table;
 use crate::error::Error;
-use crate::in_flight::Held;
-use crate::pin;
-use crate::usage::Spent;
+use crate::in_flight::InFlight;
+use crate::usage::ThreadUsage;
 use crate::worker::Tally;
 use mileage_measure::{Series, ThreadRecord};
 use mileage_workload::{Items, MetadataOp, MetadataPaths, MetadataVisits, SetUp};
@@ -19,8 +19,8 @@ use std::sync::atomic::Ordering;
 
 /// First length of a series' intervals; it doubles by itself.
 const INTERVAL_NS: u64 = 10_000_000;
-/// How often a worker tells what it has done.
-const TELL_NS: u64 = 10_000_000;
+/// How often a worker publishes its counts for progress.
+const PUBLISH_NS: u64 = 10_000_000;
 
 /// Everything a worker touches; nothing in it grows while operations are timed.
 struct Worker<'a> {
@@ -31,7 +31,7 @@ struct Worker<'a> {
     paths: MetadataPaths,
     visits: MetadataVisits,
     tally: &'a Tally,
-    part: Held<Part>,
+    part: InFlight<Part>,
     /// Items of this worker that the set-up made, from the first.
     made: u64,
     /// Items that the timed part made, in the order of the visits.
@@ -42,17 +42,17 @@ struct Worker<'a> {
 
 /// Do one worker's part of the run.
 pub(super) fn work(shared: &Shared, worker: u32) -> Result<Part, Error> {
-    let (start, end) = (shared.gate.seat(), shared.all_done.seat());
-    descriptors::leave();
-    let bound = pin::bind(&shared.options.pin_cpus, worker);
+    let (start, end) = (shared.gate.ticket(), shared.all_done.ticket());
+    descriptor_table::leave();
+    let bound = cpu_affinity::bind(&shared.options.pin_cpus, worker);
     let mut worker = bound.and_then(|()| Worker::new(shared, worker)).inspect_err(|_| shared.halt(FAILED))?;
     worker.set_up();
     worker.warm_up();
     let clock = RunClock::since(start.wait());
-    let before = Spent::now();
+    let before = ThreadUsage::now();
     worker.turn(clock);
-    worker.part.spent = before.until(&Spent::now());
-    worker.tell();
+    worker.part.spent = before.until(&ThreadUsage::now());
+    worker.publish_progress();
     end.wait();
     worker.clean_up();
     Ok(worker.part.into_inner())
@@ -70,7 +70,7 @@ impl<'a> Worker<'a> {
             paths: MetadataPaths::new(metadata, &shared.layout, shared.place.base(metadata.paths), owner)?,
             visits: MetadataVisits::new(metadata, &shared.layout, worker)?,
             tally: &shared.tally[worker as usize].0,
-            part: Held::new(
+            part: InFlight::new(
                 Part {
                     record: ThreadRecord { tid: Some(tid), ..ThreadRecord::default() },
                     series: Series::new(INTERVAL_NS, &[]),
@@ -78,7 +78,7 @@ impl<'a> Worker<'a> {
                     last_ns: 0,
                     when_first_done: None,
                     was_first_done: false,
-                    spent: Spent::default(),
+                    spent: ThreadUsage::default(),
                     interrupted: false,
                     failure: None,
                     entries: 0,
@@ -141,7 +141,7 @@ impl<'a> Worker<'a> {
             let mut exists = false;
             let calls = &mut self.calls;
             self.part.begin();
-            let made = self.part.outside(|| {
+            let made = self.part.blocking_call(|| {
                 if directories { calls.mkdir(path) } else { calls.create(path, (owner, item), &mut exists).map(drop) }
             });
             if let Err(failure) = made {
@@ -156,7 +156,7 @@ impl<'a> Worker<'a> {
     fn turn(&mut self, clock: RunClock) {
         let until_ns = self.shared.metadata.time_ns.unwrap_or(u64::MAX);
         let mut at_ns = clock.now_ns();
-        let (mut tell_ns, mut seen) = (TELL_NS, 0);
+        let (mut publish_ns, mut seen) = (PUBLISH_NS, 0);
         loop {
             let halt = self.shared.halt.0.load(Ordering::Relaxed);
             if halt != seen {
@@ -181,9 +181,9 @@ impl<'a> Worker<'a> {
             };
             let closed_interval = self.count(at_ns, end_ns, moved);
             at_ns = end_ns;
-            if closed_interval || end_ns >= tell_ns {
-                self.tell();
-                tell_ns = end_ns + TELL_NS;
+            if closed_interval || end_ns >= publish_ns {
+                self.publish_progress();
+                publish_ns = end_ns + PUBLISH_NS;
                 at_ns = clock.now_ns();
             }
         }
@@ -192,7 +192,7 @@ impl<'a> Worker<'a> {
         self.part.was_first_done = before & FIRST_DONE == 0;
     }
 
-    /// Something was raised: note it, and say whether to go on.
+    /// A signal was raised: note it, and return whether to continue.
     #[cold]
     fn go_on(&mut self, halt: u8) -> bool {
         let record = &self.part.record;
@@ -208,7 +208,7 @@ impl<'a> Worker<'a> {
         let Self { shared, number, calls, paths, part, created, .. } = self;
         let operation = shared.metadata.operation;
         part.begin();
-        part.outside(|| calls.operate(operation, (*number, item), paths, created))
+        part.blocking_call(|| calls.operate(operation, (*number, item), paths, created))
     }
 
     /// Book an operation; true if that took longer than usual.
@@ -236,7 +236,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Let progress see what has been done.
-    fn tell(&mut self) {
+    fn publish_progress(&mut self) {
         let part = &mut *self.part;
         let record = &mut part.record;
         record.calls = self.calls.transfers();
@@ -284,9 +284,9 @@ impl<'a> Worker<'a> {
         let first = if operation == MetadataOp::Rename { renamed } else { path };
         let calls = &self.calls;
         self.part.begin();
-        let mut removed = self.part.outside(|| calls.remove(first, kind));
+        let mut removed = self.part.blocking_call(|| calls.remove(first, kind));
         if operation == MetadataOp::Rename && matches!(removed, Err(Failure { errno: Some(Errno::NOENT), .. })) {
-            removed = self.part.outside(|| calls.remove(path, kind));
+            removed = self.part.blocking_call(|| calls.remove(path, kind));
         }
         match removed {
             Ok(()) | Err(Failure { errno: Some(Errno::NOENT), .. }) => {}

@@ -1,23 +1,22 @@
-//! What a thread writes down about its operations: counts, latencies, series, progress. Every loop uses it; none
-//! counts by itself.
+//! Accounting of a thread's operations: counts, latencies, series, progress. Every loop uses it; none counts by itself.
 
-use super::part::{Part, UnderWay};
+use super::part::{CurrentWork, Part};
 use super::run_state::{Shared, Tally};
 use crate::audit::Snapshot;
 use crate::clock::RunClock;
 use crate::data::Data;
 use crate::error::Error;
-use crate::in_flight::Held;
-use crate::log::Pen;
-use crate::run_context::Around;
+use crate::in_flight::InFlight;
+use crate::log::LogWriter;
+use crate::run_context::RunContext;
 use crate::signals::Signals;
-use crate::usage::Spent;
+use crate::usage::ThreadUsage;
 use mileage_measure::RunError;
 use mileage_workload::{Op, OpKind, Workload};
 use std::sync::atomic::Ordering;
 
-/// How often a thread tells what it has done.
-const TELL_NS: u64 = 10_000_000;
+/// How often a thread publishes its counts for progress.
+const PUBLISH_NS: u64 = 10_000_000;
 
 /// One completed operation, on the run's clock.
 #[derive(Clone, Copy, Debug)]
@@ -31,22 +30,22 @@ pub(crate) struct Completed<'a> {
     pub(crate) counted: bool,
 }
 
-/// A thread's books. Nothing in them grows while operations run.
+/// A thread's accounting. Nothing in it grows while operations run.
 #[derive(Debug)]
-pub(crate) struct Books<'a> {
-    pub(crate) part: Held<Part>,
+pub(crate) struct Accounting<'a> {
+    pub(crate) part: InFlight<Part>,
     tally: &'a Tally,
-    /// When to tell again; at the first operation that counts too.
-    tell_ns: u64,
+    /// When to publish next; also at the first operation that counts.
+    publish_ns: u64,
     signals: &'a Signals,
     is_done: bool,
-    /// The kernel's account where counting began.
+    /// The kernel's I/O counts of the thread when counting began.
     before: Option<Snapshot>,
-    /// What the thread had cost where counting began.
-    spent: Spent,
-    /// What lies around the run, for the one thread that says when counting begins.
-    around: Option<&'a Around>,
-    log: Option<Pen>,
+    /// The thread's processor use when counting began.
+    spent: ThreadUsage,
+    /// The run's context, for the one thread that marks when counting begins.
+    context: Option<&'a RunContext>,
+    log: Option<LogWriter>,
     /// When counting began; the series starts there.
     base_ns: u64,
 }
@@ -56,56 +55,55 @@ pub(super) trait Loop<'a> {
     /// Turn the execution until it is done, the run is halted, or an operation fails; the failure and when it came.
     fn turn(&mut self, clock: RunClock) -> Option<(u64, RunError)>;
 
-    /// Write down what the data has to tell.
+    /// Record what generating and comparing the data cost, and the comparison's findings.
     fn close(&mut self);
 
     /// What is written down.
-    fn books(&mut self) -> &mut Books<'a>;
+    fn accounting(&mut self) -> &mut Accounting<'a>;
 }
 
-impl<'a> Books<'a> {
-    /// Empty books of the calling thread, thread number `thread` of its run, which does `workload`.
+impl<'a> Accounting<'a> {
+    /// An empty accounting for the calling thread, thread number `thread` of a run of `workload`.
     pub(crate) fn new(shared: &'a Shared, thread: u32, workload: &Workload) -> Self {
         Self {
-            part: Held::new(
+            part: InFlight::new(
                 Part::new(shared.options.interval_ns, workload.one_way()),
                 shared.hand_overs.get(shared.place_of(thread)).cloned(),
             ),
             tally: &shared.tally[shared.place_of(thread)].0,
-            tell_ns: 0,
+            publish_ns: 0,
             signals: shared.signals(),
             is_done: false,
             before: None,
-            spent: Spent::default(),
+            spent: ThreadUsage::default(),
             log: shared.log.as_ref().map(|log| log.pen(thread)),
-            around: (shared.place_of(thread) == 0).then_some(&shared.around),
+            context: (shared.place_of(thread) == 0).then_some(&shared.context),
             base_ns: shared.workload.load.warm_up_ns,
         }
     }
 
-    /// An operation begins whose calls are made inside [`Held::outside`].
+    /// Note the start of an operation whose calls are made inside [`InFlight::blocking_call`].
     #[inline]
     pub(crate) fn begin(&mut self, op: &Op, at_ns: u64) {
         if self.part.is_watched() {
             self.part.begin();
-            self.part.under_way = Some(UnderWay::Operation(*op, at_ns));
+            self.part.current_work = Some(CurrentWork::Operation(*op, at_ns));
         }
     }
 
-    /// From here on the kernel's account is that of the operations that count: at the start, and again after a
-    /// warm-up.
+    /// Take the kernel's I/O counts as the start of the audit: at the start of the run, and again after a warm-up.
     ///
     /// # Errors
-    /// The kernel keeps no account.
+    /// The kernel keeps no I/O counts per thread.
     pub(crate) fn begin_audit(&mut self) -> Result<(), Error> {
         self.before = Some(Snapshot::take()?);
         Ok(())
     }
 
-    /// The kernel's account of what counts ends here.
+    /// Take the kernel's I/O counts as the end of the audit.
     ///
     /// # Errors
-    /// The kernel keeps no account.
+    /// The kernel keeps no I/O counts per thread.
     pub(crate) fn end_audit(&mut self) -> Result<(), Error> {
         if let Some(before) = self.before {
             self.part.io = Some(before.until(&Snapshot::take()?));
@@ -113,21 +111,21 @@ impl<'a> Books<'a> {
         Ok(())
     }
 
-    /// What the thread costs from here on is the run's.
+    /// Start to count the thread's processor use.
     pub(crate) fn begin_spending(&mut self) {
-        self.spent = Spent::now();
+        self.spent = ThreadUsage::now();
     }
 
-    /// What it costs from here on is not.
+    /// Stop to count the thread's processor use.
     pub(crate) fn end_spending(&mut self) {
-        self.part.spent = self.spent.until(&Spent::now());
+        self.part.spent = self.spent.until(&ThreadUsage::now());
     }
 
     /// The warm-up is over: the next operation is the first that counts. Takes some microseconds.
     #[cold]
     pub(crate) fn warmed_up(&mut self) {
-        if let Some(around) = self.around {
-            around.begin();
+        if let Some(context) = self.context {
+            context.begin();
         }
         if self.before.is_some() {
             self.before = Snapshot::take().ok();
@@ -135,12 +133,12 @@ impl<'a> Books<'a> {
         self.begin_spending();
     }
 
-    /// A call of a ring is about to be made inside [`Held::outside`].
+    /// A call of a ring is about to be made inside [`InFlight::blocking_call`].
     #[inline]
     pub(crate) fn enter(&mut self) {
         if self.part.is_watched() {
             self.part.begin();
-            self.part.under_way = Some(UnderWay::Entering);
+            self.part.current_work = Some(CurrentWork::Entering);
         }
     }
 
@@ -157,8 +155,8 @@ impl<'a> Books<'a> {
     }
 
     /// Book an operation that has completed whole. True when that took longer than a few nanoseconds (an interval was
-    /// closed, progress told): who times operations reads the clock again.
-    #[expect(clippy::inline_always, reason = "what it is tally would go through memory, for every operation")]
+    /// closed, progress published): a caller that times operations must read the clock again.
+    #[expect(clippy::inline_always, reason = "otherwise its argument goes through memory in every operation")]
     #[inline(always)]
     pub(crate) fn completed(&mut self, done: Completed<'_>) -> bool {
         let Completed { op, due_ns, submit_ns, complete_ns, counted } = done;
@@ -190,10 +188,10 @@ impl<'a> Books<'a> {
             part.response.record(complete_ns.saturating_sub(due_ns));
         }
         part.last_ns = complete_ns;
-        if complete_ns >= self.tell_ns {
+        if complete_ns >= self.publish_ns {
             part.first_ns.get_or_insert(submit_ns);
-            self.tell();
-            self.tell_ns = complete_ns + TELL_NS;
+            self.publish_progress();
+            self.publish_ns = complete_ns + PUBLISH_NS;
             return true;
         }
         closed
@@ -225,7 +223,7 @@ impl<'a> Books<'a> {
         }
     }
 
-    /// Take over what the data has to tell.
+    /// Move the data's times, samples and findings into the thread's part.
     pub(crate) fn close(&mut self, data: &mut Data) {
         (self.part.kept, self.part.compared) = data.finish(self.part.record.ops_written);
         if let Some(log) = &mut self.log {
@@ -235,7 +233,7 @@ impl<'a> Books<'a> {
 
     /// Let progress see what has been done.
     #[cold]
-    pub(crate) fn tell(&self) {
+    pub(crate) fn publish_progress(&self) {
         let record = &self.part.record;
         self.tally.bytes.store(record.bytes_read + record.bytes_written, Ordering::Relaxed);
         self.tally.operations.store(record.ops_read + record.ops_written, Ordering::Relaxed);

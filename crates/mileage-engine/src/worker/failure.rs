@@ -40,7 +40,7 @@ impl Failure {
                 format!("{verb} of {length} bytes at offset {offset} of {path} failed after {done} bytes")
             }
         };
-        // Direct I/O cannot go on from the middle of a sector, where a file that has become shorter ends.
+        // Direct I/O cannot continue from the middle of a sector, where a file that has become shorter ends.
         let ended = op.kind == OpKind::Read && *done > 0 && *errno == Some(Errno::INVAL);
         match errno {
             None if op.kind == OpKind::Write && !mapped => RunError {

@@ -1,4 +1,4 @@
-//! The loop of one operation at a time on a target that answers as it is told: short, again, or never right.
+//! The loop of one operation at a time on a target that answers as scripted: short counts, EAGAIN, or wrong data.
 
 use super::accounting::Loop;
 use super::part::Part;
@@ -7,8 +7,8 @@ use super::{Shared, reach};
 use crate::api::Transfer;
 use crate::clock::{RunClock, now_ns};
 use crate::options::Options;
-use crate::run_context::Around;
-use crate::seats::Seats;
+use crate::run_context::RunContext;
+use crate::thread_range::ThreadRange;
 use mileage_measure::RunError;
 use mileage_workload::{Content, PatternKind, Stop, Sync, Unobserved, Workload};
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ const UNREAD: u8 = 0xff;
 enum Answer {
     /// All of it.
     Whole,
-    /// So many bytes, at most all but one.
+    /// This number of bytes, at most all but one.
     Short(usize),
     Fail(Errno),
     /// Nothing at all.
@@ -112,18 +112,18 @@ fn turn(workload: &Workload, target: &Scripted) -> (Part, Option<RunError>) {
 }
 
 fn turn_with(workload: &Workload, options: Options, target: &Scripted) -> (Part, Option<RunError>) {
-    let shared = Shared::new(workload.clone(), options, Seats::all(workload), Around::of(None, &[]));
+    let shared = Shared::new(workload.clone(), options, ThreadRange::all(workload), RunContext::of(None, &[]));
     let mut worker = SyncLoop::new(&shared, 0, target.clone(), Unobserved).unwrap();
     let failure = worker.turn(RunClock::since(now_ns()));
-    (worker.books().part.hand_over().into_inner(), failure.map(|(_, error)| error))
+    (worker.accounting().part.hand_over().into_inner(), failure.map(|(_, error)| error))
 }
 
 #[test]
 fn every_thread_of_a_share_leaves_its_books_at_its_own_place() {
     let workload = Workload { threads: 5, ..Workload::default() };
     let options = Options { timeout_ns: 1_000_000_000, ..Options::new("target") };
-    let seats = Seats { first: 3, count: 2, meeting: None };
-    let shared = Shared::new(workload, options, seats, Around::of(None, &[]));
+    let thread_range = ThreadRange { first: 3, count: 2, barrier: None };
+    let shared = Shared::new(workload, options, thread_range, RunContext::of(None, &[]));
     for thread in 3..5 {
         let left = reach(&shared, thread, || {
             shared.hand_overs.iter().map(|hand_over| hand_over.is_left()).collect::<Vec<_>>()
@@ -216,7 +216,7 @@ fn a_target_that_never_has_time_fails_after_a_second() {
 }
 
 #[test]
-fn one_byte_in_so_many_of_every_read_is_touched_and_no_other() {
+fn one_byte_per_interval_of_every_read_is_touched_and_no_other() {
     for touch_bytes in [0, 1, 512, 513, 4096] {
         let target = Scripted::new([], 5);
         let options = Options { touch_bytes, ..Options::new("target") };
@@ -237,6 +237,6 @@ fn a_read_in_parts_is_touched_once_when_it_is_whole() {
     let (_, failure) = turn_with(&workload(100, 2), options, &target);
     assert_eq!(failure, None);
     let changed = &target.0.borrow().changed;
-    assert!(changed[1].is_empty(), "touched while it was under way");
+    assert!(changed[1].is_empty(), "touched during the read");
     assert_eq!(changed[2], [0, 1024, 2048, 3072]);
 }

@@ -1,7 +1,8 @@
 //! One thread of a run: prepares, waits at the gate, turns its execution with the wall clock.
 //!
-//! `run_state` is what the threads of a run share, `part` what each leaves behind, `accounting` what every loop writes down, `failure` how an operation that did not complete is told, `sync_loop` the
-//! loop of the APIs that do one operation at a time, `ring_loop` that of `io_uring`.
+//! `run_state` is what the threads of a run share, `part` the result of each, `accounting` what every loop counts, `failure`
+//! the message for an operation that did not complete, `sync_loop` the loop of the APIs that do one operation at a time,
+//! `ring_loop` that of `io_uring`.
 
 mod accounting;
 mod failure;
@@ -13,23 +14,23 @@ mod run_state;
 mod sync_loop;
 pub(crate) mod wait;
 
-pub(crate) use part::{Part, UnderWay};
+pub(crate) use part::{CurrentWork, Part};
 pub(crate) use run_state::{Shared, Tally};
 
 use crate::api::file::TargetFile;
-use crate::api::mapped::Mapped;
+use crate::api::mmap::Mapped;
 use crate::api::null::Null;
-use crate::api::positioned::Positioned;
+use crate::api::positioned_io::Positioned;
 use crate::api::seek::Seek;
 use crate::api::stream::Stream;
 use crate::api::uring::Settings;
-use crate::api::vectored::Vectored;
+use crate::api::vectored_io::Vectored;
 use crate::clock::RunClock;
+use crate::cpu_affinity;
 use crate::error::{Error, failed};
-use crate::in_flight::Held;
+use crate::in_flight::InFlight;
 use crate::iozone::Workers;
 use crate::options::Api;
-use crate::pin;
 use crate::signals::FAILED;
 use accounting::Loop;
 use mileage_workload::Observer;
@@ -38,13 +39,13 @@ use rustix::io::Errno;
 use std::sync::Arc;
 use sync_loop::SyncLoop;
 
-/// Reach for the target, which may take as long as any call to it.
+/// Make a first call to the target, under the watchdog: it may block.
 pub(crate) fn reach<R>(shared: &Shared, thread: u32, call: impl FnOnce() -> R) -> R {
     let Some(hand_over) = shared.hand_overs.get(shared.place_of(thread)) else { return call() };
-    let mut nothing_yet = Held::new(Part::new(shared.options.interval_ns, None), Some(Arc::clone(hand_over)));
+    let mut nothing_yet = InFlight::new(Part::new(shared.options.interval_ns, None), Some(Arc::clone(hand_over)));
     nothing_yet.begin();
-    nothing_yet.under_way = Some(UnderWay::Closing);
-    nothing_yet.outside(call)
+    nothing_yet.current_work = Some(CurrentWork::Closing);
+    nothing_yet.blocking_call(call)
 }
 
 /// Do one thread's part of the run.
@@ -63,7 +64,7 @@ pub(crate) fn work<O: Observer>(
     let cannot = |what| move |errno| failed(what, &shared.path_of(thread))(errno);
     let file = file.inspect_err(|_| {
         shared.halt(FAILED);
-        drop(shared.gate.seat());
+        drop(shared.gate.ticket());
     });
     let Some(file) = file.map_err(cannot("have a descriptor of"))? else {
         return work_loop(shared, thread, || SyncLoop::new(shared, thread, Null, observer));
@@ -98,38 +99,38 @@ fn work_loop<'a, L: Loop<'a>>(
     thread: u32,
     prepare: impl FnOnce() -> Result<L, Error>,
 ) -> Result<Part, Error> {
-    let seat = shared.gate.seat();
+    let ticket = shared.gate.ticket();
     wait::prepare();
-    let prepared = pin::bind(&shared.options.pin_cpus, thread).and_then(|()| {
+    let prepared = cpu_affinity::bind(&shared.options.pin_cpus, thread).and_then(|()| {
         let mut turner = prepare()?;
         // Before the account of this thread, of which reading the device's counters is no part.
         if shared.place_of(thread) == 0 {
-            shared.around.begin();
+            shared.context.begin();
         }
         if shared.options.audit {
-            turner.books().begin_audit()?;
+            turner.accounting().begin_audit()?;
         }
         Ok(turner)
     });
     let mut turner = prepared.inspect_err(|_| shared.halt(FAILED))?;
-    let origin_ns = seat.wait();
-    turner.books().begin_spending();
+    let origin_ns = ticket.wait();
+    turner.accounting().begin_spending();
     let failure = turner.turn(RunClock::since(origin_ns));
-    turner.books().end_spending();
+    turner.accounting().end_spending();
     turner.close();
-    let books = turner.books();
-    books.end_audit()?;
-    books.part.failure = failure;
-    books.tell();
-    let mut part = books.part.hand_over();
+    let accounting = turner.accounting();
+    accounting.end_audit()?;
+    accounting.part.failure = failure;
+    accounting.publish_progress();
+    let mut part = accounting.part.hand_over();
     if part.is_watched() {
         part.begin();
-        part.under_way = Some(UnderWay::Closing);
+        part.current_work = Some(CurrentWork::Closing);
     }
     // Closing the target may take as long as any other call.
     let clock = RunClock::since(origin_ns);
     let start_ns = clock.now_ns();
-    part.outside(|| drop(turner));
+    part.blocking_call(|| drop(turner));
     let end_ns = clock.now_ns();
     part.closing_ns = Some((start_ns, end_ns));
     Ok(part.into_inner())

@@ -2,9 +2,9 @@
 
 use super::failure::{no_answer, overdue};
 use crate::audit::ThreadIo;
-use crate::data::{Compared, Kept};
-use crate::refuse::INTERVAL_MIN_NS;
-use crate::usage::Spent;
+use crate::data::{Compared, ContentSample};
+use crate::option_checks::INTERVAL_MIN_NS;
+use crate::usage::ThreadUsage;
 use mileage_measure::{Histogram, RunError, Series, ThreadRecord};
 use mileage_workload::{Op, OpKind};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub(crate) struct Part {
     /// Comparing what was read.
     pub(crate) verify_ns: u64,
     /// A sample of what was written.
-    pub(crate) kept: Kept,
+    pub(crate) kept: ContentSample,
     pub(crate) compared: Compared,
     /// First submission.
     pub(crate) first_ns: Option<u64>,
@@ -41,7 +41,7 @@ pub(crate) struct Part {
     /// End of the last sync.
     pub(crate) durable_ns: Option<u64>,
     /// What the thread cost while the run was timed.
-    pub(crate) spent: Spent,
+    pub(crate) spent: ThreadUsage,
     /// From letting go of the target to having closed it, once all operations are done.
     pub(crate) closing_ns: Option<(u64, u64)>,
     pub(crate) interrupted: bool,
@@ -57,12 +57,12 @@ pub(crate) struct Part {
     pub(crate) at_first_done: Option<(u64, u64)>,
     /// What a watchdog would find this thread at.
     #[serde(skip)]
-    pub(crate) under_way: Option<UnderWay>,
+    pub(crate) current_work: Option<CurrentWork>,
 }
 
 /// What a thread is at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum UnderWay {
+pub(crate) enum CurrentWork {
     /// An operation, and when it was begun.
     Operation(Op, u64),
     /// A call that submits to a ring and waits for it, which returns soon unless the target does not let it.
@@ -99,12 +99,12 @@ impl Part {
             bytes_discarded: 0,
             fill_ns: 0,
             verify_ns: 0,
-            kept: Kept::default(),
+            kept: ContentSample::default(),
             compared: Compared::default(),
             first_ns: None,
             last_ns: 0,
             durable_ns: None,
-            spent: Spent::default(),
+            spent: ThreadUsage::default(),
             closing_ns: None,
             interrupted: false,
             failure: None,
@@ -113,7 +113,7 @@ impl Part {
             kernel_workers_ns: 0,
             stuck: 0,
             at_first_done: None,
-            under_way: None,
+            current_work: None,
         }
     }
 
@@ -132,10 +132,10 @@ impl Part {
     #[cold]
     pub(crate) fn leave_behind(&mut self, at_ns: u64, timeout_ns: u64, path: &Path) {
         self.stuck = 1;
-        let error = match self.under_way {
-            Some(UnderWay::Operation(op, begun_ns)) => overdue(&op, at_ns.saturating_sub(begun_ns), path),
-            Some(UnderWay::Entering) => no_answer("io_uring_enter for", timeout_ns, path),
-            Some(UnderWay::Closing) | None => no_answer("closing", timeout_ns, path),
+        let error = match self.current_work {
+            Some(CurrentWork::Operation(op, begun_ns)) => overdue(&op, at_ns.saturating_sub(begun_ns), path),
+            Some(CurrentWork::Entering) => no_answer("io_uring_enter for", timeout_ns, path),
+            Some(CurrentWork::Closing) | None => no_answer("closing", timeout_ns, path),
         };
         self.failure.get_or_insert((at_ns, error));
     }

@@ -24,11 +24,11 @@
 
 #![expect(clippy::inline_always, reason = "made in the loop's own function: docs/decisions/0009")]
 
-use super::accounting::{Books, Completed, Loop};
+use super::accounting::{Accounting, Completed, Loop};
 use super::failure::{Failure, overdue};
 use super::run_state::Shared;
 use crate::api::uring::workers::Workers;
-use crate::api::uring::{Call, Reaped, Ring, Settings, slots_of};
+use crate::api::uring::{Call, ReturnedCall, Ring, Settings, slots_of};
 use crate::clock::RunClock;
 use crate::data::{Buffers, Data};
 use crate::error::Error;
@@ -46,12 +46,12 @@ use std::time::Duration;
 const LOOK_NS: u64 = 20_000_000;
 /// A wait for an instant ends this long before it, and spins for the rest: a sleeping thread comes too late.
 const SPIN_NS: u64 = 60_000;
-/// Kernel threads that did more than one part in so many of the work, by processor time, are told.
+/// Kernel threads that did more than one part in this number of the work, by processor time, are noted in the record.
 const PUNTED_SHARE: u64 = 20;
 
 /// An operation that is outstanding.
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct Outstanding {
     op: Op,
     due_ns: Option<u64>,
     submit_ns: u64,
@@ -68,18 +68,18 @@ pub(super) struct RingLoop<'a, O> {
     execution: Execution,
     ring: Ring,
     data: Data,
-    books: Books<'a>,
+    accounting: Accounting<'a>,
     observer: O,
     settings: Settings,
     /// Operations that go with one call; 0 for all there are.
     together: usize,
-    flights: Box<[Option<Flight>]>,
+    flights: Box<[Option<Outstanding>]>,
     free: Vec<u32>,
     /// Whether there are slots to fill while the device works.
     spare: bool,
     /// Slots that hold what the next operations write, in their order.
     prepared: VecDeque<u32>,
-    reaped: Vec<Reaped>,
+    reaped: Vec<ReturnedCall>,
     /// How the target gives up space.
     discard: Call,
     /// When the loop last looked for operations that take too long.
@@ -116,6 +116,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         let mut ring = Ring::new(settings, depth, slots, length_bytes, file, &shared.options.path)?;
         let data = Data::new(workload, thread, Buffers::OfSlots(slots), shared.laps_of(thread))?;
         let spare = slots > depth && data.prepares() && !settings.iopoll;
+        // Content that is the same in every write is put into every buffer once, so that the run generates nothing.
         (0..slots).for_each(|slot| data.prime(ring.bytes_mut(slot, length_bytes as usize)));
         Ok(Self {
             shared,
@@ -123,10 +124,12 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             execution: Execution::new(workload, thread)?,
             ring,
             data,
-            books: Books::new(shared, thread, workload),
+            accounting: Accounting::new(shared, thread, workload),
             observer,
             settings,
             together: match settings.batch {
+                // The page cache answers at once, and rings that poll need no call per operation: nothing is gained by
+                // submitting early. The other two values were measured, see the module's head.
                 0 if !shared.options.direct || settings.iopoll || settings.sqpoll => 0,
                 0 if workload.writes() => 1,
                 0 => depth.div_ceil(8) as usize,
@@ -156,7 +159,8 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         loop {
             let halt = signals.halted();
             if halt != 0 {
-                self.books.part.interrupted = halt & STOPPED != 0;
+                self.accounting.part.interrupted = halt & STOPPED != 0;
+                // The kernel still writes into our buffers: they may be freed only when every call has returned.
                 return self.drain(clock);
             }
             if self.data.prepares() {
@@ -164,7 +168,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             }
             if !self.counted && self.execution.will_count(at_ns) {
                 self.counted = true;
-                self.books.warmed_up();
+                self.accounting.warmed_up();
                 at_ns = clock.now_ns();
             }
             out.clear();
@@ -172,6 +176,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                 Step::Issue => {
                     self.issue(at_ns, &out, clock)?;
                     ready = ready.saturating_sub(out.len());
+                    // With the same `at_ns`: operations released together are submitted together and start together.
                     continue;
                 }
                 Step::AwaitCompletion => {
@@ -183,7 +188,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
                     self.wait_until(due_ns, clock)?;
                 }
                 Step::Done => {
-                    self.books.done(self.shared.workload.sync_timed);
+                    self.accounting.done(self.shared.workload.sync_timed);
                     return Ok(());
                 }
             }
@@ -203,7 +208,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         }
         while self.prepared.len() < may_be_released && self.prepare_one() {}
         let filled_ns = clock.now_ns();
-        self.books.part.fill_ns += if self.counted { filled_ns - *at_ns } else { 0 };
+        self.accounting.part.fill_ns += if self.counted { filled_ns - *at_ns } else { 0 };
         *at_ns = filled_ns;
     }
 
@@ -211,12 +216,13 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     #[inline(always)]
     fn prepare_ahead(&mut self, clock: RunClock) -> Result<(), Failed> {
         if self.spare && self.prepared.len() < self.execution.upcoming().len() && !self.free.is_empty() {
+            // The device must have its work before the thread fills buffers, or it would be idle meanwhile.
             if self.ring.has_queued() {
                 self.enter(0, 0, clock)?;
             }
             let began_ns = clock.now_ns();
             while !self.ring.has_news() && self.prepare_one() {}
-            self.books.part.fill_ns += if self.counted { clock.now_ns() - began_ns } else { 0 };
+            self.accounting.part.fill_ns += if self.counted { clock.now_ns() - began_ns } else { 0 };
         }
         Ok(())
     }
@@ -259,7 +265,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
             }
             let due_ns = self.execution.due_ns().get(number).copied();
             self.flights[slot as usize] =
-                Some(Flight { op: *op, due_ns, submit_ns: at_ns, done: 0, counted: self.counted });
+                Some(Outstanding { op: *op, due_ns, submit_ns: at_ns, done: 0, counted: self.counted });
             if op.kind == OpKind::Sync && self.settings.iopoll {
                 self.sync_aside(slot, op, at_ns, clock)?;
                 continue;
@@ -280,14 +286,14 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         }
         // A final sync that is not timed comes after the thread's end.
         if op.kind == OpKind::Sync && !self.shared.workload.sync_timed && self.execution.upcoming().is_empty() {
-            self.books.done(false);
+            self.accounting.done(false);
         }
     }
 
-    /// Queue what is left of an operation under way.
+    /// Queue what is left of an outstanding operation.
     #[cold]
     fn queue_again(&mut self, slot: u32) {
-        let Flight { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
+        let Outstanding { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
         self.queue(slot, &op, done);
     }
 
@@ -304,12 +310,12 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         self.ring.queue(slot, call, op.offset_bytes + u64::from(done), done, op.length_bytes - done);
     }
 
-    /// A ring that polls cannot sync; the call is made beside it.
+    /// A ring that polls cannot sync, so the system call is made directly.
     #[cold]
     fn sync_aside(&mut self, slot: u32, op: &Op, at_ns: u64, clock: RunClock) -> Result<(), Failed> {
-        self.books.begin(op, at_ns);
+        self.accounting.begin(op, at_ns);
         loop {
-            let synced = self.books.part.outside(|| match self.shared.workload.sync {
+            let synced = self.accounting.part.blocking_call(|| match self.shared.workload.sync {
                 Sync::Fsync => rustix::fs::fsync(self.ring.file()),
                 _ => rustix::fs::fdatasync(self.ring.file()),
             });
@@ -346,9 +352,11 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     #[inline(always)]
     fn enter(&mut self, want: u32, wait_ns: u64, clock: RunClock) -> Result<(), Failed> {
-        self.books.moved(OpKind::Sync, 0, u64::from(self.counted));
-        self.books.enter();
-        let entered = self.books.part.outside(|| self.ring.enter(want, Duration::from_nanos(wait_ns)));
+        self.accounting.moved(OpKind::Sync, 0, u64::from(self.counted));
+        self.accounting.enter();
+        // One call may submit and complete many operations: it is counted here as a call without bytes, and the bytes
+        // when their completions are found.
+        let entered = self.accounting.part.blocking_call(|| self.ring.enter(want, Duration::from_nanos(wait_ns)));
         entered.map_err(|errno| (clock.now_ns(), self.broken(errno)))
     }
 
@@ -358,6 +366,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         self.enter(want, wait_ns, clock)?;
         let now_ns = clock.now_ns();
         self.settle_all(now_ns, clock)?;
+        // The ring's own time-out: its threads wait in short calls, so the watchdog would never find one overdue.
         if now_ns - self.looked_ns >= LOOK_NS {
             self.looked_ns = now_ns;
             self.look(now_ns)?;
@@ -372,6 +381,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         let mut first = None;
         for index in 0..self.reaped.len() {
             let reaped = self.reaped[index];
+            // Every returned call is settled even after a failure: the kernel has let go of its buffer.
             if let Err(failed) = self.settle(reaped, now_ns, clock) {
                 self.flights[reaped.slot as usize] = None;
                 first.get_or_insert(failed);
@@ -383,8 +393,8 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     /// Book one call that has returned, and continue its operation if that is not complete.
     #[inline(always)]
-    fn settle(&mut self, reaped: Reaped, now_ns: u64, clock: RunClock) -> Result<(), Failed> {
-        let Reaped { slot, result } = reaped;
+    fn settle(&mut self, reaped: ReturnedCall, now_ns: u64, clock: RunClock) -> Result<(), Failed> {
+        let ReturnedCall { slot, result } = reaped;
         let flight = self.flights[slot as usize].as_mut().expect(IN_FLIGHT);
         let count = match result {
             Ok(count) => count,
@@ -396,10 +406,11 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         };
         if matches!(flight.op.kind, OpKind::Read | OpKind::Write) {
             if flight.counted {
-                self.books.moved(flight.op.kind, count as usize, 0);
+                self.accounting.moved(flight.op.kind, count as usize, 0);
             }
             flight.done += count;
             if flight.done < flight.op.length_bytes {
+                // No bytes and no error is the end of the target: another try would never end.
                 if count == 0 {
                     return Err((now_ns, self.describe(slot, None)));
                 }
@@ -415,8 +426,8 @@ impl<'a, O: Observer> RingLoop<'a, O> {
     #[inline(always)]
     fn finish(&mut self, slot: u32, now_ns: u64, clock: RunClock) {
         let flight = self.flights[slot as usize].as_ref().expect(IN_FLIGHT);
-        let Flight { ref op, due_ns, submit_ns, counted, .. } = *flight;
-        self.books.completed(Completed { op, due_ns, submit_ns, complete_ns: now_ns, counted });
+        let Outstanding { ref op, due_ns, submit_ns, counted, .. } = *flight;
+        self.accounting.completed(Completed { op, due_ns, submit_ns, complete_ns: now_ns, counted });
         self.execution.complete(now_ns);
         self.observer.completed(&Completion {
             thread: self.thread,
@@ -429,7 +440,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         if self.data.completed(op, slot as usize) {
             let began_ns = clock.now_ns();
             self.data.compare(op, slot as usize, self.ring.bytes_mut(slot, op.length_bytes as usize));
-            self.books.part.verify_ns += clock.now_ns() - began_ns;
+            self.accounting.part.verify_ns += clock.now_ns() - began_ns;
         }
         self.flights[slot as usize] = None;
         self.free.push(slot);
@@ -459,7 +470,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
         self.workers.look(tid());
         let (theirs_ns, own_ns) = (self.workers.used_ns(), thread_cpu_ns() - self.began_cpu_ns);
         if theirs_ns * PUNTED_SHARE > own_ns + theirs_ns {
-            self.books.part.punted = self.workers.count() as u32;
+            self.accounting.part.punted = self.workers.count() as u32;
         }
     }
 
@@ -482,7 +493,7 @@ impl<'a, O: Observer> RingLoop<'a, O> {
 
     #[cold]
     fn describe(&self, slot: u32, errno: Option<Errno>) -> RunError {
-        let Flight { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
+        let Outstanding { op, done, .. } = self.flights[slot as usize].expect(IN_FLIGHT);
         let failure = Failure { op, errno, done: done as usize };
         self.shared.describe(&failure, self.thread)
     }
@@ -518,16 +529,16 @@ impl<'a, O: Observer> Loop<'a> for RingLoop<'a, O> {
             self.look_for_workers();
         }
         self.workers.look(tid());
-        self.books.part.kernel_workers_ns = self.workers.used_ns();
-        self.books.part.stuck = self.ring.outstanding();
+        self.accounting.part.kernel_workers_ns = self.workers.used_ns();
+        self.accounting.part.stuck = self.ring.outstanding();
         failed
     }
 
     fn close(&mut self) {
-        self.books.close(&mut self.data);
+        self.accounting.close(&mut self.data);
     }
 
-    fn books(&mut self) -> &mut Books<'a> {
-        &mut self.books
+    fn accounting(&mut self) -> &mut Accounting<'a> {
+        &mut self.accounting
     }
 }

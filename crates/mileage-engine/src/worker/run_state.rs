@@ -3,16 +3,16 @@
 use super::failure::Failure;
 use super::part::Part;
 use crate::data::Laps;
-use crate::gate::Gate;
 use crate::identity::Identity;
 use crate::in_flight::HandOver;
 use crate::iozone::Workers;
 use crate::log::Log;
 use crate::options::{Api, Options};
-use crate::run_context::Around;
-use crate::seats::Seats;
+use crate::run_context::RunContext;
 use crate::signals::{Padded, Signals};
+use crate::start_gate::Gate;
 use crate::target;
+use crate::thread_range::ThreadRange;
 use mileage_measure::RunError;
 use mileage_workload::{Files, Workload};
 use std::borrow::Cow;
@@ -36,8 +36,8 @@ pub(crate) struct Shared {
     laps: Box<[Arc<Laps>]>,
     pub(crate) gate: Gate,
     /// The threads of the run that are in this process.
-    pub(crate) seats: Seats,
-    pub(crate) around: Around,
+    pub(crate) thread_range: ThreadRange,
+    pub(crate) context: RunContext,
     /// From reaching for the target to having opened it for every thread, on the engine's clock.
     pub(crate) opening_ns: (u64, u64),
     /// What was opened, in the order of the threads.
@@ -47,29 +47,29 @@ pub(crate) struct Shared {
     /// Of a run that has all its threads in this process; [`Shared::signals`] chooses.
     pub(crate) own_signals: Signals,
     pub(crate) tally: Box<[Padded<Tally>]>,
-    /// Where the threads leave their books during calls; empty where nobody watches.
+    /// Where the threads leave their accounting during calls; empty without a watchdog.
     pub(crate) hand_overs: Box<[Arc<HandOver<Part>>]>,
     /// Set when this is one of IOzone's tests, whose workers open their files themselves.
     pub(crate) tests: Option<Arc<Workers>>,
 }
 
 impl Shared {
-    /// The threads of `workload` that have `seats`.
-    pub(crate) fn new(workload: Workload, options: Options, seats: Seats, around: Around) -> Self {
-        let watched = if options.timeout_ns > 0 { seats.count } else { 0 };
-        let known = if Laps::needed(&workload) { Laps::files(&workload).min(seats.count) } else { 0 };
+    /// The threads of `workload` that have `thread_range`.
+    pub(crate) fn new(workload: Workload, options: Options, thread_range: ThreadRange, context: RunContext) -> Self {
+        let watched = if options.timeout_ns > 0 { thread_range.count } else { 0 };
+        let known = if Laps::needed(&workload) { Laps::files(&workload).min(thread_range.count) } else { 0 };
         Self {
             laps: (0..known).map(|_| Arc::new(Laps::new(&workload))).collect(),
-            gate: Gate::at(seats.meeting.clone(), seats.count),
+            gate: Gate::at(thread_range.barrier.clone(), thread_range.count),
             own_signals: Signals::default(),
-            tally: (0..seats.count).map(|_| Padded::default()).collect(),
+            tally: (0..thread_range.count).map(|_| Padded::default()).collect(),
             hand_overs: (0..watched).map(|_| Arc::new(HandOver::new())).collect(),
             tests: None,
             log: None,
-            around,
+            context,
             opening_ns: (0, 0),
             opened: Vec::new(),
-            seats,
+            thread_range,
             workload,
             options,
         }
@@ -77,7 +77,7 @@ impl Shared {
 
     /// The signals between the threads of the run, in this process or across several.
     pub(crate) fn signals(&self) -> &Signals {
-        self.seats.meeting.as_ref().map_or(&self.own_signals, |meeting| meeting.signals())
+        self.thread_range.barrier.as_ref().map_or(&self.own_signals, |barrier| barrier.signals())
     }
 
     pub(crate) fn halt(&self, why: u8) {
@@ -86,7 +86,7 @@ impl Shared {
 
     /// The place of one of the workload's threads among those of this process.
     pub(crate) fn place_of(&self, thread: u32) -> usize {
-        (thread - self.seats.first) as usize
+        (thread - self.thread_range.first) as usize
     }
 
     /// The laps of the file that this thread works on; no two threads have one file where each has its own.

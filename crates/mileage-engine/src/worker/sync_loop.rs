@@ -1,6 +1,6 @@
 //! The loop of the APIs that do one operation at a time: it turns an execution with the wall clock.
 
-use super::accounting::{Books, Completed, Loop};
+use super::accounting::{Accounting, Completed, Loop};
 use super::failure::{FLUSH, Failure};
 use super::run_state::Shared;
 use super::wait;
@@ -25,7 +25,7 @@ pub(super) struct SyncLoop<'a, T, O> {
     execution: Execution,
     transfer: T,
     data: Data,
-    books: Books<'a>,
+    accounting: Accounting<'a>,
     touch_bytes: u32,
     observer: O,
 }
@@ -37,11 +37,11 @@ impl<'a, T: Transfer, O: Observer> Loop<'a> for SyncLoop<'a, T, O> {
     }
 
     fn close(&mut self) {
-        self.books.close(&mut self.data);
+        self.accounting.close(&mut self.data);
     }
 
-    fn books(&mut self) -> &mut Books<'a> {
-        &mut self.books
+    fn accounting(&mut self) -> &mut Accounting<'a> {
+        &mut self.accounting
     }
 }
 
@@ -55,7 +55,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             execution: Execution::new(&workload, thread)?,
             transfer,
             data: Data::new(&workload, thread, Buffers::Own, shared.laps_of(thread))?,
-            books: Books::new(shared, thread, &workload),
+            accounting: Accounting::new(shared, thread, &workload),
             touch_bytes: shared.options.touch_bytes,
             observer,
         })
@@ -76,11 +76,13 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
         loop {
             if ready == 0 {
                 ready = self.execution.upcoming().len();
+                // Computing offsets took time that belongs to no operation: without a new reading the next latency would
+                // include it.
                 at_ns = clock.now_ns();
             }
             let halt = signals.halted();
             if halt != 0 {
-                self.books.part.interrupted = halt & STOPPED != 0;
+                self.accounting.part.interrupted = halt & STOPPED != 0;
                 return None;
             }
             if ahead && !prepared {
@@ -88,7 +90,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
             }
             if !counted && self.execution.will_count(at_ns) {
                 counted = true;
-                self.books.warmed_up();
+                self.accounting.warmed_up();
                 at_ns = clock.now_ns();
             }
             let (op, due_ns) = if let Some(op) = self.execution.next_plain(at_ns) {
@@ -107,7 +109,9 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                     }
                 }
             };
-            self.books.begin(&op, at_ns);
+            // Before the call: the watchdog measures from the change of this number, not from the last operation.
+            self.accounting.begin(&op, at_ns);
+            // Before the call as well: a concurrent reader must see that this range may change.
             self.data.submit(&op, 0);
             let done = self.perform(&op, counted);
             let end_ns = clock.now_ns();
@@ -115,10 +119,12 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 return self.give_up(end_ns, failure);
             }
             let done = Completed { op: &op, due_ns, submit_ns: at_ns, complete_ns: end_ns, counted };
-            let long = self.books.completed(done);
+            let long = self.accounting.completed(done);
+            // `upcoming` does not list syncs, so they use up neither an offset nor prepared data.
             if op.kind != OpKind::Sync {
                 (ready, prepared) = (ready - 1, false);
             }
+            // With `end_ns`, not a later reading: pauses and rates of the load count from the completion itself.
             self.execution.complete(end_ns);
             self.observer.completed(&Completion {
                 thread: self.thread,
@@ -128,12 +134,14 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
                 complete_ns: end_ns,
                 counted,
             });
+            // The end of one operation is the start of the next, which saves a clock reading per operation.
             at_ns = if long { clock.now_ns() } else { end_ns };
+            // Comparing comes after the latency was taken; its own time is counted as `verify_ns`.
             if self.data.completed(&op, 0) {
                 self.data.compare_incoming(&op);
                 let began_ns = at_ns;
                 at_ns = clock.now_ns();
-                self.books.part.verify_ns += at_ns - began_ns;
+                self.accounting.part.verify_ns += at_ns - began_ns;
             }
         }
     }
@@ -144,7 +152,7 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
         let Some(op) = self.execution.upcoming().first().copied() else { return false };
         self.data.prepare_outgoing(&op);
         let filled_ns = clock.now_ns();
-        self.books.part.fill_ns += if counted { filled_ns - *at_ns } else { 0 };
+        self.accounting.part.fill_ns += if counted { filled_ns - *at_ns } else { 0 };
         *at_ns = filled_ns;
         true
     }
@@ -152,19 +160,19 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     /// Do one operation whole.
     #[inline]
     fn perform(&mut self, op: &Op, counted: bool) -> Result<(), Failure> {
-        let Self { shared, transfer, data, books, touch_bytes, .. } = self;
+        let Self { shared, transfer, data, accounting, touch_bytes, .. } = self;
         let touch_bytes = *touch_bytes;
         let at = |done: usize| op.offset_bytes + done as u64;
         match op.kind {
             OpKind::Read => {
                 let into = data.incoming(op);
-                move_whole::<T>(op, shared, counted, books, |done| transfer.read(at(done), &mut into[done..]))?;
+                move_whole::<T>(op, shared, counted, accounting, |done| transfer.read(at(done), &mut into[done..]))?;
                 touch(into, touch_bytes);
                 Ok(())
             }
             OpKind::Write => {
                 let from = data.outgoing(op);
-                move_whole::<T>(op, shared, counted, books, |done| transfer.write(at(done), &from[done..]))
+                move_whole::<T>(op, shared, counted, accounting, |done| transfer.write(at(done), &from[done..]))
             }
             OpKind::Sync | OpKind::Discard => self.command(op),
         }
@@ -176,10 +184,10 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
         let mut tries = 0;
         // A final sync that is not timed comes after the thread's end.
         if op.kind == OpKind::Sync && !self.shared.workload.sync_timed && self.execution.upcoming().is_empty() {
-            self.books.done(false);
+            self.accounting.done(false);
         }
         loop {
-            let answer = self.books.part.outside(|| match op.kind {
+            let answer = self.accounting.part.blocking_call(|| match op.kind {
                 OpKind::Discard => self.transfer.discard(op.offset_bytes, u64::from(op.length_bytes)),
                 _ => self.transfer.sync(self.shared.workload.sync),
             });
@@ -194,18 +202,18 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     #[cold]
     fn finish(&mut self, clock: RunClock) -> Option<(u64, Failure)> {
         let mut tries = 0;
-        self.books.begin(&FLUSH, clock.now_ns());
+        self.accounting.begin(&FLUSH, clock.now_ns());
         loop {
-            let answer = self.books.part.outside(|| self.transfer.finish());
+            let answer = self.accounting.part.blocking_call(|| self.transfer.finish());
             let end_ns = clock.now_ns();
             match answer {
                 Ok(()) => {
                     if T::ENDS_IN_TIME {
-                        self.books.ended(end_ns);
+                        self.accounting.ended(end_ns);
                     } else if T::KEEPS_BACK {
-                        self.books.handed_over(end_ns);
+                        self.accounting.handed_over(end_ns);
                     }
-                    self.books.done(self.shared.workload.sync_timed);
+                    self.accounting.done(self.shared.workload.sync_timed);
                     return None;
                 }
                 Err(errno) => {
@@ -221,8 +229,9 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     #[cold]
     fn give_up(&mut self, at_ns: u64, failure: Failure) -> Option<(u64, Failure)> {
         let halt = self.shared.signals().halted();
+        // A halted run does not retry, so these two errors say nothing about the target.
         if halt != 0 && matches!(failure.errno, Some(Errno::INTR | Errno::AGAIN)) {
-            self.books.part.interrupted = halt & STOPPED != 0;
+            self.accounting.part.interrupted = halt & STOPPED != 0;
             return None;
         }
         self.shared.halt(FAILED);
@@ -230,11 +239,11 @@ impl<'a, T: Transfer, O: Observer> SyncLoop<'a, T, O> {
     }
 }
 
-/// Change one byte in every so many of what was read, so that its pages are wanted and not only promised; 0 for none.
+/// Change one byte in every `every_bytes` of what was read, so that every page is really present; 0 for none.
 #[inline]
 fn touch(read: &mut [u8], every_bytes: u32) {
     if every_bytes > 0 {
-        // Without the black box the compiler may leave out what nobody reads.
+        // Without the black box the compiler may drop stores that nobody reads.
         std::hint::black_box(read).iter_mut().step_by(every_bytes as usize).for_each(|byte| *byte &= 1);
     }
 }
@@ -245,14 +254,14 @@ fn move_whole<T: Transfer>(
     op: &Op,
     shared: &Shared,
     counted: bool,
-    books: &mut Books<'_>,
+    accounting: &mut Accounting<'_>,
     mut call: impl FnMut(usize) -> Result<usize, Errno>,
 ) -> Result<(), Failure> {
-    let answer = move_some::<T>(op, counted, books, || call(0));
+    let answer = move_some::<T>(op, counted, accounting, || call(0));
     if answer == Ok(op.length_bytes as usize) {
         return Ok(());
     }
-    move_rest::<T>(op, shared, counted, books, answer, call)
+    move_rest::<T>(op, shared, counted, accounting, answer, call)
 }
 
 /// Make one call, and book what it moved.
@@ -261,23 +270,23 @@ fn move_whole<T: Transfer>(
 fn move_some<T: Transfer>(
     op: &Op,
     counted: bool,
-    books: &mut Books<'_>,
+    accounting: &mut Accounting<'_>,
     call: impl FnOnce() -> Result<usize, Errno>,
 ) -> Result<usize, Errno> {
-    let answer = books.part.outside(call);
+    let answer = accounting.part.blocking_call(call);
     if counted {
-        books.moved(op.kind, answer.unwrap_or(0), T::CALLS);
+        accounting.moved(op.kind, answer.unwrap_or(0), T::CALLS);
     }
     answer
 }
 
-/// Go on after the first call's `answer`, until all has moved.
+/// Continue after the first call's `answer`, until all bytes have moved.
 #[cold]
 fn move_rest<T: Transfer>(
     op: &Op,
     shared: &Shared,
     counted: bool,
-    books: &mut Books<'_>,
+    accounting: &mut Accounting<'_>,
     mut answer: Result<usize, Errno>,
     mut call: impl FnMut(usize) -> Result<usize, Errno>,
 ) -> Result<(), Failure> {
@@ -291,7 +300,7 @@ fn move_rest<T: Transfer>(
         if done >= length {
             return Ok(());
         }
-        answer = move_some::<T>(op, counted, books, || call(done));
+        answer = move_some::<T>(op, counted, accounting, || call(done));
     }
 }
 

@@ -69,7 +69,7 @@ fn reads_and_writes_may_alternate_in_every_api() {
 }
 
 /// The calls that move bytes or the position of one thread over 16 records of 4 KiB, as name and numbers; what is
-/// looked at when the target is opened is left out.
+/// looked at when the target is opened is skipped.
 fn moves(test: &str, api: Api, pattern: PatternKind, read_percent: u8) -> Option<Vec<String>> {
     let (_folder, path) = file_of(16 * 4096);
     let stop = Stop { operations: Some(16), ..Stop::default() };

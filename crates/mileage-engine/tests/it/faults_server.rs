@@ -36,9 +36,9 @@ pub enum Answer {
     Well,
     /// With this error number.
     Error(i32),
-    /// So many bytes at most.
+    /// This number of bytes at most.
     Short(u32),
-    /// Well, after so many milliseconds in which the server does nothing else.
+    /// Correctly, after this number of milliseconds in which the server does nothing else.
     Late(u64),
     Never,
 }
@@ -75,7 +75,7 @@ pub fn from(asked: Asked, nth: u64, answer: Answer) -> Rule {
     Rule { from: nth, ..every(asked, answer) }
 }
 
-/// What a server is told: the first rule that fits counts.
+/// A server's rules: the first that fits counts.
 #[derive(Debug, Serialize, Deserialize)]
 struct Script {
     rules: Vec<Rule>,
@@ -242,7 +242,7 @@ impl Filesystem for Faulty {
 const AT: &str = "MILEAGE_TEST_SERVE_AT";
 const SCRIPT: &str = "MILEAGE_TEST_SERVE_SCRIPT";
 
-/// The mounted file system and its server; both are gone when it is dropped.
+/// The mounted file system and its server; both are removed when it is dropped.
 pub struct Server {
     at: TempDir,
     process: Child,
@@ -271,7 +271,7 @@ impl Server {
         self.at.path().join("data")
     }
 
-    /// The server dies, and whoever waits for its answers is told so.
+    /// The server dies, and pending calls fail.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use std::process::Command;
 use std::time::Duration;
 
-/// Reads of 16 KiB in order, so many of them.
+/// Sequential reads of 16 KiB.
 fn reads(operations: u64) -> Workload {
     let stop = Stop { operations: Some(operations), ..Stop::default() };
     Workload { read_percent: 100, record_bytes: 16384, span_bytes: 16 << 20, stop, ..plain() }

@@ -11,8 +11,8 @@ use tempfile::TempDir;
 const KEEPER: &str = r#"timeout 120 cat; fsfreeze -u "$0"; umount -l "$0""#;
 
 /// An ext4 of its own in a loop file, thawed and unmounted whatever happens. If it stayed frozen, whoever touches it
-/// would hang, and a process with writes under way in it could not even be killed: so a process beside the test thaws it
-/// when the test is gone.
+/// would hang, and a process with outstanding writes in it could not even be killed: so a second process thaws it
+/// when the test has ended.
 pub struct Freezable {
     folder: TempDir,
     keeper: Child,
@@ -55,7 +55,7 @@ impl Freezable {
         assert!(did(Command::new("fsfreeze").arg("-f").arg(self.point())), "it is mounted and not frozen");
     }
 
-    /// Writes go on. False if it is not frozen.
+    /// Let writes continue. False if it is not frozen.
     pub fn thaw(&self) -> bool {
         did(Command::new("fsfreeze").arg("-u").arg(self.point()))
     }

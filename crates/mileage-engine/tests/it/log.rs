@@ -110,9 +110,9 @@ fn a_log_is_never_written_over_and_none_is_left_of_a_run_that_was_refused() {
     let refused = start(plain(), to_log(&path)).unwrap_err();
     assert!(refused.is_refusal() && refused.to_string().contains("never written over"), "{refused}");
     assert_eq!(std::fs::read(&log).unwrap(), b"mine");
-    let meeting = folder.path().join("meeting");
-    mileage_engine::Meeting::create(&meeting, 1).unwrap();
-    let share = Share { first_thread: 0, threads: 1, meeting };
+    let barrier = folder.path().join("barrier");
+    mileage_engine::StartBarrier::create(&barrier, 1).unwrap();
+    let share = Share { first_thread: 0, threads: 1, barrier };
     let refused =
         start_share(plain(), Options { log: Some(folder.path().join("other")), ..Options::new(&path) }, &share);
     assert!(refused.unwrap_err().to_string().contains("would be written by several processes"));

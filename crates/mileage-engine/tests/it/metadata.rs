@@ -127,7 +127,7 @@ fn a_tree_is_made_and_removed_whole() {
     }
 }
 
-/// A file stands where the tree would go on: what was made is removed, what stood there stays.
+/// A file is in the way of the tree: what was made is removed, the file stays.
 #[test]
 fn a_tree_that_meets_a_file_is_removed_again() {
     let folder = folder();

@@ -39,7 +39,7 @@ fn one_file_of_several_that_cannot_be_had_refuses_all() {
     std::fs::create_dir(folder.path().join("data.2")).unwrap();
     let refused = start(per_thread(), Options { create: true, ..Options::new(&path) }).unwrap_err();
     assert!(matches!(refused, Error::NotStorage { .. }), "{refused}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "what was created for the others is gone again");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "what was created for the others was removed");
     let (_folder, path) = file_of(4096);
     let text = start(per_thread(), Options::new(&path)).unwrap_err().to_string();
     assert!(text.contains("data.0"), "{text}");
@@ -241,7 +241,7 @@ fn the_first_thread_done_stops_the_clock_for_all() {
     assert!(late <= 2, "{late} operations of the two others counted that came later");
     let bytes: u64 = by_then.iter().map(|completion| u64::from(completion.op.length_bytes)).sum();
     assert_eq!(concurrency.first_done_bytes, bytes + late * u64::from(workload.record_bytes));
-    assert!(record.ops_read + record.ops_written > concurrency.first_done_ops, "the others went on");
+    assert!(record.ops_read + record.ops_written > concurrency.first_done_ops, "the others continued");
     for (thread, end_ns) in (0..3).zip(ends) {
         let own_ns = of(thread).map(|completion| completion.submit_ns).min().unwrap();
         assert_eq!(record.threads[thread as usize].elapsed_ns, end_ns - own_ns);

@@ -1,4 +1,4 @@
-//! What cannot be honoured is refused by name, before anything is done.
+//! What cannot be honoured is refused before anything is done.
 
 use crate::scratch::{file_of, folder, has_direct, plain};
 use mileage_engine::{Api, Error, Options, start};
@@ -176,8 +176,8 @@ fn a_touch_without_effect_or_that_spoils_a_comparison() {
         (reads(), touched(plain().record_bytes + 1, Api::Positioned), "where no record is as long"),
     ];
     for (workload, options, because) in cases {
-        let told = refusal(workload, options);
-        assert!(told.starts_with("touch_bytes is ") && told.contains(because), "{told}");
+        let refused = refusal(workload, options);
+        assert!(refused.starts_with("touch_bytes is ") && refused.contains(because), "{refused}");
     }
     assert!(start(reads(), touched(plain().record_bytes, Api::Positioned)).is_ok());
 }

@@ -101,7 +101,7 @@ fn the_engines_own_cost_and_its_clock_stand_in_the_record() {
 }
 
 #[test]
-fn every_pattern_has_a_cost_that_can_be_told() {
+fn the_cost_of_every_pattern_is_measured() {
     let (_folder, path) = file_of(4 << 20);
     for pattern in [
         PatternKind::Sequential,

@@ -11,7 +11,7 @@ pub fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// A file of so many bytes that all differ from zero, in a folder of its own.
+/// A file of `bytes` bytes that all differ from zero, in a folder of its own.
 pub fn file_of(bytes: usize) -> (TempDir, PathBuf) {
     let folder = folder();
     let path = folder.path().join("data");

@@ -1,13 +1,13 @@
 //! A run in several processes is the run of as many threads in one.
 
 use crate::scratch::{file_of, finish, plain, run};
-use mileage_engine::{Api, Error, Meeting, Options, Share, ShareFinished, merge_shares, start_share};
+use mileage_engine::{Api, Error, Options, Share, ShareFinished, StartBarrier, merge_shares, start_share};
 use mileage_workload::{Files, PatternKind, Stop, Verify, Workload};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The example that does a share, built beside this test by `cargo test` (not with a filter).
+/// The example that does a share, built with this test by `cargo test` (not with a filter).
 fn example() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().unwrap().parent().unwrap().join("examples/one_share")
@@ -21,8 +21,8 @@ fn is_here(test: &str) -> bool {
     here
 }
 
-fn begin(workload: &Workload, options: &Options, first_thread: u32, threads: u32, meeting: &Path) -> Child {
-    let share = Share { first_thread, threads, meeting: meeting.to_owned() };
+fn begin(workload: &Workload, options: &Options, first_thread: u32, threads: u32, barrier: &Path) -> Child {
+    let share = Share { first_thread, threads, barrier: barrier.to_owned() };
     let json = [
         serde_json::to_string(workload).unwrap(),
         serde_json::to_string(options).unwrap(),
@@ -42,19 +42,19 @@ fn end(child: Child) -> Result<ShareFinished, String> {
 
 /// The shares of a run, each in a process of its own; `parts` says how many threads each has.
 fn shares(workload: &Workload, options: &Options, parts: &[u32]) -> Vec<Result<ShareFinished, String>> {
-    let meeting = options.path.with_extension("meeting");
-    let made = Meeting::create(&meeting, workload.threads).unwrap();
+    let barrier = options.path.with_extension("barrier");
+    let made = StartBarrier::create(&barrier, workload.threads).unwrap();
     let mut first = 0;
     let children: Vec<Child> = parts
         .iter()
         .map(|threads| {
             first += threads;
-            begin(workload, options, first - threads, *threads, &meeting)
+            begin(workload, options, first - threads, *threads, &barrier)
         })
         .collect();
     let finished = children.into_iter().map(end).collect();
     drop(made);
-    std::fs::remove_file(meeting).unwrap();
+    std::fs::remove_file(barrier).unwrap();
     finished
 }
 
@@ -160,9 +160,9 @@ fn a_share_that_fails_ends_the_others() {
     assert!(shares[1].as_ref().unwrap_err().contains("ENOENT"));
     assert!(shares[0].is_ok());
     std::fs::copy(&path, path.with_file_name("data.1")).unwrap();
-    let meeting = path.with_extension("meeting");
-    let made = Meeting::create(&meeting, 2).unwrap();
-    let children = [0, 1].map(|thread| begin(&workload, &Options::new(&path), thread, 1, &meeting));
+    let barrier = path.with_extension("barrier");
+    let made = StartBarrier::create(&barrier, 2).unwrap();
+    let children = [0, 1].map(|thread| begin(&workload, &Options::new(&path), thread, 1, &barrier));
     std::thread::sleep(Duration::from_millis(200));
     made.stop();
     let ended: Vec<ShareFinished> = children.into_iter().map(|child| end(child).unwrap()).collect();
@@ -172,23 +172,23 @@ fn a_share_that_fails_ends_the_others() {
 #[test]
 fn a_share_that_is_none_is_refused() {
     let (_folder, path) = file_of(4 << 20);
-    let meeting = path.with_extension("meeting");
-    let share = |first_thread, threads| Share { first_thread, threads, meeting: meeting.clone() };
+    let barrier = path.with_extension("barrier");
+    let share = |first_thread, threads| Share { first_thread, threads, barrier: barrier.clone() };
     let refusal = |workload: Workload, share: &Share| {
         let error = start_share(workload, Options::new(&path), share).unwrap_err();
         assert!(error.is_refusal());
         error
     };
-    assert!(matches!(refusal(plain(), &share(0, 1)), Error::Meeting { .. }), "nobody made it");
-    let _made = Meeting::create(&meeting, 5).unwrap();
+    assert!(matches!(refusal(plain(), &share(0, 1)), Error::StartBarrier { .. }), "nobody made it");
+    let _made = StartBarrier::create(&barrier, 5).unwrap();
     assert!(matches!(refusal(five_threads(), &share(4, 2)), Error::Share { first_thread: 4, threads: 2, of: 5, .. }));
     assert!(matches!(refusal(five_threads(), &share(0, 0)), Error::Share { .. }));
-    assert!(refusal(plain(), &share(0, 1)).to_string().contains("the meeting was made for 5 threads"));
+    assert!(refusal(plain(), &share(0, 1)).to_string().contains("the barrier was made for 5 threads"));
     let mixed = Workload { verify: Verify::All, ..five_threads() };
     assert!(refusal(mixed, &share(0, 2)).to_string().contains("give each thread a file of its own"));
-    std::fs::remove_file(&meeting).unwrap();
+    std::fs::remove_file(&barrier).unwrap();
     // All threads in one process meet as well.
-    let _made = Meeting::create(&meeting, 5).unwrap();
+    let _made = StartBarrier::create(&barrier, 5).unwrap();
     let handle = start_share(five_threads(), Options::new(&path), &share(0, 5)).unwrap();
     assert_eq!(finish(&handle).unwrap().record.ops_read + finish(&handle).unwrap().record.ops_written, 2_000);
     assert!(handle.wait_share(Duration::ZERO).unwrap().is_ok());

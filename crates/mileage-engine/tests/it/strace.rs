@@ -27,7 +27,7 @@ impl Call {
     }
 }
 
-/// An example, built beside this test by `cargo test`.
+/// An example, built with this test by `cargo test`.
 fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().unwrap().parent().unwrap().join("examples").join(name)

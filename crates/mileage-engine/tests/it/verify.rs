@@ -259,7 +259,7 @@ fn a_run_that_reads_and_writes_agrees_with_itself() {
     }
 }
 
-/// A target that loses a write: somebody else puts an old block back while the run is under way.
+/// A target that loses a write: somebody else puts an old block back during the run.
 #[test]
 fn a_run_that_reads_and_writes_notices_lost_writes() {
     let folder = folder();

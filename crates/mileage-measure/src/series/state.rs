@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct SeriesState {
     first_interval_ns: u64,
     interval_ns: u64,
-    /// The last one is under way; none before the series has begun.
+    /// The last one is still open; empty before the series has begun.
     intervals: Vec<IntervalState>,
 }
 

@@ -50,7 +50,7 @@ fn judge_depth(workload: &Workload, done: &[Completion]) -> Result<(), String> {
             sync |= earlier.op.kind == OpKind::Sync;
         }
         clause(count <= workload.depth as usize, "more operations outstanding than the depth")?;
-        clause(count == 1 || !sync, "another operation was outstanding beside a sync")?;
+        clause(count == 1 || !sync, "another operation was outstanding together with a sync")?;
     }
     Ok(())
 }

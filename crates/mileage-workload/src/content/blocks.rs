@@ -1,7 +1,7 @@
 //! Blocks of a given compressibility and duplication, each a pure function of (seed, block, generation).
 //!
 //! # Layout of a block
-//! A block of 4 KiB begins with bytes that no compressor shortens, goes on with a short run of zeros and ends with
+//! A block of 4 KiB begins with bytes that no compressor shortens, continues with a short run of zeros and ends with
 //! sixteen bytes repeated. The border is set so that zlib-1, zstd-1 and lz4 save the nominal share within 2 points, of
 //! each block alone and of many together: [`OVERHEAD_BYTES`] taken from the random part pay for what a compressor writes
 //! besides literals. The run of zeros is there for compressors that take longer and longer steps while they find nothing
@@ -36,7 +36,7 @@ const RUN_BYTES: usize = 48;
 const LANES: usize = 32;
 const STRIDE_BYTES: usize = LANES * 8;
 pub(super) const PAIR_BYTES: usize = 16;
-/// Place, in pairs of words, from which the repeated pair is taken: no block has so many.
+/// Place, in pairs of words, from which the repeated pair is taken: beyond the end of every block.
 const REPEATED_PAIR: u64 = 1 << 20;
 
 /// The contents of a workload's blocks.

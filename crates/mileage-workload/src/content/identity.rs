@@ -58,7 +58,8 @@ pub(crate) struct Cipher {
 
 impl Cipher {
     pub(crate) fn new(seed: u64) -> Self {
-        let key = |number: u64| scatter(scatter(seed ^ 0x6A09_E667_F3BC_C908).wrapping_add(number.wrapping_mul(STEP)));
+        let key =
+            |number: u64| avalanche(avalanche(seed ^ 0x6A09_E667_F3BC_C908).wrapping_add(number.wrapping_mul(STEP)));
         Self { first: key(1), second: key(2), choice: key(3) }
     }
 
@@ -69,7 +70,7 @@ impl Cipher {
         if duplicate_percent == 0 {
             return own;
         }
-        let drawn = scatter(block ^ self.choice) >> 32;
+        let drawn = avalanche(block ^ self.choice) >> 32;
         let shared = drawn * 100 < u64::from(duplicate_percent) << 32;
         if shared { Identity { block: block % CLASSES, writing, shared } } else { own }
     }
@@ -79,15 +80,15 @@ impl Cipher {
         let Writing { file, generation, lap } = identity.writing;
         let place = u64::from(file) << BLOCK_BITS | identity.block & ((1 << BLOCK_BITS) - 1);
         let time = u64::from(generation) << 32 | u64::from(lap.min(Writing::LAP_MAX)) << 1 | u64::from(identity.shared);
-        let odd = time ^ scatter(place ^ self.first);
-        BlockKey { even: place ^ scatter(odd ^ self.second), odd }
+        let odd = time ^ avalanche(place ^ self.first);
+        BlockKey { even: place ^ avalanche(odd ^ self.second), odd }
     }
 
     /// The identity of a key; `None` for what no key of this seed gives (one in 30 million of other words passes).
     #[inline(always)]
     pub(crate) fn identity_of(&self, key: BlockKey) -> Option<Identity> {
-        let place = key.even ^ scatter(key.odd ^ self.second);
-        let time = key.odd ^ scatter(place ^ self.first);
+        let place = key.even ^ avalanche(key.odd ^ self.second);
+        let time = key.odd ^ avalanche(place ^ self.first);
         let (file, block) = ((place >> BLOCK_BITS) as u16, place & ((1 << BLOCK_BITS) - 1));
         let (shared, lap) = (time & 1 == 1, time as u32 >> 1);
         let believed = block < (if shared { CLASSES } else { BLOCKS_BELIEVED }) && file < FILES_BELIEVED;
@@ -101,7 +102,7 @@ pub(crate) const STEP: u64 = 0xA076_1D64_78BD_642F;
 
 /// A permutation of 64 bits that leaves no trace of order (multiply and fold, twice).
 #[inline(always)]
-pub(crate) fn scatter(x: u64) -> u64 {
+pub(crate) fn avalanche(x: u64) -> u64 {
     let x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     let x = (x ^ (x >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     x ^ (x >> 32)

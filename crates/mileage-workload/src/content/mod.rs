@@ -6,13 +6,13 @@
 #![expect(clippy::inline_always, reason = "a caller compiled for wider vectors must not call out of its own code")]
 
 mod blocks;
-mod finding;
+mod diagnosis;
 mod identity;
 pub(crate) mod iozone;
 mod rules;
 
 pub use blocks::{BLOCK_BYTES, Blocks};
-pub use finding::{Expected, Finding, Kind, Lap, plain_findings};
+pub use diagnosis::{Expected, Finding, Kind, Lap, plain_findings};
 pub use identity::{Identity, Writing};
 pub use iozone::IozoneBytes;
 

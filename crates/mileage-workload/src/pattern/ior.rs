@@ -17,7 +17,7 @@ pub(crate) struct Ior {
     /// Records from one segment to the next.
     segment: u64,
     transfers: Transfers,
-    /// The segment under way, and the next of its transfers.
+    /// The current segment, and the next of its transfers.
     at: (u64, u64),
 }
 

@@ -73,7 +73,7 @@ pub enum PatternKind {
         access_percent: u8,
     },
     /// Sequential from the start of the thread's share, but each operation jumps to a random record of the whole span
-    /// with this chance, and goes on from there, through the whole span.
+    /// with this chance, and continues from there, through the whole span.
     PartlySequential {
         /// Chance of a jump, 0 to 100 percent.
         random_percent: u8,

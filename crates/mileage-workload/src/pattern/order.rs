@@ -8,7 +8,7 @@ pub(crate) struct Order {
     /// Distance from one record to the next, below `count` unless that is 1.
     step: u64,
     position: u64,
-    /// The record from which the pass over every `step`-th one began.
+    /// The first record of the current pass, which visits every `step`-th one.
     lane: u64,
 }
 

@@ -2,10 +2,10 @@
 //!
 //! The domain is the numbers of `bits` bits. Each round multiplies by an odd number, adds, and folds the upper half of
 //! the bits into the lower: three steps that can each be undone within the domain, so that any number of rounds is a
-//! permutation, whatever the keys. A shuffle of fewer records walks through the whole domain and leaves out what lies
+//! permutation, whatever the keys. A shuffle of fewer records walks through the whole domain and skips what lies
 //! behind them, which is less than half of it; there is no search, and no branch that depends on a random number.
 //!
-//! The rounds choose among few of all orders. In domains of thousands no statistic of steps and places tells (four
+//! The rounds choose among few of all orders. In domains of thousands no statistic of steps and positions shows it (four
 //! rounds still show, six do not); below that it does, and there a table is small enough to be shuffled exactly.
 
 use super::random::{below, stream};

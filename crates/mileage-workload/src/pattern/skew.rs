@@ -1,4 +1,4 @@
-//! Random places that are not uniform, or not all random: hot and cold, partly sequential. With uniform ones beside.
+//! Random offsets: uniform, hot and cold, and partly sequential.
 
 use super::random::{below, stream};
 use crate::workload::Workload;

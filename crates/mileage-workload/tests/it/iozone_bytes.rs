@@ -66,8 +66,8 @@ fn levels_save_the_product_of_their_shares_and_not_what_they_say() {
         let bytes = file(content, 0, 65_536, 4 << 20);
         let saved = saved_percent(&bytes, 65_536);
         assert!((saved - measured).abs() < 0.3, "{level}: {saved}");
-        let told = content.saved_percent(65_536);
-        assert!((told - saved).abs() < 1.0, "{level}: told {told}, saved {saved}");
+        let stated = content.saved_percent(65_536);
+        assert!((stated - saved).abs() < 1.0, "{level}: stated {stated}, saved {saved}");
     }
 }
 

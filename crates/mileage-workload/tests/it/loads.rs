@@ -224,7 +224,7 @@ fn discards_have_their_share_and_the_reads_theirs_of_the_rest() {
 }
 
 #[test]
-fn the_warm_up_comes_on_top_and_is_told() {
+fn the_warm_up_comes_first_and_is_not_counted() {
     let load = Load { warm_up_ns: 1_000_000, ..Load::default() };
     let workload = Workload { depth: 1, ..under(load.clone(), 1, 50) };
     let log = simulate_from(5, &workload, |_| 30_000);

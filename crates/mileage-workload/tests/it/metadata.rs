@@ -92,8 +92,9 @@ fn names_that_cannot_be_are_refused() {
     let deep = Tree { depth: 1, fan_out: 2, leaves_only: false };
     assert!(refusal(|m| (m.tree, m.names.node) = (deep, "f{node}".to_owned())).starts_with("names.node"));
     let leaves = Tree { leaves_only: true, ..deep };
-    let beside = Metadata { tree: leaves, names: Names { node: "f{node}".to_owned(), ..Names::default() }, ..plain() };
-    assert_eq!(beside.check(), Ok(()), "files and directories never meet when only leaves hold files");
+    let leaves_only =
+        Metadata { tree: leaves, names: Names { node: "f{node}".to_owned(), ..Names::default() }, ..plain() };
+    assert_eq!(leaves_only.check(), Ok(()), "files and directories never meet when only leaves hold files");
 }
 
 #[test]

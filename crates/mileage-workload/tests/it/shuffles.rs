@@ -1,4 +1,4 @@
-//! The shuffle in constant memory: each record once, in any span, in an order that statistics cannot tell from chance.
+//! The shuffle in constant memory: each record once, in any span, in an order that statistics cannot distinguish from chance.
 
 use super::driver::{offsets, seed};
 use super::refusals::plain;
@@ -48,7 +48,7 @@ fn every_record_once_around_each_power_of_two_up_to_millions() {
             for record in first_of(&shuffle(records, 1, seed()), records as usize) {
                 assert!(!std::mem::replace(&mut visited[record as usize], true), "{record} of {records} came twice");
             }
-            assert!(visited.iter().all(|visited| *visited), "a record of {records} was left out");
+            assert!(visited.iter().all(|visited| *visited), "a record of {records} was skipped");
         }
     }
 }

@@ -70,7 +70,7 @@ fn sequential_lines_wrap_at_the_end_and_lengths_have_their_shares() {
     let log = simulate(&workload, |_| 0);
     for (size, share) in mix {
         let count = log.0.iter().filter(|it| it.op.length_bytes == size).count() as f64;
-        // Up to a percentage point of its own from IOMeter's generator, beside five deviations of chance.
+        // Up to a percentage point of its own from IOMeter's generator, and five standard deviations of chance.
         let expected = 1000.0 * f64::from(share);
         assert!((count - expected).abs() < 1000.0 + 5.0 * expected.sqrt(), "{size} bytes: {count} of {expected}");
     }

@@ -11,7 +11,7 @@ import threading
 from contextlib import ExitStack
 
 from mileage import _core
-from mileage.execute.workers import at_meeting
+from mileage.execute.workers import at_barrier
 from mileage.scratch import scratch_directory
 from mileage.worker import Answer, Order, do_order
 
@@ -26,21 +26,21 @@ class UnderWay:
         self.progress = (0, 0)
         self.answer: Answer | None = None
         self._opened = ExitStack()
-        path = str(self._opened.enter_context(scratch_directory()) / "meeting")
-        self._meeting = _core.Meeting(path, threads)
+        path = str(self._opened.enter_context(scratch_directory()) / "barrier")
+        self._barrier = _core.StartBarrier(path, threads)
         self._thread = threading.Thread(
-            target=self._do, args=(at_meeting(order, path, at_ns),), name="mileage-share", daemon=True
+            target=self._do, args=(at_barrier(order, path, at_ns),), name="mileage-share", daemon=True
         )
         self._thread.start()
 
     @property
     def is_ready(self) -> bool:
         """Whether its threads wait for the start, or never will."""
-        return self.answer is not None or self._meeting.arrived >= self._own
+        return self.answer is not None or self._barrier.arrived >= self._own
 
     def begin(self, at_ns: int) -> None:
         """Let its threads begin at an instant of CLOCK_MONOTONIC_RAW."""
-        self._meeting.begin_at(at_ns)
+        self._barrier.begin_at(at_ns)
 
     def stop(self) -> None:
         """End it; its answer comes soon."""

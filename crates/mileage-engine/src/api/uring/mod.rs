@@ -15,6 +15,6 @@ mod setup;
 mod slots;
 pub(crate) mod workers;
 
-pub(crate) use ring::{Call, Reaped, Ring};
+pub(crate) use ring::{Call, ReturnedCall, Ring};
 pub(crate) use setup::{Settings, check};
 pub(crate) use slots::slots_of;

@@ -35,7 +35,7 @@ pub(crate) enum Call {
 
 /// A call that has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reaped {
+pub(crate) struct ReturnedCall {
     /// The slot it was queued for.
     pub(crate) slot: u32,
     /// What it returned: a count, or the error.
@@ -109,7 +109,7 @@ impl Ring {
         self.slots.bytes_mut(slot as usize, length)
     }
 
-    /// Queue a call for a slot; nothing is submitted. `skip` bytes of the slot are passed over, for an operation that
+    /// Queue a call for a slot; nothing is submitted. The first `skip` bytes of the slot are skipped, for an operation that
     /// is continued; `offset_bytes` is that of the call itself.
     ///
     /// # Panics
@@ -209,13 +209,13 @@ impl Ring {
 
     /// Move the calls that have returned to `into`.
     #[inline]
-    pub(crate) fn reap(&mut self, into: &mut Vec<Reaped>) {
+    pub(crate) fn reap(&mut self, into: &mut Vec<ReturnedCall>) {
         for entry in self.queues.completion() {
             let (slot, result) = (entry.user_data() as u32, entry.result());
             self.busy[slot as usize] = false;
             self.outstanding -= 1;
             let result = u32::try_from(result).map_err(|_| Errno::from_raw_os_error(-result));
-            into.push(Reaped { slot, result });
+            into.push(ReturnedCall { slot, result });
         }
     }
 
@@ -248,7 +248,7 @@ impl Drop for Ring {
             // A closed ring lets go of its file some time later; the target is to be free, to be unmounted, at once.
             let _ = self.queues.submitter().unregister_files();
         }
-        // SAFETY: dropped here and nowhere else, and nothing refers to them any more: the kernel has no call under way.
+        // SAFETY: dropped here and nowhere else, and nothing refers to them any more: the kernel has no call in flight.
         unsafe {
             ManuallyDrop::drop(&mut self.queues);
             ManuallyDrop::drop(&mut self.file);

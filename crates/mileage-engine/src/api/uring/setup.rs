@@ -1,4 +1,4 @@
-//! Makes rings, and refuses by name what the kernel or the target cannot do.
+//! Makes rings, and refuses what the kernel or the target cannot do.
 
 use super::slots::slots_of;
 use crate::errno;
@@ -179,7 +179,7 @@ fn check_polling(mut ring: IoUring, path: &Path) -> Result<(), Error> {
         Err(Error::NoUring { what: "iopoll", path: path.to_owned(), reason })
     };
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty());
-    // A target that cannot be read is written only; the run itself will tell.
+    // A target that cannot be opened for reading may be written only; if it cannot be opened at all, the run reports that.
     let Ok(file) = opened else { return Ok(()) };
     let stat = rustix::fs::fstat(&file);
     if let Ok(stat) = stat {

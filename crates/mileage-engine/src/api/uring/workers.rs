@@ -10,11 +10,11 @@ use std::fs;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workers {
     /// By thread number.
-    seen: HashMap<u32, Seen>,
+    seen: HashMap<u32, KernelThread>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct KernelThread {
     submits: bool,
     used_ns: u64,
 }

@@ -1,7 +1,7 @@
 //! The block device under a target, and the counters that the kernel keeps of it.
 //!
-//! They count everything that reaches the device, whoever asked for it: a run's own figures beside them show caches
-//! and foreign work. The columns are those of the kernel's documentation "block/stat".
+//! They count everything that reaches the device, from any program: comparing them with a run's own figures shows what
+//! caches absorbed and what other programs did. The columns are those of the kernel's documentation "block/stat".
 
 use rustix::fs::{AtFlags, FileType, StatxFlags, major, minor};
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ impl Device {
         if stats.is_empty() { None } else { Some(Self { stats }) }
     }
 
-    /// The counters now, summed over the devices; nothing if one of them is gone.
+    /// The counters now, summed over the devices; nothing if one of them was removed.
     pub(crate) fn counters(&self) -> Counters {
         let mut sum = [0; COUNTERS.len()];
         for path in &self.stats {

@@ -1,7 +1,7 @@
-//! Lets all threads of a run go at the same instant, once the last is ready.
+//! The start gate of one process: releases all threads of a run at the same instant, once the last is ready.
 
 use crate::clock::{self, RunClock};
-use crate::start_barrier::Meeting;
+use crate::start_barrier::StartBarrier;
 use crate::worker::wait;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -11,17 +11,17 @@ struct State {
     origin_ns: Option<u64>,
 }
 
-/// A barrier that tells when it opened, and that a thread which gives up still passes.
+/// A barrier that records when it opened. A thread that gives up counts as arrived.
 #[derive(Debug)]
 pub(crate) struct Gate {
     state: Mutex<State>,
     opened: Condvar,
-    /// Where the threads of other processes come as well.
-    meeting: Option<Arc<Meeting>>,
+    /// The barrier of the threads of all processes, if there are several.
+    barrier: Option<Arc<StartBarrier>>,
 }
 
-/// One thread's place at the gate; dropping it counts as having come, so that nobody waits for a thread that broke.
-pub(crate) struct Seat<'a> {
+/// One thread's ticket for the gate. Dropping it counts as arrival, so that nobody waits for a thread that panicked.
+pub(crate) struct Ticket<'a> {
     gate: &'a Gate,
     taken: bool,
 }
@@ -31,20 +31,20 @@ impl Gate {
         Self {
             state: Mutex::new(State { waiting_for: threads, origin_ns: None }),
             opened: Condvar::new(),
-            meeting: None,
+            barrier: None,
         }
     }
 
-    /// A gate that opens when the threads of all processes have come to the meeting.
-    pub(crate) fn at(meeting: Option<Arc<Meeting>>, threads: u32) -> Self {
-        Self { meeting, ..Self::new(threads) }
+    /// A gate that opens when the threads of all processes have arrived at the barrier.
+    pub(crate) fn at(barrier: Option<Arc<StartBarrier>>, threads: u32) -> Self {
+        Self { barrier, ..Self::new(threads) }
     }
 
-    pub(crate) fn seat(&self) -> Seat<'_> {
-        Seat { gate: self, taken: false }
+    pub(crate) fn ticket(&self) -> Ticket<'_> {
+        Ticket { gate: self, taken: false }
     }
 
-    /// Open at once for those who came: the others never will.
+    /// Open at once for the threads that have arrived: the others never will.
     pub(crate) fn open_early(&self) {
         let mut state = self.lock();
         state.waiting_for = 0;
@@ -67,12 +67,12 @@ impl Gate {
         origin_ns.map_or(0, |origin_ns| clock::now_ns().saturating_sub(origin_ns))
     }
 
-    /// Wait at the meeting, then for the instant set there. A run that was halted before begins at once, and ends.
-    fn wait_for_others(&self, meeting: &Meeting) -> u64 {
-        meeting.arrive();
+    /// Wait at the barrier, then for the instant set there. A run that was halted before begins at once, and ends.
+    fn wait_for_others(&self, barrier: &StartBarrier) -> u64 {
+        barrier.arrive();
         let now_ns = clock::now_ns();
-        let origin_ns = meeting.wait().unwrap_or(now_ns);
-        wait::until(RunClock::since(now_ns), origin_ns.saturating_sub(now_ns), || meeting.signals().halted() != 0);
+        let origin_ns = barrier.wait().unwrap_or(now_ns);
+        wait::until(RunClock::since(now_ns), origin_ns.saturating_sub(now_ns), || barrier.signals().halted() != 0);
         self.lock().origin_ns = Some(origin_ns);
         origin_ns
     }
@@ -93,12 +93,12 @@ impl Gate {
     }
 }
 
-impl Seat<'_> {
+impl Ticket<'_> {
     /// Wait until all have come; the instant of opening, on the engine's clock.
     pub(crate) fn wait(mut self) -> u64 {
         self.taken = true;
-        if let Some(meeting) = &self.gate.meeting {
-            return self.gate.wait_for_others(meeting);
+        if let Some(barrier) = &self.gate.barrier {
+            return self.gate.wait_for_others(barrier);
         }
         let mut state = self.gate.arrive();
         loop {
@@ -110,11 +110,11 @@ impl Seat<'_> {
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        match &self.gate.meeting {
+        match &self.gate.barrier {
             _ if self.taken => {}
-            Some(meeting) => meeting.arrive(),
+            Some(barrier) => barrier.arrive(),
             None => drop(self.gate.arrive()),
         }
     }
@@ -129,11 +129,11 @@ mod tests {
     fn nobody_goes_before_the_last_has_come() {
         let gate = Gate::new(3);
         std::thread::scope(|scope| {
-            let early: Vec<_> = (0..2).map(|_| scope.spawn(|| gate.seat().wait())).collect();
+            let early: Vec<_> = (0..2).map(|_| scope.spawn(|| gate.ticket().wait())).collect();
             std::thread::sleep(Duration::from_millis(20));
             let before_ns = crate::clock::now_ns();
             assert!(early.iter().all(|thread| !thread.is_finished()));
-            let last_ns = gate.seat().wait();
+            let last_ns = gate.ticket().wait();
             assert!(last_ns >= before_ns);
             assert!(early.into_iter().all(|thread| thread.join().unwrap() == last_ns), "one instant for all");
         });
@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn a_thread_that_gives_up_holds_nobody() {
         let gate = Gate::new(2);
-        drop(gate.seat());
-        gate.seat().wait();
+        drop(gate.ticket());
+        gate.ticket().wait();
         let never_complete = Gate::new(9);
         never_complete.open_early();
-        never_complete.seat().wait();
+        never_complete.ticket().wait();
     }
 }

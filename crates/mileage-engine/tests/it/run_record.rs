@@ -135,7 +135,7 @@ fn contents_that_are_always_the_same_are_counted_as_such() {
 }
 
 #[test]
-fn making_the_data_is_told_and_stands_in_no_latency() {
+fn generating_data_is_recorded_and_counts_in_no_latency() {
     for depth in [1, 8] {
         let folder = folder();
         let path = folder.path().join("data");

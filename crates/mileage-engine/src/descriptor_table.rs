@@ -24,7 +24,7 @@ const FIRST: RawFd = 3;
 /// No number is free for the file, or the kernel changed its mind half-way.
 pub(crate) fn take(file: &OwnedFd) -> Result<OwnedFd, Errno> {
     let number = file.as_raw_fd();
-    // The trial tells whether it can be done at all, and whether the process's table is the one that the file is in.
+    // The trial finds out whether the kernel allows this, and whether the file is in the process's table.
     let reachable = fetch(number).and_then(|trial| is_same(file, &trial)).unwrap_or(false);
     if !reachable || unshare().is_err() {
         return fcntl_dupfd_cloexec(file, FIRST);

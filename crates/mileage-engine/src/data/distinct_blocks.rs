@@ -1,4 +1,4 @@
-//! Counts how many different blocks there are among many, in a little memory.
+//! Estimates the number of distinct blocks among those written, in little memory.
 //!
 //! Of each block a number is drawn from a few of its bytes; only blocks whose number is 0 under a mask are fingerprinted
 //! and kept, each content once with the number of its copies. When there are too many the mask is widened by one bit,
@@ -23,7 +23,7 @@ const FEW: u64 = 8;
 
 /// A content that was seen, or a content in its place.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Seen {
+struct SampledContent {
     key: u64,
     print: u64,
     /// Where it was seen last.
@@ -35,25 +35,25 @@ struct Seen {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Table {
     /// What was seen stands at its fingerprint's place or after it; `copies` 0 is a free slot.
-    seen: Vec<Seen>,
+    seen: Vec<SampledContent>,
     /// Another table, to thin out into; not needed any more once the run is over.
     #[serde(skip)]
-    spare: Vec<Seen>,
+    spare: Vec<SampledContent>,
     kept: usize,
     mask: u64,
 }
 
 /// The blocks seen so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Prints {
+pub(crate) struct DistinctBlocks {
     contents: Table,
     /// Contents in their places; empty where the places are not known.
     in_place: Table,
     blocks: u64,
 }
 
-impl Prints {
-    /// For one of so many threads.
+impl DistinctBlocks {
+    /// For one of `threads` threads.
     pub(super) fn new(threads: u32) -> Self {
         let slots = 2 * (KEPT / threads as usize).max(KEPT_MIN);
         Self { contents: Table::new(slots), in_place: Table::new(slots), blocks: 0 }
@@ -65,15 +65,15 @@ impl Prints {
         self.blocks += 1;
         let key = key(block);
         if key & self.contents.mask == 0 {
-            self.keep_content(Seen { key, print: fingerprint(block), place, copies: 1 });
+            self.keep_content(SampledContent { key, print: fingerprint(block), place, copies: 1 });
         }
         let both = fold(key, place.wrapping_add(1));
         if both & self.in_place.mask == 0 {
-            self.keep_in_place(Seen { key: both, print: both.rotate_left(32), place, copies: 1 });
+            self.keep_in_place(SampledContent { key: both, print: both.rotate_left(32), place, copies: 1 });
         }
     }
 
-    /// All blocks were written so many times, nobody knows where.
+    /// All blocks were written `times` times, at unknown offsets.
     pub(super) fn multiply(&mut self, times: u64) {
         self.blocks *= times;
         self.contents.seen.iter_mut().for_each(|seen| seen.copies *= times);
@@ -91,7 +91,7 @@ impl Prints {
         }
     }
 
-    fn keep_content(&mut self, new: Seen) {
+    fn keep_content(&mut self, new: SampledContent) {
         if let Some(old) = self.contents.keep(new)
             && (old.place != new.place || new.copies > 1)
         {
@@ -100,7 +100,7 @@ impl Prints {
         }
     }
 
-    fn keep_in_place(&mut self, new: Seen) {
+    fn keep_in_place(&mut self, new: SampledContent) {
         if let Some(old) = self.in_place.keep(new) {
             old.copies += new.copies;
         }
@@ -128,7 +128,12 @@ impl Prints {
 
 impl Table {
     fn new(slots: usize) -> Self {
-        Self { seen: vec![Seen::default(); slots], spare: vec![Seen::default(); slots], kept: 0, mask: 0 }
+        Self {
+            seen: vec![SampledContent::default(); slots],
+            spare: vec![SampledContent::default(); slots],
+            kept: 0,
+            mask: 0,
+        }
     }
 
     /// Most copies of anything kept; 0 when nothing is.
@@ -148,7 +153,7 @@ impl Table {
     }
 
     /// Thin out to what another has kept as well; all that it has kept.
-    fn meet<'a>(&mut self, other: &'a Self) -> impl Iterator<Item = Seen> + use<'a> {
+    fn meet<'a>(&mut self, other: &'a Self) -> impl Iterator<Item = SampledContent> + use<'a> {
         self.mask |= other.mask;
         self.thin_out();
         other.seen.iter().filter(|seen| seen.copies > 0).copied()
@@ -156,7 +161,7 @@ impl Table {
 
     /// Keep something if the mask lets it through; the one that is there already, if there is one, as it is.
     #[inline(never)]
-    fn keep(&mut self, new: Seen) -> Option<&mut Seen> {
+    fn keep(&mut self, new: SampledContent) -> Option<&mut SampledContent> {
         if new.key & self.mask != 0 {
             return None;
         }
@@ -177,11 +182,11 @@ impl Table {
         None
     }
 
-    /// Drop what the mask leaves out.
+    /// Drop the contents that the mask excludes.
     #[cold]
     fn thin_out(&mut self) {
         std::mem::swap(&mut self.seen, &mut self.spare);
-        self.seen.fill(Seen::default());
+        self.seen.fill(SampledContent::default());
         self.kept = 0;
         for at in 0..self.spare.len() {
             let old = self.spare[at];
@@ -221,7 +226,7 @@ fn fingerprint(block: &[u8; BLOCK_BYTES]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Prints};
+    use super::{DistinctBlocks, KEPT};
     use mileage_workload::BLOCK_BYTES;
 
     fn block(number: u64) -> [u8; BLOCK_BYTES] {
@@ -233,20 +238,20 @@ mod tests {
         block
     }
 
-    fn counted(numbers: impl Iterator<Item = u64>) -> Prints {
-        let mut prints = Prints::new(1);
-        numbers.zip(0..).for_each(|(number, place)| prints.count(&block(number), place));
-        prints
+    fn counted(numbers: impl Iterator<Item = u64>) -> DistinctBlocks {
+        let mut distinct_blocks = DistinctBlocks::new(1);
+        numbers.zip(0..).for_each(|(number, place)| distinct_blocks.count(&block(number), place));
+        distinct_blocks
     }
 
     /// Writings of places, each of which has a content of its own, or shares one with all places of its class.
-    fn written(places: impl Iterator<Item = u64>, classes: Option<u64>) -> Prints {
-        let mut prints = Prints::new(1);
+    fn written(places: impl Iterator<Item = u64>, classes: Option<u64>) -> DistinctBlocks {
+        let mut distinct_blocks = DistinctBlocks::new(1);
         for place in places {
             let shares = classes.filter(|_| place % 2 == 0);
-            prints.count(&block(shares.map_or(place, |classes| (1 << 40) + place / 2 % classes)), place);
+            distinct_blocks.count(&block(shares.map_or(place, |classes| (1 << 40) + place / 2 % classes)), place);
         }
-        prints
+        distinct_blocks
     }
 
     /// Numbers of which a few are very frequent.
@@ -259,8 +264,8 @@ mod tests {
 
     #[test]
     fn few_are_counted_exactly() {
-        let prints = counted((0..3 * KEPT as u64).map(|number| number % 5000));
-        assert_eq!(prints.blocks_and_distinct(), (3 * KEPT as u64, 5000));
+        let distinct_blocks = counted((0..3 * KEPT as u64).map(|number| number % 5000));
+        assert_eq!(distinct_blocks.blocks_and_distinct(), (3 * KEPT as u64, 5000));
         assert_eq!(counted(std::iter::repeat_n(7, 100_000)).blocks_and_distinct(), (100_000, 1));
     }
 
@@ -278,7 +283,7 @@ mod tests {
     #[test]
     fn threads_count_together() {
         let mut all = counted(0..100_000);
-        let mut other = Prints::new(1);
+        let mut other = DistinctBlocks::new(1);
         (50_000..150_000).chain(0..1000).zip(1 << 32..).for_each(|(number, place)| other.count(&block(number), place));
         all.merge(&other);
         let (blocks, distinct) = all.blocks_and_distinct();

@@ -1,14 +1,14 @@
-//! What an API, or this machine, cannot honour is refused by name before the target is opened.
+//! Checks options before the target is opened, and refuses what an API, or this machine, cannot honour.
 
+use crate::cpu_affinity;
 use crate::data::{Laps, UNITS_MAX};
 use crate::error::Error;
 use crate::options::{Api, Options};
-use crate::pin;
 use mileage_workload::{Files, Verify, Workload};
 
 /// Most buffers of one vectored call (`IOV_MAX`).
 const PARTS_MAX: u32 = 1024;
-/// Shortest and longest first interval of a series: closing one takes a microsecond, and an hour tells nothing more.
+/// Shortest and longest first interval of a series: closing an interval takes a microsecond, and intervals above an hour show nothing.
 pub(crate) const INTERVAL_MIN_NS: u64 = 10_000_000;
 const INTERVAL_MAX_NS: u64 = 3_600_000_000_000;
 /// Largest buffer of a stream, in bytes.
@@ -18,7 +18,7 @@ const STREAM_BYTES_MAX: u32 = 1 << 30;
 /// target.
 ///
 /// # Errors
-/// What cannot be honoured, by name.
+/// What cannot be honoured.
 pub fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
     let api = name(options.api);
     let many = matches!(options.api, Api::Uring { .. });
@@ -84,7 +84,7 @@ pub fn check(workload: &Workload, options: &Options) -> Result<(), Error> {
     }
     check_touch(workload, options)?;
     check_comparison(workload, options)?;
-    pin::check(&options.pin_cpus)
+    cpu_affinity::check(&options.pin_cpus)
 }
 
 /// Whether what was read can be touched.
@@ -92,10 +92,12 @@ fn check_touch(workload: &Workload, options: &Options) -> Result<(), Error> {
     let because = match options.touch_bytes {
         0 => return Ok(()),
         _ if matches!(options.api, Api::Uring { .. } | Api::Null) => {
-            "which does not hand over what one read has brought: choose positioned, or leave it out"
+            "which does not hand over what one read has brought: choose positioned, or remove touch_bytes"
         }
-        _ if !workload.reads() => "where nothing is read: leave it out",
-        _ if workload.verify != Verify::Off => "where what was read is compared, and would be changed: leave one out",
+        _ if !workload.reads() => "where nothing is read: remove touch_bytes",
+        _ if workload.verify != Verify::Off => {
+            "where what was read is compared, and would be changed: remove touch_bytes or verify"
+        }
         most if most > workload.length_bytes_max() => "where no record is as long: choose the record or less",
         _ => return Ok(()),
     };

@@ -126,7 +126,7 @@ fn step(thread: libc::pid_t, call: libc::c_long, counted: u32) -> Result<Steps, 
     Ok(steps)
 }
 
-fn tell(row: usize, operations: u32) -> Result<(), Box<dyn Error>> {
+fn report(row: usize, operations: u32) -> Result<(), Box<dyn Error>> {
     let (name, call, depth, _) = rows().into_iter().nth(row).ok_or("no such row")?;
     let counted = (operations / depth).max(1);
     let folder = tempfile::tempdir()?;
@@ -138,7 +138,7 @@ fn tell(row: usize, operations: u32) -> Result<(), Box<dyn Error>> {
     let traced = unsafe { command.pre_exec(|| ptrace(libc::PTRACE_TRACEME, 0, 0).map(drop)) };
     let mut child = traced.spawn()?;
     let steps = reach(&child, call).and_then(|thread| step(thread, call, counted));
-    // It may have ended by itself, and is told of then.
+    // It may have ended by itself, which is reported then.
     let _ = child.kill();
     // All of its threads, which are this process's to take leave of.
     // SAFETY: no status is asked for.
@@ -160,11 +160,11 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let counted = if arguments.iter().any(|word| word == "--bench") { COUNTED } else { 2 };
     writeln!(std::io::stdout(), "{:28} {:>8} {:>8} {:>6}", "an operation's instructions", "mean", "least", "lines")?;
     for (row, (name, _, _, options)) in rows().into_iter().enumerate() {
-        match tell(row, counted) {
+        match report(row, counted) {
             Err(error) if may_be_refused(&options, &*error) => {
                 writeln!(std::io::stdout(), "{name:28} not counted here: {error}")?;
             }
-            told => told?,
+            failed => failed?,
         }
     }
     Ok(())

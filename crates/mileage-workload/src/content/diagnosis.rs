@@ -1,8 +1,8 @@
-//! What is wrong with a record that is not what was written, told from its bytes alone.
+//! Diagnoses a record that differs from what was written, from its bytes alone.
 //!
-//! A record is looked at in sectors of 512 bytes. A sector of one of our blocks says whose it is, in every sixteen bytes
-//! of it; the claim counts once the whole sector has been made from it and compared. What the sectors are, side by side,
-//! gives the name:
+//! A record is examined in sectors of 512 bytes. Every sixteen bytes of a generated block encode which block it is; the
+//! claim is accepted when the whole sector, generated from it again, compares equal. The sectors together give the kind of
+//! damage:
 //!
 //! | name | the record holds |
 //! |---|---|
@@ -31,7 +31,7 @@ pub enum Lap {
     Any,
     /// Any lap of this or an older generation, one alone in each block: not yet written by this run.
     Older,
-    /// Any lap of this or an older generation, and parts of several, cut anywhere: a write is under way there.
+    /// Any lap of this or an older generation, and parts of several, cut anywhere: a write to it is outstanding.
     Unsettled,
 }
 
@@ -229,7 +229,7 @@ impl Blocks {
         })
     }
 
-    /// Whether a sector that was read while a write was under way holds parts of writings that fit, cut anywhere: the
+    /// Whether a sector that was read during a write holds parts of writings that fit, cut anywhere: the
     /// kernel copies into a page and out of it at once.
     fn is_woven(&self, expected: Expected, block: u64, within: usize, sector: &[u8]) -> bool {
         if expected.lap != Lap::Unsettled {

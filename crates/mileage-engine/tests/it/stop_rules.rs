@@ -80,7 +80,7 @@ fn a_dropped_handle_leaves_no_worker_behind() {
     let dropped = Instant::now();
     drop(handle);
     while Arc::strong_count(&alive) > 1 {
-        assert!(dropped.elapsed() < Duration::from_secs(60), "a worker goes on");
+        assert!(dropped.elapsed() < Duration::from_secs(60), "a worker is still running");
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -104,5 +104,5 @@ fn a_warm_up_that_is_counted_and_syncs_that_are_missing_or_not_alone() {
         log.0[at].submit_ns = log.0[..at].iter().map(|it| it.complete_ns).max().unwrap() - 1;
         log.0[at].due_ns = log.0[at].submit_ns;
     });
-    assert!(early.contains("beside a sync"), "{early}");
+    assert!(early.contains("together with a sync"), "{early}");
 }

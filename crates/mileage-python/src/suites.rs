@@ -1,4 +1,4 @@
-//! Jobs on real files and directories that are more than one run of a workload.
+//! Suites on real files and directories: IOzone's tests and metadata operations.
 
 use crate::file::shifted;
 use crate::{ask, refused, to_json};
@@ -72,21 +72,21 @@ pub fn run_metadata(
 }
 
 /// Do one process's share of a metadata workload (JSON, of this share alone) in the directory at `directory`; returns what
-/// `merge_metadata_shares` takes (JSON). It begins when those of all processes have come to the file at `meeting`. Raises as
+/// `merge_metadata_shares` takes (JSON). It begins when those of all processes have arrived at the barrier, the file at `barrier`. Raises as
 /// `run_metadata`.
 #[pyfunction]
-#[pyo3(signature = (directory, metadata, meeting, poll = None, options = "{}"))]
+#[pyo3(signature = (directory, metadata, barrier, poll = None, options = "{}"))]
 #[expect(clippy::needless_pass_by_value, reason = "an argument from Python arrives owned")]
 pub fn run_metadata_share(
     py: Python<'_>,
     directory: PathBuf,
     metadata: &str,
-    meeting: PathBuf,
+    barrier: PathBuf,
     poll: Option<Py<PyAny>>,
     options: &str,
 ) -> PyResult<String> {
     let options = parse("options", options)?;
-    let job = start_metadata_share(parse("metadata", metadata)?, directory, options, &meeting).map_err(wrap)?;
+    let job = start_metadata_share(parse("metadata", metadata)?, directory, options, &barrier).map_err(wrap)?;
     follow(py, &job, poll.as_ref())
 }
 

@@ -5,14 +5,14 @@ use super::run_state::{ABANDONED, FAILED, Shared};
 use super::worker::work;
 use crate::clock;
 use crate::error::{Error, words_of};
-use crate::in_flight::LeftBehind;
+use crate::in_flight::Abandoned;
 use crate::watchdog::Watchdog;
 use mileage_measure::RunError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// How often the crew is looked at when nobody has asked for a time-out: its end is told at once in any case.
+/// How often the workers are looked at without a time-out. Their end is signalled at once in any case.
 const LOOK: Duration = Duration::from_secs(3600);
 
 /// All workers' parts.
@@ -37,7 +37,7 @@ fn spawn(shared: &Arc<Shared>, worker: u32) -> std::io::Result<()> {
     let builder = std::thread::Builder::new().name(format!("mileage-{worker}"));
     let work = move || {
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&shared, worker)));
-        if outcome.as_ref().is_err_and(|panic| panic.is::<LeftBehind>()) {
+        if outcome.as_ref().is_err_and(|panic| panic.is::<Abandoned>()) {
             return;
         }
         let part = outcome.unwrap_or_else(|panic| Err(Error::Broken { thread: worker, reason: words_of(&*panic) }));

@@ -3,15 +3,15 @@
 //! The compressors are the reference ones, built into the wheel (half a megabyte; the Python packages for zstd and lz4
 //! would be ten times that for each installation, and the record is whole when the engine hands it over).
 
-use super::prints::Prints;
-use super::sample::Kept;
+use super::distinct_blocks::DistinctBlocks;
+use super::sample::ContentSample;
 use mileage_measure::{ContentData, PackedData};
 use std::io::Write;
 
 const PIECE_BYTES: usize = 4096;
 
 /// The threads' samples as one; `None` when nothing was written.
-pub(crate) fn pack(mut kept: Vec<Kept>) -> Option<ContentData> {
+pub(crate) fn measure_compression(mut kept: Vec<ContentSample>) -> Option<ContentData> {
     let records: Vec<Vec<u8>> = kept.iter_mut().flat_map(|kept| std::mem::take(&mut kept.records)).collect();
     let sample_bytes: u64 = records.iter().map(|record| record.len() as u64).sum();
     let longest = records.iter().map(Vec::len).max().filter(|longest| *longest > 0)?;
@@ -21,8 +21,8 @@ pub(crate) fn pack(mut kept: Vec<Kept>) -> Option<ContentData> {
     }
     let (blocks, blocks_distinct) = kept
         .iter()
-        .fold(Prints::new(1), |mut all, kept| {
-            all.merge(&kept.prints);
+        .fold(DistinctBlocks::new(1), |mut all, kept| {
+            all.merge(&kept.distinct_blocks);
             all
         })
         .blocks_and_distinct();
@@ -30,9 +30,9 @@ pub(crate) fn pack(mut kept: Vec<Kept>) -> Option<ContentData> {
 }
 
 fn compress(records: &[Vec<u8>], piece_bytes: usize) -> PackedData {
-    let sum = |pack: fn(&[u8]) -> usize| {
+    let sum = |measure_compression: fn(&[u8]) -> usize| {
         let pieces = records.iter().flat_map(|record| record.chunks(piece_bytes));
-        pieces.map(|piece| pack(piece) as u64).sum()
+        pieces.map(|piece| measure_compression(piece) as u64).sum()
     };
     let piece_bytes = piece_bytes as u64;
     PackedData { piece_bytes, zlib_bytes: sum(zlib_1), zstd_bytes: sum(zstd_1), lz4_bytes: sum(lz4) }

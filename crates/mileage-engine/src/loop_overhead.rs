@@ -1,12 +1,12 @@
-//! What the engine itself takes for an operation: the run's own loop on a target that does nothing.
+//! Measures the engine's own cost of an operation: the run's loop on a target that does nothing.
 
 use crate::options::{Api, Options};
-use crate::run_context::Around;
-use crate::seats::Seats;
+use crate::run_context::RunContext;
+use crate::thread_range::ThreadRange;
 use crate::worker::{Shared, work};
 use mileage_workload::{Content, Load, Stop, Sync, Unobserved, Verify, Workload};
 
-/// Operations of one try; long enough that reading the clock is nothing beside them.
+/// Operations of one try: enough that reading the clock is negligible.
 const OPERATIONS: u64 = 8192;
 /// Tries, of which the quickest was disturbed least.
 const TRIES: u32 = 3;
@@ -16,7 +16,7 @@ const RECORDS_MAX: u64 = 65_536;
 const RECORD_BYTES_MAX: u32 = 1 << 20;
 
 /// Picoseconds that the loop takes for one operation of `workload` without calls, content and waiting: choosing the
-/// offset, two readings of the clock, histogram and series. Well under a millisecond in all. 0 when it cannot be told.
+/// offset, two readings of the clock, histogram and series. Well under a millisecond in all. 0 when it cannot be measured.
 ///
 /// It is the loop of the APIs that do one operation at a time; what a ring's queue costs is not in it.
 pub(crate) fn overhead_ps(workload: &Workload) -> u64 {
@@ -43,9 +43,9 @@ pub(crate) fn overhead_ps(workload: &Workload) -> u64 {
 
 fn one_try(workload: Workload) -> Option<u64> {
     workload.check().ok()?;
-    let seats = Seats::all(&workload);
+    let thread_range = ThreadRange::all(&workload);
     let options = Options { api: Api::Null, ..Options::default() };
-    let shared = Shared::new(workload, options, seats, Around::of(None, &[]));
+    let shared = Shared::new(workload, options, thread_range, RunContext::of(None, &[]));
     // Never on the caller's thread, whose timers it would change.
     let part = std::thread::scope(|scope| scope.spawn(|| work(&shared, 0, Ok(None), Unobserved)).join());
     let part = part.ok()?.ok()?;

@@ -21,8 +21,8 @@ pub(crate) struct Mapped {
     length: usize,
     /// Where in the target the mapping starts.
     offset_bytes: u64,
-    /// The first operation that met a missing page, and what it was told: the pages of the mapping are no longer the
-    /// target's.
+    /// The first operation that met a missing page, and its error. From then on the pages of the mapping are no longer
+    /// the target's.
     broken: Option<Result<usize, Errno>>,
 }
 
