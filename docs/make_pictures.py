@@ -1,6 +1,6 @@
 """`python docs/make_pictures.py [FOLDER]`: the pictures of docs/pictures, from runs of the built-in studies.
 
-Every study runs as shipped, on its virtual drive; that of two kernels needs a reboot and is left out. Of each, some of
+Every study runs as shipped, on its virtual drive; that of two kernels needs a reboot and is skipped. Of each, some of
 its figures are kept and, where Chromium is installed, the report's first screen. FOLDER holds the studies (a new
 temporary one); a study that is there already is not run again.
 """

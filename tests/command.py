@@ -39,8 +39,8 @@ def mileage(
     ):
         status = _status()
     # Read from the bytes: the command has put guards before the streams and may have closed one.
-    told = [_text(streams[name]) for name in ("stdout", "stderr")]
-    return CompletedProcess(["mileage", *words], status, *told)
+    text = [_text(streams[name]) for name in ("stdout", "stderr")]
+    return CompletedProcess(["mileage", *words], status, *text)
 
 
 def _status() -> int:

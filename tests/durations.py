@@ -27,7 +27,7 @@ FAST_S: Final = 0.5
 SLOW_S: Final = 5.0
 """A new test that takes longer carries the mark `slow`."""
 FACTOR: Final = 3.0
-"""How many times its kept duration a test may take: the machine is shared, and a run beside others takes longer."""
+"""How many times its kept duration a test may take: the machine is shared, and a run next to others takes longer."""
 
 
 class Recorder:

@@ -1,1 +1,1 @@
-"""Mileage beside hdparm and dd on one loop device, in turn: do they measure the same speed?"""
+"""Mileage compared with hdparm and dd on one loop device, in turn: do they measure the same speed?"""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.devices`: hdparm and dd beside `mileage measure` on the same loop device, in turn.
+"""`python -m benchmarks.devices`: hdparm, dd and `mileage measure` on the same loop device, in turn.
 
 Each row is measured in paired rounds, the two tools one after the other in an order that changes from round to round.
 Shown are the medians in MiB/s and the ratio of Mileage to the other with its 95 % interval, paired, on logarithms.
@@ -47,10 +47,10 @@ def done(*command: str) -> str:
 
 
 def hdparm(device: str, *options: str) -> float:
-    """MiB/s as hdparm tells it; its MB are MiB."""
+    """MiB/s as hdparm prints it; its MB are MiB."""
     found = _HDPARM.search(done("hdparm", *options, device))
     if found is None:
-        raise SystemExit(f"hdparm {' '.join(options)} told no rate; is the device too small?")
+        raise SystemExit(f"hdparm {' '.join(options)} printed no rate; is the device too small?")
     return float(found[1]) * {"kB": 1 / 1024, "MB": 1, "GB": 1024}[found[2]]
 
 
@@ -62,9 +62,9 @@ def dd(size_mib: int, *operands: str) -> float:
 
 
 def mileage(device: str, *options: str) -> float:
-    """MiB/s as Mileage tells it."""
-    told = done(sys.executable, "-m", "mileage", "measure", "-t", f"block:{device}", "--json", *options)
-    (cell,) = json.loads(told[told.index("[") :])
+    """MiB/s as Mileage prints it."""
+    output = done(sys.executable, "-m", "mileage", "measure", "-t", f"block:{device}", "--json", *options)
+    (cell,) = json.loads(output[output.index("[") :])
     return float(statistics.median(cell["rate_bytes_per_s"])) / MIB
 
 
@@ -175,9 +175,7 @@ def main() -> None:
     parser.add_argument(
         "--rounds", type=int, default=7, choices=range(3, 100), metavar="N", help="pairs, 3 to 99"
     )
-    parser.add_argument(
-        "--limit", type=int, default=0, metavar="MIB", help="hold the device to so many MiB/s"
-    )
+    parser.add_argument("--limit", type=int, default=0, metavar="MIB", help="limit the device to MIB MiB/s")
     parser.add_argument("--only", default="", help="rows whose name contains this")
     given = parser.parse_args()
     missing = [name for name in ("hdparm", "dd", "losetup", "blockdev") if shutil.which(name) is None]

@@ -1,7 +1,7 @@
 """`python -m benchmarks.importing [GB]`: fio's logs of single operations, imported as a study.
 
 Writes GB (1) gigabytes of logs with a known number of operations, imports them with `mileage import` in a process of
-its own, and prints its time, its processor time and its largest memory, beside the goal: 60 s and 1 GiB a gigabyte.
+its own, and prints its time, its processor time and its largest memory, with the goal: 60 s and 1 GiB a gigabyte.
 Fails when an operation is missing from the study, or the goal.
 """
 
@@ -52,13 +52,13 @@ def main() -> None:
         _, status, usage = os.wait4(process.pid, 0)
         took_s = time.monotonic() - began
         query = "SELECT sum(ops) FROM series"
-        told = subprocess.run(
+        output = subprocess.run(
             [sys.executable, "-m", "mileage", "query", query, str(folder / "study")],
             check=True,
             capture_output=True,
             text=True,
         )
-    kept = int(told.stdout.split()[-1])
+    kept = int(output.stdout.split()[-1])
     memory = usage.ru_maxrss * 1024
     limit_s = SECONDS_PER_GB * max(gigabytes, 0.1)
     sys.stdout.write(

@@ -165,8 +165,8 @@ def opened(page: Path) -> str:
     ):
         browser.open(page)
         painted, slowest = browser.ask(PAINTED), browser.ask(SCROLL)
-        told = "" if not browser.console else f"; the console says {browser.console[:3]}"
-    return f"first screen after {painted:,.0f} ms, slowest of 40 steps of scrolling {slowest:,.0f} ms{told}"
+        output = "" if not browser.console else f"; the console says {browser.console[:3]}"
+    return f"first screen after {painted:,.0f} ms, slowest of 40 steps of scrolling {slowest:,.0f} ms{output}"
 
 
 def timed(*words: str) -> tuple[float, float]:
@@ -177,7 +177,7 @@ def timed(*words: str) -> tuple[float, float]:
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def told(times: list[tuple[float, float]]) -> str:
+def output(times: list[tuple[float, float]]) -> str:
     """Their medians in words."""
     seconds, cpu = (median(column) for column in zip(*times, strict=True))
     return f"{seconds:.1f} s, {cpu:.1f} s of processors, median of {len(times)}"
@@ -186,7 +186,7 @@ def told(times: list[tuple[float, float]]) -> str:
 def one(
     name: str, text: str, place: Path, bound_bytes: float, record: dict[str, Any], aim_s: float | None = None
 ) -> bool:
-    """Make one study and its page; whether the page is within its bound. `aim_s` of the whole command is only told."""
+    """Make one study and its page; whether the page is within its bound. `aim_s`, for the whole command, is printed."""
     file = place / f"{name}.toml"
     file.write_text(text, encoding="utf-8")
     resolved = plan(str(file))
@@ -198,9 +198,9 @@ def one(
     journal = folder.journal.stat().st_size / 1e6
     sys.stdout.write(
         f"{name}: {len(resolved.cells):,} cells, {len(resolved.runs):,} runs, journal {journal:,.0f} MB\n"
-        f"  mileage report: {told(whole)} (tables, pictures as files and page)"
+        f"  mileage report: {output(whole)} (tables, pictures as files and page)"
         f"{'' if aim_s is None else f'; aim: under {aim_s:g} s'}\n"
-        f"  the page alone: {told(alone)}\n"
+        f"  the page alone: {output(alone)}\n"
         f"  page: {size / 1e6:.2f} MB, at most {bound_bytes / 1e6:g}\n  {opened(folder.report)}\n"
     )
     sys.stdout.flush()

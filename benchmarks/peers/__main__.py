@@ -82,7 +82,7 @@ def compare(given: argparse.Namespace, sizes: Sizes, programs: Programs) -> Iter
             try:
                 yield from turns.metadata(programs, sizes, scratch)
             except Unusable as error:
-                say(f"{rows.METADATA_ROW}: left out: {error}")
+                say(f"{rows.METADATA_ROW}: skipped: {error}")
 
 
 def written(readings: Readings) -> dict[str, list[dict[str, Any]]]:

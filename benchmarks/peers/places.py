@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 def _lay_out(path: Path, mib: int) -> None:
-    """A file of so many MiB that do not compress, on the device, unless it is there."""
+    """A file of `mib` MiB that do not compress, on the device, unless it is there."""
     if path.exists() and path.stat().st_size == mib * MIB:
         return
     with path.open("wb") as file:
@@ -24,7 +24,7 @@ def _lay_out(path: Path, mib: int) -> None:
 
 
 def cached(path: Path, mib: int) -> None:
-    """A file of so many MiB that is in the page cache."""
+    """A file of `mib` MiB that is in the page cache."""
     _lay_out(path, mib)
     with path.open("rb") as file:
         while file.read(MIB):
@@ -32,7 +32,7 @@ def cached(path: Path, mib: int) -> None:
 
 
 def uncached(path: Path, mib: int) -> None:
-    """A file of so many MiB of which nothing is in the page cache."""
+    """A file of `mib` MiB of which nothing is in the page cache."""
     _lay_out(path, mib)
     with path.open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -82,7 +82,7 @@ def in_memory(scratch: Path, mib: int) -> Iterator[Path]:
 
 @contextmanager
 def fresh_ext4(scratch: Path, files: int) -> Iterator[Path]:
-    """A new ext4 with a journal in a file, with room for so many files.
+    """A new ext4 with a journal in a file, with room for `files` files.
 
     A file system that has just lost many files creates new ones more slowly, so every program gets its own.
     """

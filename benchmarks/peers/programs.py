@@ -175,7 +175,7 @@ def elbencho(program: str, phase: str, options: Sequence[str], path: Path, scrat
 
 
 def iozone(program: str, size_mib: int, folder: Path) -> Reading:
-    """IOzone's random read in operations per second; it tells no processor time."""
+    """IOzone's random read in operations per second; it prints no processor time."""
     work = folder / "iozone.tmp"
     common = ["-s", f"{size_mib}m", "-r", "4k", "-+n", "-w", "-f", str(work)]
     if not work.exists():
@@ -188,7 +188,7 @@ def iozone(program: str, size_mib: int, folder: Path) -> Reading:
 
 
 def ior(program: str, path: Path, size_mib: int) -> Reading:
-    """IOR's random read in operations per second; it tells no processor time."""
+    """IOR's random read in operations per second; it prints no processor time."""
     words = [
         "-a",
         "POSIX",

@@ -22,7 +22,7 @@ from benchmarks.peers.table import US, Bar, Reading
 LEAN = ("--norandommap", "--gtod_reduce=1", "--thread")
 FIOS = ("fio", "fio lean", "fio-new", "fio-new lean", "fio lean batched", "fio-new lean batched")
 FRESH = ("fio fresh data", "fio-new fresh data")
-#: Mileage as the bare loop and plain fio write: one content again and again. Beside them for what new data costs.
+#: Mileage as the bare loop and plain fio write: one content again and again. Added to show what new data costs.
 CONSTANT = "constant data"
 METADATA = ("create", "stat", "utime", "unlink")
 METADATA_ROW = "metadata on a fresh ext4"
@@ -30,7 +30,7 @@ METADATA_BARS = (Bar("rate", 0.97, ("bare loop",)), Bar("cpu", 1.03, ("bare loop
 REGISTERED = {"api": {"uring": {"registered": True, "batch": 0, "sqpoll": False, "iopoll": False}}}
 
 
-#: A run of a program, of so many seconds where it can be told how long.
+#: A run of a program, for the given number of seconds where it accepts one.
 Arm = Callable[[float], Reading]
 
 

@@ -15,7 +15,7 @@ class Reading:
 
     #: Operations (or files) per second.
     rate_per_s: float
-    #: Processor time per operation in nanoseconds; None where the program does not tell.
+    #: Processor time per operation in nanoseconds; None where the program does not print it.
     cpu_ns: float | None = None
 
 

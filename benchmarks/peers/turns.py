@@ -40,7 +40,7 @@ def in_turn(row: Row, sizes: Sizes, say: Callable[[str], None]) -> Readings:
             except Unusable as error:
                 if name == US:
                     raise
-                say(f"  left out of this row: {name}: {error}")
+                say(f"  skipped in this row: {name}: {error}")
                 del readings[name]
     return readings
 
@@ -87,7 +87,7 @@ def compared(row: Row, sizes: Sizes, say: Callable[[str], None]) -> Compared:
     )
 
 
-#: One step of one program on the files of its own folder, of which there are so many.
+#: One step of one program on the files of its own folder, whose number is given.
 Step = Callable[[Path, int, str], Reading]
 
 

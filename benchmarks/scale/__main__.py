@@ -1,4 +1,4 @@
-"""`python -m benchmarks.scale [RUNS]`: what a large study costs beside its runs.
+"""`python -m benchmarks.scale [RUNS]`: what a large study costs in addition to its runs.
 
 Plans a study of about RUNS runs (36,000) on a virtual drive, begins it, kills it with SIGKILL twice, lets it finish and
 asks it with `mileage query`, also unfinished. Prints times, the largest memory of each process and the folder's size;
@@ -107,11 +107,11 @@ class Counter:
         return self._runs
 
     def beyond(self, runs: float) -> bool:
-        """Whether there are more than so many."""
+        """Whether there are more than this number."""
         return self() > runs
 
 
-def told(what: str, seconds: tuple[float, float], peak_kib: int, more: str = "") -> None:
+def words(what: str, seconds: tuple[float, float], peak_kib: int, more: str = "") -> None:
     """Print a line of the table."""
     say(f"{what:<36}{seconds[0]:>8.1f} s{seconds[1]:>8.1f} s{peak_kib / 1024:>8.0f} MiB  {more}".rstrip())
 
@@ -123,7 +123,7 @@ def main() -> None:
         study, out = Path(place, "scale.toml"), Path(place, "study")
         study.write_text(STUDY.replace("BLOCKS", str(max(runs // CELLS, 2))))
         say(f"{'':<36}{'time':>10}{'processor':>10}{'memory':>12}")
-        told("mileage plan", *watched(mileage("plan", str(study)))[:2])
+        words("mileage plan", *watched(mileage("plan", str(study)))[:2])
         journal = out / "journal.jsonl"
 
         done = Counter(journal)
@@ -132,14 +132,14 @@ def main() -> None:
             seconds, peak, _ = watched(
                 mileage("run", first, "--out", str(out)), partial(done.beyond, share * runs)
             )
-            told(part, seconds, peak, f"{done()} runs")
+            words(part, seconds, peak, f"{done()} runs")
             seconds, peak, text = watched(mileage("query", QUERY, str(out)))
-            told("query of the unfinished study", seconds, peak, f"{len(text.splitlines()) - 1} rows")
-        told("resumed, finished, reported", *watched(mileage("run", str(out)))[:2])
+            words("query of the unfinished study", seconds, peak, f"{len(text.splitlines()) - 1} rows")
+        words("resumed, finished, reported", *watched(mileage("run", str(out)))[:2])
         for _ in range(2):
             seconds, peak, text = watched(mileage("query", QUERY, str(out)))
-            told("query", seconds, peak, f"{len(text.splitlines()) - 1} rows")
-        told("query of studies", *watched(mileage("query", "SELECT * FROM studies", str(out)))[:2])
+            words("query", seconds, peak, f"{len(text.splitlines()) - 1} rows")
+        words("query of studies", *watched(mileage("query", "SELECT * FROM studies", str(out)))[:2])
         numbers = [head.run for head in read_journal(journal).heads if head.kind == "run"]
         assert sorted(numbers) == list(range(max(numbers) + 1)), "a run is missing, or there twice"
         size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())

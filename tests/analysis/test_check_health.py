@@ -48,7 +48,7 @@ def test_the_critical_warning_of_an_nvme_drive(tmp_path: Path, monkeypatch: pyte
     assert found.remarks == ("9 media errors", "12 minutes above its warning temperature")
 
 
-def test_nvme_cli_alone_tells_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nvme_cli_alone_suffices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = asked(tmp_path, monkeypatch, "nvme0n1", nvme=answers.NVME_CLI)
     assert found.state == "failing"
     assert found.problems == ("its reliability is degraded by media errors or an internal error",)
@@ -64,7 +64,7 @@ def test_nvme_cli_alone_tells_enough(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ({"model_name": "Some stick"}, "no SMART data"),
     ],
 )
-def test_what_was_not_told_is_not_called_healthy(
+def test_health_that_was_not_reported_is_not_called_good(
     answer: dict[str, Any], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = asked(tmp_path, monkeypatch, "sdc", smartctl=answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mileage.analysis.courses import Courses, Erasing, RunCourse, changing, level_lamps, state_lamps
+from mileage.analysis.courses import Courses, Erasing, RunCourse, changing, level_checks, state_checks
 from mileage.app import plan as planned
 from mileage.judge.course import Course
 from tests.entries import record
@@ -21,13 +21,13 @@ def courses(*runs: RunCourse) -> Courses:
 def test_a_level_must_change_by_a_fifth_in_half_of_the_runs() -> None:
     assert changing(courses(run("a", "fall", -0.19), run("a", "fall", -0.19))) == []
     assert changing(courses(run("a", "fall", -0.9), run("a", "steady", 0), run("a", "steady", 0))) == []
-    (told,) = changing(courses(run("a", "fall", -0.9), run("a", "steady", 0)))
-    assert told == "a in stage measured changes its rate level in 1 of 2 runs: fall -0.9"
+    (output,) = changing(courses(run("a", "fall", -0.9), run("a", "steady", 0)))
+    assert output == "a in stage measured changes its rate level in 1 of 2 runs: fall -0.9"
 
 
-def test_the_worst_cell_is_told_first_and_stages_are_told_apart() -> None:
+def test_the_worst_cell_comes_first_and_stages_are_named() -> None:
     found = courses(run("a", "rise", 0.3), run("b", "drift", -0.8), run("a", "steady", 0, "after"))
-    assert [told.split(" changes")[0] for told in changing(found)] == [
+    assert [output.split(" changes")[0] for output in changing(found)] == [
         "b in stage measured",
         "a in stage measured",
     ]
@@ -36,8 +36,8 @@ def test_the_worst_cell_is_told_first_and_stages_are_told_apart() -> None:
 def test_what_alternates_has_a_mean_that_lasts() -> None:
     found = courses(run("a", "alternating", 1.5))
     assert changing(found) == []
-    (lamp,) = level_lamps(found)
-    assert (lamp.state, lamp.text) == (
+    (check,) = level_checks(found)
+    assert (check.state, check.text) == (
         "ok",
         "the rate level of none of 1 runs that write changes by 20% or more",
     )
@@ -46,8 +46,8 @@ def test_what_alternates_has_a_mean_that_lasts() -> None:
 def test_a_change_in_few_runs_is_reported_but_is_no_veto() -> None:
     found = courses(run("a", "fall", -0.9), *[run("a", "steady", 0)] * 4)
     assert changing(found) == []
-    (lamp,) = level_lamps(found)
-    assert (lamp.state, lamp.text.split(":")[0]) == (
+    (check,) = level_checks(found)
+    assert (check.state, check.text.split(":")[0]) == (
         "warn",
         "a in stage measured changes its rate level in 1 of 5 runs",
     )
@@ -56,12 +56,12 @@ def test_a_change_in_few_runs_is_reported_but_is_no_veto() -> None:
 def test_runs_that_were_not_checked_are_counted() -> None:
     found = courses(run("a", "steady", 0), run("a", "too short", 0))
     found.run_count = 7
-    (lamp,) = level_lamps(found)
-    assert lamp.text.endswith("none of 1 runs that write changes by 20% or more; 6 not checked")
+    (check,) = level_checks(found)
+    assert check.text.endswith("none of 1 runs that write changes by 20% or more; 6 not checked")
 
 
 def test_without_a_run_that_is_long_enough_nothing_is_said() -> None:
-    assert level_lamps(courses(run("a", "too short", 0))) == []
+    assert level_checks(courses(run("a", "too short", 0))) == []
 
 
 def test_the_sham_arm_may_have_erased_blocks() -> None:
@@ -86,9 +86,9 @@ def test_erased_blocks_are_counted_against_the_pages_of_a_block() -> None:
     cell = next(cell for cell in plan.cells if "plain" in cell.label and "write" in cell.label)
     found = Courses()
     found.erasing += [Erasing(cell.label, "measured", 2560, 5), Erasing(cell.label, "other", 2560, 0)]
-    (lamp,) = state_lamps(plan, found, ["measured"])
-    assert lamp.state == "warn"
-    assert "50% of the programmed pages were erased again" in lamp.text
+    (check,) = state_checks(plan, found, ["measured"])
+    assert check.state == "warn"
+    assert "50% of the programmed pages were erased again" in check.text
     found.erasing.append(Erasing(cell.label, "measured", 2560, 15))
-    assert [lamp.state for lamp in state_lamps(plan, found, ["measured"])] == ["ok"]
-    assert state_lamps(plan, Courses(), ["measured"]) == []
+    assert [check.state for check in state_checks(plan, found, ["measured"])] == ["ok"]
+    assert state_checks(plan, Courses(), ["measured"]) == []

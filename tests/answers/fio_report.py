@@ -34,7 +34,7 @@ def times(mean_ns: float, operations: int, percentiles: bool = True) -> dict[str
 
 
 def direction(iops: float, clat_ns: float, runtime_ms: int, block_bytes: int = BLOCK_BYTES) -> dict[str, Any]:
-    """What fio tells of the reads or the writes of a job."""
+    """What fio reports of the reads or the writes of a job."""
     operations = round(iops * runtime_ms / 1000)
     rate = operations * block_bytes * 1000 // runtime_ms if runtime_ms else 0
     return {

@@ -49,7 +49,7 @@ def test_a_drive_compared_with_itself_is_the_same(tmp_path: Path) -> None:
 
 
 def test_swapped_arms_give_the_reciprocal(tmp_path: Path) -> None:
-    """If B is 1.3 times as fast as A, how fast is A beside B?
+    """If B is 1.3 times as fast as A, how fast is A compared with B?
 
     Truth: 1 / 1.3, by arithmetic; the interval is inverted with it and the verdict turns around.
     """
@@ -83,7 +83,7 @@ def test_the_interval_is_that_of_the_textbook(tmp_path: Path) -> None:
 def test_both_ends_of_an_interval_have_one_unit(tmp_path: Path) -> None:
     """Between which two figures does the change lie?
 
-    Truth: an interval is read by its two ends, which must have one unit. The rates scatter fourfold by construction, so
+    Truth: an interval is read by its two ends, which must have one unit. The rates spread fourfold by construction, so
     that the interval is wide.
     """
     one = import_rates(tmp_path, "one", (2_000, 8_000, 4_000))
@@ -93,7 +93,7 @@ def test_both_ends_of_an_interval_have_one_unit(tmp_path: Path) -> None:
 
 
 def test_a_spread_of_two_runs_is_a_readable_figure(tmp_path: Path) -> None:
-    """How far do my two runs scatter around 6,250 IOPS?
+    """How far do my two runs spread around 6,250 IOPS?
 
     Truth: both lie within 5,000 and 7,500, 20 % from their mean. The mean of two rates cannot be below zero, so that
     a half width of more than 100 % says nothing that can be read: the interval does.

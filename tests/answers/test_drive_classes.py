@@ -56,9 +56,9 @@ def test_drives_of_different_class_are_called_so(compared: tuple[Path, str]) -> 
     folder, printed = compared
     sentence = printed.partition("\n\n")[0]
     table = printed.partition("95 % interval")[0].rpartition("[")[2]
-    for told in (sentence, table):
-        assert re.search(r"\bSLC\b|single-level", told), printed
-        assert re.search(r"\bTLC\b|three-bit", told), printed
+    for output in (sentence, table):
+        assert re.search(r"\bSLC\b|single-level", output), printed
+        assert re.search(r"\bTLC\b|three-bit", output), printed
     for row in csv.DictReader((folder / "out" / "tables" / "cells.csv").open(encoding="utf-8")):
         assert (row["class_baseline"], row["class_candidate"]) == ("SLC", "TLC")
 
@@ -104,6 +104,6 @@ def test_a_verdict_names_the_assumptions_that_it_depends_on(compared: tuple[Path
         profile = tomllib.loads((DRIVES / f"{name}.toml").read_text(encoding="utf-8"))
         pace = profile["gc_pace"]
         suppose(pace["confidence"] == "assumed", f"{name} does not know its pace: {pace}")
-        told = re.search(rf"drive model\s+{name}: .*?lists all", words)
-        assert told, printed
-        assert f"gc_pace {pace['value']} (assumed)" in told[0]
+        output = re.search(rf"drive model\s+{name}: .*?lists all", words)
+        assert output, printed
+        assert f"gc_pace {pace['value']} (assumed)" in output[0]

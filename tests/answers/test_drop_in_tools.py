@@ -64,7 +64,7 @@ def test_iozone_diagnosis_finds_damaged_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_each_number_of_children_is_printed_when_it_is_done(tmp_path: Path) -> None:
-    """Do I see the first figures of a long `mileage iozone` while it goes on?
+    """Do I see the first figures of a long `mileage iozone` while it runs?
 
     Truth: IOzone prints each result as it has it, and rests two seconds after each of the two tests of -i 0: so the
     figures of two children come four seconds after those of one child, and not with them.
@@ -98,7 +98,7 @@ def test_rows_come_in_the_order_in_which_iozone_does_them(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "summary"),
     [
         (("-+w", "98", "-+y", "98", "-+C", "98", "-i", "0", "-i", "1"), True),
         (("-+d", "-i", "0", "-i", "1"), True),
@@ -106,8 +106,8 @@ def test_rows_come_in_the_order_in_which_iozone_does_them(tmp_path: Path) -> Non
         (("-i", "0", "-i", "1"), False),
     ],
 )
-def test_reads_that_are_not_timed_as_iozones_are_told(
-    tmp_path: Path, words: tuple[str, ...], told: bool
+def test_reads_timed_differently_from_iozone_are_announced(
+    tmp_path: Path, words: tuple[str, ...], summary: bool
 ) -> None:
     """Can I compare the reads of `mileage iozone -+w 98 ...` with those that IOzone itself printed?
 
@@ -115,7 +115,7 @@ def test_reads_that_are_not_timed_as_iozones_are_told(
     its own rates are lower; this is to be said, and only where there are such reads.
     """
     _, errors = ask_both("iozone", "-s", "1M", "-r", "64k", *words, cwd=tmp_path)
-    assert bool(re.search(r"read.*rates of reads are higher than IOzone's own", errors)) == told, errors
+    assert bool(re.search(r"read.*rates of reads are higher than IOzone's own", errors)) == summary, errors
 
 
 def test_dd_reads_what_dd_wrote(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_hdparm_has_no_cached_reads_where_there_is_no_cache(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "stats"), [(("-C", "-T", "-F"), True), (("-C", "-T", "-D"), True), (("-C", "-r"), False)]
 )
-def test_stat_rates_that_are_not_mdtests_own_are_told(
+def test_stat_rates_that_differ_from_mdtest_are_announced(
     tmp_path: Path, words: tuple[str, ...], stats: bool
 ) -> None:
     """Can I compare the stat rate of `mileage mdtest` with one that mdtest itself printed?
@@ -202,6 +202,6 @@ def test_stat_rates_of_metarates_depend_on_the_path(tmp_path: Path) -> None:
     work where -d has one part, more where it has two.
     """
     (tmp_path / "a").mkdir()
-    for directory, told in (("a/b", True), ("c", False)):
+    for directory, summary in (("a/b", True), ("c", False)):
         _, errors = ask_both("metarates", "-d", directory, "-n", "10", "-S", cwd=tmp_path)
-        assert ("higher than metarates' own" in errors) == told, errors
+        assert ("higher than metarates' own" in errors) == summary, errors

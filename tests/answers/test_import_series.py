@@ -92,7 +92,7 @@ def test_a_slow_start_is_seen(tmp_path: Path) -> None:
     ids=["fall", "slow-start", "alternation", "ramp"],
 )
 @pytest.mark.parametrize("kinds", [("bw", "iops"), ("iops",)], ids=["bytes", "operations"])
-def test_what_a_rate_does_is_told_with_its_figures(
+def test_a_change_of_rate_is_reported_with_its_figures(
     tmp_path: Path, kib_per_s: list[int], words: str, kinds: tuple[str, ...]
 ) -> None:
     """What did my drive do in these two minutes?
@@ -143,8 +143,8 @@ def test_mean_latencies_alone_are_shown(tmp_path: Path) -> None:
 def test_latencies_of_fio_2_are_no_nanoseconds(tmp_path: Path) -> None:
     """What was the longest latency, in a log of fio 2?
 
-    Truth: 5 ms: fio 2 writes microseconds, and four columns. Nothing in the file tells it from one of fio 3.1, so that
-    the answer may only come after the user has said so.
+    Truth: 5 ms: fio 2 writes microseconds, and four columns. Nothing in the file distinguishes it from fio 3.1, so
+    that the answer may only come after the user has said so.
     """
     lines = [f"{at}, {100 + at % 40}, 0, 4096" for at in range(1, 400)] + ["400, 5000, 0, 4096"]
     (tmp_path / "x_clat.1.log").write_text("\n".join(lines) + "\n")

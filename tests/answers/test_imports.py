@@ -158,7 +158,7 @@ def test_the_page_cache_is_no_device(tmp_path: Path) -> None:
 
 
 def test_a_group_of_jobs_has_not_the_name_of_one(tmp_path: Path) -> None:
-    """How fast were my random reads beside the log writer, with `group_reporting`?
+    """How fast were my random reads next to the log writer, with `group_reporting`?
 
     Truth: nobody knows: the file has the sum of both jobs, under the name and the options of the first.
     """
@@ -444,7 +444,7 @@ write     1940.25    970.13     0.010318    10158080000 2048.00   0.000083   309
 
 
 @pytest.mark.parametrize("text", [IO500_2019, IO500_ISC20], ids=["2019", "isc20"])
-def test_io500_of_2019_and_of_2020_tell_the_same(tmp_path: Path, text: str) -> None:
+def test_io500_of_2019_and_of_2020_are_read_alike(tmp_path: Path, text: str) -> None:
     """How fast were writes in my IO500 result of 2019 (the shell script), and of 2020 (the C program)?
 
     Truth: 2 x 2^30 bytes a second in both: the script divides IOR's MiB/s by 1,024 and calls that GB/s. Creations are
@@ -468,10 +468,10 @@ def test_an_invalid_io500_result_is_not_compared_without_a_word(tmp_path: Path) 
         (tmp_path / name).mkdir()
         (tmp_path / name / "result_summary.txt").write_text(text)
         ask("import", name, "--out", f"{name}-study", cwd=tmp_path)
-    told = " ".join(ask("compare", "old-study", "new-study", cwd=tmp_path).split())
-    assert told.startswith(
+    summary = " ".join(ask("compare", "old-study", "new-study", cwd=tmp_path).split())
+    assert summary.startswith(
         "Not conclusive because IO500 says of mdtest-easy-write: invalid (in new-study)"
-    ), told
+    ), summary
     assert "invalid" not in ask("compare", "old-study", "newer-study", cwd=tmp_path)
 
 

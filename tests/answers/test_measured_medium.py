@@ -111,7 +111,7 @@ def test_a_file_that_is_partly_written_has_its_holes_counted(tmp_path: Path) -> 
     assert "never written" not in ask(*words, cwd=tmp_path)
 
 
-def test_processors_that_others_use_are_told_before_the_rate(tmp_path: Path) -> None:
+def test_processors_used_by_others_are_reported_before_the_rate(tmp_path: Path) -> None:
     """Was my machine idle but for the measurement?
 
     Truth: no: as many processes as there are processors do nothing but count.

@@ -14,7 +14,7 @@ PAGE = 4096
 
 
 def capacity(spare: float) -> int:
-    """Bytes that a drive of this flash promises with so much spare, in whole pages."""
+    """Bytes that a drive of this flash promises with this over-provisioning, in whole pages."""
     return int(FLASH_BYTES / (1 + spare)) // PAGE * PAGE
 
 

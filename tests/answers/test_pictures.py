@@ -103,11 +103,11 @@ def test_a_fall_at_the_start_is_no_level(tmp_path: Path) -> None:
     """
     (tmp_path / "worn.toml").write_text(WORN.replace("{target}", write_profile(tmp_path)))
     printed = " ".join(ask("run", "worn.toml", "--out", "out", "--report", "text", cwd=tmp_path).split())
-    told = printed.partition("Inside the torture: ")[2].partition(" MB/s")
-    told = told[0] + told[1]
-    suppose(told.startswith("churn"), printed)
-    levels = re.findall(r"[\d.]+(?=,| to | MB/s)", told)
-    assert len(levels) > 1, told
+    output = printed.partition("Inside the torture: ")[2].partition(" MB/s")
+    output = output[0] + output[1]
+    suppose(output.startswith("churn"), printed)
+    levels = re.findall(r"[\d.]+(?=,| to | MB/s)", output)
+    assert len(levels) > 1, output
     assert float(levels[0]) > 2 * float(levels[-1])
 
 

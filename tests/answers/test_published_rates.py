@@ -131,9 +131,9 @@ def test_a_result_of_a_drive_that_misses_its_sheet_says_so(words: tuple[str, ...
 
     Truth: no. Its data sheet states 78,000 random writes a second, which the profile says that it misses.
     """
-    told = " ".join(ask(*words, cwd=Path.cwd()).split())
-    assert "published 78,000 IOPS" in told
-    assert "not reached" in told
+    output = " ".join(ask(*words, cwd=Path.cwd()).split())
+    assert "published 78,000 IOPS" in output
+    assert "not reached" in output
 
 
 def test_a_result_of_a_drive_without_published_rates_has_no_such_line() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.answers import fio_report
 from tests.answers.question import ask, ask_json, suppose
-from tests.dropin.test_iometer_face import ICF
+from tests.dropin.test_iometer import ICF
 from tests.execute.test_factors import KERNELS, written
 
 ROOT = Path(__file__).parents[2]

@@ -1,4 +1,4 @@
-"""Do the tables of an imported study hold what the tool printed? Real files, each beside a reader of a few lines.
+"""Do the tables of an imported study hold what the tool printed? Real files, each checked by a reader of a few lines.
 
 The files are in tests/formats/samples, with the tools and command lines that made them. The readers here know nothing
 of Mileage: they cut the tool's own lines into words.
@@ -108,7 +108,7 @@ def test_what_the_tool_printed_is_in_the_tables(
         assert found[key] == pytest.approx(rates, rel=1e-6), key
 
 
-def test_the_folder_of_io500_tells_the_settings_of_its_phases(tmp_path: Path) -> None:
+def test_the_io500_folder_has_the_settings_of_its_phases(tmp_path: Path) -> None:
     """With how many tasks and which transfers was my IO500 result made?
 
     Truth: two ranks and 256 KiB, in the listing of IOR in the folder.

@@ -88,7 +88,7 @@ def test_a_gate_sees_a_latency_that_rose_at_the_same_rate(tmp_path: Path) -> Non
 
 
 def test_a_gate_can_fail_when_nothing_is_decided(tmp_path: Path) -> None:
-    """Can a gate fail when the data cannot tell?
+    """Can a gate fail when the data cannot decide?
 
     Truth: one run on each side has no spread, so the difference of 30 % cannot be judged; a user whose gate must prove
     that nothing became slower asks for the fifth of the verdicts that README lists.

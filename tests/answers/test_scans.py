@@ -36,21 +36,21 @@ def test_each_workload_of_a_scan_keeps_its_own_record(tmp_path: Path) -> None:
     "member", ["pattern.sequential_read", "pattern.shuffled_write", "iometer.all_in_one"]
 )
 def test_a_workload_of_a_family_has_the_record_that_it_has_alone(member: str, tmp_path: Path) -> None:
-    """Does a workload do the same in a family, beside others, and by itself?
+    """Does a workload do the same in a family, with others, and by itself?
 
-    Truth: by itself it does what the documentation says; in a family, or beside other workloads, it must do the same.
+    Truth: by itself it does what the documentation says; in a family, or with other workloads, it must do the same.
     """
     words = ("measure", "-t", write_profile(tmp_path), "--size", "8MiB", "--operations", "20")
     moved = {}
     for how, asked in {
         "alone": ("-w", member),
         "family": ("-w", f"{member.partition('.')[0]}.*"),
-        "beside": ("--vary", f"workload={member},random_read,backward_write"),
+        "neighbour": ("--vary", f"workload={member},random_read,backward_write"),
     }.items():
         cells = [cell for cell in ask_json(*words, *asked, cwd=tmp_path) if cell["cell"].startswith(member)]
         assert len(cells) == 1, how
         moved[how] = (cells[0]["cell"], cells[0]["bytes_read"], cells[0]["bytes_written"])
-    assert moved["family"] == moved["beside"] == moved["alone"]
+    assert moved["family"] == moved["neighbour"] == moved["alone"]
 
 
 def test_a_record_that_is_given_is_that_of_every_row(tmp_path: Path) -> None:

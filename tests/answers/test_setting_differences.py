@@ -24,7 +24,7 @@ def test_a_comparison_names_another_depth(tmp_path: Path) -> None:
     """Is the drive three times as fast as last week?
 
     Truth: no: it is the same simulated drive, measured at depth 4 instead of 1. A comparison over different depths must
-    name them beside the verdict, as the documentation promises for imported files, or refuse.
+    name them with the verdict, as the documentation promises for imported files, or refuse.
     """
     compared = compare_measurements(
         tmp_path, ("-w", "random_read", "-d", "1"), ("-w", "random_read", "-d", "4")
@@ -93,7 +93,7 @@ def test_a_comparison_of_equal_measurements_is_not_weakened(tmp_path: Path) -> N
 def test_a_ranking_names_another_depth(tmp_path: Path) -> None:
     """Which of three measurements is the fastest?
 
-    Truth: it is one drive at three depths, which is not told by the names of the studies.
+    Truth: it is one drive at three depths, which the names of the studies do not show.
     """
     target = write_profile(tmp_path)
     for name, depth in (("a", "1"), ("b", "2"), ("c", "4")):

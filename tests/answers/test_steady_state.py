@@ -121,7 +121,7 @@ def test_a_run_of_an_empty_drive_is_called_fresh(tmp_path: Path) -> None:
 
 
 def test_writes_to_a_filled_drive_are_not_called_fresh(tmp_path: Path) -> None:
-    """Does the advice that is given beside a fresh drive lead to a used one?
+    """Does the advice that is given together with a fresh drive lead to a used one?
 
     Truth: preconditioning writes the whole drive twice and then as is measured, so that no block is erased;
     what was written before is more than the capacity, by the series of the study itself.
@@ -158,9 +158,9 @@ def test_the_study_of_drives_that_ships_concludes(tmp_path: Path) -> None:
 
     Truth: its drives are preconditioned with random writes, so that no check of the steady state speaks against it.
     """
-    told = ask("run", "drives", "--quick", "--out", "out", cwd=tmp_path)
-    assert not told.startswith("Not conclusive"), told
-    assert "of the programmed pages were erased again" not in " ".join(told.split())
+    output = ask("run", "drives", "--quick", "--out", "out", cwd=tmp_path)
+    assert not output.startswith("Not conclusive"), output
+    assert "of the programmed pages were erased again" not in " ".join(output.split())
 
 
 @pytest.mark.thorough

@@ -32,7 +32,7 @@ def test_a_gibibyte_in_two_seconds_is_512_mib_per_second(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("size", "operations"), [("4MiB", 1024), ("4096kB", 1000), ("4096000B", 1000), ("0.00390625GiB", 1024)]
 )
-def test_decimal_and_binary_units_are_told_apart(tmp_path: Path, size: str, operations: int) -> None:
+def test_decimal_and_binary_units_differ(tmp_path: Path, size: str, operations: int) -> None:
     """How many records of 4 KiB are 4 MiB, and how many 4,096 kB?
 
     Truth: 4 x 2^20 / 4096 = 1,024 and 4,096,000 / 4096 = 1,000.
@@ -57,7 +57,7 @@ def test_a_unit_that_tools_disagree_about_is_refused(tmp_path: Path) -> None:
 def test_text_json_and_csv_have_one_rate(tmp_path: Path) -> None:
     """Do the terminal, the JSON and the saved CSV have the same figures?
 
-    Truth: all three tell of one simulated measurement with one seed, so that they differ by rounding only: the text has
+    Truth: all three report one simulated measurement with one seed, so that they differ by rounding only: the text has
     three digits, and MiB/s are bytes over 2^20, MB/s bytes over 10^6.
     """
     words = (

@@ -323,8 +323,8 @@ def truths(folder: Path) -> dict[str, str]:
     """The files from which everything is derived."""
     wanted = ("journal.jsonl", "plan.json", "plan.toml")
     return {
-        name: told
-        for name, told in tree(folder).items()
+        name: output
+        for name, output in tree(folder).items()
         if name in wanted or (name.startswith("environment/") and name.endswith(".json"))
     }
 
@@ -488,8 +488,8 @@ def main() -> None:
                 sys.stdout.write(f"{failure}: {type(cause).__name__}: {cause}\n")
                 sys.stdout.flush()
     for way in WAYS:
-        told = {outcome: counts[way, outcome] for outcome in ("reported", "refused", "as before")}
-        sys.stdout.write(f"{way:40} {', '.join(f'{number:5,} {word}' for word, number in told.items())}\n")
+        output = {outcome: counts[way, outcome] for outcome in ("reported", "refused", "as before")}
+        sys.stdout.write(f"{way:40} {', '.join(f'{number:5,} {word}' for word, number in output.items())}\n")
     sys.stdout.write(
         f"{many:,} damaged folders in {time.monotonic() - began:.0f} s, {len(failures)} failures\n"
     )

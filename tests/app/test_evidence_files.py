@@ -1,4 +1,4 @@
-"""The files that a report lists, while its tables are being written beside it."""
+"""The files that a report lists, while its tables are being written in parallel."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ def said_first(folder: Path) -> tuple[str, str]:
     assert done.returncode == 0, done.stderr
     terminal = " ".join(done.stdout.split("\n\n")[0].split())
     page = (folder / "report.html").read_text(encoding="utf-8")
-    told = re.search(r'<p class="verdict[^"]*">(.*?)</p>', page, re.S) or re.search(
+    output = re.search(r'<p class="verdict[^"]*">(.*?)</p>', page, re.S) or re.search(
         r"<p><strong>(.*?)</strong>", page
     )
-    assert told, "the page has no verdict"
-    plain = " ".join(html.unescape(re.sub("<[^>]*>", "", told[1])).removeprefix("✕ ").split())
+    assert output, "the page has no verdict"
+    plain = " ".join(html.unescape(re.sub("<[^>]*>", "", output[1])).removeprefix("✕ ").split())
     return _sentence(terminal), _sentence(plain)
 
 
@@ -103,7 +103,7 @@ def test_one_cycle_only(finished: Finished, tmp_path: Path) -> None:
 
 
 def started(arguments: list[str], folder: Path, runs: int) -> "subprocess.Popen[bytes]":
-    """A study that has done so many runs."""
+    """A study that has done that many runs."""
     command = [sys.executable, "-m", "mileage", "run", *arguments, "--out", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + 120
@@ -158,6 +158,6 @@ def test_a_damaged_journal(finished: Finished, tmp_path: Path) -> None:
         "1 of 36 runs is missing",
         f"line {at + 1} of the journal was changed after it was written",
     )
-    assert f"machine at {environment.stem} is damaged or edited, and left out" in " ".join(
+    assert f"machine at {environment.stem} is damaged or edited, and ignored" in " ".join(
         mileage("report", str(tmp_path / "s")).stdout.split()
     )

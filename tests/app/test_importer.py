@@ -26,14 +26,14 @@ def repeated(folder: Path, name: str, factor: float, **options: str) -> list[Pat
     """Six files as fio writes them, with rates around a level."""
     paths = []
     for at in range(6):
-        told = json.loads(ONE.read_text())
-        job = told["jobs"][0]
+        output = json.loads(ONE.read_text())
+        job = output["jobs"][0]
         job["job options"] |= options
         for key in ("iops", "bw_bytes"):
             job["read"][key] *= factor * (1 + at / 500)
         job["read"]["clat_ns"]["mean"] *= 0.9
         paths.append(folder / f"{name}-{at}.json")
-        paths[-1].write_text(json.dumps(told))
+        paths[-1].write_text(json.dumps(output))
     return paths
 
 
@@ -42,17 +42,17 @@ def imported(paths: list[Path], out: Path) -> app.StudyResult:
     return app.load(folder.path)
 
 
-def test_the_tables_have_what_fio_told(tmp_path: Path) -> None:
+def test_the_tables_have_the_figures_of_fio(tmp_path: Path) -> None:
     result = imported([ONE], tmp_path / "study")
     result.write_report()
-    told = json.loads(ONE.read_text())["jobs"][0]["read"]
+    output = json.loads(ONE.read_text())["jobs"][0]["read"]
     rows = result.table("samples").select("cell", "metric", "value").fetchall()
     assert rows == [
-        ("fio.randread 4 KiB", "ops_per_s", told["iops"]),
-        ("fio.randread 4 KiB", "latency_p99_ns", told["clat_ns"]["percentile"]["99.000000"]),
+        ("fio.randread 4 KiB", "ops_per_s", output["iops"]),
+        ("fio.randread 4 KiB", "latency_p99_ns", output["clat_ns"]["percentile"]["99.000000"]),
     ]
     printed = dict(result.table("printed").select("name", "value").fetchall())
-    assert printed["read.lat_ns.max"] == told["lat_ns"]["max"]
+    assert printed["read.lat_ns.max"] == output["lat_ns"]["max"]
     assert "device state" in result.text()
     assert "not known" in (tmp_path / "study" / "report.html").read_text()
     (row,) = app.listing_of([tmp_path])
@@ -143,7 +143,7 @@ def test_what_iozone_did_is_compared_with_the_same_tests(measured: str, tmp_path
     assert not [veto for veto in found.vetoes if veto.startswith("file is")]
 
 
-def test_settings_that_differ_are_told_beside_the_verdict(tmp_path: Path) -> None:
+def test_settings_that_differ_are_listed_with_the_verdict(tmp_path: Path) -> None:
     imported(repeated(tmp_path, "b", 1.0, size="1g"), tmp_path / "before")
     imported(repeated(tmp_path, "a", 0.8, size="2g"), tmp_path / "after")
     found = app.compare(str(tmp_path / "before"), str(tmp_path / "after"))
@@ -151,10 +151,10 @@ def test_settings_that_differ_are_told_beside_the_verdict(tmp_path: Path) -> Non
 
 
 def test_little_s_law_catches_figures_that_contradict_each_other(tmp_path: Path) -> None:
-    told = json.loads(ONE.read_text())
-    told["jobs"][0]["read"]["clat_ns"]["mean"] *= 3
+    output = json.loads(ONE.read_text())
+    output["jobs"][0]["read"]["clat_ns"]["mean"] *= 3
     path = tmp_path / "wrong.json"
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(output))
     imported([path], tmp_path / "wrong")
     imported([ONE], tmp_path / "right")
     (veto,) = app.compare(str(tmp_path / "right"), str(tmp_path / "wrong")).vetoes
@@ -192,11 +192,11 @@ def test_a_file_twice_or_of_nothing_is_refused_and_nothing_is_written(tmp_path: 
         read_files([ONE], "fish")
 
 
-def test_runs_of_equal_rate_are_told_from_copies(tmp_path: Path) -> None:
-    told = json.loads(ONE.read_text())
-    told["jobs"][0]["read"]["clat_ns"]["mean"] *= 2
+def test_runs_of_equal_rate_are_no_copies(tmp_path: Path) -> None:
+    output = json.loads(ONE.read_text())
+    output["jobs"][0]["read"]["clat_ns"]["mean"] *= 2
     other = tmp_path / "other.json"
-    other.write_text(json.dumps(told))
+    other.write_text(json.dumps(output))
     assert len(read_files([ONE, other])) == 2
     text, sheet = SAMPLES / "iozone-single.out", SAMPLES / "iozone-single.xls"
     with pytest.raises(Refused, match="has the same figures"):
@@ -211,12 +211,12 @@ def test_an_imported_study_cannot_be_run(tmp_path: Path) -> None:
 
 
 def test_names_from_strangers_steer_nothing(tmp_path: Path) -> None:
-    told = json.loads(ONE.read_text())
-    job = told["jobs"][0]
+    output = json.loads(ONE.read_text())
+    job = output["jobs"][0]
     job["job options"] = {}
     job["jobname"] = "\x1b[2J<script>\ud800\u202e"
     path = tmp_path / os.fsdecode(b"na\xffme.json")
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(output))
     result = imported([path], tmp_path / "study")
     result.write_report()
     for text in (result.text(), (tmp_path / "study" / "report.html").read_text()):
@@ -228,11 +228,11 @@ def test_names_from_strangers_steer_nothing(tmp_path: Path) -> None:
 def test_the_command_says_where_and_what_was_not_understood(tmp_path: Path) -> None:
     runner = CliRunner()
     noisy = SAMPLES / "fio-normal-terse-json.out"
-    told = runner.invoke(command, [str(noisy), "--out", str(tmp_path / "a")])
-    assert told.exit_code == 0
-    assert "not understood: 28 lines" in told.output
-    assert f"{noisy}:1: " in told.output
-    assert f"Study: {tmp_path / 'a'}" in told.output
+    output = runner.invoke(command, [str(noisy), "--out", str(tmp_path / "a")])
+    assert output.exit_code == 0
+    assert "not understood: 28 lines" in output.output
+    assert f"{noisy}:1: " in output.output
+    assert f"Study: {tmp_path / 'a'}" in output.output
     strict = runner.invoke(command, [str(noisy), "--out", str(tmp_path / "b"), "--strict", "--json"])
     assert isinstance(strict.exception, JudgedFailure)
     assert json.loads(strict.stdout)["unread"][0]["line"] == 1

@@ -36,8 +36,8 @@ def test_the_page_of_two_says_what_compare_says(two: Path, tmp_path: Path) -> No
         (cell.cell, cell.verdict) for cell in judged.cells
     ]
     assert list((out / "figures").glob("*.svg"))
-    told = " ".join(done.stdout.split())
-    assert "The two plans differ in seed." in told
+    output = " ".join(done.stdout.split())
+    assert "The two plans differ in seed." in output
 
 
 def test_what_weakens_one_of_them_comes_first(two: Path, tmp_path: Path) -> None:

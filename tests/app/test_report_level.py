@@ -43,9 +43,9 @@ def files(folder: Path) -> set[str]:
 
 def test_none_writes_no_report_and_says_how_to_get_one(small: Small, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    told = mileage("run", *small.virtual(cycles=1), "--out", str(out), "--report", "none")
-    assert told.returncode == 0, told.stderr
-    assert f"No report was written; to write it: mileage report {out}" in told.stdout
+    output = mileage("run", *small.virtual(cycles=1), "--out", str(out), "--report", "none")
+    assert output.returncode == 0, output.stderr
+    assert f"No report was written; to write it: mileage report {out}" in output.stdout
     assert not files(out) & {"report.html", "figures", "tables", "samples.parquet"}
     written = mileage("report", str(out), "--report", "text")
     assert written.returncode == 0, written.stderr

@@ -34,7 +34,7 @@ def test_a_ratio_is_taken_round_by_round() -> None:
     assert str(found) == "1.000 [0.500, 3.000]"
 
 
-def test_a_program_that_tells_no_processor_time_has_no_such_ratio() -> None:
+def test_a_program_without_processor_time_has_no_such_ratio() -> None:
     readings = {US: cpu(100), "silent": [Reading(5.0)]}
     assert ratio(readings, "silent", "cpu") is None
     assert ratio(readings, "silent", "rate") is not None
@@ -94,7 +94,7 @@ def test_at_once_is_on_one_processor_and_left_again() -> None:
     assert os.sched_getaffinity(0) == before
 
 
-def test_processor_time_is_the_programs_own_beside_another() -> None:
+def test_processor_time_is_the_programs_own_while_another_runs() -> None:
     burn = "import time; end = time.process_time() + 0.4\nwhile time.process_time() < end: pass"
     programs = {"burns": burn, "waits": "import time; time.sleep(1)"}
     arms = {
@@ -114,27 +114,27 @@ def test_at_once_are_those_that_a_bar_names_as_long_as_gives_each_its_seconds() 
     def arm(name: str) -> Arm:
         return lambda seconds: lengths.append((name, seconds)) or Reading(1.0, 1.0)
 
-    arms = {name: arm(name) for name in (US, "named", "beside")}
+    arms = {name: arm(name) for name in (US, "named", "neighbour")}
     row = Row("a row", arms, (Bar("cpu", 1.0, ("named", "absent")),), lambda: None, processor_bound=True)
     sizes = Sizes(seconds=0.5, rounds=2, cached_mib=1, direct_mib=1, files=1)
     found = compared(row, sizes, lambda text: None)
-    assert {name: len(ones) for name, ones in found.in_turn.items()} == {US: 2, "named": 2, "beside": 2}
+    assert {name: len(ones) for name, ones in found.in_turn.items()} == {US: 2, "named": 2, "neighbour": 2}
     assert {name: len(ones) for name, ones in found.at_once.items()} == {US: 2, "named": 2}
     assert sorted(lengths) == sorted(
         [*((name, 0.5) for name in arms for _ in range(2)), *((name, 1.0) for name in (US, "named") * 2)]
     )
 
 
-def test_fio_is_told_a_part_of_a_second(tmp_path: Path) -> None:
+def test_fio_is_given_a_part_of_a_second(tmp_path: Path) -> None:
     # Of a plain 0.25 fio makes no time at all, and does the whole file once.
     program = tmp_path / "fio"
-    program.write_text(f'#!/bin/sh\necho "$*" > {tmp_path}/told; exit 1\n')
+    program.write_text(f'#!/bin/sh\necho "$*" > {tmp_path}/arguments; exit 1\n')
     program.chmod(0o755)
     programs = Programs(tmp_path, tmp_path, tmp_path, {"fio": str(program)})
     sizes = Sizes(seconds=1, rounds=1, cached_mib=1, direct_mib=1, files=1)
     with pytest.raises(Unusable):
         cached_calls(programs, sizes, tmp_path / "file", "ext4").arms["fio"](0.25)
-    assert "--runtime=250ms --time_based" in (tmp_path / "told").read_text()
+    assert "--runtime=250ms --time_based" in (tmp_path / "output").read_text()
 
 
 def test_what_fio_prints_around_its_json_is_passed_over(tmp_path: Path) -> None:

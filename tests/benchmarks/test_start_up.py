@@ -7,7 +7,7 @@ from benchmarks.start_up.__main__ import GOALS_S
 from tests.house.repository import ROOT
 
 
-def test_every_command_is_measured_beside_its_goal() -> None:
+def test_every_command_is_measured_against_its_goal() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.start_up", "--runs", "1"],
         cwd=ROOT,

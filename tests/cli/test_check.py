@@ -262,7 +262,7 @@ def _held(group: Path, loop_device: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("devices")
-def test_a_throttled_device_is_told_and_not_judged(limited: Path, loop_device: Path) -> None:
+def test_a_throttled_device_is_reported_and_not_judged(limited: Path, loop_device: Path) -> None:
     command = [sys.executable, "-m", "mileage", "check", str(loop_device), "--json", "--seconds", "0.2"]
     done = subprocess.run(
         ["/bin/sh", "-c", f'echo $$ > {limited}/cgroup.procs && exec "$@"', "sh", *command],

@@ -51,9 +51,9 @@ def test_reports_end_with_the_verdict_and_every_reporting_command_has_json(tmp_p
         mileage("report", str(folder), "--report", "text", "--json"),
         mileage("merge", str(folder), str(twin), "--out", str(tmp_path / "both"), "--json"),
     ]
-    for told in values:
-        assert told.returncode == 0, told.stderr
-        assert {cell["verdict"] for cell in json.loads(told.stdout)["comparison"]["cells"]}
+    for output in values:
+        assert output.returncode == 0, output.stderr
+        assert {cell["verdict"] for cell in json.loads(output.stdout)["comparison"]["cells"]}
     exported = mileage("export", "csv", str(folder), "--out", str(tmp_path / "csv"), "--json")
     files = json.loads(exported.stdout)["files"]
     assert {Path(file["file"]).stat().st_size == file["bytes"] for file in files} == {True}
@@ -75,13 +75,13 @@ def test_lists_name_what_exists(what: str) -> None:
     assert expected[what] in {row["name"] for row in rows}
 
 
-def test_a_study_is_compared_and_the_exit_status_tells(tmp_path: Path) -> None:
+def test_a_comparison_sets_the_exit_status(tmp_path: Path) -> None:
     folder = tmp_path / "study"
     assert mileage("run", *Small(tmp_path).virtual(), "--out", str(folder)).returncode == 0
     stages = (f"{folder}:before", f"{folder}:after")
-    told = mileage("compare", *stages, "--json")
-    assert told.returncode == 0, told.stderr
-    verdicts = {cell["verdict"] for cell in json.loads(told.stdout)["cells"]}
+    output = mileage("compare", *stages, "--json")
+    assert output.returncode == 0, output.stderr
+    verdicts = {cell["verdict"] for cell in json.loads(output.stdout)["cells"]}
     assert "slower" in verdicts
     assert mileage("compare", *stages, "--fail-if", "slower").returncode == 1
     assert mileage("compare", *reversed(stages), "--fail-if", "slower").returncode == 0
@@ -113,14 +113,14 @@ def test_a_study_is_compared_and_the_exit_status_tells(tmp_path: Path) -> None:
 def test_a_published_table_is_judged_again() -> None:
     folder = ROOT / "examples" / "published"
     tables = ("--table", str(folder / "sandforce_kernel_diff.csv"))
-    told = mileage("compare", *tables, "--against", str(folder / "sandforce_highlights.csv"))
-    assert told.returncode == 0, told.stderr
-    assert all(len(line) <= 80 for line in told.stdout.splitlines())
-    assert told.stdout.startswith(
+    output = mileage("compare", *tables, "--against", str(folder / "sandforce_highlights.csv"))
+    assert output.returncode == 0, output.stderr
+    assert all(len(line) <= 80 for line in output.stdout.splitlines())
+    assert output.stdout.startswith(
         "Of 414 cells, 232 differ after correction for their number (213 if only the\n"
         "printed spread is known); 271 (269) are shown to be the same within 2 %"
     )
-    assert "4 cells are printed differently in the second table:" in told.stdout
+    assert "4 cells are printed differently in the second table:" in output.stdout
     assert mileage("compare", *tables, "--fail-if", "slower").returncode == 1
     for wrong in (("a", "--runs", "3"), (*tables, "--stage", "x"), (*tables, "--runs", "1"), ()):
         assert mileage("compare", *wrong).returncode == 2

@@ -69,13 +69,13 @@ def test_what_makes_no_sense_is_refused() -> None:
         assert expected in result.stderr
 
 
-def test_a_check_is_told_row_by_row_and_fails_on_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_prints_each_row_and_fails_on_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check itself is run where its page is read: tests/cli/test_drives_page.py."""
     rows = [("one", 2.0, 2.5, 0.1, False), ("two", 3.0, 3.0, 0.1, True)]
 
-    def check_drives(which: str, told: Callable[..., None]) -> bool:
+    def check_drives(which: str, output: Callable[..., None]) -> bool:
         for row in rows:
-            told(*row)
+            output(*row)
         return which == "quick"
 
     monkeypatch.setattr("mileage._core.check_drives", check_drives)
@@ -159,9 +159,9 @@ def test_a_power_cut_names_what_is_lost_and_nothing_that_was_flushed() -> None:
         done = drive.submit("flush", [0], 0)
         drive.submit("write", [4096], 4096, at_ns=int(done[0]), fua=True)
         drive.idle(10_000_000)
-        told = drive.submit("write", [8192], 4096)
+        output = drive.submit("write", [8192], 4096)
         assert dict(drive.gauges())["dirty_bytes"] == 4096
-        assert drive.power_cut(int(told[0])) == expected
+        assert drive.power_cut(int(output[0])) == expected
         assert dict(drive.gauges())["dirty_bytes"] == 0
         assert drive.power_cut() == []
     with pytest.raises(ValueError, match="expected the drive's present time"):

@@ -136,7 +136,7 @@ def test_a_long_name_is_counted_and_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "summary"),
     [
         (TypeError("no such sum"), "internal error: TypeError: no such sum ("),
         (OSError(28, "No space left on device", "a/file"), "a/file: No space left on device\n"),
@@ -144,7 +144,7 @@ def test_a_long_name_is_counted_and_cut() -> None:
     ],
 )
 def test_an_error_that_nobody_expected_is_one_line(
-    error: Exception, told: str, monkeypatch: pytest.MonkeyPatch
+    error: Exception, summary: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(**_options: Any) -> None:
         raise error
@@ -152,7 +152,7 @@ def test_an_error_that_nobody_expected_is_one_line(
     monkeypatch.setattr(listing.command, "callback", fail)
     done = mileage("list", "drives")
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith(f"mileage: {told}")
+    assert done.stderr.startswith(f"mileage: {summary}")
     assert done.stderr.count("\n") == 1
     asked = mileage("list", "drives", env={"MILEAGE_DEBUG": "1"})
     assert asked.returncode == 3
@@ -192,7 +192,7 @@ def test_a_tool_that_fails_ends_with_its_own_status(
     tool: str, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def fail(_given: Any) -> None:
-        raise RunFailed("the device is gone", cause="EIO")
+        raise RunFailed("the device was removed", cause="EIO")
 
     monkeypatch.setattr(f"mileage.dropin.{tool}.run", fail)
     assert mileage(tool, cwd=tmp_path).returncode == status

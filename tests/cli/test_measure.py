@@ -15,7 +15,7 @@ import pytest
 
 from tests import command
 
-CREWS = (("--threads", "3"), ("--processes", "3"))
+WORKERS = (("--threads", "3"), ("--processes", "3"))
 DRIVE = ("-t", "virtual:plain-64gib", "--size", "64MiB")
 
 
@@ -203,7 +203,7 @@ def test_a_refusal_names_a_target_without_a_path_as_it_was_given() -> None:
     assert "random_read on null: uniform" in measured("-t", "null:", "--for", "10ms")
 
 
-def test_an_open_loop_shows_response_beside_service() -> None:
+def test_an_open_loop_shows_response_and_service_time() -> None:
     text = measured(*DRIVE, "--for", "200ms", "--rate", "2000", "--poisson", "--depth", "8")
     assert "service" in text
     assert "response" in text
@@ -281,7 +281,7 @@ def test_each_thread_may_have_its_own_file(tmp_path: Path) -> None:
 
 def test_threads_may_be_in_processes_of_their_own(tmp_path: Path) -> None:
     there = ("-t", f"dir:{tmp_path}", "--size", "4MiB", "-w", "mix")
-    threads, processes = (cells(*there, "--operations", "900", *more)[0] for more in CREWS)
+    threads, processes = (cells(*there, "--operations", "900", *more)[0] for more in WORKERS)
     for field in ("bytes_read", "bytes_written", "ops_read", "ops_written"):
         assert processes[field] == threads[field]
     text = measured(*there, "--operations", "900", "--vary", "processes=1,3", "--json")
@@ -346,8 +346,8 @@ def test_every_operation_is_logged_and_replayed(tmp_path: Path) -> None:
     writes = [row for row in rows if ",write," in row]
     assert rows[0] == "start_ns,due_ns,end_ns,thread,kind,offset_bytes,length_bytes"
     assert len(writes) == 300
-    told = measured(*there[:2], "--size", "1MiB", "--workload", f"trace:{log}")
-    assert "300 in" in told
+    output = measured(*there[:2], "--size", "1MiB", "--workload", f"trace:{log}")
+    assert "300 in" in output
 
 
 def test_several_logs_are_numbered_and_none_is_written_over(tmp_path: Path) -> None:

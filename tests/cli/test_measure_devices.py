@@ -144,7 +144,7 @@ def test_the_calls_are_those_of_hdparm(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         (("--touch", "512", "--api", "uring"), "touch_bytes is 512: not with the API uring"),
         (("--touch", "512", "--verify", "all"), "where what was read is compared"),
@@ -153,7 +153,9 @@ def test_the_calls_are_those_of_hdparm(
         (("--settle", "soon"), "'soon' is not a time"),
     ],
 )
-def test_a_touch_reaches_the_engine_or_is_refused(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+def test_a_touch_reaches_the_engine_or_is_refused(
+    tmp_path: Path, words: tuple[str, ...], output: str
+) -> None:
     data = tmp_path / "data"
     data.write_bytes(bytes(1 << 20))
     given = (
@@ -171,7 +173,7 @@ def test_a_touch_reaches_the_engine_or_is_refused(tmp_path: Path, words: tuple[s
     (cell,) = cells(*given, "--touch", "512", "--settle", "10ms")
     assert cell["ops_read"] == 50
     result = mileage("measure", *given, *words)
-    assert (result.returncode, told in " ".join(result.stderr.split())) == (2, True), result.stderr
+    assert (result.returncode, output in " ".join(result.stderr.split())) == (2, True), result.stderr
 
 
 @pytest.mark.parametrize("target", ["virtual:plain-64gib", "null:"])

@@ -1,4 +1,4 @@
-"""Every command as an ordinary user: it works, or is refused by name with what it would need.
+"""Every command as an ordinary user: it works, or is refused with what it would need.
 
 The table below is the one of docs/reference/privileges.md; a command without a row fails the test.
 """

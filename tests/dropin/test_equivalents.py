@@ -131,13 +131,15 @@ def test_what_elbencho_cannot_do_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "tool", "told"),
+    ("target", "tool", "output"),
     [
         ("virtual:plain-64gib", "fio", "only Mileage has this target"),
         ("dir:{place}", "sysbench", "expected one of fio, iozone, ior, elbencho"),
     ],
 )
-def test_what_cannot_be_written_at_all_is_refused(tmp_path: Path, target: str, tool: str, told: str) -> None:
+def test_what_cannot_be_written_at_all_is_refused(
+    tmp_path: Path, target: str, tool: str, output: str
+) -> None:
     text = """
 name = "small"
 target = "TARGET"
@@ -154,4 +156,4 @@ stop = { time = "1 s" }
     (tmp_path / "study.toml").write_text(text.replace("TARGET", target.format(place=tmp_path)))
     done = planned(tmp_path, tool)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert output in done.stderr

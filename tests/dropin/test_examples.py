@@ -9,7 +9,7 @@ import pytest
 
 from mileage.dropin.dropin_list import tools
 from tests.command import mileage
-from tests.dropin.test_iometer_face import ICF
+from tests.dropin.test_iometer import ICF
 
 EXAMPLES = [f"{tool.name} {example}" for tool in tools() for example in tool.examples]
 

@@ -1,4 +1,4 @@
-"""Flags: read as the tools read them, refused by name; pages, help and completion are made of the same objects."""
+"""Flags: read as the tools read them, or refused; pages, help and completion are made of the same objects."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_completion_offers_the_flags_that_are_done(name: str) -> None:
     assert not offered & {flag.spelling for flag in tool.flags if flag.instead}
 
 
-def test_a_shell_completes_a_face() -> None:
+def test_a_shell_completes_a_drop_in_command() -> None:
     environment = {"_MILEAGE_COMPLETE": "bash_complete", "COMP_WORDS": "mileage iozone -+", "COMP_CWORD": "2"}
     done = subprocess.run(
         [sys.executable, "-c", "from mileage.cli import main; main()"],

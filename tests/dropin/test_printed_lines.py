@@ -143,8 +143,8 @@ def test_a_printed_line_runs(name: str, loop: str, tmp_path: Path) -> None:
 def test_a_line_that_the_original_would_refuse_is_refused_with_the_reason(
     name: str, loop: str, tmp_path: Path
 ) -> None:
-    line, told = REFUSED[name]
+    line, output = REFUSED[name]
     run = done(scaled(line, loop or "/dev/null"), tmp_path)
     assert run.returncode == 2, run.stdout
-    assert re.search(told, run.stderr.replace("\n", " ")), run.stderr
+    assert re.search(output, run.stderr.replace("\n", " ")), run.stderr
     assert not list(tmp_path.glob("mileage-*"))

@@ -1,4 +1,4 @@
-"""What a face prints is read back by the readers: every figure, and no line that is not understood."""
+"""The output of a drop-in command is read back by the importers: every figure, and no line that is not understood."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_worksheet_is_read_back_equal_to_the_text(tmp_path: Path) -> None:
     assert len(sheet.runs) == 13
 
 
-def test_a_face_and_its_text_give_the_same_study(tmp_path: Path) -> None:
+def test_a_drop_in_command_and_its_text_give_the_same_study(tmp_path: Path) -> None:
     text, _ = printed(tmp_path, "iozone", *IOZONE["a part"].split())
     (tmp_path / "out.txt").write_text(text)
     done = mileage("import", "--strict", "out.txt", "--out", "imported", cwd=tmp_path)

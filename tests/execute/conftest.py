@@ -107,7 +107,7 @@ class Finished:
         self.shelf = shelf
 
     def __call__(self, to: Path, *, cycles: int = 1, seed: int = 7) -> Path:
-        """A copy at `to` of the study with so many cycles and this seed."""
+        """A copy at `to` of the study with this number of cycles and this seed."""
         place = self.shelf / f"small-{cycles}-{seed}"
         place.mkdir(parents=True, exist_ok=True)
         with (place / "lock").open("w") as lock:

@@ -1,7 +1,7 @@
 """Kills a command at random instants, resumes it, and looks for what is left behind.
 
 `python -m tests.execute.kills [KILLS [SEED [MINUTES]]]` does so for all kinds at the same time and prints a table;
-after so many minutes it begins no further study.
+after that number of minutes it begins no further study.
 """
 
 from __future__ import annotations

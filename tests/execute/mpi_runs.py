@@ -40,7 +40,7 @@ def started(
     program: tuple[str, ...] = ("-m", "mileage"),
     environment: dict[str, str] | None = None,
 ) -> subprocess.Popen[str]:
-    """`mileage ARGUMENTS`, or another program of Python, under so many ranks; `environment` is added to theirs."""
+    """`mileage ARGUMENTS`, or another program of Python, under `ranks` ranks; `environment` is added to theirs."""
     assert MPIEXEC is not None
     how = launcher or ("--oversubscribe",)
     command = [MPIEXEC, "-n", str(ranks), *how, sys.executable, *program]

@@ -1,4 +1,4 @@
-"""A medium that fails in mid-run: EIO from a real block device, then healed, and the study goes on."""
+"""A medium that fails in mid-run: EIO from a real block device, then healed, and the study continues."""
 
 import re
 import subprocess

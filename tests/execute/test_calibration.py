@@ -80,17 +80,17 @@ def test_what_does_not_last_longer_is_left_and_said(small: Small, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("stop", "told"),
+    ("stop", "output"),
     [
         (
             '{ time = "1 s", at_least = "1 s" }',
-            "has no count to multiply; give bytes or operations beside it",
+            "has no count to multiply; give bytes or operations as well",
         ),
         ('{ operations = 5, time = "1 s", at_least = "2 s" }', "found '2 s', above the time of '1 s'"),
         ('{ operations = 5, at_least = "soon" }', "measure.iops.stop.at_least"),
     ],
 )
-def test_what_makes_no_sense_is_refused(small: Small, stop: str, told: str) -> None:
+def test_what_makes_no_sense_is_refused(small: Small, stop: str, output: str) -> None:
     from mileage import app
 
     study, *_ = small.virtual(cycles=1)
@@ -98,7 +98,7 @@ def test_what_makes_no_sense_is_refused(small: Small, stop: str, told: str) -> N
     path.write_text(path.read_text().replace("stop = { operations = 2000 }", f"stop = {stop}"))
     with pytest.raises(Refused) as refused:
         app.plan(study)
-    assert told in str(refused.value)
+    assert output in str(refused.value)
 
 
 def test_bytes_operations_and_files_grow(small: Small) -> None:

@@ -52,7 +52,7 @@ def test_between_two_estimates_the_bound_covers_both() -> None:
 
 
 def test_shares_of_machines_with_different_clocks_count_from_one_instant() -> None:
-    """Begun 7 and 3 microseconds after the first, told by clocks that are a day and a month ahead."""
+    """Begun 7 and 3 microseconds after the first, on clocks that are a day and a month ahead."""
     ahead = [0, 86_400 * 10**9, 30 * 86_400 * 10**9]
     starts = [10**12 + late_ns for late_ns in (0, 7_000, 3_000)]
     origins = [start + offset for start, offset in zip(starts, ahead, strict=True)]

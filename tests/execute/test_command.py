@@ -74,7 +74,7 @@ def test_time_and_processor_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "told"),
+    ("argv", "output"),
     [
         (("sh", "-c", "echo no such luck; exit 3"), "ended with status 3: no such luck"),
         (("no-such-program",), "No such file or directory"),
@@ -82,9 +82,9 @@ def test_time_and_processor_time(tmp_path: Path) -> None:
     ],
 )
 def test_a_program_that_fails_fails_its_run_with_its_last_words(
-    tmp_path: Path, argv: tuple[str, ...], told: str
+    tmp_path: Path, argv: tuple[str, ...], output: str
 ) -> None:
-    with pytest.raises(RunFailed, match=told) as failure:
+    with pytest.raises(RunFailed, match=output) as failure:
         run(tmp_path, *argv)
     assert failure.value.cause == "command"
 
@@ -140,7 +140,7 @@ def test_a_study_of_a_program_is_judged_by_its_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "changed", "told"),
+    ("found", "changed", "output"),
     [
         ('command = ["sh"', "command = []\n#", "expected a program and its arguments"),
         ("repeat = 3", 'record = "4KiB"', "measure.build.record: has no effect on compile, a program"),
@@ -150,13 +150,13 @@ def test_a_study_of_a_program_is_judged_by_its_time(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_for_a_program_is_refused(
-    tmp_path: Path, found: str, changed: str, told: str
+    tmp_path: Path, found: str, changed: str, output: str
 ) -> None:
     from mileage import app
 
     study = written(tmp_path)
     study.write_text(STUDY.replace(found, changed, 1).replace("TARGET", str(tmp_path / "target")))
-    with pytest.raises(Refused, match=told.replace("[", r"\[")):
+    with pytest.raises(Refused, match=output.replace("[", r"\[")):
         app.plan(str(study))
 
 
@@ -171,14 +171,14 @@ def test_why_a_program_failed_is_not_hidden_by_what_cleans_up(tmp_path: Path) ->
         perform_command(job, tmp_path, "it", lambda _bytes, _operations: True)
 
 
-def test_processes_that_outlive_the_program_are_told(tmp_path: Path) -> None:
+def test_processes_that_outlive_the_program_are_noted(tmp_path: Path) -> None:
     record = run(tmp_path, "sh", "-c", "sleep 60 & echo $! > child")
     os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
-    assert [note for note in record.notes if "went on after its end" in note]
+    assert [note for note in record.notes if "were still running after its end" in note]
     assert run(tmp_path, "sh", "-c", "sleep 0 & wait").notes == []
 
 
-def test_a_process_that_has_ended_and_was_not_waited_for_is_not_told(tmp_path: Path) -> None:
+def test_a_zombie_process_is_not_noted(tmp_path: Path) -> None:
     # It stays what it is until its parent, which is in a group of its own, has waited for it.
     script = (
         "import os, time\n"
@@ -204,9 +204,9 @@ def test_a_study_says_that_processes_outlive_the_program(tmp_path: Path, compare
     study.write_text(text if compares else text.replace(after, ""))
     result = mileage("run", str(study), "--out", str(folder), "--allow-commands")
     assert result.returncode == 0, result.stderr
-    told = "compile: processes that it started went on after its end"
-    assert told in " ".join(result.stdout.split())
-    assert told in (folder / "report.html").read_text()
+    output = "compile: processes that it started were still running after its end"
+    assert output in " ".join(result.stdout.split())
+    assert output in (folder / "report.html").read_text()
 
 
 def test_a_program_does_not_outlive_a_mileage_that_is_killed(tmp_path: Path) -> None:

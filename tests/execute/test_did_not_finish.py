@@ -1,4 +1,4 @@
-"""A drive that gives up is a result: its arm did not finish, the others go on, and the judgement says so by name."""
+"""A drive that gives up is a result: its arm did not finish, the others continue, and the judgement names it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_drive_that_drops_off_or_loses_a_command_did_not_finish(
     assert {entry.cause for entry in unfinished} == {cause}
     assert all(entry.record.bytes_written + entry.record.bytes_read > 0 for entry in unfinished)
     done, needed = len(content.of_kind(Run)), len(result.plan.runs)
-    # Left out are the rest of each arm that ended, and the rests of the sham that mirror a torture that never was.
+    # Skipped are the rest of each arm that ended, and the parts of the sham that mirror a torture that was not done.
     assert done + left_out(content) == needed
     vetoes = result.comparison().vetoes
     assert [veto for veto in vetoes if veto.startswith("DNF: ")]

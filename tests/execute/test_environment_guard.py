@@ -1,4 +1,4 @@
-"""A machine that changes in mid-study: the study stops and says what changed, or notes it and goes on."""
+"""A machine that changes in mid-study: the study stops and reports what changed, or notes it and continues."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_killed_and_booted_anew_nothing_is_lost(small: Small, tmp_path: Path, ma
 
 
 def test_a_study_folder_that_fills_up_fails_cleanly_and_goes_on(small: Small, tmp_path: Path) -> None:
-    """On a file system of 300 KiB, which grows before the study goes on."""
+    """On a file system of 300 KiB, which grows before the study is resumed."""
     place = tmp_path / "tiny"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=300k", "none", str(place)]
@@ -122,7 +122,7 @@ def test_a_study_folder_that_fills_up_fails_cleanly_and_goes_on(small: Small, tm
         assert result.returncode == 3, result.stderr
         assert "No space left on device" in result.stderr
         assert "Traceback" not in result.stderr
-        assert "to go on: mileage run" in result.stderr
+        assert "to resume: mileage run" in result.stderr
         subprocess.run(["mount", "-o", "remount,size=50m", str(place)], check=True)
         assert mileage("run", str(place / "study")).returncode == 0
         whole = tmp_path / "whole"
@@ -152,7 +152,7 @@ def test_another_boot_is_noted_and_the_study_goes_on(begun: Path, machine: Path)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "output"),
     [
         (
             "proc/sys/kernel/osrelease",
@@ -163,18 +163,18 @@ def test_another_boot_is_noted_and_the_study_goes_on(begun: Path, machine: Path)
     ],
 )
 def test_a_changed_kernel_or_memory_stops_the_study_and_says_which(
-    begun: Path, machine: Path, name: str, text: str, told: str
+    begun: Path, machine: Path, name: str, text: str, output: str
 ) -> None:
     from mileage import app
 
     (machine / name).write_text(text)
     with pytest.raises(RunFailed) as failure:
         app.run(str(begun))
-    assert told in str(failure.value)
+    assert output in str(failure.value)
     assert failure.value.exit_status == 3
     (stopped,) = StudyFolder(begun).content().of_kind(EnvironmentChange)
-    assert told in stopped.changes
-    # Put back, the study goes on; it was not damaged.
+    assert output in stopped.changes
+    # With the setting restored the study continues; it was not damaged.
     (machine / name).write_text(FILES[name])
     app.run(str(begun))
     assert_every_run_once(begun)
@@ -190,7 +190,7 @@ def test_an_accepted_change_lets_the_study_go_on_and_stays_on_record(begun: Path
     assert accepted.changes == ["kernel.release changed from 6.1.0-before to 6.2.0-after"]
 
 
-def test_a_study_told_to_mark_goes_on_and_the_report_has_the_change(
+def test_a_study_set_to_mark_continues_and_reports_the_change(
     small: Small, tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mileage import app
@@ -202,8 +202,8 @@ def test_a_study_told_to_mark_goes_on_and_the_report_has_the_change(
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
     result = app.run(str(folder))
     assert_every_run_once(folder)
-    lamp = next(lamp for lamp in result.view().trust if lamp.name == "environment")
-    assert lamp.state == "bad"
+    check = next(check for check in result.view().trust if check.name == "environment")
+    assert check.state == "bad"
 
 
 def test_simulated_time_depends_on_no_machine(small: Small, tmp_path: Path, machine: Path) -> None:
@@ -250,13 +250,13 @@ def test_what_is_gone_is_not_written_again_on_a_machine_that_changed(
     assert_every_run_once(begun)
 
 
-def test_the_report_tells_an_accepted_change_as_it_was(begun: Path, machine: Path) -> None:
+def test_the_report_has_an_accepted_change_as_it_was(begun: Path, machine: Path) -> None:
     from mileage import app
 
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
     view = app.run(str(begun), accept_change=True).view()
-    told = [line for line in view.environment_changes if "kernel.release" in line]
-    assert told == ["accepted: kernel.release changed from 6.1.0-before to 6.2.0-after"]
+    output = [line for line in view.environment_changes if "kernel.release" in line]
+    assert output == ["accepted: kernel.release changed from 6.1.0-before to 6.2.0-after"]
 
 
 ONE_STAGE = """
@@ -276,7 +276,7 @@ repeat = 3
 """
 
 
-def test_a_change_accepted_within_a_stage_is_told_and_speaks_against_a_verdict(
+def test_a_change_accepted_within_a_stage_counts_against_the_verdict(
     tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing but the journal remembers it: both snapshots of the only stage are of the machine after it."""
@@ -300,11 +300,11 @@ def test_a_change_accepted_within_a_stage_is_told_and_speaks_against_a_verdict(
     assert StudyFolder(folder).content().of_kind(Run)
     (machine / "proc/sys/kernel/osrelease").write_text("6.2.0-after")
     result = app.run(str(folder), accept_change=True)
-    told = "kernel.release changed from 6.1.0-before to 6.2.0-after"
-    assert f"the machine changed during the study: {told}" in result.vetoes()
+    output = "kernel.release changed from 6.1.0-before to 6.2.0-after"
+    assert f"the machine changed during the study: {output}" in result.vetoes()
 
 
-def test_a_change_at_another_target_of_a_study_is_told(tmp_path: Path) -> None:
+def test_a_change_at_another_target_of_a_study_is_reported(tmp_path: Path) -> None:
     import json
 
     from mileage import app
@@ -322,5 +322,5 @@ def test_a_change_at_another_target_of_a_study_is_told(tmp_path: Path) -> None:
     snapshot = json.loads(kept.read_text())
     kept.write_text(json.dumps({**snapshot, "target.scheduler": "another"}))
     seal_again(folder)
-    (told,) = app.load(folder).view().environment_changes
-    assert told.endswith(f"target.scheduler changed from {snapshot['target.scheduler']} to another"), told
+    (output,) = app.load(folder).view().environment_changes
+    assert output.endswith(f"target.scheduler changed from {snapshot['target.scheduler']} to another"), output

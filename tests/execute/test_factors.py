@@ -1,4 +1,4 @@
-"""Studies that vary something as a whole: several drives at once, labels, resets, and going on after each."""
+"""Studies that vary something as a whole: several drives at once, labels, resets, and resuming after each."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_label_that_the_machine_contradicts_is_refused(tmp_path: Path) -> None
         run(study, out=tmp_path / "out", labels={"kernel": "0.1"})
 
 
-def test_blocked_order_is_said_beside_the_verdict(tmp_path: Path) -> None:
+def test_blocked_order_is_stated_with_the_verdict(tmp_path: Path) -> None:
     study = written(tmp_path, DRIVES, ("seed = 3", 'seed = 3\norder = "blocked"'))
     comparison = run(study, out=tmp_path / "out").comparison()
     assert any("one arm was measured after the other" in veto for veto in comparison.vetoes)

@@ -20,7 +20,7 @@ def test_a_good_run_is_no_failure() -> None:
     assert failure_of(record(**DONE), "x") is None
 
 
-def test_what_was_done_is_told() -> None:
+def test_a_failed_run_reports_what_was_done() -> None:
     error = {"kind": "ETIMEDOUT", "message": "a read did not complete in 1 s"}
     failure = failure_of(record(**DONE, error=error), "iops on dir:/x")
     assert failure is not None
@@ -37,7 +37,7 @@ def test_wrong_data_is_a_failure_with_its_kind() -> None:
     assert str(failure) == "x: wrong data at byte 4096: stale: generation 3, found 2 (and 2 more)"
 
 
-def test_a_target_that_vanishes_just_before_it_is_opened_is_told_as_gone(
+def test_a_target_that_vanishes_before_it_is_opened_is_reported_as_missing(
     small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looked at, then unmounted or removed, then opened: not a file that was forgotten to be made."""

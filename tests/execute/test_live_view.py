@@ -55,15 +55,15 @@ def test_the_lines_say_where_it_is_and_what_was_seen(study: StudyResult) -> None
         lines = view.lines(80)
     view.finished(run, records(study)[1])
     lines = view.lines(80)
-    told = "\n".join(lines)
+    output = "\n".join(lines)
     assert all(len(line) <= 80 for line in lines)
     assert lines[0].startswith("cycle 1/1 before: small on virtual:")
     assert f"1 of {len(study.plan.runs)} runs" in lines[2]
     assert "left" in lines[2]
     assert f"cell        {run.cell}" in lines
-    assert re.search("▂▃▅█ 16(.0)? MiB/s", told)
-    assert re.search(r"latency     p50 \S+ \S+  p99 \S+ \S+  max ", told)
-    assert "drive       write amplification" in told
+    assert re.search("▂▃▅█ 16(.0)? MiB/s", output)
+    assert re.search(r"latency     p50 \S+ \S+  p99 \S+ \S+  max ", output)
+    assert "drive       write amplification" in output
 
 
 @pytest.mark.parametrize(("count", "shown"), [(999, False), (1000, True)])
@@ -154,11 +154,11 @@ def test_on_a_terminal_only_our_own_escapes_arrive(
 ) -> None:
     study = small.virtual(cycles=1)[0]
     environment = {"NO_COLOR": "", **setting}
-    told, status = on_terminal(["run", study, "--out", SHOUT], tmp_path, **environment)
-    assert status == 0, told
-    assert "Descriptive, from one cycle" in ESCAPES.sub("", told)
-    assert bool(ESCAPES.search(told)) == moves
-    own = ESCAPES.sub("", told).replace("\r", "")
+    output, status = on_terminal(["run", study, "--out", SHOUT], tmp_path, **environment)
+    assert status == 0, output
+    assert "Descriptive, from one cycle" in ESCAPES.sub("", output)
+    assert bool(ESCAPES.search(output)) == moves
+    own = ESCAPES.sub("", output).replace("\r", "")
     assert not set(own) & set("\x1b\x07\x9b\u202e")
     assert "\\u001b]0;owned" in own
     for words in (["report", SHOUT], ["list", "studies", "."], ["query", "SELECT folder FROM studies"]):
@@ -170,9 +170,9 @@ def test_on_a_terminal_only_our_own_escapes_arrive(
 
 
 def test_a_refused_study_shows_no_lines(tmp_path: Path) -> None:
-    told, status = on_terminal(["run", "degradation", "--target", "virtual:none"], tmp_path)
+    output, status = on_terminal(["run", "degradation", "--target", "virtual:none"], tmp_path)
     assert status == 2
-    assert "\x1b" not in told
+    assert "\x1b" not in output
 
 
 def test_a_plan_is_enough_to_start(tmp_path: Path) -> None:

@@ -59,12 +59,12 @@ def test_death_is_printed_before_the_handlers_and_reported_once(
         monkeypatch.setattr(os, "pidfd_open", lambda _pid: (_ for _ in ()).throw(OSError("no pidfds")))
     watch, letters = watch_of(other)
     expected = f"{letters.identities[1].words} died"
-    told: list[str] = []
+    output: list[str] = []
     printed: list[str] = []
 
     def handler(reason: str) -> None:
         printed.append(capfd.readouterr().err)
-        told.append(reason)
+        output.append(reason)
 
     with watch.handled_by(handler):
         other.kill()
@@ -72,20 +72,20 @@ def test_death_is_printed_before_the_handlers_and_reported_once(
         watch.wait()
     watch.find("rank 9 died")
     watch.end()
-    assert told == [expected]
+    assert output == [expected]
     assert printed == [f"mileage: {expected}\n"]
     assert capfd.readouterr().err == ""
 
 
 def test_handler_is_not_called_after_its_block(other: subprocess.Popen[bytes]) -> None:
     watch, _ = watch_of(other)
-    told: list[str] = []
-    with watch.handled_by(told.append):
+    output: list[str] = []
+    with watch.handled_by(output.append):
         pass
     other.kill()
     wait_for(lambda: watch.found)
     watch.end()
-    assert told == []
+    assert output == []
 
 
 def test_end_reports_a_loss_that_nobody_has_looked_for(

@@ -1,4 +1,4 @@
-"""What is watched beside a run, on a machine made of files and on this one."""
+"""What is monitored during a run, on a machine made of files and on this one."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def test_every_run_on_a_real_target_is_watched_and_in_the_table_and_no_simulated
         f"SELECT count(*) FROM '{folder}/counters.parquet' WHERE counter = 'host_wall_us'"
     ).fetchall()
     assert counted == [(len(runs),)]
-    lamps = {lamp.name for lamp in result.view().trust}
-    assert {"steal", "other programs", "memory pressure", "temperature"} <= lamps
+    checks = {check.name for check in result.view().trust}
+    assert {"steal", "other programs", "memory pressure", "temperature"} <= checks
     study, *_ = small.virtual(cycles=1)
     simulated = app.run(study, out=tmp_path / "simulated")
     assert not any(entry.watch for entry in simulated.folder.content().of_kind(Run))
-    assert "steal" not in {lamp.name for lamp in simulated.view().trust}
+    assert "steal" not in {check.name for check in simulated.view().trust}

@@ -107,12 +107,12 @@ def test_four_ranks_of_one_host(tmp_path: Path, files: str) -> None:
     tables = (IOR_SMALL + IOR_LARGE + METARATES + MIX).format(files=files)
     run(4, "run", study(tmp_path / "s.toml", target, tables), "--out", str(tmp_path / "out"))
     check_whole(tmp_path / "out", files)
-    (told,) = entries(tmp_path / "out", "ranks")
-    assert [rank["rank"] for rank in told["ranks"]] == [0, 1, 2, 3]
+    (output,) = entries(tmp_path / "out", "ranks")
+    assert [rank["rank"] for rank in output["ranks"]] == [0, 1, 2, 3]
     assert not list(target.iterdir())
     small = next(entry for entry in entries(tmp_path / "out", "run") if entry["cell"].startswith("ior 4 KiB"))
     pids = {task["pid"] for task in small["record"]["results"][0]["record"]["tasks"]}
-    assert pids == {rank["process"] for rank in told["ranks"]}
+    assert pids == {rank["process"] for rank in output["ranks"]}
 
 
 @needs_mpi
@@ -128,8 +128,8 @@ def test_two_hosts_in_network_namespaces(tmp_path: Path, files: str, ahead_s: in
         file = study(tmp_path / "s.toml", target, tables)
         said = run(4, "run", file, "--out", str(tmp_path / "out"), launcher=launcher)
     check_whole(tmp_path / "out", files)
-    (told,) = entries(tmp_path / "out", "ranks")
-    names = [rank["host"] for rank in told["ranks"]]
+    (output,) = entries(tmp_path / "out", "ranks")
+    names = [rank["host"] for rank in output["ranks"]]
     assert len(set(names)) == 2, said
     for entry in entries(tmp_path / "out", "run"):
         for result in entry["record"]["results"] or ():
@@ -168,7 +168,7 @@ def memory(tmp_path: Path) -> Iterator[Path]:
 
 
 def working(target: Path) -> Path | None:
-    """The directory of the run under way."""
+    """The directory of the current run."""
     return next(target.glob(".mileage-*.tasks"), None)
 
 
@@ -290,7 +290,7 @@ def test_ranks_with_different_commands_are_refused_by_name(tmp_path: Path) -> No
     status, said = finished(started(1, *one, *other))
     assert status != 0
     assert re.search(
-        r"rank 1 \(host \S+, process \d+\) was told `mileage run \S+ --out \S+/b` and rank 0", said
+        r"rank 1 \(host \S+, process \d+\) was given `mileage run \S+ --out \S+/b` and rank 0", said
     )
     assert not (tmp_path / "a").exists()
     assert not (tmp_path / "b").exists()
@@ -363,10 +363,10 @@ def test_a_launcher_without_mpi4py_is_refused_by_name(tmp_path: Path) -> None:
     environment = {**mpi_runs.ENVIRONMENT, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}
     environment["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{environment['PYTHONPATH']}"
     command = [sys.executable, "-m", "mileage", "run", "degradation"]
-    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert told.returncode == 2
-    assert "OMPI_COMM_WORLD_SIZE is set" in told.stderr
-    assert "pip install 'mileage[mpi]'" in told.stderr
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert output.returncode == 2
+    assert "OMPI_COMM_WORLD_SIZE is set" in output.stderr
+    assert "pip install 'mileage[mpi]'" in output.stderr
 
 
 def test_without_a_launcher_nothing_of_mpi_is_loaded(tmp_path: Path) -> None:
@@ -377,7 +377,7 @@ def test_without_a_launcher_nothing_of_mpi_is_loaded(tmp_path: Path) -> None:
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "assert not [name for name in sys.modules if 'mpi4py' in name or 'execute.mpi' in name], sys.modules\n"
     )
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
     )
-    assert told.returncode == 0, told.stderr
+    assert output.returncode == 0, output.stderr

@@ -92,7 +92,7 @@ PHASES: dict[str, Callable[[Path, int], bool]] = {
 
 
 def table_of(phase: str, each: int) -> str:
-    """The study's table of a phase with so many names for each task."""
+    """The study's table of a phase with this number of names for each task."""
     head = f'[measure.names]\nworkload = ["{phase}"]\nthreads = {TASKS}\nrepeat = 1\n'
     if phase == "mdtest.tree_create":
         return f'{head}tree = "1x{2 * each}"\nstop = {{ operations = {TASKS * (2 * each + 1)} }}\n'
@@ -164,9 +164,7 @@ repeat = 1
 
 
 @needs_mpi
-def test_a_rank_that_is_killed_beside_a_program_is_named_and_the_program_ended(
-    tmp_path: Path, memory: Path
-) -> None:
+def test_a_rank_killed_during_a_program_is_named_and_the_program_ended(tmp_path: Path, memory: Path) -> None:
     path, out = tmp_path / "s.toml", tmp_path / "out"
     path.write_text(STUBBORN.replace("TARGET", str(memory)), encoding="utf-8")
     process = started(2, "run", str(path), "--out", str(out), "--allow-commands")

@@ -62,17 +62,17 @@ def test_processes_do_what_threads_do(tmp_path: Path, threads: int, count: int) 
     alone = json.loads(_core.run_file(path, workload(threads, 3000), "{}", never))
     written = path.read_bytes()
     path.write_bytes(bytes(SPAN))
-    told: list[tuple[int, int]] = []
+    output: list[tuple[int, int]] = []
 
     def poll(byte_count: int, operations: int) -> bool:
-        told.append((byte_count, operations))
+        output.append((byte_count, operations))
         return False
 
     together = json.loads(run_in_processes(str(path), workload(threads, 3000), "{}", count, poll))
     assert counts(together) == counts(alone)
     assert counts(alone)["buckets"] == 3000
     assert path.read_bytes() == written
-    assert told == sorted(told)
+    assert output == sorted(output)
     assert not together["interrupted"]
 
 
@@ -85,7 +85,7 @@ def test_every_thread_is_in_one_share(threads: int, count: int) -> None:
     assert len(shares_of(threads, count)) == count
 
 
-def test_a_run_that_is_told_to_stop_says_what_was_done(tmp_path: Path) -> None:
+def test_a_stopped_run_reports_what_was_done(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(bytes(SPAN))
 
@@ -97,7 +97,9 @@ def test_a_run_that_is_told_to_stop_says_what_was_done(tmp_path: Path) -> None:
     assert record["ops_read"] > 0
 
 
-def test_what_one_process_refuses_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_of_one_process_is_reported_as_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "data").write_bytes(bytes(SPAN))
     monkeypatch.setattr(processes, "shares_of", lambda _threads, _processes: [(0, 1), (5, 1)])
     began = time.monotonic()
@@ -115,7 +117,7 @@ def test_a_process_that_cannot_begin_ends_the_run(tmp_path: Path, monkeypatch: p
 
 
 class Measuring:
-    """`mileage measure` in three processes, under way in a session of its own."""
+    """`mileage measure` in three processes, running in a session of its own."""
 
     def __init__(self, place: Path) -> None:
         self.data, self.temporary = place / "data", place / "tmp"
@@ -148,12 +150,12 @@ class Measuring:
 
     def end(self, workers: list[int]) -> str:
         """What it says when it has ended with a failure; nothing is left behind."""
-        _, told = self.parent.communicate(timeout=WAIT_S)
-        assert self.parent.returncode == 3, told
+        _, output = self.parent.communicate(timeout=WAIT_S)
+        assert self.parent.returncode == 3, output
         assert [pid for pid in workers if b"mileage.worker" in command_of(pid)] == []
         assert list(self.temporary.iterdir()) == []
         assert list(self.data.iterdir()) == []
-        return told
+        return output
 
 
 def command_of(pid: int) -> bytes:
@@ -183,9 +185,9 @@ def test_a_killed_process_ends_the_run_as_a_named_failure(tmp_path: Path) -> Non
     measuring = Measuring(tmp_path)
     workers = at_work(measuring)
     os.kill(workers[1], signal.SIGKILL)
-    told = measuring.end(workers)
-    assert "of 3 was killed by SIGKILL before it had done its share" in told
-    assert len([line for line in told.splitlines() if line.startswith("mileage:")]) == 1
+    output = measuring.end(workers)
+    assert "of 3 was killed by SIGKILL before it had done its share" in output
+    assert len([line for line in output.splitlines() if line.startswith("mileage:")]) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -194,9 +196,9 @@ def test_a_signal_to_all_ends_all(tmp_path: Path, number: signal.Signals, early:
     measuring = Measuring(tmp_path)
     workers = measuring.workers() if early else at_work(measuring)
     os.killpg(measuring.parent.pid, number)
-    told = measuring.end(workers)
-    assert "interrupted" in told
-    assert "Traceback" not in told
+    output = measuring.end(workers)
+    assert "interrupted" in output
+    assert "Traceback" not in output
 
 
 def test_processes_do_not_outlive_their_parent(tmp_path: Path) -> None:
@@ -231,7 +233,7 @@ def test_a_process_that_is_suspended_is_named_and_holds_up_no_end(
 
     began = time.monotonic()
     # On a busy machine the other process may not end in time either, and is named as well.
-    with pytest.raises(RunFailed, match=r"did not end in 2 s when told to$") as failed:
+    with pytest.raises(RunFailed, match=r"did not end in 2 s when asked to$") as failed:
         run_in_processes(str(tmp_path / "data"), workload(2, 1 << 40), "{}", 2, poll)
     assert f"(process {suspended[0]})" in str(failed.value)
     assert time.monotonic() - began < WAIT_S

@@ -180,7 +180,7 @@ def test_a_directory_that_vanishes_fails_the_run_and_can_come_back(small: Small,
         app.run(str(folder))
     finally:
         cycle.perform = genuine
-    # What was written before is gone with the directory: reads of a file without content would cost the device nothing.
+    # The content was removed with the directory: reads of a file without content would cost the device nothing.
     until_torture = again[: again.index(("torture", True))]
     assert until_torture[0] == ("prepare", True)
     assert set(until_torture[1:]) == {("measure", True)}, "what was measured writing has left its content too"

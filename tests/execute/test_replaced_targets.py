@@ -110,10 +110,10 @@ class Place:
         image = self.folder / name
         image.write_bytes(content)
         os.truncate(image, 2 * SIZE)
-        told = subprocess.run(
+        output = subprocess.run(
             ["losetup", "--find", "--show", str(image)], check=True, capture_output=True, text=True
         )
-        self.loops.append(Path(told.stdout.strip()))
+        self.loops.append(Path(output.stdout.strip()))
         return self.loops[-1]
 
 

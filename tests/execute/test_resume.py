@@ -1,4 +1,4 @@
-"""A killed study goes on, every run exactly once, and a virtual one ends as if nothing had happened."""
+"""A killed study is resumed, every run done exactly once, and a virtual one ends as if never interrupted."""
 
 import os
 import random
@@ -109,7 +109,7 @@ def test_a_journal_cut_at_every_byte_of_its_last_two_lines(small: Small, tmp_pat
     plan = app.load(folder).plan
     last_run = max(at for at, line in enumerate(lines) if line.startswith(b'{"kind":"run"'))
     # The last two lines of the finished journal, and the last two runs, as a kill in mid-study would leave them.
-    # Wherever it is cut, the whole lines are read; and from some cuts, the ends of lines among them, it goes on.
+    # Wherever it is cut, the whole lines are read; and from some cuts, the ends of lines among them, it is resumed.
     rng = random.Random(seed := int(os.environ.get("MILEAGE_SEED", "20101122")))
     print(f"MILEAGE_SEED={seed}")
     thorough = os.environ.get("MILEAGE_TEST_PROFILE") == "thorough"
@@ -155,7 +155,7 @@ def test_ctrl_c_ends_in_a_second_and_keeps_what_finished(small: Small, tmp_path:
         # A second and the way out; the loose bound is for a busy machine. The study itself takes far longer.
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 3, errors
-    assert "to go on: mileage run" in errors
+    assert "to resume: mileage run" in errors
 
 
 def test_a_saved_state_that_was_tampered_with_is_not_used(small: Small, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A study that goes on measures what an uninterrupted one does: content that is gone is written again, all of it."""
+"""A resumed study measures what an uninterrupted one does: content that was lost is written again, all of it."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def study(folder: Path, scheme: str, **keys: str) -> Path:
     if scheme.startswith("loop:") and (os.geteuid() != 0 or shutil.which("losetup") is None):
         pytest.skip("loop devices are attached by root, with losetup")
-    told = {"state": "", "files": "", "wear": WRITE, "measured": READ, **keys}
+    output = {"state": "", "files": "", "wear": WRITE, "measured": READ, **keys}
     path = folder.parent / "resumed.toml"
-    path.write_text(STUDY.format(target=f"{scheme}{folder}", **told), encoding="utf-8")
+    path.write_text(STUDY.format(target=f"{scheme}{folder}", **output), encoding="utf-8")
     return path
 
 
@@ -243,7 +243,7 @@ def test_what_was_purged_between_blocks_is_not_written_again(
 def test_a_raw_device_that_is_gone_on_with_is_said_to_bear_no_mark(
     target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing on it says who wrote last: the user is told what the rest of the study builds on."""
+    """Nothing on it says who wrote last: the user sees what the rest of the study relies on."""
     name = study(target, "loop:")
     image = target / "image"
     image.write_bytes(bytes(16 << 20))
@@ -252,15 +252,15 @@ def test_a_raw_device_that_is_gone_on_with_is_said_to_bear_no_mark(
     text = name.read_text("utf-8").replace(f"loop:{target}", f"block:{device}")
     name.write_text(text.replace('file = "1MiB"', ""), "utf-8")
     notes: list[str] = []
-    told = Silent()
-    monkeypatch.setattr(told, "note", notes.append)
+    output = Silent()
+    monkeypatch.setattr(output, "note", notes.append)
     try:
         with monkeypatch.context() as patch:
             patch.setattr(cycle, "perform", Seen("cycle 1/torture/after/block 2"))
             with pytest.raises(RunFailed, match="pulled out"):
-                app.run(str(name), out=out, destroy=device, progress=told)
+                app.run(str(name), out=out, destroy=device, progress=output)
         assert not [note for note in notes if "mark" in note]
-        app.run(str(out), destroy=device, progress=told)
+        app.run(str(out), destroy=device, progress=output)
     finally:
         subprocess.run(["losetup", "-d", device], check=True)
     (note,) = [note for note in notes if "mark" in note]

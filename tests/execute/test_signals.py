@@ -51,7 +51,7 @@ def test_a_study_is_ended_in_order_and_can_be_resumed(
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 3, said
     assert "mileage: interrupted" in said
-    assert "to go on: mileage run" in said
+    assert "to resume: mileage run" in said
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Repetition until precise and rounds until steady, on virtual drives whose truth a long run tells."""
+"""Repetition until precise and rounds until steady, on virtual drives whose truth is known from a long run."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_a_level_that_changed_lately_is_not_steady_even_where_the_drift_is_none(
 
     rng = np.random.default_rng(3)
     noise = 1 + rng.normal(0, 0.004, 200)
-    # High, low, high again: no line through the last half tells.
+    # High, low, high again: no line through the last half shows it.
     hump = np.where((np.arange(200) >= 140) & (np.arange(200) < 160), 0.9, 1.0) * noise
     found = Deciding().steady(hump.tolist(), 10, "steady", 1)
     assert not found.enough
@@ -210,5 +210,5 @@ def test_a_sham_idles_and_a_round_reads_back_as_often_as_there_were_rounds(
             done = [entry for entry in content.of_kind(Run) if (entry.arm, entry.cell) == (arm, cell)]
             assert len(done) == rounds, (arm, cell)
     assert "missing" not in " ".join(result.comparison().vetoes)
-    lamps = {lamp.name: lamp for lamp in result.view().trust}
-    assert lamps["SNIA steady"].text == f"churn steady in 1 of 1, after {rounds} to {rounds} rounds"
+    checks = {check.name: check for check in result.view().trust}
+    assert checks["SNIA steady"].text == f"churn steady in 1 of 1, after {rounds} to {rounds} rounds"

@@ -40,7 +40,7 @@ levels = {reads}
 
 
 def grid(place: Path, programs: int, reads: int) -> Path:
-    """A study of so many times so many drives, each the small one of the page on drives with other figures."""
+    """A study of that many drives, each the small one of the page on drives with other figures."""
     docs = Path(__file__).parents[2] / "docs"
     text = (docs / "reference" / "drive-profiles.md").read_text(encoding="utf-8")
     drive = place / "small.toml"

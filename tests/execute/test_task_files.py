@@ -75,7 +75,7 @@ class Seen:
         if run.role == "torture":
             self.runs.append((f"{run.cell} {run.turn}", before, self.files()))
         else:
-            assert not before, f"{run.key}: what a torture left lies beside what is measured"
+            assert not before, f"{run.key}: files that a torture left are next to those measured"
         return record
 
 
@@ -164,7 +164,7 @@ def test_what_a_killed_process_did_not_remove_is_removed_before_anything_is_meas
     assert_every_run_once(tmp_path / "out")
 
 
-def test_files_that_do_not_fit_beside_the_work_file_are_told_by_the_plan(study: Path, tmp_path: Path) -> None:
+def test_the_plan_reports_files_that_do_not_fit_next_to_the_work_file(study: Path, tmp_path: Path) -> None:
     status = os.statvfs(tmp_path)
     most = f"{status.f_bavail * status.f_frsize * 6 // 10 >> 20}MiB"
     text = study.read_text(encoding="utf-8").replace('"8MiB"', f'"{most}"')

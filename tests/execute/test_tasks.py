@@ -55,7 +55,7 @@ def reference(path: Path, ior: Ior, seed: int, size: int) -> bytes:
 
 
 def test_each_transfer_lies_where_the_layout_says_by_content(tmp_path: Path) -> None:
-    """Each task writes with a seed of its own, so that every transfer tells who wrote it and where it belongs."""
+    """Each task writes with a seed of its own, so that every transfer identifies its writer and its offset."""
     ior = small("shared")
     path, size = tmp_path / "ior", ior.aggregate_bytes
     with workers_for(ior.tasks) as workers:
@@ -225,7 +225,7 @@ def test_some_of_the_tests_alone_clean_up_too(tmp_path: Path) -> None:
     assert set(found) == {"mdtest.file_stat", "mdtest.dir_rename"}
 
 
-def test_what_the_engine_refuses_in_a_task_is_told_as_that(tmp_path: Path) -> None:
+def test_a_refusal_in_a_task_is_reported_as_refusal(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="record_bytes"):
         done(tmp_path / "run", small("shared", transfer_bytes=512 + 256, block_bytes=1536))
     assert not (tmp_path / "run").exists()

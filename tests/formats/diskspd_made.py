@@ -37,7 +37,7 @@ MEAN_MS: Final = 0.8
 
 
 def text_of(*timespans: tuple[Made, ...]) -> str:
-    """The text output of so many timespans, each with its targets."""
+    """The text output of several timespans, each with its targets."""
     lines = ["", r"Command Line: diskspd.exe -d10 -L D:\made.dat", "", "Input parameters:", ""]
     for at, targets in enumerate(timespans, 1):
         lines += [f"\ttimespan: {at:3d}", "\t-------------", f"\tduration: {SECONDS}s", "\twarm up time: 5s"]

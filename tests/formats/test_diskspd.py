@@ -41,7 +41,7 @@ def test_other_settings_are_other_cells_and_nothing_is_left_from_the_test_before
         ("write buffer size: 1048576", "write buffer size"),
     ],
 )
-def test_what_differs_between_two_tests_of_a_file_is_told(tmp_path: Path, line: str, level: str) -> None:
+def test_differences_between_two_tests_of_a_file_become_levels(tmp_path: Path, line: str, level: str) -> None:
     first, second = of_text(
         tmp_path, DISKSPD + DISKSPD.replace("\t\tusing software cache\n", f"\t\t{line}\n")
     ).runs
@@ -55,7 +55,7 @@ def test_each_timespan_has_its_own_parameters(tmp_path: Path) -> None:
     assert [run.cell for run in runs] == ["diskspd.random_mix 8 KiB", "diskspd.random_mix 64 KiB"]
 
 
-def test_targets_that_differ_are_all_told(tmp_path: Path) -> None:
+def test_targets_that_differ_are_all_listed(tmp_path: Path) -> None:
     second = (
         TARGET.replace("8192", "65536")
         .replace("test.dat", "other.dat")

@@ -25,7 +25,7 @@ XML: Final = xml_of(ONE)
 
 
 def figures(run: ToolRun) -> dict[str, object]:
-    """A run without what tells where it stands in its file, and under which names."""
+    """A run without its position in the file and its names there."""
     found: dict[str, object] = msgspec.to_builtins(run)
     return {name: value for name, value in found.items() if name not in ("line", "call", "printed")}
 
@@ -77,13 +77,13 @@ def test_an_independent_reader_agrees(tmp_path: Path) -> None:
     for run, truth in zip(runs, expected, strict=True):
         assert (run.rate_bytes_per_s, run.ops_per_s) == pytest.approx((truth["rate"], truth["ops"]))
         assert (run.bytes_read, run.ops_written) == (truth["ReadBytes"], truth["WriteCount"])
-        told = {name: truth[name] * 1e6 for name in ("mean", "p50", "p99", "p99_9")}
-        assert {name: run.quantiles_ns[name] for name in told} == pytest.approx(told)
+        output = {name: truth[name] * 1e6 for name in ("mean", "p50", "p99", "p99_9")}
+        assert {name: run.quantiles_ns[name] for name in output} == pytest.approx(output)
         assert run.latency_sum_ns == pytest.approx(truth["sum"] * 1e6)
         assert run.latency_p99_ns == run.quantiles_ns["p99"]
 
 
-def test_threads_are_summed_and_targets_told_together(tmp_path: Path) -> None:
+def test_threads_are_summed_and_targets_listed_together(tmp_path: Path) -> None:
     (run,) = of_text(tmp_path, xml_of(TWO_TARGETS)).runs
     assert run.cell == "diskspd.random_mix", "no size is that of all"
     assert run.levels["block size"] == "8192 and 65536"
@@ -188,7 +188,7 @@ def test_a_count_that_is_none_makes_the_sum_unknown(tmp_path: Path, wrong: str) 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "output"),
     [
         ("<IOCount>40000", "<IOCount>40001", "expected ReadCount and WriteCount together"),
         ("<Percentile>99<", "<Percentile>-99<", "from 0 on"),
@@ -202,13 +202,13 @@ def test_a_count_that_is_none_makes_the_sum_unknown(tmp_path: Path, wrong: str) 
         ("</Results>", "</Results>\nkernel: oops", "outside of <Results>"),
     ],
 )
-def test_what_is_not_understood_is_named(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_what_is_not_understood_is_named(tmp_path: Path, old: str, new: str, output: str) -> None:
     assert old in XML
     result = of_text(tmp_path, XML.replace(old, new, 1))
-    assert any(told in entry.why for entry in result.unread), result.unread
+    assert any(output in entry.why for entry in result.unread), result.unread
 
 
-def test_what_a_document_lacks_is_told(tmp_path: Path) -> None:
+def test_missing_parts_of_a_document_are_reported(tmp_path: Path) -> None:
     thread = XML[XML.index("    <Thread>") : XML.index("    </Thread>\n") + len("    </Thread>\n")]
     result = of_text(tmp_path, XML.replace(thread, ""))
     assert result.lost[0].endswith("found results of 1 of 2 threads")

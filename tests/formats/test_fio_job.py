@@ -97,10 +97,10 @@ def test_libaio_through_the_page_cache_waits_for_each(lines: str, done: tuple[in
     assert (measure.depth, measure.api, "[a]: libaio without direct=1 waits" in study.question) == done
 
 
-def test_a_sync_that_is_not_fios_is_told() -> None:
-    for sync, told in (("1", True), ("sync", True), ("dsync", False), ("0", False)):
+def test_a_sync_unlike_that_of_fio_is_reported() -> None:
+    for sync, output in (("1", True), ("sync", True), ("dsync", False), ("0", False)):
         study = study_of(f"[a]\nsize=1g\nrw=write\nsync={sync}\n")
-        assert ("rates can be higher than fio's" in study.question) == told
+        assert ("rates can be higher than fio's" in study.question) == output
 
 
 def test_a_time_ends_a_run_and_time_based_goes_on() -> None:
@@ -136,7 +136,7 @@ def test_a_file_that_holds_a_part_of_what_is_read_is_refused(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "output"),
     [
         ("rw=randread", "size: is not given"),
         ("size=10%", "line 2: .a. size=10%: expected a size"),
@@ -151,8 +151,8 @@ def test_a_file_that_holds_a_part_of_what_is_read_is_refused(tmp_path: Path) -> 
         ),
     ],
 )
-def test_a_refusal_names_the_option_and_the_line(lines: str, told: str) -> None:
-    with pytest.raises(Refused, match=told):
+def test_a_refusal_names_the_option_and_the_line(lines: str, output: str) -> None:
+    with pytest.raises(Refused, match=output):
         study_of(f"[a]\n{lines}\n")
 
 

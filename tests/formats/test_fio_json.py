@@ -36,40 +36,40 @@ def sample(name: str) -> dict[str, Any]:
 def test_one_job_has_the_figures_that_fio_prints() -> None:
     result = of(SAMPLES / "fio-one-job.json")
     (run,) = result.runs
-    told = sample("fio-one-job.json")["jobs"][0]["read"]
+    words = sample("fio-one-job.json")["jobs"][0]["read"]
     assert (result.tool, result.version, result.unread, result.lost) == ("fio", "3.33", [], [])
     assert run.cell == "fio.randread 4 KiB"
-    assert run.rate_bytes_per_s == told["bw_bytes"]
-    assert run.ops_per_s == told["iops"]
-    assert run.elapsed_s == told["runtime"] / 1000
-    assert (run.bytes_read, run.ops_read, run.bytes_written) == (told["io_bytes"], told["total_ios"], 0)
-    assert run.latency_p99_ns == told["clat_ns"]["percentile"]["99.000000"]
-    assert run.quantiles_ns["max"] == told["clat_ns"]["max"]
+    assert run.rate_bytes_per_s == words["bw_bytes"]
+    assert run.ops_per_s == words["iops"]
+    assert run.elapsed_s == words["runtime"] / 1000
+    assert (run.bytes_read, run.ops_read, run.bytes_written) == (words["io_bytes"], words["total_ios"], 0)
+    assert run.latency_p99_ns == words["clat_ns"]["percentile"]["99.000000"]
+    assert run.quantiles_ns["max"] == words["clat_ns"]["max"]
     assert run.outstanding == 1
-    assert dict(run.printed)["read.lat_ns.mean"] == told["lat_ns"]["mean"]
+    assert dict(run.printed)["read.lat_ns.mean"] == words["lat_ns"]["mean"]
 
 
 def test_bins_become_a_histogram_of_every_operation() -> None:
     write, mixed = of(SAMPLES / "fio-two-groups-plus.json").runs
     assert (write.cell, write.kind) == ("fio.write 1 MiB", "throughput")
     assert (mixed.cell, mixed.kind) == ("fio.randrw 4 KiB, 70 % reads, 2 jobs", "iops")
-    told = sample("fio-two-groups-plus.json")["jobs"]
+    words = sample("fio-two-groups-plus.json")["jobs"]
     for direction in ("read", "write"):
-        found, theirs = mixed.latency[direction], told[1][direction]["clat_ns"]
+        found, theirs = mixed.latency[direction], words[1][direction]["clat_ns"]
         assert found.count == theirs["N"] == sum(theirs["bins"].values())
         assert found.sum_ns == pytest.approx(theirs["mean"] * theirs["N"])
         ours = found.quantile_ns(0.99)
         assert ours == pytest.approx(theirs["percentile"]["99.000000"], rel=0.02)
-    both = told[1]["read"]["io_bytes"] + told[1]["write"]["io_bytes"]
-    assert mixed.rate_bytes_per_s == pytest.approx(both / (told[1]["read"]["runtime"] / 1000))
+    both = words[1]["read"]["io_bytes"] + words[1]["write"]["io_bytes"]
+    assert mixed.rate_bytes_per_s == pytest.approx(both / (words[1]["read"]["runtime"] / 1000))
 
 
 def test_clients_are_runs_of_their_hosts_and_of_all() -> None:
     host, everyone = of(SAMPLES / "fio-client.json").runs
-    told = sample("fio-client.json")["client_stats"]
+    words = sample("fio-client.json")["client_stats"]
     assert (host.cell, everyone.cell) == ("fio.randread 4 KiB, 2 jobs, host 127.0.0.1", "fio.all clients")
-    assert host.ops_read == told[0]["read"]["total_ios"] + told[1]["read"]["total_ios"] == everyone.ops_read
-    assert everyone.rate_bytes_per_s == told[2]["read"]["bw_bytes"]
+    assert host.ops_read == words[0]["read"]["total_ios"] + words[1]["read"]["total_ios"] == everyone.ops_read
+    assert everyone.rate_bytes_per_s == words[2]["read"]["bw_bytes"]
     assert host.latency_p99_ns is None, "percentiles of two jobs cannot be joined"
 
 
@@ -120,12 +120,12 @@ def test_a_file_cut_anywhere_gives_what_is_whole_and_says_what_is_lost(tmp_path:
 
 def test_figures_that_are_none_are_left_out(tmp_path: Path) -> None:
     text = (SAMPLES / "fio-one-job.json").read_text()
-    told = sample("fio-one-job.json")["jobs"][0]["read"]
-    text = text.replace(f'"iops" : {told["iops"]:.6f}', '"iops" : -nan')
-    text = text.replace(f'"bw_bytes" : {told["bw_bytes"]}', '"bw_bytes" : -1')
+    words = sample("fio-one-job.json")["jobs"][0]["read"]
+    text = text.replace(f'"iops" : {words["iops"]:.6f}', '"iops" : -nan')
+    text = text.replace(f'"bw_bytes" : {words["bw_bytes"]}', '"bw_bytes" : -1')
     (run,) = of(written(tmp_path, text)).runs
     assert (run.ops_per_s, run.rate_bytes_per_s) == (None, None)
-    assert run.elapsed_s == told["runtime"] / 1000
+    assert run.elapsed_s == words["runtime"] / 1000
 
 
 def test_fio_2_has_other_units_and_is_refused(tmp_path: Path) -> None:

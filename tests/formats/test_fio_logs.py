@@ -124,10 +124,10 @@ def test_names_and_contents_that_are_no_logs(tmp_path: Path) -> None:
 
 
 def test_logs_go_to_the_run_of_the_json_that_names_them(tmp_path: Path) -> None:
-    told = json.loads((SAMPLES / "fio-one-job.json").read_text())
-    told["jobs"][0]["job options"]["write_lat_log"] = "/data/x"
+    output = json.loads((SAMPLES / "fio-one-job.json").read_text())
+    output["jobs"][0]["job options"]["write_lat_log"] = "/data/x"
     path = tmp_path / "result.json"
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(output))
     logs = [
         log(tmp_path, f"x_{kind}.1.log", operations(seed, 3000)) for seed, kind in ((4, "clat"), (5, "lat"))
     ]
@@ -139,7 +139,7 @@ def test_logs_go_to_the_run_of_the_json_that_names_them(tmp_path: Path) -> None:
     result = app.load(folder.path)
     assert result.table("series").aggregate("sum(ops)").fetchall() == [(3000,)]
     assert result.table("latency").aggregate("sum(count)").fetchall() == [(3000,)]
-    assert result.samples()[0].value == told["jobs"][0]["read"]["iops"]
+    assert result.samples()[0].value == output["jobs"][0]["read"]["iops"]
     alone = read_files(logs)
     assert [run.cell for _, result in alone for run in result.runs] == ["fio.log x, 1"]
 

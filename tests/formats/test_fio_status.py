@@ -1,4 +1,4 @@
-"""Documents of one run of fio are told from documents of several runs, whatever else is in the file."""
+"""Documents of one run of fio are distinguished from documents of several runs, whatever else is in the file."""
 
 from __future__ import annotations
 

@@ -199,8 +199,8 @@ def figures(result: Result) -> list[tuple[float | int | None, ...]]:
     return [tuple(getattr(run, name) for name in names) for run in result.runs]
 
 
-def told(result: Result) -> list[str]:
-    """What is said beside the figures."""
+def output(result: Result) -> list[str]:
+    """The notes that come with the figures."""
     said = [str(line) for line in (*result.unread, *result.lost)]
     return said + [text for run in result.runs for text in (*run.notes, run.error or "")]
 
@@ -209,7 +209,7 @@ def told(result: Result) -> list[str]:
 def test_no_number_with_a_minus_is_taken_for_a_figure(
     tmp_path: Path, pytestconfig: pytest.Config, name: str
 ) -> None:
-    """One number of a file at a time: each figure is as before or missing, or what could not be read is told."""
+    """One number of a file at a time: each figure is as before or missing, or what could not be read is reported."""
     path = tmp_path / name
     path.write_bytes(CORPUS[name])
     whole = read_source(open_source(path))
@@ -223,7 +223,7 @@ def test_no_number_with_a_minus_is_taken_for_a_figure(
             result = read_source(open_source(path))
         except Refused:
             continue
-        if told(result) != told(whole):
+        if output(result) != output(whole):
             continue
         after = figures(result)
         assert len(after) == len(before), at

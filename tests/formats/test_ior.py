@@ -85,9 +85,9 @@ def test_ior_s_json_and_csv() -> None:
     data = json.loads((SAMPLES / "ior-json.out").read_text())
     result = of(SAMPLES / "ior-json.out")
     assert (result.unread, result.lost) == ([], [])
-    told = data["tests"][0]["Results"]
-    assert [run.rate_bytes_per_s for run in result.runs] == [entry["bwMiB"] * MIB for entry in told]
-    assert [run.elapsed_s for run in result.runs] == [entry["totalTime"] for entry in told]
+    output = data["tests"][0]["Results"]
+    assert [run.rate_bytes_per_s for run in result.runs] == [entry["bwMiB"] * MIB for entry in output]
+    assert [run.elapsed_s for run in result.runs] == [entry["totalTime"] for entry in output]
     table = of(SAMPLES / "ior.csv")
     assert [run.cell for run in table.runs] == [run.cell for run in result.runs]
     assert (table.unread, len(table.runs)) == ([], 6)
@@ -121,7 +121,7 @@ def test_ior_2_has_other_columns(tmp_path: Path) -> None:
     assert result.runs[0].ops_per_s is None, "IOR 2.10 does not print it"
 
 
-def test_what_a_listing_lacks_is_told(tmp_path: Path) -> None:
+def test_missing_parts_of_a_listing_are_reported(tmp_path: Path) -> None:
     lines = IOR_2.splitlines(keepends=True)
     without = "".join(line for line in lines if not line.startswith("write     62"))
     result = of_text(tmp_path, without)

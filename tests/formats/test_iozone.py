@@ -66,9 +66,11 @@ def test_processes_are_known_by_what_the_children_saw() -> None:
     assert printed["Parent sees throughput kB/sec"] == 2540122.12
     assert printed["Min xfer kB"] == 4096
     assert printed["CPU utilization percent"] == 66.11
-    told = [note for run in result.runs for note in run.notes]
-    assert len(told) == 1
-    assert told[0].startswith("iozone.mix 64 KiB: the children saw 2.53 times what the parent saw (in 9 of 9")
+    words = [note for run in result.runs for note in run.notes]
+    assert len(words) == 1
+    assert words[0].startswith(
+        "iozone.mix 64 KiB: the children saw 2.53 times what the parent saw (in 9 of 9"
+    )
 
 
 def test_operations_of_processes_and_microseconds() -> None:
@@ -83,7 +85,7 @@ def test_operations_of_processes_and_microseconds() -> None:
     assert len(micro.unread) == zeros
 
 
-def test_a_report_alone_is_read_and_one_that_differs_is_told(tmp_path: Path) -> None:
+def test_a_report_alone_is_read_and_one_that_differs_is_noted(tmp_path: Path) -> None:
     text = (SAMPLES / "iozone-auto.out").read_text()
     alone = of_text(tmp_path, text[text.index('"Writer report"') :])
     assert {cell: run.rate_bytes_per_s for cell, run in by_cell(alone).items()} == {
@@ -97,7 +99,7 @@ def test_a_report_alone_is_read_and_one_that_differs_is_told(tmp_path: Path) -> 
     ]
 
 
-def test_outputs_in_one_file_are_repetitions_and_one_cut_short_is_told(tmp_path: Path) -> None:
+def test_outputs_in_one_file_are_repetitions_and_one_cut_short_is_noted(tmp_path: Path) -> None:
     text = (SAMPLES / "iozone-ops.out").read_text()
     twice = of_text(tmp_path, text + text)
     assert len(twice.runs) == 8

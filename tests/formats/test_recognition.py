@@ -15,7 +15,7 @@ from tests.formats.test_second_tier import DISKSPD
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "words"),
     [
         ("; mine\n\n[global]\nbs=4k\n\n[a]\nrw=read\n", "a job file of fio; .* mileage run \\S+ does it"),
         ("[run]\nprocs = 4\n", "IO500's result.txt; name its folder"),
@@ -33,8 +33,8 @@ from tests.formats.test_second_tier import DISKSPD
         ("\0\1\2", "no reader knows this file, which is binary"),
     ],
 )
-def test_what_a_file_seems_to_be(tmp_path: Path, text: str, told: str) -> None:
-    with pytest.raises(Refused, match=told):
+def test_what_a_file_seems_to_be(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(Refused, match=words):
         of_text(tmp_path, text)
 
 

@@ -1,4 +1,4 @@
-"""What a face prints, its reader reads back equal: against the study that the face keeps."""
+"""The output of a drop-in command is read back equal to the study that the command keeps."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.formats.reading import of
 MIB = 1 << 20
 
 
-def face(folder: Path, *words: str) -> tuple[Path, dict[str, list[float]]]:
-    """Runs a face. Returns what it printed, and what its study folder holds: values by cell and metric."""
-    told = mileage(*words, cwd=folder)
-    assert told.returncode == 0, told.stderr
-    (folder / "printed").write_text(told.stdout)
+def dropin(folder: Path, *words: str) -> tuple[Path, dict[str, list[float]]]:
+    """Run a drop-in command. Returns what it printed, and what its study folder holds: values by cell and metric."""
+    output = mileage(*words, cwd=folder)
+    assert output.returncode == 0, output.stderr
+    (folder / "printed").write_text(output.stdout)
     (study,) = folder.glob("mileage-*")
     kept: dict[str, list[float]] = {}
     for sample in app.load(study).samples():
@@ -27,7 +27,7 @@ def face(folder: Path, *words: str) -> tuple[Path, dict[str, list[float]]]:
 
 
 def test_iozone_s_text_and_sheet(tmp_path: Path) -> None:
-    printed, kept = face(tmp_path, "iozone", "-Rb", "sheet.xls", "-s", "1M", "-r", "64k")
+    printed, kept = dropin(tmp_path, "iozone", "-Rb", "sheet.xls", "-s", "1M", "-r", "64k")
     for path in (printed, tmp_path / "sheet.xls"):
         result = of(path)
         assert (result.unread, result.lost) == ([], [])
@@ -38,7 +38,9 @@ def test_iozone_s_text_and_sheet(tmp_path: Path) -> None:
 
 
 def test_iozone_s_operations(tmp_path: Path) -> None:
-    printed, kept = face(tmp_path, "iozone", "-O", "-i", "0", "-i", "2", "-+n", "-e", "-s", "1M", "-r", "4k")
+    printed, kept = dropin(
+        tmp_path, "iozone", "-O", "-i", "0", "-i", "2", "-+n", "-e", "-s", "1M", "-r", "4k"
+    )
     result = of(printed)
     assert result.unread == []
     assert {run.cell: run.ops_per_s for run in result.runs} == {
@@ -47,7 +49,7 @@ def test_iozone_s_operations(tmp_path: Path) -> None:
 
 
 def test_iozone_s_processes(tmp_path: Path) -> None:
-    printed, kept = face(tmp_path, "iozone", "-t", "2", "-s", "512k", "-r", "64k", "-i", "0", "-i", "1")
+    printed, kept = dropin(tmp_path, "iozone", "-t", "2", "-s", "512k", "-r", "64k", "-i", "0", "-i", "1")
     result = of(printed)
     assert (result.unread, result.lost) == ([], [])
     assert {run.cell for run in result.runs} == set(kept)
@@ -57,7 +59,7 @@ def test_iozone_s_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("layout", ["text", "JSON", "CSV"])
 def test_ior(tmp_path: Path, layout: str) -> None:
     summary = [] if layout == "text" else ["-O", f"summaryFormat={layout}"]
-    printed, kept = face(
+    printed, kept = dropin(
         tmp_path, "ior", "-b", "256k", "-t", "64k", "-s", "2", "-i", "2", "-F", "-o", "f", *summary
     )
     result = of(printed)
@@ -74,13 +76,13 @@ def test_metarates_and_mdtest(tmp_path: Path) -> None:
     first, second = tmp_path / "a", tmp_path / "b"
     for folder in (first, second):
         (folder / "d").mkdir(parents=True)
-    printed, kept = face(first, "metarates", "-d", "d", "-n", "40", "-C", "-S", "-U")
+    printed, kept = dropin(first, "metarates", "-d", "d", "-n", "40", "-C", "-S", "-U")
     result = of(printed)
     assert result.unread == []
     assert {run.cell: run.ops_per_s for run in result.runs} == {
         cell: pytest.approx(value, rel=1e-3) for cell, (value,) in kept.items()
     }
-    printed, kept = face(second, "mdtest", "-n", "40", "-d", "d", "-F")
+    printed, kept = dropin(second, "mdtest", "-n", "40", "-d", "d", "-F")
     result = of(printed)
     assert (result.unread, result.lost) == ([], [])
     files = {run.cell.partition(".file_")[2]: run.ops_per_s for run in result.runs if ".file_" in run.cell}

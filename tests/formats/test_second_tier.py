@@ -129,7 +129,7 @@ def test_dd_is_bytes_over_seconds() -> None:
     assert [run.levels["bs"] for run in result.runs] == ["1048576"] * 2
 
 
-def test_two_tools_in_one_file_are_told_apart(tmp_path: Path) -> None:
+def test_two_tools_in_one_file_are_distinguished(tmp_path: Path) -> None:
     both = (SAMPLES / "hdparm.out").read_text() + (SAMPLES / "dd.out").read_text()
     result = of_text(tmp_path, both)
     assert (result.tool, len(result.runs)) == ("hdparm", 4)
@@ -162,7 +162,7 @@ def test_diskspd(tmp_path: Path) -> None:
     assert run.latency_sum_ns == pytest.approx(10e9 * 8), "Little's law holds in the sample"
 
 
-def test_iometer_reads_what_its_face_prints(tmp_path: Path) -> None:
+def test_iometer_reads_what_its_drop_in_command_prints(tmp_path: Path) -> None:
     result = of_text(tmp_path, IOMETER)
     (run,) = result.runs
     assert (result.unread, result.facts) == ([], {"rows DISK": "1"})
@@ -228,7 +228,7 @@ def test_io500_phases_that_are_not_scored_or_failed(tmp_path: Path) -> None:
     ]
 
 
-def test_the_listings_in_its_folder_tell_the_settings_of_io500(tmp_path: Path) -> None:
+def test_the_settings_of_io500_come_from_the_listings_in_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "2026.11.23-13.40.06"
     folder.mkdir()
     (folder / "result_summary.txt").write_text(IO500)

@@ -26,15 +26,6 @@ NOUNS: Final = re.compile(
 PARTICIPLES: Final = frozenset(
     {
         "crates/mileage-drive/src/flash/cached.rs",
-        "crates/mileage-engine/benches/steps/stepping.rs",
-        "crates/mileage-engine/src/api/mapped.rs",
-        "crates/mileage-engine/src/api/positioned.rs",
-        "crates/mileage-engine/src/api/vectored.rs",
-        "crates/mileage-engine/tests/it/measured.rs",
-        "crates/mileage-engine/tests/it/replaced.rs",
-        "crates/mileage-engine/tests/it/stopping.rs",
-        "crates/mileage-workload/src/content/finding.rs",
-        "crates/mileage-workload/tests/it/judging.rs",
         "python/mileage/formats/published.py",
         "python/mileage/judge/printed.py",
         "python/mileage/judge/published.py",
@@ -46,9 +37,7 @@ PARTICIPLES: Final = frozenset(
     }
 )
 #: Pairs of modules of one folder that still differ in an ending only. The set may only shrink.
-PAIRS: Final = frozenset(
-    {"crates/mileage-engine/src/metadata/worker|workers", "python/mileage/plan/workload|workloads"}
-)
+PAIRS: Final = frozenset({"python/mileage/plan/workload|workloads"})
 ENDINGS: Final = ("s", "es", "er", "ers", "or", "ing", "ings", "ed", "al")
 
 HEADING: Final = re.compile(r"^(#+) (.*)$", re.MULTILINE)

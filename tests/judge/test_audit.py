@@ -80,15 +80,15 @@ def test_a_study_of_the_cache_is_not_vetoed_for_its_warm_runs() -> None:
     assert found.veto == "50% of leaking was read from memory"
 
 
-def test_a_share_of_time_is_told_only_where_it_follows_from_the_figures() -> None:
+def test_a_share_of_time_is_printed_only_where_the_figures_give_it() -> None:
     # 33 of 32 places: the figures contradict each other, and no share is right.
     above = msgspec.structs.replace(SOUND, latency_sum_ns=33_000_000_000)
     assert states(above)["limited by"] == "unknown"
-    # Completion alone fills 60 %; how long submission took is not told.
+    # Completion alone fills 60 %; how long submission took is not recorded.
     part = msgspec.structs.replace(SOUND, latency_sum_ns=19_000_000_000, latency_whole=False)
     assert states(part, SOUND)["limited by"] == "unknown"
     idle = msgspec.structs.replace(SOUND, latency_sum_ns=19_000_000_000)
     assert states(part, SOUND, idle)["limited by"] == "warn"
     full = msgspec.structs.replace(SOUND, latency_sum_ns=32_300_000_000)
-    told = {entry.name: entry.text for entry in audit([full], direct=True)}["limited by"]
-    assert "100.0% of the time" in told
+    output = {entry.name: entry.text for entry in audit([full], direct=True)}["limited by"]
+    assert "100.0% of the time" in output

@@ -563,7 +563,7 @@ def test_cells_come_in_the_order_of_their_sizes(arm: Make) -> None:
     assert cells == ["read 4 MiB", "write", "write 4 KiB", "write 64 KiB", "write 1 MiB", "write 16 MiB"]
 
 
-def test_the_cells_of_the_headline_are_told_together_where_they_share_their_blocks() -> None:
+def test_headline_cells_that_share_blocks_are_summarised_together() -> None:
     def arm(factors: dict[str, float], blocks: int = 4) -> list[Sample]:
         return [
             Sample(

@@ -71,7 +71,7 @@ def test_what_is_too_short_or_nothing_is_not_judged() -> None:
         course([1.0, -1.0] * 50)
 
 
-def test_repetitions_that_go_one_way_are_told() -> None:
+def test_a_trend_over_repetitions_is_reported() -> None:
     falling = [1000.0 * at for at in range(10, 0, -1)]
     found = repetition_trend(falling)
     assert found is not None

@@ -1,4 +1,4 @@
-"""What went on beside the runs: what is quiet, what is flagged, and what is not known."""
+"""Disturbances during the runs: which are quiet, flagged, or not known."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_quiet_machine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "told"),
+    ("name", "change", "output"),
     [
         ("steal", {"steal_us": 100_000}, "2.5% of processor time went to other virtual machines at most"),
         (
@@ -48,10 +48,10 @@ def test_a_quiet_machine() -> None:
         ("temperature", {"device_millicelsius_first": 46_000}, "runs began within 6 C"),
     ],
 )
-def test_a_disturbed_run_is_flagged_with_its_share(name: str, change: dict[str, int], told: str) -> None:
+def test_a_disturbed_run_is_flagged_with_its_share(name: str, change: dict[str, int], output: str) -> None:
     found = {audit.name: audit for audit in disturbances([("quiet", QUIET), ("loud", {**QUIET, **change})])}
     assert found[name].state == "warn"
-    assert told in found[name].text
+    assert output in found[name].text
     assert [audit.name for audit in found.values() if audit.state != "ok"] == [name]
 
 

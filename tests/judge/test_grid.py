@@ -45,7 +45,7 @@ def test_the_mean_ratio_is_the_geometric_mean_and_its_inverse_the_reciprocal() -
         mean_ratio([[1.0, 2.0], [1.0, 2.0, 3.0]], seed=1)
 
 
-def test_arms_that_cannot_be_told_apart_share_their_ranks() -> None:
+def test_arms_without_a_shown_difference_share_their_ranks() -> None:
     rng = np.random.default_rng(6)
     arms = {
         name: (level * np.exp(rng.normal(0, 0.02, 10))).tolist()

@@ -14,7 +14,7 @@ def test_a_steady_history_has_no_change_more_often_than_promised() -> None:
     assert alarms / 150 <= 0.10
 
 
-def test_a_change_is_found_where_it_is_and_told_in_size() -> None:
+def test_a_change_is_found_with_place_and_size() -> None:
     rng = np.random.default_rng(9)
     values = 500 * np.exp(rng.normal(0, 0.01, 30))
     values[12:] *= 0.9

@@ -1,4 +1,4 @@
-"""Rates that only memory gives are told from those of devices."""
+"""Rates that only memory can give are distinguished from those of devices."""
 
 from __future__ import annotations
 
@@ -51,6 +51,6 @@ def facts(
         (facts(1e8, device=1_200_000_000), True),
     ],
 )
-def test_what_memory_gives_is_told_from_what_a_device_gives(run: RateFacts, certain: bool | None) -> None:
+def test_memory_rates_are_distinguished_from_device_rates(run: RateFacts, certain: bool | None) -> None:
     found = memory_rate(run)
     assert (None if found is None else found.certain) == certain

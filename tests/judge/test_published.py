@@ -92,7 +92,7 @@ def test_the_error_bar_rule(difference: float, spread: float, word: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("cells", "told"),
+    ("cells", "output"),
     [
         ([], "no cell"),
         ([PublishedCell(("a",), math.nan, 1)], "cell a: found nan"),
@@ -100,8 +100,8 @@ def test_the_error_bar_rule(difference: float, spread: float, word: str) -> None
         ([PublishedCell(("a", "b"), 1, 1)] * 2, "cell a, b appears twice"),
     ],
 )
-def test_what_cannot_be_judged_is_refused(cells: list[PublishedCell], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_what_cannot_be_judged_is_refused(cells: list[PublishedCell], output: str) -> None:
+    with pytest.raises(ValueError, match=output):
         reanalyse(cells, columns=("metric",), runs=10)
 
 
@@ -116,7 +116,7 @@ def test_a_table_read_from_a_file_is_refused_by_line(tmp_path: Path) -> None:
     from mileage.errors import Refused
 
     path = tmp_path / "table.csv"
-    for text, told in (
+    for text, output in (
         ("", "an empty file"),
         ("test,diff_percent\n", "line 1: no column std_percent"),
         ("diff_percent,std_percent\n", "no column before diff_percent"),
@@ -124,5 +124,5 @@ def test_a_table_read_from_a_file_is_refused_by_line(tmp_path: Path) -> None:
         ("test,diff_percent,std_percent\na,1,x\n", "line 2: std_percent is 'x'"),
     ):
         path.write_text(text)
-        with pytest.raises(Refused, match=told):
+        with pytest.raises(Refused, match=output):
             read_published(path)

@@ -121,7 +121,7 @@ def test_ninety_percent_interval_lies_in_the_ninety_five(logs: list[float]) -> N
 
 
 @given(st.floats(-5, 5), st.floats(1e-6, 5), st.floats(1, 100))
-def test_p_and_interval_tell_the_same(log_ratio: float, se: float, df: float) -> None:
+def test_p_and_interval_agree(log_ratio: float, se: float, df: float) -> None:
     estimate = Estimate(log_ratio, se, df)
     low, high = estimate.interval(0.95)
     if abs(estimate.p_value() - 0.05) > 1e-9:

@@ -58,7 +58,7 @@ def test_the_kinds_by_name() -> None:
     }
 
 
-def test_the_noise_is_told() -> None:
+def test_the_noise_is_reported() -> None:
     rng = np.random.default_rng(3)
     for phi in (0.0, 0.5, 0.9):
         found = [regimes(1 + noise(rng, phi)) for _ in range(40)]

@@ -246,9 +246,11 @@ def test_the_largest_difference_leads_in_either_direction() -> None:
 def test_from_samples_to_words(stages: Make) -> None:
     samples = stages(1, cycles=4, effect=-0.56)
     judged = compare_stages(samples, baseline="before", candidate="after", relevance={"iops": 0.05})
-    told = verdict_sentence(judged)
-    assert told.startswith("After torture this drive does iops.random_write 4 KiB at ")
-    assert re.search(r"IOPS instead of [\d,.]+: 4\d(\.\d+)? % slower .*\. Four cycles, sham removed\.$", told)
+    output = verdict_sentence(judged)
+    assert output.startswith("After torture this drive does iops.random_write 4 KiB at ")
+    assert re.search(
+        r"IOPS instead of [\d,.]+: 4\d(\.\d+)? % slower .*\. Four cycles, sham removed\.$", output
+    )
 
 
 def test_one_cycle_begins_descriptive(stages: Make) -> None:
@@ -282,15 +284,17 @@ def test_arms_of_one_session_each_are_descriptive(arm: Callable[..., list[Sample
     )
     assert judged.descriptive
     assert judged.design == "3 and 3 independent runs, one session each: descriptive"
-    told = verdict_sentence(judged)
-    assert told.startswith("Descriptive, from one session each: kernel new does")
-    assert "at 200 IOPS and kernel old at 100: 2.00 times as fast" in told
+    output = verdict_sentence(judged)
+    assert output.startswith("Descriptive, from one session each: kernel new does")
+    assert "at 200 IOPS and kernel old at 100: 2.00 times as fast" in output
 
 
 def test_one_run_of_each_is_said_first(arm: Make) -> None:
     judged = compare_arms(arm([100.0]), arm([200.0]), relevance={}, paired=False, labels=("old", "new"))
-    told = verdict_sentence(judged)
-    assert told.startswith("Descriptive, from one run of each cell: whether new is faster or slower than old")
+    output = verdict_sentence(judged)
+    assert output.startswith(
+        "Descriptive, from one run of each cell: whether new is faster or slower than old"
+    )
     vetoed = verdict_sentence(msgspec.structs.replace(judged, vetoes=("one run is missing",)))
     assert vetoed.startswith(
         "Not conclusive because one run is missing. What was measured: descriptive, from one"
@@ -307,9 +311,9 @@ def test_cells_that_cannot_be_judged_are_not_counted_as_no_runs() -> None:
         ]
         for arm in "ab"
     ]  # fmt: skip
-    told = verdict_sentence(compare_arms(*arms, relevance={}, paired=False, labels=("a", "b")))
-    assert "No against no" not in told
-    assert "Nothing could be judged: " in told
+    output = verdict_sentence(compare_arms(*arms, relevance={}, paired=False, labels=("a", "b")))
+    assert "No against no" not in output
+    assert "Nothing could be judged: " in output
 
 
 def test_of_many_cells_the_counts_lead() -> None:

@@ -1,4 +1,4 @@
-"""All levels of a factor beside each other, against scipy and worked cases."""
+"""All levels of a factor side by side, against scipy and worked cases."""
 
 import math
 import random
@@ -29,7 +29,7 @@ def test_levels_that_differ_have_ranks_of_their_own() -> None:
     assert found.trend is None, "names are no numbers"
 
 
-def test_levels_that_cannot_be_told_apart_share_their_ranks() -> None:
+def test_levels_without_a_shown_difference_share_their_ranks() -> None:
     same = [100.0, 101.0, 99.0, 100.5]
     found = standings("write", RATE, {"a": same, "b": list(reversed(same)), "c": [50.0, 51.0, 50.5, 49.5]})
     assert {p.level: (p.first, p.last) for p in found.places} == {"a": (1, 2), "b": (1, 2), "c": (3, 3)}

@@ -105,7 +105,7 @@ def test_every_figure_of_the_listings_follows_from_its_rows(row: Row) -> None:
     assert ior.transfers == ior.tasks * ior.segments * (ior.block_bytes // ior.transfer_bytes)
     # The row of the first repetition: bw is the aggregate over the total.
     assert overlap(of_each(lambda total_s: bandwidth_mib_s(size, total_s), row.total_s), row.bw)
-    # It lies among the repetitions that the summary tells of.
+    # It is one of the repetitions of the summary.
     assert float(row.min_mib) <= float(row.bw) <= float(row.max_mib)
     assert float(row.min_mib) <= float(row.mean_mib) <= float(row.max_mib)
     # The mean time is that of the mean rate, but for the spread of the ten (Jensen's difference, below 1e-5 of it).

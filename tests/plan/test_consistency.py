@@ -32,7 +32,7 @@ def edited(found: Plan, *path: str | int, value: object) -> Plan:
 def test_what_does_not_fit_is_named() -> None:
     whole = plan("degradation", quick=True)
     measured = next(run.index for run in whole.runs if run.role == "measure")
-    for path, value, told in (
+    for path, value, output in (
         (("runs", 3, "index"), 4, "run 4 is in place 3"),
         (("runs", 3, "setting"), 9, "another setting"),
         (("runs", 3, "stage"), "x", "run 3 is of stage 'x'"),
@@ -50,7 +50,7 @@ def test_what_does_not_fit_is_named() -> None:
     ):
         problem = inconsistency(edited(whole, *path, value=value))  # type: ignore[arg-type]
         assert problem is not None, path
-        assert told in problem
+        assert output in problem
 
 
 def test_a_plan_with_a_part_of_another_type_has_a_wrong_hash() -> None:

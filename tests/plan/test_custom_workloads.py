@@ -211,11 +211,15 @@ REFUSED = [
         "workload.mine.reads: has no effect here: the access lines",
     ),
     ('pattern = "random"\ntimed = true', "", "workload.mine.timed: has no effect without trace"),
-    ('pattern = "random"', 'rate = 5\ncap = 5\nrecord = "4KiB"', "measure.it.cap: has no effect beside rate"),
+    (
+        'pattern = "random"',
+        'rate = 5\ncap = 5\nrecord = "4KiB"',
+        "measure.it.cap: has no effect together with rate",
+    ),
     (
         'pattern = "random"',
         'rate = 5\nthink = "1 s"\nrecord = "4KiB"',
-        "measure.it.think: has no effect beside rate",
+        "measure.it.think: has no effect together with rate",
     ),
     (
         'pattern = "random"',
@@ -320,8 +324,8 @@ def test_options_have_the_fields_that_the_engine_knows() -> None:
 
 
 def test_threads_are_spread_over_processes(directory: Facts, refusal: Callable[..., str]) -> None:
-    crew = 'record = "4KiB"\nthreads = 4\nprocesses = '
-    plan = resolve(study('pattern = "random"', f"{crew}2"), directory())
+    head = 'record = "4KiB"\nthreads = 4\nprocesses = '
+    plan = resolve(study('pattern = "random"', f"{head}2"), directory())
     (cell,) = plan.cells
     assert cell.reach is not None
     assert cell.reach.processes == 2

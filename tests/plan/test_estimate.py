@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 def around_s(plan: Plan, *, end_s: float) -> float:
-    """What comes beside the runs: the end of each stage, and the report."""
+    """What comes in addition to the runs: the end of each stage, and the report."""
     stages = {(run.cycle, run.arm, run.stage) for run in plan.runs}
     return len(stages) * end_s + 4.0 + len(plan.runs) / 2000
 

@@ -203,7 +203,7 @@ def test_the_resolved_study_resolves_to_the_same_plan(planned: Callable[..., Pla
             'levels = [1, "x"]',
             "factor.depth.levels: level 'x': found",
         ),
-        ("repeat = 4", "repeat = 4\ndepth = 2", "measure.iops.depth: is given beside factor.depth"),
+        ("repeat = 4", "repeat = 4\ndepth = 2", "measure.iops.depth: is given together with factor.depth"),
         ("seed = 7", 'seed = 7\norder = "alphabetical"', "order: found 'alphabetical'"),
         (
             "seed = 7",
@@ -214,7 +214,7 @@ def test_the_resolved_study_resolves_to_the_same_plan(planned: Callable[..., Pla
         (
             "seed = 7",
             "seed = 7\nexclude = [{ depth = 1 }, { depth = 32 }]",
-            "exclude: leaves out every combination",
+            "exclude: excludes every combination",
         ),
         (
             'arms = "drive"',

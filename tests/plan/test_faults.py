@@ -18,7 +18,7 @@ UNUSED = "no stage uses it"
 
 
 def faults_of(text: str) -> set[str]:
-    """The faults of a study in words, one that is good has none; unused tables left out, which follow from others."""
+    """The faults of a study in words, one that is good has none; without unused tables, which follow from others."""
     try:
         parse_study(text, "s")
     except BrokenStudy as broken:

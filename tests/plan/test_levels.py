@@ -1,4 +1,4 @@
-"""Lists of levels: series go on by factor or difference and end exactly."""
+"""Lists of levels: series continue by factor or difference and end exactly."""
 
 from __future__ import annotations
 

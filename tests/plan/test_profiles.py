@@ -80,8 +80,8 @@ def test_tasks_are_processes_with_a_file_each_in_a_directory(directory: Callable
     assert occupied_bytes(plan.work_bytes, plan.runs) == plan.work_bytes + 4 * span, (
         "and count when it is seen whether all fits"
     )
-    told = stage_words(plan, plan.study.stage[1])
-    assert "4 tasks, each a process with a file of its own, new in each round" in told
+    output = stage_words(plan, plan.study.stage[1])
+    assert "4 tasks, each a process with a file of its own, new in each round" in output
 
 
 def test_files_of_tasks_stay_where_others_have_files_of_their_own(
@@ -104,15 +104,15 @@ def test_tasks_are_threads_on_a_simulated_drive_and_the_plan_says_so(drive: Targ
     (reach,) = {run.reach for run in plan.runs if run.role == "torture"}
     assert reach is None
     assert plan.files == 0
-    told = stage_words(plan, plan.study.stage[1])
-    assert "4 tasks, each a thread (a simulated drive has no processes)" in told
+    output = stage_words(plan, plan.study.stage[1])
+    assert "4 tasks, each a thread (a simulated drive has no processes)" in output
 
 
-@pytest.mark.parametrize("beside", ["threads = 2", "processes = 2", 'files = "per_thread"'])
-def test_tasks_beside_what_they_stand_for_are_refused(refusal: Callable[..., str], beside: str) -> None:
+@pytest.mark.parametrize("other", ["threads = 2", "processes = 2", 'files = "per_thread"'])
+def test_tasks_together_with_what_they_replace_are_refused(refusal: Callable[..., str], other: str) -> None:
     table = '[torture.t]\nworkload = "throughput.write"\nrecord = "4KiB"\namount = "1x"\ntasks = 4\n'
-    line = refusal(lambda: parse_study(STUDY.replace("TORTURE", "t") + table + beside, "torn"))
-    assert f"torture.t.{beside.partition(' ')[0]}: is given beside tasks" in line
+    line = refusal(lambda: parse_study(STUDY.replace("TORTURE", "t") + table + other, "torn"))
+    assert f"torture.t.{other.partition(' ')[0]}: is given together with tasks" in line
 
 
 def test_the_honest_torture_fills_and_overwrites_in_mixed_sizes(drive: TargetFacts) -> None:

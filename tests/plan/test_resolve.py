@@ -184,7 +184,7 @@ def test_several_levels_appear_in_the_labels(small_text: str, drive: TargetFacts
     ]
 
 
-def test_equal_labels_of_two_tables_are_told_apart(small_text: str, drive: TargetFacts) -> None:
+def test_equal_labels_of_two_tables_stay_distinct(small_text: str, drive: TargetFacts) -> None:
     text = small_text.replace('["throughput", "iops"]', '["throughput", "iops", "few"]')
     text += '[measure.few]\nworkload = "iops.random_read"\nrecord = 4096\nstop = { operations = 10 }\n'
     labels = [cell.label for cell in resolve(parse_study(text, "s"), drive).cells]
@@ -455,9 +455,9 @@ def test_a_work_file_is_written_before_it_is_read(
 ) -> None:
     found = parse_study(HOLES.replace("WORKLOAD", workload), "holes.toml")
     if holes:
-        told = refusal(lambda: resolve(found, directory()))
-        assert "reads the work file in stage only before anything wrote it" in told
-        assert 'prepare = ["fill"]' in told
+        output = refusal(lambda: resolve(found, directory()))
+        assert "reads the work file in stage only before anything wrote it" in output
+        assert 'prepare = ["fill"]' in output
     else:
         assert resolve(found, directory()).refusals == ()
 

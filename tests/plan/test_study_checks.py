@@ -270,7 +270,7 @@ CASES = [
     (
         'torture = ["fill", "churn"]',
         'prepare = ["fill", "churn"]',
-        "small.toml: sham: found true, but no stage tortures, so there is nothing to leave out",
+        "small.toml: sham: found true, but no stage tortures, so a sham cycle would skip nothing",
     ),
     (
         'baseline = "before"',

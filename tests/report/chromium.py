@@ -1,4 +1,4 @@
-"""A browser for the tests: Chromium without a window and without a network, told what to do over a pipe.
+"""A browser for the tests: Chromium without a window and without a network, controlled over a pipe.
 
 One JSON object each way, ended by a zero byte, is Chromium's own debugging protocol; nothing else is needed to press
 keys, to set the size of the screen and to hear what the console says.
@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-_PATIENCE_S = 120.0
+_TIMEOUT_S = 120.0
 
 
 class Chromium:
@@ -88,7 +88,7 @@ class Chromium:
                 return result
 
     def open(self, page: Path, width: int = 1280, height: int = 800, *, dark: bool = False) -> None:
-        """Load a file on a screen of so many pixels, until it is complete."""
+        """Load a file on a screen of this size in pixels, until it is complete."""
         self.console.clear()
         self.asked.clear()
         self.do(
@@ -132,7 +132,7 @@ class Chromium:
 
     def _next(self) -> dict[str, Any]:
         """The next message; events are kept where they belong."""
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _TIMEOUT_S
         while b"\0" not in self._buffer:
             ready, _, _ = select.select([self._receive], [], [], max(deadline - time.monotonic(), 0.0))
             part = os.read(self._receive, 1 << 20) if ready else b""
@@ -140,15 +140,15 @@ class Chromium:
             self._buffer += part
         line, _, self._buffer = self._buffer.partition(b"\0")
         message: dict[str, Any] = json.loads(line)
-        method, told = message.get("method"), message.get("params", {})
+        method, output = message.get("method"), message.get("params", {})
         if method == "Runtime.consoleAPICalled":
-            self.console.append(str([part.get("value") for part in told["args"]]))
+            self.console.append(str([part.get("value") for part in output["args"]]))
         elif method == "Runtime.exceptionThrown":
-            self.console.append(str(told["exceptionDetails"]))
+            self.console.append(str(output["exceptionDetails"]))
         elif method == "Log.entryAdded":
-            self.console.append(str(told["entry"]["text"]))
+            self.console.append(str(output["entry"]["text"]))
         elif method == "Network.requestWillBeSent":
-            self.asked.append(str(told["request"]["url"]))
+            self.asked.append(str(output["request"]["url"]))
         elif method == "Page.loadEventFired":
             self._loaded = True
         return message

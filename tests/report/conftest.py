@@ -6,7 +6,7 @@ import random
 import pytest
 
 from mileage.judge import Comparison, Sample, compare_stages
-from mileage.report import StudyView, TortureTrace, TrustLamp, render_html
+from mileage.report import StudyView, TortureTrace, ValidityCheck, render_html
 
 GIB = 2**30
 RELEVANCE = {"throughput": 0.02, "iops": 0.05, "p99": 0.10}
@@ -104,13 +104,15 @@ def example(**changes: object) -> StudyView:
         ],
         "environment_changes": ["file system: ext4, 12 % full (before) became ext4, 13 % full (after)"],
         "trust": [
-            TrustLamp("steady state", "ok", "all headline cells steady; drift under 1 % over 20 intervals"),
-            TrustLamp("repetitions", "ok", "3 cycles x 10 blocks, order randomised, sham arm"),
-            TrustLamp("repeatability", "ok", "CV between runs 0.2 to 2.0 %"),
-            TrustLamp("cache", "ok", "0.0 % of reads served from memory"),
-            TrustLamp("limits", "warn", "client used 81 % of one core at 4 KiB reads"),
-            TrustLamp("interference", "ok", "no foreign I/O, no throttling, 1 environment change"),
-            TrustLamp("A/A control", "unknown", "not run in this study"),
+            ValidityCheck(
+                "steady state", "ok", "all headline cells steady; drift under 1 % over 20 intervals"
+            ),
+            ValidityCheck("repetitions", "ok", "3 cycles x 10 blocks, order randomised, sham arm"),
+            ValidityCheck("repeatability", "ok", "CV between runs 0.2 to 2.0 %"),
+            ValidityCheck("cache", "ok", "0.0 % of reads served from memory"),
+            ValidityCheck("limits", "warn", "client used 81 % of one core at 4 KiB reads"),
+            ValidityCheck("interference", "ok", "no foreign I/O, no throttling, 1 environment change"),
+            ValidityCheck("A/A control", "unknown", "not run in this study"),
         ],
         "runs_total": 726,
         "runs_failed": 0,

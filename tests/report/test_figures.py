@@ -178,8 +178,8 @@ def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -
     assert "<script>alert" not in render_html(view)
 
 
-@pytest.mark.parametrize(("tests", "told"), [(30, False), (31, True)])
-def test_tests_without_a_file_of_their_own_are_counted_in_text_and_page(tests: int, told: bool) -> None:
+@pytest.mark.parametrize(("tests", "output"), [(30, False), (31, True)])
+def test_tests_without_a_file_of_their_own_are_counted_in_text_and_page(tests: int, output: bool) -> None:
     cells = [f"suite.test{number} 4 KiB" for number in range(tests)]
     found = [
         Sample(
@@ -201,5 +201,5 @@ def test_tests_without_a_file_of_their_own_are_counted_in_text_and_page(tests: i
     view = example(comparison=compare_stages(found, baseline="before", candidate="after", relevance={}))
     assert len(drawn_tests(view)) == 30
     sentence = f"The first 30 of {tests} tests have a figure file before_after_TEST"
-    assert (sentence in " ".join(render_text(view).split())) == told
-    assert (sentence in render_html(view, drawn=False)) == told
+    assert (sentence in " ".join(render_text(view).split())) == output
+    assert (sentence in render_html(view, drawn=False)) == output

@@ -1,4 +1,4 @@
-"""Changes over two properties of the cells: every cell has a place of its own, and what is left out is said."""
+"""Changes over two properties of the cells: every cell has a place of its own, and skipped cells are stated."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def cells(names: list[str]) -> list[Any]:
     ]
 
 
-def test_cells_that_no_property_tells_apart_have_panels_of_their_own() -> None:
-    """Five cells on two records: those that would lie upon another are drawn beside it."""
+def test_cells_with_equal_properties_have_panels_of_their_own() -> None:
+    """Five cells on two records: those that would lie upon another get a panel next to it."""
     names = ["a 4 KiB", "a 4 KiB, x", "a 64 KiB", "b 4 KiB", "b 64 KiB"]
     places = {name: {"test": name[0], "record": "4 KiB" if " 4 KiB" in name else "64 KiB"} for name in names}
     fields, row, column = fields_of(cells(names), places)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from mileage.judge import compare_stages, verdict_sentence
-from mileage.report import StudyView, TrustLamp, render_html
+from mileage.report import StudyView, ValidityCheck, render_html
 from tests.report.conftest import comparison, example, samples, torture
 
 HOSTILE = "<script>alert('a')</script>\"><img src=x onerror=alert(1)>"
@@ -53,7 +53,7 @@ class Page(HTMLParser):
         return sum(name == tag for name, _ in self.tags)
 
 
-def told(view: StudyView) -> str:
+def output(view: StudyView) -> str:
     return Page(render_html(view)).text
 
 
@@ -95,7 +95,7 @@ def test_names_from_strangers_stay_text() -> None:
         identity={HOSTILE: HOSTILE},
         environments=[(HOSTILE, {HOSTILE: HOSTILE})],
         environment_changes=[HOSTILE],
-        trust=[TrustLamp(HOSTILE, "ok", HOSTILE)],
+        trust=[ValidityCheck(HOSTILE, "ok", HOSTILE)],
     )
     page = Page(render_html(view))
     assert page.count("script") == 1
@@ -171,17 +171,17 @@ def test_two_renderings_are_identical(study: StudyView, page: str) -> None:
 
 
 def test_one_cycle_is_called_descriptive() -> None:
-    text = told(example(comparison=comparison(cycles=1, sham=False), torture=torture(cycles=1)))
+    text = output(example(comparison=comparison(cycles=1, sham=False), torture=torture(cycles=1)))
     assert "Descriptive only" in text
     assert "One cycle." in text
 
 
 def test_a_study_without_torture_says_so() -> None:
-    assert "recorded no torture" in told(example(torture=[]))
+    assert "recorded no torture" in output(example(torture=[]))
 
 
 def test_a_torture_without_counters_says_that_amplification_is_not_counted() -> None:
-    assert "this target does not count it" in told(example(torture=torture(amplification=False)))
+    assert "this target does not count it" in output(example(torture=torture(amplification=False)))
 
 
 @pytest.mark.parametrize("lengths", [(0, 0, 0), (1, 1, 1), (3, 2, 1)])
@@ -194,11 +194,11 @@ def test_short_and_unequal_torture_traces_are_drawn(lengths: tuple[int, int, int
         rate_bytes_per_s=whole.rate_bytes_per_s[: lengths[1]],
         write_amplification=whole.write_amplification[: lengths[2]],
     )
-    assert ("recorded no torture" in told(example(torture=[cut]))) == (lengths[0] == 0)
+    assert ("recorded no torture" in output(example(torture=[cut]))) == (lengths[0] == 0)
 
 
 def test_vetoes_come_before_the_verdict() -> None:
-    text = told(example(comparison=comparison(vetoes=("the drive was throttled", "the sham moved"))))
+    text = output(example(comparison=comparison(vetoes=("the drive was throttled", "the sham moved"))))
     verdict = text.index("Not conclusive because the drive was throttled and the sham moved")
     assert verdict < text.index("steady state")
     assert "29 % slower" in text
@@ -206,7 +206,7 @@ def test_vetoes_come_before_the_verdict() -> None:
 
 def test_a_study_without_cells_says_so() -> None:
     nothing = compare_stages([], baseline="before", candidate="after", relevance={})
-    text = told(example(comparison=nothing, torture=[], trust=[], environments=[], identity={}))
+    text = output(example(comparison=nothing, torture=[], trust=[], environments=[], identity={}))
     assert "there is nothing to compare" in text
     assert "No environment was recorded" in text
 
@@ -216,7 +216,7 @@ def test_a_cell_measured_on_one_side_only_is_shown_undecided() -> None:
     judged = compare_stages(lost, baseline="before", candidate="after", relevance={})
     cell = next(c for c in judged.cells if c.cell == "throughput.read 1 MiB")
     assert cell.ratio is None
-    text = told(example(comparison=judged))
+    text = output(example(comparison=judged))
     assert "no interval" in text
     assert cell.note in text
 
@@ -254,7 +254,7 @@ def test_the_page_answers_in_the_order_of_the_questions(page: str) -> None:
     places = [text.index(words) for words in order]
     assert places == sorted(places)
     folded = page[page.index("checks passed</summary>") : page.index("</details>")]
-    assert folded.count("<li") == sum(lamp.state == "ok" for lamp in example().trust)
+    assert folded.count("<li") == sum(check.state == "ok" for check in example().trust)
 
 
 def test_figures_of_few_cells_are_not_repeated(page: str) -> None:
@@ -279,5 +279,5 @@ def test_the_command_that_repeats_it_is_there_with_its_button(study: StudyView, 
 
 
 def test_capacity_adds_drive_writes_to_the_torture() -> None:
-    assert "how many times the drive" in told(example())
-    assert "how many times the drive" not in told(example(capacity_bytes=None))
+    assert "how many times the drive" in output(example())
+    assert "how many times the drive" not in output(example(capacity_bytes=None))

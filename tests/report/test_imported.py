@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mileage.report.datasheet import _pairs
 from mileage.report.imported import ImportedPage, ReportedCell, imported_text, render_imported
-from mileage.report.view import TrustLamp
+from mileage.report.view import ValidityCheck
 
 HOSTILE = "<script>alert(1)</script>"
 FIGURES = st.floats(min_value=1e-9, max_value=1e24)
@@ -67,7 +67,7 @@ def test_the_page_has_a_bar_for_each_cell_and_folds_the_checks_that_passed() -> 
         name=HOSTILE,
         tool="fio",
         cells=cells,
-        trust=(TrustLamp("files", "ok", "all"), TrustLamp("runs", "warn", "few")),
+        trust=(ValidityCheck("files", "ok", "all"), ValidityCheck("runs", "warn", "few")),
         notes=(),
         identity={},
         lost=(),

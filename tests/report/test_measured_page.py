@@ -28,11 +28,11 @@ def test_hostile_texts_are_shown_and_not_obeyed() -> None:
         factor=HOSTILE,
         environments=[(HOSTILE, {HOSTILE: HOSTILE, "now.loadavg": "7"})],
     )
-    told = render_measured(page)
-    assert told.count("<svg") == 3
-    assert "<script>" not in told
-    assert not set(told) & set("\x1b\x07\u202e")
-    assert told.count("\\u001b]0;x\\u0007\\u202e") >= 9
+    output = render_measured(page)
+    assert output.count("<svg") == 3
+    assert "<script>" not in output
+    assert not set(output) & set("\x1b\x07\u202e")
+    assert output.count("\\u001b]0;x\\u0007\\u202e") >= 9
 
 
 def test_volatile_facts_and_raw_markdown_are_not_on_the_page() -> None:
@@ -55,16 +55,16 @@ def test_volatile_facts_and_raw_markdown_are_not_on_the_page() -> None:
     assert "`" not in html
 
 
-def test_a_change_of_level_is_drawn_and_told_for_runs_of_one_cell_only() -> None:
+def test_a_change_of_level_is_drawn_and_described_for_runs_of_one_cell_only() -> None:
     one = hostile_view("one").evidence
     several = replace(one, runs=[*one.runs, replace(one.runs[0], arm="another")])
     drawn = {
         name: next(picture for picture in measured_pictures(found, "cell") if picture.name == "runs")
         for name, found in {"one": one, "several": several}.items()
     }
-    told = {name: ("level changes at" in picture.caption.lower()) for name, picture in drawn.items()}
+    output = {name: ("level changes at" in picture.caption.lower()) for name, picture in drawn.items()}
     dashed = {name: "stroke-dasharray" in picture.svg for name, picture in drawn.items()}
-    assert told == dashed == {"one": True, "several": False}
+    assert output == dashed == {"one": True, "several": False}
 
 
 def point(series: str, at: float, rate: float, **more: float | int | None) -> ScanPoint:

@@ -15,7 +15,7 @@ from tests.command import mileage
 AGREED = Path(__file__).with_name("methods")
 
 
-def told(name: str, folder: Path) -> str:
+def output(name: str, folder: Path) -> str:
     """The text with what depends on the machine (the target's folder and its size) as letters."""
     target = f"dir:{folder}" if name == "kernel" else None
     text = method_text(plan(name, target=target), version="1.2.3", started="2026-11-22T03:00:00+00:00")
@@ -27,7 +27,7 @@ def told(name: str, folder: Path) -> str:
 
 @pytest.mark.parametrize("name", builtin_names())
 def test_the_method_of_a_built_in_study_is_what_was_agreed(name: str, tmp_path: Path) -> None:
-    assert told(name, tmp_path) == (AGREED / f"{name}.txt").read_text(encoding="utf-8")
+    assert output(name, tmp_path) == (AGREED / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def changed(**keys: object) -> str:
@@ -79,7 +79,7 @@ def test_an_imported_study_claims_nothing_that_mileage_did(tmp_path: Path) -> No
     assert not [word for word in ("randomised", "purge", "drawn from the seed", "Audits") if word in text]
 
 
-def test_a_page_cache_that_is_varied_is_told_for_all_its_levels(tmp_path: Path) -> None:
+def test_a_varied_page_cache_is_described_for_all_its_levels(tmp_path: Path) -> None:
     study = tmp_path / "caches.toml"
     frame = f"""
         name = "caches"

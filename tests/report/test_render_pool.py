@@ -1,4 +1,4 @@
-"""Drawing in processes of their own: what the renderer refuses is told, a process that is lost is replaced."""
+"""Drawing in processes of their own: a refusal of the renderer is reported, a lost process is replaced."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ def test_a_chart_is_drawn() -> None:
     assert png.startswith(b"\x89PNG")
 
 
-def test_what_the_renderer_refuses_is_told_and_the_next_one_is_drawn() -> None:
+def test_a_refusal_of_the_renderer_is_reported_and_the_next_chart_drawn() -> None:
     with pytest.raises(ValueError, match="Vega-Lite"):
         render_pool.svg_of(
             {"mark": {"type": 5}, "data": {"values": []}}, name="n", title="", description=""

@@ -1,4 +1,4 @@
-"""What happened inside the torture, as a reader is told it."""
+"""What happened inside the torture, in words for a reader."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_one_sentence_per_kind_of_torture(shapes: list[RunShape], line: str) -> 
     assert shape_lines(shapes) == [line]
 
 
-def test_kinds_of_torture_are_told_apart_in_their_order() -> None:
+def test_kinds_of_torture_are_described_in_their_order() -> None:
     lines = shape_lines(
         [shape(1, "flat", [2], []), shape(1, "flat", [1], [], "fill"), shape(2, "flat", [2], [])]
     )

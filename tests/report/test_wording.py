@@ -28,7 +28,7 @@ from mileage.report.wording import (
         (None, "n/a"),
     ],
 )
-def test_a_ratio_is_told_as_a_change(ratio: float | None, printed: str) -> None:
+def test_a_ratio_is_printed_as_a_change(ratio: float | None, printed: str) -> None:
     assert plain(percent(ratio)) == printed
 
 
@@ -43,7 +43,7 @@ def test_a_ratio_is_told_as_a_change(ratio: float | None, printed: str) -> None:
         (None, "no interval"),
     ],
 )
-def test_an_interval_is_told_as_changes(ends: tuple[float, float] | None, printed: str) -> None:
+def test_an_interval_is_printed_as_changes(ends: tuple[float, float] | None, printed: str) -> None:
     assert plain(interval(ends)) == printed
 
 

@@ -96,8 +96,8 @@ def test_seconds_are_whole_and_the_last_is_left_out() -> None:
 
 def test_what_the_device_counted_is_summed_and_every_note_stands_once() -> None:
     usage = {"clock": "tsc", "user_ns": 1, "system_ns": 1, "device": {"reads": 3, "read_bytes": 8192}}
-    told = {"usage": usage, "notes": ["one thread was left behind", "the log lacks 2 of 9 operations"]}
-    found = measured_cells(content(entry(1, "a", 1, [7], **told), entry(2, "a", 1, [7], **told)))
+    output = {"usage": usage, "notes": ["one thread was left behind", "the log lacks 2 of 9 operations"]}
+    found = measured_cells(content(entry(1, "a", 1, [7], **output), entry(2, "a", 1, [7], **output)))
     assert found[0].device == {"reads": 6, "read_bytes": 16384}
     assert found[0].notes == ("one thread was left behind", "the log lacks 2 of 9 operations")
     assert measured_cells(content(entry(1, "a", 1, [7])))[0].device == {}

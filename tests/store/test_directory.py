@@ -170,9 +170,7 @@ def test_a_query_notes_what_its_tables_lack(folder: Path) -> None:
     journal.write_bytes(b"".join(lines) + b"\n")
     query = Query([folder])
     query.sql("SELECT count(*) FROM samples")
-    assert query.notes[0].endswith(
-        f"line {at + 1} of the journal was changed after it was written (left out)"
-    )
+    assert query.notes[0].endswith(f"line {at + 1} of the journal was changed after it was written (ignored)")
 
 
 def test_a_snapshot_that_nobody_can_read_is_a_change(folder: Path) -> None:

@@ -76,7 +76,7 @@ def test_what_is_read(machine: Path, key: str, value: str) -> None:
     assert snapshot(machine, root=machine)[key] == value
 
 
-def test_the_host_is_told_apart_but_not_named(machine: Path) -> None:
+def test_the_host_is_identified_but_not_named(machine: Path) -> None:
     first = snapshot(root=machine)
     assert "secret-name" not in " ".join(first.values())
     (machine / "proc/sys/kernel/hostname").write_text("other\n")

@@ -66,22 +66,22 @@ def test_the_runs_are_those_of_the_journal(study: Path, tmp_path: Path) -> None:
         for e in runs
     ]
     samples = {(s.run, s.metric): s.value for s in load(study).samples()}
-    told = {
+    output = {
         (row["run"], metric): row[metric]
         for row in rows
         for metric in ("rate_bytes_per_s", "ops_per_s", "latency_p99_ns", "elapsed_s")
         if row[metric] is not None
     }
-    assert told == samples
+    assert output == samples
 
 
 def test_buckets_have_the_bounds_of_the_core(study: Path, tmp_path: Path) -> None:
     for index in (*range(300), 1000, 2500, 5000, 7000):
         low, high = bounds_of(index)
         histogram = {"count": 1, "sum_ns": low, "min_ns": low, "max_ns": high, "buckets": [[index, 1]]}
-        told = _core.latency_quantile_ns(json.dumps(histogram), 0.5)
-        assert told is not None
-        assert low <= told <= high
+        output = _core.latency_quantile_ns(json.dumps(histogram), 0.5)
+        assert output is not None
+        assert low <= output <= high
         assert bounds_of(index + 1)[0] == high + 1
     rows = json.loads((saved(study, "json", tmp_path / "j") / "latency.json").read_text())
     runs = {row["run"]: row for row in json.loads((tmp_path / "j" / "runs.json").read_text())}

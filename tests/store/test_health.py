@@ -164,6 +164,8 @@ def test_a_strange_answer_breaks_nothing(programs: Path, strange: dict[str, Any]
 
 def test_a_drive_that_smartctl_cannot_ask_is_said_to_be_so(programs: Path) -> None:
     """The answer of smartctl 7.3 for a virtio disk."""
-    told = {"string": "/dev/vda: Unable to detect device type", "severity": "error"}
-    stand_in(programs, "smartctl", answer({"smartctl": {"exit_status": 1, "messages": [told]}}) + "\nexit 1")
+    output = {"string": "/dev/vda: Unable to detect device type", "severity": "error"}
+    stand_in(
+        programs, "smartctl", answer({"smartctl": {"exit_status": 1, "messages": [output]}}) + "\nexit 1"
+    )
     assert health("vda")[0]["target.smartctl"] == "failed: /dev/vda: Unable to detect device type"

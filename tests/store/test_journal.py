@@ -101,7 +101,7 @@ def test_a_cut_at_every_byte_of_the_last_two_lines_loses_only_torn_lines(tmp_pat
         journal.close()
         again = read_journal(path)
         assert list(again.entries) == [*ENTRIES[:whole], End(finished="")], f"cut at byte {cut}"
-        assert not again.problems, "the chain goes on after what was cut off"
+        assert not again.problems, "the chain continues after what was cut off"
 
 
 def test_damage_before_the_last_line_is_refused_by_line(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def typed(column: Column, text: str | None) -> Any:
 
 
 def from_csv(path: Path) -> list[dict[str, Any]]:
-    """By an own reader of RFC 4180, which tells `""` from nothing."""
+    """By an own reader of RFC 4180, which distinguishes `""` from nothing."""
     header, *lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     names = next(csv.reader([header]))
     found = []
@@ -134,15 +134,15 @@ def test_a_text_is_meant_as_it_was_written(text: str) -> None:
 def test_nothing_in_a_file_steers_a_terminal_or_a_spreadsheet(word: str, tmp_path: Path) -> None:
     path = tmp_path / "hostile"
     FORMATS[word][1](table([{"text": text} for text in HOSTILE]), path)
-    told = path.read_text(encoding="utf-8")
-    assert not set(told) & set("\x00\x1b\x7f\u202e\u2028\U000e0041\r\t")
+    output = path.read_text(encoding="utf-8")
+    assert not set(output) & set("\x00\x1b\x7f\u202e\u2028\U000e0041\r\t")
     if word == "csv":
-        cells = [row[0] for row in csv.reader(told.splitlines())][1:]
+        cells = [row[0] for row in csv.reader(output.splitlines())][1:]
         assert len(cells) == len(HOSTILE)
         assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\uff1d"))]
     if word == "markdown":
-        assert "<script>" not in told.replace("\\<script\\>", "")
-        assert len(told.splitlines()) == 6 + len(HOSTILE)
+        assert "<script>" not in output.replace("\\<script\\>", "")
+        assert len(output.splitlines()) == 6 + len(HOSTILE)
 
 
 def test_pandas_reads_the_same_numbers(tmp_path: Path) -> None:
@@ -168,8 +168,10 @@ def test_arrow_and_duckdb_read_the_same(tmp_path: Path) -> None:
     assert [{k: row[k] for k in ("text", "value_ns", "seed")} for row in found] == rows
     kinds = ", ".join(f"'{c.name}': '{c.kind}'" for c in COLUMNS)
     read = f"read_csv('{tmp_path}/a.csv', columns={{{kinds}}}, header=true, allow_quoted_nulls=false, escape='\"')"
-    told = duckdb.sql(f"SELECT text, value_ns, seed FROM {read}").fetchall()
-    assert [(meant(text), value, seed) for text, value, seed in told] == [tuple(row.values()) for row in rows]
+    output = duckdb.sql(f"SELECT text, value_ns, seed FROM {read}").fetchall()
+    assert [(meant(text), value, seed) for text, value, seed in output] == [
+        tuple(row.values()) for row in rows
+    ]
 
 
 def test_a_column_may_have_any_name(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What was edited after it was written is left out and reported, next to a verdict that is then not conclusive."""
+"""What was edited after it was written is ignored and reported, next to a verdict that is then not conclusive."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def edited(folder: Path, edit: Edit) -> None:
     journal.write_bytes(b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries))
 
 
-def told(folder: Path) -> str:
+def output(folder: Path) -> str:
     """The report on the terminal, in one line. It is also written, and everything else that reads is done."""
     result = app.load(folder)
     result.write_report("text")
@@ -125,22 +125,22 @@ def test_an_edited_value_is_noticed_by_its_checksum_and_by_the_plan(
     expected = (
         "were removed, added or moved before"
         if edit is again
-        else "was changed after it was written (left out)"
+        else "was changed after it was written (ignored)"
     )
-    assert expected in told(folder)
+    assert expected in output(folder)
     edited(forged, edit)
     seal_again(forged)
-    assert why in told(forged)
+    assert why in output(forged)
     unseal(unsealed)
     edited(unsealed, edit)
-    text = told(unsealed)
+    text = output(unsealed)
     assert why in text
     assert "seal: none: the folder is unsealed" in text
 
 
 def test_doubled_bytes_are_noticed(folder: Path) -> None:
     edited(folder, double_bytes)
-    assert "of the journal was changed after it was written (left out)" in told(folder)
+    assert "of the journal was changed after it was written (ignored)" in output(folder)
 
 
 LINES: dict[str, tuple[Callable[[list[bytes]], object], str]] = {
@@ -170,7 +170,7 @@ def test_lines_that_are_not_where_they_were_written_are_noticed(folder: Path, na
     lines = journal.read_bytes().splitlines(keepends=True)
     edit(lines)
     journal.write_bytes(b"".join(lines))
-    assert why in told(folder)
+    assert why in output(folder)
 
 
 def test_an_edited_plan_or_environment_is_noticed(folder: Path, tmp_path: Path) -> None:
@@ -181,14 +181,14 @@ def test_an_edited_plan_or_environment_is_noticed(folder: Path, tmp_path: Path) 
     with pytest.raises(Refused, match=r"start.json: was changed after it was written; restore it"):
         merge_folders([folder, Path(shutil.copytree(folder, tmp_path / "b"))], tmp_path / "both")
     snapshot.unlink()
-    assert "environment/start.json is missing" in told(folder)
+    assert "environment/start.json is missing" in output(folder)
     snapshot.write_bytes(whole)
     (folder / "environment" / "stop.json").write_bytes(whole)
-    assert "environment/stop.json was added to the folder" in told(folder)
+    assert "environment/stop.json was added to the folder" in output(folder)
     (folder / "environment" / "stop.json").unlink()
     toml = folder / "plan.toml"
     toml.write_text(toml.read_text() + "# more\n")
-    assert "plan.toml was changed after it was written" in told(folder)
+    assert "plan.toml was changed after it was written" in output(folder)
     plan = folder / "plan.json"
     plan.write_bytes(plan.read_bytes().replace(b'"question":"', b'"question":"Really? '))
     with pytest.raises(
@@ -200,7 +200,7 @@ def test_an_edited_plan_or_environment_is_noticed(folder: Path, tmp_path: Path) 
 
 def test_an_edited_plan_of_an_unsealed_folder_is_noticed_by_its_hash(folder: Path) -> None:
     unseal(folder)
-    assert "unsealed" in told(folder)
+    assert "unsealed" in output(folder)
     plan = folder / "plan.json"
     assert hash_is_right(plan.read_bytes())
     plan.write_bytes(plan.read_bytes().replace(b'"block":2', b'"block":3', 1))
@@ -210,7 +210,7 @@ def test_an_edited_plan_of_an_unsealed_folder_is_noticed_by_its_hash(folder: Pat
 
 def test_a_report_expects_a_seal(folder: Path) -> None:
     seal = app.load(folder).content().seal or ""
-    assert seal in told(folder)
+    assert seal in output(folder)
     assert seal in (folder / "report.html").read_text(encoding="utf-8")
     wrong = f"{int(seal[0], 16) ^ 1:x}{seal[1:]}"
     for expected, status in ((seal, 0), (seal[:16], 0), (wrong, 1), ("3fa9", 2)):

@@ -1,4 +1,4 @@
-"""A new file system becomes as full as asked for, and an aged one has its free space scattered."""
+"""A new file system becomes as full as asked for, and an aged one has its free space fragmented."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_aged_to_a_share_with_the_same_files_for_the_same_seed(tmp_path: Path) -
         with open_target(
             f"loop:128MiB@{tmp_path}", plan_hash=HASH, made=made, used=Used("aged", 50, seed)
         ) as target:
-            told = target.prepare(4 * MIB)
-            assert "aged in 4 turns" in told
+            output = target.prepare(4 * MIB)
+            assert "aged in 4 turns" in output
             place = target.place
             assert place is not None
             assert 45 < taken_percent(place) < 60
@@ -56,7 +56,7 @@ def test_aged_to_a_share_with_the_same_files_for_the_same_seed(tmp_path: Path) -
     assert found[0] != found[2]
 
 
-def test_aging_scatters_the_free_space_and_filling_does_not(tmp_path: Path) -> None:
+def test_aging_fragments_the_free_space_and_filling_does_not(tmp_path: Path) -> None:
     free = {}
     for how in ("fill", "aged"):
         made = file_system_of("ext4", "", "")

@@ -77,7 +77,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 
 def partitioned(bench: Bench, partitions: int = 1) -> str:
-    """A loop device with so many partitions of 8 MiB, from 1 MiB on."""
+    """A loop device with several partitions of 8 MiB, from 1 MiB on."""
     image = bench.images["parts"] = bench.image("parts")
     table = bytearray(64)
     for number in range(partitions):

@@ -34,7 +34,7 @@ def test_a_missing_file_is_made_and_removed(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_file_with_content_is_refused_and_the_way_out_is_told(tmp_path: Path) -> None:
+def test_a_file_with_content_is_refused_with_advice(tmp_path: Path) -> None:
     path = tmp_path / "precious"
     path.write_text("mine")
     assert f"--destroy {path}" in refused(f"file:{path}")

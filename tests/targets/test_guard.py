@@ -1,4 +1,4 @@
-"""What must never be written to is recognised, and the reason is told in the right order."""
+"""What must never be written to is recognised, and the reasons come in the right order."""
 
 from __future__ import annotations
 

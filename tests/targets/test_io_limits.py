@@ -36,7 +36,7 @@ def number(path: Path) -> str:
         ),
     ],
 )
-def test_a_limit_on_this_disk_is_told(
+def test_a_limit_on_this_disk_is_reported(
     cgroup: str, file: str, line: str, words: str, machine: Machine, tmp_path: Path
 ) -> None:
     root = machine({"proc/self/cgroup": f"{cgroup}\n", file: line.format(number(tmp_path)) + "\n"})

@@ -149,7 +149,7 @@ def test_the_next_step_of_anybody_repairs_first(folder: Path, tmp_path: Path) ->
     assert not (tmp_path / "new").exists()
 
 
-def test_a_setting_that_somebody_else_changed_is_left_and_told(folder: Path, tmp_path: Path) -> None:
+def test_a_setting_changed_by_others_is_left_and_reported(folder: Path, tmp_path: Path) -> None:
     path, _ = setting(tmp_path)
     killed(folder, path)
     path.write_text("7")
@@ -202,15 +202,15 @@ def test_a_loop_device_that_was_never_attached_needs_no_undoing(tmp_path: Path) 
     assert AttachedLoop(str(tmp_path / "none.img")).undo() is None
 
 
-def test_a_damaged_ledger_is_told_and_left(folder: Path, tmp_path: Path) -> None:
+def test_a_damaged_ledger_is_reported_and_left(folder: Path, tmp_path: Path) -> None:
     path, _ = setting(tmp_path)
     killed(folder, path)
     ledger = next(folder.iterdir())
     for text in ("not json\n", '{"step": 1, "is": {"type": "elsewhere"}}\n'):
         ledger.write_text(text)
-        (told,) = repair(folder)
-        assert told.failed
-        assert "is damaged" in told.text
+        (output,) = repair(folder)
+        assert output.failed
+        assert "is damaged" in output.text
         assert ledger.exists()
 
 

@@ -1,4 +1,4 @@
-"""A memory limit holds what a process caches, and is gone afterwards."""
+"""A memory limit holds what a process caches, and is removed afterwards."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_pages_that_somebody_cached_before_escape_a_limit(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("limits")
-def test_a_limit_that_is_taken_away_is_told(tmp_path: Path) -> None:
+def test_a_limit_that_is_removed_is_reported(tmp_path: Path) -> None:
     controller = find_controller()
     assert controller is not None
     group = controller.place / f"mileage-{os.getpid()}"
@@ -75,7 +75,7 @@ def test_an_error_inside_passes_and_the_limit_goes(tmp_path: Path) -> None:
     assert tmp_path.exists()
 
 
-def test_version_2_makes_its_group_beside_the_own_one(machine: Machine) -> None:
+def test_version_2_makes_its_group_next_to_its_own(machine: Machine) -> None:
     root = machine(
         {
             "proc/self/mountinfo": "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",

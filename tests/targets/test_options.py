@@ -91,7 +91,7 @@ def work(target: Target) -> None:
 
 
 def until(what: Callable[[], bool]) -> bool:
-    """Whether it becomes true: what a file system tells its device of removed files may come much later."""
+    """Whether it becomes true: a file system may discard removed files much later."""
     end_s = time.monotonic() + 60
     while not what() and time.monotonic() < end_s:
         time.sleep(0.05)
@@ -135,8 +135,8 @@ def test_stripe_resize_and_journal_stand_in_the_superblock(tmp_path: Path) -> No
     mkfs = "stripe=128KiB,resize=16GiB,journal=4MiB"
     with opened("ext4", tmp_path, "", mkfs=mkfs) as target:
         target.prepare(MIB)
-        told = call("test", "dumpe2fs", "-h", device_of(target))
-        fields = {line.partition(":")[0]: line.partition(":")[2].strip() for line in told.splitlines()}
+        output = call("test", "dumpe2fs", "-h", device_of(target))
+        fields = {line.partition(":")[0]: line.partition(":")[2].strip() for line in output.splitlines()}
         assert fields["RAID stripe width"] == "32"
         # 16 GiB are 128 groups of 32768 blocks, with 64 descriptors of 64 bytes in a block: two blocks, one in use.
         assert fields["Reserved GDT blocks"] == "1"

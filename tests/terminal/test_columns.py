@@ -38,7 +38,7 @@ def test_lines_are_as_full_as_words_allow() -> None:
 @pytest.mark.parametrize("text", ["short", "日本語日本語", "a日b本", "x" * 30])
 def test_a_cut_text_fits_and_says_that_it_was_cut(text: str) -> None:
     for width in range(1, 32):
-        told = cut(text, width)
-        assert shown(told) <= width
-        assert told == text or told.endswith("…")
+        output = cut(text, width)
+        assert shown(output) <= width
+        assert output == text or output.endswith("…")
         assert shown(padded(text, width)) == width == columns_of(padded(text, width))

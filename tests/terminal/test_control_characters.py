@@ -27,12 +27,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_what_steers_is_shown_instead(text: str) -> None:
-    told = harmless(text)
+    output = harmless(text)
     assert all(
         letter in "\t\n" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
-        for letter in told
+        for letter in output
     )
-    assert told != text
+    assert output != text
 
 
 def test_every_control_and_direction_sign_of_unicode_is_shown() -> None:

@@ -54,16 +54,16 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
-def test_a_hostile_argument_is_told_without_its_power(arguments: list[str], tmp_path: Path) -> None:
-    told, status = on_terminal(arguments, tmp_path)
+def test_a_hostile_argument_is_printed_without_effect(arguments: list[str], tmp_path: Path) -> None:
+    output, status = on_terminal(arguments, tmp_path)
     assert status == 2
-    assert not set(told) & set("\x1b\x07\x9b\u202e\r")
-    assert "all is well" in told or "not" in told
+    assert not set(output) & set("\x1b\x07\x9b\u202e\r")
+    assert "all is well" in output or "not" in output
 
 
 def test_a_line_feed_in_a_name_begins_no_line_of_its_own(tmp_path: Path) -> None:
-    told, _ = on_terminal(["report", "x\nmileage: the drive is fine"], tmp_path)
-    assert not [line for line in told.splitlines()[1:] if line.startswith("mileage")]
+    output, _ = on_terminal(["report", "x\nmileage: the drive is fine"], tmp_path)
+    assert not [line for line in output.splitlines()[1:] if line.startswith("mileage")]
 
 
 def test_a_hostile_study_is_planned_without_its_power(tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_a_hostile_study_is_planned_without_its_power(tmp_path: Path) -> None:
     escaped = SHOUT.encode("unicode_escape").decode().replace("\\x", "\\u00")
     line = next(line for line in text.splitlines() if line.startswith("question"))
     (tmp_path / "s.toml").write_text(text.replace(line, f'question = "{escaped}"'), encoding="utf-8")
-    told, status = on_terminal(["plan", "s.toml"], tmp_path)
-    assert not set(told) & set("\x1b\x07\x9b\u202e\r")
+    output, status = on_terminal(["plan", "s.toml"], tmp_path)
+    assert not set(output) & set("\x1b\x07\x9b\u202e\r")
     assert status in (0, 2)
 
 
@@ -82,9 +82,9 @@ def test_a_hostile_study_is_planned_without_its_power(tmp_path: Path) -> None:
 def test_a_terminal_without_utf_8_gets_what_it_can_show(setting: dict[str, str], tmp_path: Path) -> None:
     code = "from mileage.terminal import guard_streams; guard_streams(); import click; click.echo('▼ 5 % ± 1 日本')"
     env = {**os.environ, **setting}
-    told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True).stdout
-    assert told.startswith(b"v 5 % ")
-    assert b"\\u65e5" in told
+    output = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True).stdout
+    assert output.startswith(b"v 5 % ")
+    assert b"\\u65e5" in output
 
 
 def test_json_in_a_file_still_says_what_it_said(tmp_path: Path) -> None:
@@ -92,5 +92,5 @@ def test_json_in_a_file_still_says_what_it_said(tmp_path: Path) -> None:
         "from mileage.terminal import guard_streams; guard_streams(); import json; "
         "print(json.dumps('a\\x7f\\u202eb', ensure_ascii=False))"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
-    assert told == '"a\\u007f\\u202eb"\n'
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    assert output == '"a\\u007f\\u202eb"\n'

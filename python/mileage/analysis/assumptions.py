@@ -18,7 +18,7 @@ from mileage.plan import Plan
 from mileage.targets.profiles import load_profile, virtual_name
 
 if TYPE_CHECKING:
-    from mileage.report import TrustLamp
+    from mileage.report import ValidityCheck
 
 NAMED_MAX: Final = 6
 """Figures that are named of a drive; `mileage drive show` has all."""
@@ -56,7 +56,7 @@ _READS: Final = (
 )
 
 
-def assumption_lamps(plan: Plan) -> list[TrustLamp]:
+def assumption_checks(plan: Plan) -> list[ValidityCheck]:
     """For each virtual drive of a study a check that lists the unpublished figures that decide what is compared."""
     workloads = _workloads(plan)
     weighed = [*(_WRITES if _any("write", workloads) else ()), *(_READS if _any("read", workloads) else ())]
@@ -64,7 +64,7 @@ def assumption_lamps(plan: Plan) -> list[TrustLamp]:
     for name, profile in _drives(plan).items():
         if found := "; ".join([*_assumed(profile, weighed), *_missed(profile, workloads)]):
             by_figure.setdefault(found, []).append(name)
-    return [_lamp(drives, found) for found, drives in by_figure.items()]
+    return [_check(drives, found) for found, drives in by_figure.items()]
 
 
 def missed_rate_notes(plan: Plan) -> list[str]:
@@ -102,11 +102,11 @@ def _any(direction: str, workloads: Iterable[str]) -> bool:
     return any(name.endswith(direction) for name in workloads)
 
 
-def _lamp(drives: Sequence[str], found: str) -> TrustLamp:
-    from mileage.report import TrustLamp
+def _check(drives: Sequence[str], found: str) -> ValidityCheck:
+    from mileage.report import ValidityCheck
 
     whose = drives[0] if len(drives) == 1 else f"{drives[0]} and {len(drives) - 1} more"
-    return TrustLamp(
+    return ValidityCheck(
         "drive model",
         "warn",
         f"{whose}: {found}; change a figure to see how much it matters (virtual:{drives[0]},KEY=VALUE), mileage drive "

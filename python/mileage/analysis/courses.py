@@ -15,7 +15,7 @@ from mileage.judge.course import Course, course
 from mileage.model.imported_record import ImportedRecord
 from mileage.model.run_record import RunRecord
 from mileage.plan import Plan
-from mileage.report import TrustLamp
+from mileage.report import ValidityCheck
 from mileage.report.quantity import duration
 from mileage.targets.profiles import figures_of_target
 
@@ -99,17 +99,17 @@ def course_words(found: Course, record: RunRecord | ImportedRecord) -> str:
     }.get(found.kind, f"drift {found.change:+.1%} per 20 intervals")
 
 
-def level_lamps(courses: Courses) -> list[TrustLamp]:
+def level_checks(courses: Courses) -> list[ValidityCheck]:
     """The check of rate changes within runs that write; empty when no run was long enough."""
     checked = [run for run in courses.runs if run.found.kind != "too short"]
     if not checked:
         return []
     if changes := changing(courses, share_min=0.0):
-        return [TrustLamp("level in runs", "warn", f"{changes[0]}; {REMEDY}")]
+        return [ValidityCheck("level in runs", "warn", f"{changes[0]}; {REMEDY}")]
     text = f"the rate level of none of {len(checked):,} runs that write changes by {CHANGE_MIN:.0%} or more"
     # A run that is too short, or beyond the limit, may have changed: the count must not claim it.
     skipped = max(courses.run_count - len(checked), 0)
-    return [TrustLamp("level in runs", "ok", f"{text}; {skipped:,} not checked" if skipped else text)]
+    return [ValidityCheck("level in runs", "ok", f"{text}; {skipped:,} not checked" if skipped else text)]
 
 
 def changing(courses: Courses, share_min: float = 0.5) -> list[str]:
@@ -133,7 +133,7 @@ def _leaves_its_level(found: Course) -> bool:
     return found.changes_level and found.kind != "alternating" and abs(found.change) >= CHANGE_MIN
 
 
-def state_lamps(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[TrustLamp]:
+def state_checks(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[ValidityCheck]:
     """The check that virtual drives erased as much as they programmed in these stages."""
     pages = {
         cell.label: _block_pages(plan.settings[cell.setting].target) for cell in plan.cells if plan.settings
@@ -152,7 +152,7 @@ def state_lamps(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[Tru
         return []
     if not fresh:
         return [
-            TrustLamp(
+            ValidityCheck(
                 "erased blocks",
                 "ok",
                 "as much was erased as programmed: the drive was not consuming its erased blocks",
@@ -161,7 +161,7 @@ def state_lamps(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[Tru
     cell, share = min(fresh.items(), key=lambda pair: pair[1])
     which = f"{len(fresh)} of {len(shares)} cells that write" if len(shares) > 1 else cell
     text = f"{which} consumed erased blocks ({cell}: {share:.0%} of the programmed pages were erased again)"
-    return [TrustLamp("erased blocks", "warn", f"{text}: these are rates of a fresh drive; {REMEDY}")]
+    return [ValidityCheck("erased blocks", "warn", f"{text}: these are rates of a fresh drive; {REMEDY}")]
 
 
 def measured_stages(plan: Plan) -> list[str]:

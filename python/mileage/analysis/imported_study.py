@@ -25,9 +25,9 @@ from mileage.plan.iozone_suite import Suite
 from mileage.plan.quantiles import quantile_is_supported
 from mileage.plan.sizes import format_bytes
 from mileage.plan.workloads import METRICS
-from mileage.report import TrustLamp
+from mileage.report import ValidityCheck
 from mileage.report.imported import ImportedPage, ReportedCell, UnreadLine
-from mileage.report.view import LampState
+from mileage.report.view import CheckState
 from mileage.store import StudyFolder, outcome_of
 
 REPEATS_MIN: Final = 5
@@ -47,7 +47,16 @@ _MEMORY_BY_NAME: Final = ("hdparm.cached", "hdparm.cached_direct")
 _DIRECT_BY_NAME: Final = ("hdparm.cached_direct", "hdparm.buffered_direct")
 """What bypasses the page cache, as its name states."""
 NO_SETTINGS: Final = (
-    *("write_lat_log", "write_bw_log", "write_iops_log", "log", "beside", "began", "label", "repetitions"),
+    *(
+        "write_lat_log",
+        "write_bw_log",
+        "write_iops_log",
+        "log",
+        "concurrent",
+        "began",
+        "label",
+        "repetitions",
+    ),
 )
 """Facts of a file that are no settings: two runs that differ in nothing else are repetitions."""
 INCIDENTAL: Final = (
@@ -63,7 +72,7 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
     runs = list(content.imported_runs())
     files = list(content.of_kind(SourceFile))
     head = content.study
-    began = next((str(file.began) for file in files if file.began), "not told")
+    began = next((str(file.began) for file in files if file.began), "not recorded")
     machine = {key: value for file in files for key, value in file.machine.items()}
     identity = {
         "tool": plan.imported.words,
@@ -72,7 +81,7 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
         "layout": ", ".join(dict.fromkeys(file.layout for file in plan.imported.files)),
         "began": began,
         **machine,
-        "command line": next((str(file.command) for file in files if file.command), "not told"),
+        "command line": next((str(file.command) for file in files if file.command), "not recorded"),
         "mileage": head.mileage if head is not None else "unknown",
         "seal": content.seal_words,
     }
@@ -82,7 +91,7 @@ def imported_page(plan: Plan, folder: StudyFolder) -> ImportedPage:
         name=plan.study.name,
         tool=plan.imported.words,
         cells=tuple(_cells(plan, runs)),
-        trust=(*(TrustLamp("seal", "bad", line) for line in edited), *lamps(runs, files)),
+        trust=(*(ValidityCheck("seal", "bad", line) for line in edited), *checks(runs, files)),
         notes=tuple(notes)[:_NOTES_MAX],
         identity=identity,
         lost=tuple(f"{file.path}: {text}" for file in files for text in file.lost),
@@ -119,15 +128,15 @@ def _cells(plan: Plan, runs: list[ImportedRun]) -> Iterable[ReportedCell]:
         )
 
 
-def lamps(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[TrustLamp]:
+def checks(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[ValidityCheck]:
     """Every check of an imported study."""
     if not runs:
-        return [TrustLamp("runs", "bad", "the journal has no run that can be believed")]
+        return [ValidityCheck("runs", "bad", "the journal has no run that can be believed")]
     found = [
         _failed(runs),
         _whole(files),
         _repeated(runs),
-        *([TrustLamp("calls", *odd)] if (odd := odd_repetition(runs)) is not None else []),
+        *([ValidityCheck("calls", *odd)] if (odd := odd_repetition(runs)) is not None else []),
         *_run_order(runs),
         _length(runs),
         *_percentiles(runs),
@@ -137,12 +146,12 @@ def lamps(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[Trus
     for entry in audits(runs):
         if entry.name == "limited by" and entry.state == "ok" and memory.state == "warn":
             found.append(
-                TrustLamp(entry.name, "unknown", "memory answered, or may have, instead of the device")
+                ValidityCheck(entry.name, "unknown", "memory answered, or may have, instead of the device")
             )
         elif entry.name != "memory":
-            found.append(TrustLamp(entry.name, entry.state, entry.text))
+            found.append(ValidityCheck(entry.name, entry.state, entry.text))
     found.append(memory)
-    found.append(TrustLamp("device state", "unknown", "the files do not tell what was written before"))
+    found.append(ValidityCheck("device state", "unknown", "the files do not record what was written before"))
     found.append(_environment(files))
     return found
 
@@ -232,48 +241,48 @@ def _known_settings(plan: Plan, folder: StudyFolder) -> dict[str, dict[str, str]
     return found
 
 
-def _failed(runs: Sequence[ImportedRun]) -> TrustLamp:
+def _failed(runs: Sequence[ImportedRun]) -> ValidityCheck:
     failed = [run for run in runs if run.record.error]
     if failed:
         first = failed[0]
-        return TrustLamp(
+        return ValidityCheck(
             "errors", "bad", f"{len(failed)} of {len(runs)} runs: {first.cell}, {first.record.error}"
         )
-    return TrustLamp("errors", "ok", "the files tell of none")
+    return ValidityCheck("errors", "ok", "the files report none")
 
 
-def _whole(files: Sequence[SourceFile]) -> TrustLamp:
+def _whole(files: Sequence[SourceFile]) -> ValidityCheck:
     lost = [text for file in files for text in file.lost]
     unread = sum(len(file.unread) for file in files)
     if lost:
-        return TrustLamp("files", "bad", lost[0])
+        return ValidityCheck("files", "bad", lost[0])
     if unread:
-        return TrustLamp("files", "warn", f"{unread} line{'s' if unread != 1 else ''} not understood")
-    return TrustLamp("files", "ok", "understood to the last line")
+        return ValidityCheck("files", "warn", f"{unread} line{'s' if unread != 1 else ''} not understood")
+    return ValidityCheck("files", "ok", "understood to the last line")
 
 
-def _repeated(runs: Sequence[ImportedRun]) -> TrustLamp:
+def _repeated(runs: Sequence[ImportedRun]) -> ValidityCheck:
     counts: dict[str, int] = {}
     for run in runs:
         counts[run.cell] = counts.get(run.cell, 0) + 1
     least = min(counts.values())
-    state: LampState = "ok" if least >= REPEATS_MIN else "warn"
+    state: CheckState = "ok" if least >= REPEATS_MIN else "warn"
     enough = f"each cell has {least} runs or more"
     few = f"some cells have {least} run{'s' if least != 1 else ''}; {REPEATS_MIN} are needed to estimate the spread"
-    return TrustLamp(
+    return ValidityCheck(
         "repetition",
         state,
         enough if state == "ok" else few,
     )
 
 
-def _run_order(runs: Sequence[ImportedRun]) -> list[TrustLamp]:
+def _run_order(runs: Sequence[ImportedRun]) -> list[ValidityCheck]:
     """Whether the repetitions go one way, so that they are none; only where a cell has enough of them."""
     trends = _trends(runs)
     if trends:
-        return [TrustLamp("run order", "warn", trends[0])]
+        return [ValidityCheck("run order", "warn", trends[0])]
     enough = max(Counter(run.cell for run in runs).values()) >= REPETITIONS_MIN
-    return [TrustLamp("run order", "ok", "no trend over the repetitions")] if enough else []
+    return [ValidityCheck("run order", "ok", "no trend over the repetitions")] if enough else []
 
 
 def _trends(runs: Sequence[ImportedRun]) -> list[str]:
@@ -291,7 +300,7 @@ def _trends(runs: Sequence[ImportedRun]) -> list[str]:
     ]
 
 
-def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[LampState, str] | None:
+def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[CheckState, str] | None:
     """Whether the tests of one repetition (a call of the tool) are all unlike those of the others.
 
     Tests of one call share what happened meanwhile, so that they confirm each other in nothing. None where there are
@@ -324,18 +333,18 @@ def odd_repetition(runs: Sequence[ImportedRun]) -> tuple[LampState, str] | None:
     )
 
 
-def _length(runs: Sequence[ImportedRun]) -> TrustLamp:
+def _length(runs: Sequence[ImportedRun]) -> ValidityCheck:
     lasted = [(time, run.cell) for run in runs if (time := run.record.reported.elapsed_s) is not None]
     if not lasted:
-        return TrustLamp("run length", "unknown", "the files do not tell it")
+        return ValidityCheck("run length", "unknown", "the files do not record it")
     shortest_s, cell = min(lasted)
-    state: LampState = "ok" if shortest_s >= RUN_MIN_S and len(lasted) == len(runs) else "warn"
-    return TrustLamp(
+    state: CheckState = "ok" if shortest_s >= RUN_MIN_S and len(lasted) == len(runs) else "warn"
+    return ValidityCheck(
         "run length", state, f"{shortest_s:.3g} s at least ({cell}); {RUN_MIN_S:g} s average more out"
     )
 
 
-def _percentiles(runs: Sequence[ImportedRun]) -> list[TrustLamp]:
+def _percentiles(runs: Sequence[ImportedRun]) -> list[ValidityCheck]:
     """Whether enough operations lie beyond each p99 that is judged."""
     counts = [
         (record.operations, run.cell)
@@ -345,31 +354,33 @@ def _percentiles(runs: Sequence[ImportedRun]) -> list[TrustLamp]:
     if not counts:
         return []
     fewest, cell = min(counts)
-    state: LampState = "ok" if quantile_is_supported(fewest, P99) else "warn"
-    return [TrustLamp("p99", state, f"{fewest:,} operations at least in a run ({cell})")]
+    state: CheckState = "ok" if quantile_is_supported(fewest, P99) else "warn"
+    return [ValidityCheck("p99", state, f"{fewest:,} operations at least in a run ({cell})")]
 
 
-def _steady(runs: Sequence[ImportedRun]) -> TrustLamp:
+def _steady(runs: Sequence[ImportedRun]) -> ValidityCheck:
     """Whether the rate of runs with a series kept one level."""
     found = [(one, run) for run in runs if (one := course_of(run.record)).kind != "too short"]
     if not found:
-        statement = f"no series over time has {INTERVALS_MIN} intervals, which can tell"
-        return TrustLamp("steady state", "unknown", statement)
+        statement = f"no series over time has the {INTERVALS_MIN} intervals that the test needs"
+        return ValidityCheck("steady state", "unknown", statement)
     changing = [(one, run) for one, run in found if one.changes_level]
     steady = sum(one.kind == "steady" for one, _ in found)
     statement = f"steady in {steady} of {len(found)} series"
     worst, run = max(changing or found, key=lambda pair: abs(pair[0].change))
     statement += f"; {run.cell}: {course_words(worst, run.record)}"
-    return TrustLamp("steady state", "ok" if steady == len(found) else "warn", statement)
+    return ValidityCheck("steady state", "ok" if steady == len(found) else "warn", statement)
 
 
-def _memory(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> TrustLamp:
+def _memory(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> ValidityCheck:
     """Whether some rate is one that memory gives; no tool counts what the page cache served."""
     found = [statement for statement, _ in memory_rates(runs, files)]
     if not found:
-        return TrustLamp("memory", "unknown", "not counted by the tool; no rate is beyond that of a device")
+        return ValidityCheck(
+            "memory", "unknown", "not counted by the tool; no rate is beyond that of a device"
+        )
     more = f" (and {len(found) - 1} more runs)" if len(found) > 1 else ""
-    return TrustLamp("memory", "warn", f"{found[0]}{more}")
+    return ValidityCheck("memory", "warn", f"{found[0]}{more}")
 
 
 def memory_rates(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[tuple[str, bool]]:
@@ -408,9 +419,9 @@ def _rate_facts(run: ImportedRun, command: str) -> RateFacts:
     )
 
 
-def _environment(files: Sequence[SourceFile]) -> TrustLamp:
+def _environment(files: Sequence[SourceFile]) -> ValidityCheck:
     machine = {key: value for file in files for key, value in file.machine.items()}
     if not machine:
-        return TrustLamp("environment", "unknown", "the files do not tell of the machine")
+        return ValidityCheck("environment", "unknown", "the files do not describe the machine")
     statement = ", ".join(f"{key} {value}" for key, value in machine.items())
-    return TrustLamp("environment", "unknown", f"only this is told: {statement}")
+    return ValidityCheck("environment", "unknown", f"only this is recorded: {statement}")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mileage.analysis.assumptions import assumption_lamps
-from mileage.analysis.courses import level_lamps, measured_stages, state_lamps
+from mileage.analysis.assumptions import assumption_checks
+from mileage.analysis.courses import level_checks, measured_stages, state_checks
 from mileage.analysis.run_facts import Seen
 from mileage.execute import unfinished_lines
 from mileage.execute.environment_guard import changed_by
@@ -20,8 +20,8 @@ from mileage.judge.steady_state import drift
 from mileage.model.journal_entries import Failed, Look, StageKey
 from mileage.plan import Plan
 from mileage.plan.quantiles import BEYOND_MIN, quantile_is_supported
-from mileage.report import TrustLamp
-from mileage.report.view import LampState
+from mileage.report import ValidityCheck
+from mileage.report.view import CheckState
 from mileage.store import left_out
 from mileage.store.environment import key_of, weighty
 from mileage.store.journal import JournalContent
@@ -34,14 +34,14 @@ RUN_MIN_S: Final = 60.0
 """Seconds below which a run may have seen only what a device does at first: a cache that fills, spare space."""
 
 
-def lamps_of(
+def checks_of(
     plan: Plan,
     content: JournalContent,
     found: Seen,
     changes: Sequence[tuple[str, str, Environment, Environment]],
     comparison: Comparison,
     aa: Audit | None,
-) -> list[TrustLamp]:
+) -> list[ValidityCheck]:
     """Every check of a study that compares.
 
     `found`: what was read of its runs. `changes`: where a key of the environment changed, the line about it, and the
@@ -52,75 +52,75 @@ def lamps_of(
     missing = needed - found.runs
     blocks = comparison.units_baseline if comparison.unit == "block" else 0
     repeated = plan.study.cycles >= 3 or blocks >= 5
-    lamps = [
-        TrustLamp("design", "ok" if repeated else "warn", comparison.design),
-        TrustLamp(
+    checks = [
+        ValidityCheck("design", "ok" if repeated else "warn", comparison.design),
+        ValidityCheck(
             "runs",
             "ok" if not (missing or failed) else "bad" if missing else "warn",
             f"{found.runs} of {needed} finished" + (f", {failed} failed and repeated" if failed else ""),
         ),
     ]
-    lamps += [TrustLamp("DNF", "bad", line.removeprefix("DNF: ")) for line in unfinished_lines(content)]
+    checks += [ValidityCheck("DNF", "bad", line.removeprefix("DNF: ")) for line in unfinished_lines(content)]
     virtual = all(facts.virtual for facts in (plan.facts, *plan.others.values()))
-    lamps += [
-        _length_lamp(found.lasted_s, virtual=virtual),
-        *_percentile_lamps(found.counts),
-        *_repetition_lamps(content),
+    checks += [
+        _length_check(found.lasted_s, virtual=virtual),
+        *_percentile_checks(found.counts),
+        *_repetition_checks(content),
     ]
     tortured = any(stage.torture for stage in plan.study.stage)
     if tortured:
         removed = "subtracted" if comparison.sham_removed else "not part of this comparison"
         statement = f"same time without torture, {removed}" if plan.study.sham else "none"
-        lamps.append(TrustLamp("sham arm", "ok" if plan.study.sham else "warn", statement))
-    lamps += _audit_lamps(plan, found.facts)
-    lamps += [TrustLamp(one.name, one.state, one.text) for one in disturbances(found.watched)]
+        checks.append(ValidityCheck("sham arm", "ok" if plan.study.sham else "warn", statement))
+    checks += _audit_checks(plan, found.facts)
+    checks += [ValidityCheck(one.name, one.state, one.text) for one in disturbances(found.watched)]
     if tortured:
-        lamps.append(_steady_lamp(found.written))
-    lamps += level_lamps(found.courses)
+        checks.append(_steady_check(found.written))
+    checks += level_checks(found.courses)
     # Before a torture a drive is meant to be fresh.
     judged = [comparison.candidate] if tortured and comparison.kind == "stages" else measured_stages(plan)
-    lamps += state_lamps(plan, found.courses, judged)
-    lamps += _until_lamps(plan, content)
+    checks += state_checks(plan, found.courses, judged)
+    checks += _until_checks(plan, content)
     if aa is not None:
-        lamps.append(TrustLamp(aa.name, aa.state, aa.text))
-    return [*lamps, *assumption_lamps(plan), _environment_lamp(plan, changes)]
+        checks.append(ValidityCheck(aa.name, aa.state, aa.text))
+    return [*checks, *assumption_checks(plan), _environment_check(plan, changes)]
 
 
-def _length_lamp(lasted: Sequence[tuple[float, str]], *, virtual: bool) -> TrustLamp:
+def _length_check(lasted: Sequence[tuple[float, str]], *, virtual: bool) -> ValidityCheck:
     """Whether measured runs, in seconds and with their cells, average out what a device does only now and then.
 
     Simulated time has no noise of a machine to average.
     """
     if not lasted:
-        return TrustLamp("run length", "unknown", "no run was measured")
+        return ValidityCheck("run length", "unknown", "no run was measured")
     shortest_s, cell = min(lasted)
     text = f"shortest run {shortest_s:.3g} s ({cell})"
     if virtual:
-        return TrustLamp("run length", "ok", f"{text}; simulated time has no noise to average")
+        return ValidityCheck("run length", "ok", f"{text}; simulated time has no noise to average")
     if shortest_s >= RUN_MIN_S:
-        return TrustLamp("run length", "ok", text)
+        return ValidityCheck("run length", "ok", text)
     short = sum(time_s < RUN_MIN_S for time_s, _ in lasted)
     which = f"all {short:,}" if short == len(lasted) else f"{short:,} of {len(lasted):,}"
     rule = f"{which} runs are shorter than {RUN_MIN_S:g} s, and short runs are more sensitive to noise"
-    return TrustLamp("run length", "warn", f'{text}; {rule} (set stop.at_least = "60 s")')
+    return ValidityCheck("run length", "warn", f'{text}; {rule} (set stop.at_least = "60 s")')
 
 
-def _percentile_lamps(counts: Sequence[tuple[int, str]]) -> list[TrustLamp]:
+def _percentile_checks(counts: Sequence[tuple[int, str]]) -> list[ValidityCheck]:
     """Whether enough operations lie beyond the p99 of each run that is judged by it."""
     if not counts:
         return []
     fewest, cell = min(counts)
     statement = f"{fewest:,} operations at least in a run ({cell})"
     if quantile_is_supported(fewest, P99):
-        return [TrustLamp("p99", "ok", statement)]
+        return [ValidityCheck("p99", "ok", statement)]
     short = sum(not quantile_is_supported(count, P99) for count, _ in counts)
     rule = (
         f"in {short} of {len(counts)} runs fewer than {BEYOND_MIN} lie beyond the p99, and it is hardly known"
     )
-    return [TrustLamp("p99", "warn", f"{statement}; {rule}")]
+    return [ValidityCheck("p99", "warn", f"{statement}; {rule}")]
 
 
-def _repetition_lamps(content: JournalContent) -> list[TrustLamp]:
+def _repetition_checks(content: JournalContent) -> list[ValidityCheck]:
     """How precisely tables that repeat until precise are known in the end: of each cycle the last look."""
     last = {(*look.stage_key, look.table): look for look in content.of_kind(Look) if look.rule == "precision"}
     widths = [(look.half_width, look) for look in last.values() if look.half_width is not None]
@@ -132,26 +132,26 @@ def _repetition_lamps(content: JournalContent) -> list[TrustLamp]:
         f"precise enough in {reached} of {len(last)}; {look.table} to +-{width:.2%} at worst (asked for "
         f"+-{look.precision:.2%}), where a difference of {look.detectable:.2%} would be found in 80 % of cases"
     )
-    return [TrustLamp("repetition", "ok" if reached == len(last) else "warn", statement)]
+    return [ValidityCheck("repetition", "ok" if reached == len(last) else "warn", statement)]
 
 
-def _until_lamps(plan: Plan, content: JournalContent) -> list[TrustLamp]:
+def _until_checks(plan: Plan, content: JournalContent) -> list[ValidityCheck]:
     """Whether rounds of writing that were to end steady did so, by table."""
     last: dict[str, dict[tuple[StageKey, int], Look]] = {}
     for look in content.of_kind(Look):
         if look.rule != "precision":
             last.setdefault(look.table, {})[look.stage_key, look.setting] = look
-    lamps = []
+    checks = []
     for table, found in last.items():
         reached = [look.times for look in found.values() if look.enough]
         most = plan.study.torture[table].rounds
         statement = f"{table} steady in {len(reached)} of {len(found)}"
         statement += f", after {min(reached)} to {max(reached)} rounds" if reached else ""
         statement += "" if len(reached) == len(found) else f"; not reached in {most} rounds in the others"
-        state: LampState = "ok" if len(reached) == len(found) else "warn"
+        state: CheckState = "ok" if len(reached) == len(found) else "warn"
         rule = next(iter(found.values())).rule
-        lamps.append(TrustLamp("SNIA steady" if rule == "pts-steady" else "steady", state, statement))
-    return lamps
+        checks.append(ValidityCheck("SNIA steady" if rule == "pts-steady" else "steady", state, statement))
+    return checks
 
 
 def grave_changes(plan: Plan, changes: Sequence[tuple[str, str, Environment, Environment]]) -> list[str]:
@@ -167,17 +167,19 @@ def grave_changes(plan: Plan, changes: Sequence[tuple[str, str, Environment, Env
     return list(dict.fromkeys(grave))
 
 
-def _environment_lamp(plan: Plan, changes: Sequence[tuple[str, str, Environment, Environment]]) -> TrustLamp:
+def _environment_check(
+    plan: Plan, changes: Sequence[tuple[str, str, Environment, Environment]]
+) -> ValidityCheck:
     """Grave changes make runs incomparable; a reboot or a changed setting is reported."""
     if not changes:
-        return TrustLamp("environment", "ok", "unchanged")
+        return ValidityCheck("environment", "ok", "unchanged")
     grave = grave_changes(plan, changes)
     noted = grave or list(dict.fromkeys(line for _, line, *_ in changes))
     more = f" (and {len(noted) - 1} more)" if len(noted) > 1 else ""
-    return TrustLamp("environment", "bad" if grave else "warn", f"{noted[0]}{more}")
+    return ValidityCheck("environment", "bad" if grave else "warn", f"{noted[0]}{more}")
 
 
-def _steady_lamp(tortures: Mapping[int, Sequence[int]]) -> TrustLamp:
+def _steady_check(tortures: Mapping[int, Sequence[int]]) -> ValidityCheck:
     """Whether the torture had arrived where it was going when it ended: the last half of each cycle's last run."""
     found = []
     for whole in tortures.values():
@@ -187,14 +189,14 @@ def _steady_lamp(tortures: Mapping[int, Sequence[int]]) -> TrustLamp:
             found.append(drift(rounds))
     judged = [entry for entry in found if entry.state != "too short"]
     if not judged:
-        return TrustLamp("steady state", "unknown", "the torture was too short to tell")
+        return ValidityCheck("steady state", "unknown", "the torture was too short to judge")
     steady = sum(entry.state == "steady" for entry in judged)
     worst = max((entry.per_20_rounds for entry in judged), key=abs)
-    state: LampState = "ok" if steady == len(judged) else "warn"
+    state: CheckState = "ok" if steady == len(judged) else "warn"
     statement = (
         f"end of torture steady in {steady} of {len(judged)}; drift {_signed(worst)} per 20 intervals at most"
     )
-    return TrustLamp("steady state", state, statement)
+    return ValidityCheck("steady state", state, statement)
 
 
 def _signed(share: float) -> str:
@@ -203,11 +205,13 @@ def _signed(share: float) -> str:
     return statement[1:] if float(statement[:-1]) == 0 else statement
 
 
-def _audit_lamps(plan: Plan, facts: Sequence[RunFacts]) -> list[TrustLamp]:
-    found = {entry.name: TrustLamp(entry.name, entry.state, entry.text) for entry in audits(plan, facts)}
+def _audit_checks(plan: Plan, facts: Sequence[RunFacts]) -> list[ValidityCheck]:
+    found = {entry.name: ValidityCheck(entry.name, entry.state, entry.text) for entry in audits(plan, facts)}
     if plan.facts.virtual:
-        found["memory"] = TrustLamp("memory", "ok", "simulated drive: nothing is served from memory")
-        found["interference"] = TrustLamp("interference", "ok", "virtual time: the host cannot disturb it")
+        found["memory"] = ValidityCheck("memory", "ok", "simulated drive: nothing is served from memory")
+        found["interference"] = ValidityCheck(
+            "interference", "ok", "virtual time: the host cannot disturb it"
+        )
     return list(found.values())
 
 

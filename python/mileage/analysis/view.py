@@ -16,7 +16,7 @@ from mileage.analysis.evidence import evidence_of
 from mileage.analysis.reading import Reading
 from mileage.analysis.run_order import run_order
 from mileage.analysis.steady_rounds import steady_rounds
-from mileage.analysis.validity_checks import Environment, lamps_of
+from mileage.analysis.validity_checks import Environment, checks_of
 from mileage.execute import stage_name, start_name
 from mileage.judge import Comparison
 from mileage.judge.audit import Audit
@@ -83,7 +83,7 @@ def lost_lines(folder: StudyFolder) -> list[str]:
     if not lost:
         return []
     what, verb = ("The snapshot", "is") if len(lost) == 1 else ("The snapshots", "are")
-    return [f"{what} of the machine at {listed(lost)} {verb} damaged or edited, and left out."]
+    return [f"{what} of the machine at {listed(lost)} {verb} damaged or edited, and ignored."]
 
 
 def method_of(plan: Plan, content: JournalContent) -> str:
@@ -124,7 +124,7 @@ def study_view(
         torture=_traces(_tortures(runs)),
         environments=environments,
         environment_changes=list(dict.fromkeys(f"{name}: {line}" for name, line, *_ in changes)),
-        trust=lamps_of(plan, content, read.seen, changes, comparison, aa),
+        trust=checks_of(plan, content, read.seen, changes, comparison, aa),
         shapes=_shapes(_tortures(runs)),
         notes=[
             *lost_lines(folder),

@@ -34,7 +34,7 @@ _MEANINGS = {
     "cells": "One row per judged cell and metric, as in the report.",
     "summaries": "The runs of each judged cell and metric in each arm.",
     "standings": "Every level of the compared factor, per cell.",
-    "within": "What the runs of each arm say beside one value per run.",
+    "within": "Summaries of each arm: pooled throughput, and the standard error of each run's mean.",
     "measured": "One row per measured cell; medians over the runs.",
 }
 

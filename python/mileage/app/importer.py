@@ -103,11 +103,11 @@ def _check_twins(found: list[tuple[Source, Result]]) -> None:
         runs = [run for run in result.runs if run.measured]
         if not runs:
             continue
-        told = [msgspec.structs.replace(run, line=0, notes=[]) for run in runs]
+        comparable = [msgspec.structs.replace(run, line=0, notes=[]) for run in runs]
         headline = frozenset((run.cell, run.rate_bytes_per_s, run.ops_per_s) for run in runs)
         layout, twin = headlines.setdefault(headline, (result.layout, source))
         if layout == result.layout:
-            twin = contents.setdefault(msgspec.json.encode([result.began, told]), source)
+            twin = contents.setdefault(msgspec.json.encode([result.began, comparable]), source)
         if twin is not source:
             raise Refused(
                 source.path,
@@ -132,7 +132,7 @@ def make_study(
                 f"--{what} {word!r}", expected="letters, digits, '-', '_' and '.'", code="wrong-value"
             )
     runs = [(source, result, run) for source, result in found for run in result.runs if run.measured]
-    tell_apart([[run for run in result.runs if run.measured] for _, result in found])
+    name_settings([[run for run in result.runs if run.measured] for _, result in found])
     if len(runs) > RUNS_MAX:
         raise Refused("", f"{len(runs):,} runs", advice=f"a study has at most {RUNS_MAX:,}", code="too-large")
     plan = _plan(found, [run for _, _, run in runs], blocks_of(runs), name or found[0][1].tool, stage)
@@ -143,14 +143,14 @@ def make_study(
         for planned, (source, _, run) in zip(plan.runs, runs, strict=True):
             journal.extend([_entry(planned, source, run)])
         for source, result in found:
-            journal.extend([_told(source, result)])
+            journal.extend([_source_record(source, result)])
         journal.extend([End(finished=datetime.now().isoformat(timespec="seconds"))])
     finally:
         journal.close()
     return folder
 
 
-def tell_apart(files: Sequence[Sequence[ToolRun]]) -> None:
+def name_settings(files: Sequence[Sequence[ToolRun]]) -> None:
     """Put into the labels of runs with equal labels the settings in which they differ: they are no repetitions.
 
     `files`: the runs of each file. Runs of one file that differ in the name of the job, its file or its directory were
@@ -164,14 +164,16 @@ def tell_apart(files: Sequence[Sequence[ToolRun]]) -> None:
     for same in by_cell.values():
         names = dict.fromkeys(name for _, run in same for name in run.levels if name not in NO_SETTINGS)
         differing = [name for name in names if len({run.levels.get(name) for _, run in same}) > 1]
-        told: list[str] = []
+        chosen: list[str] = []
         for name in sorted(differing, key=lambda name: (name in INCIDENTAL, name != "job")):
-            if name not in INCIDENTAL or (_is_setting(name, same) and _tells_more(name, told, same)):
-                told.append(name)
-            elif _tells_more(name, told, same):
+            if name not in INCIDENTAL or (
+                _is_setting(name, same) and _distinguishes_more(name, chosen, same)
+            ):
+                chosen.append(name)
+            elif _distinguishes_more(name, chosen, same):
                 _note_difference(name, [run for _, run in same])
         for _, run in same:
-            words = [f"{name} {run.levels[name]}" for name in told if name in run.levels]
+            words = [f"{name} {run.levels[name]}" for name in chosen if name in run.levels]
             run.cell = ", ".join([run.cell, *words])[:TEXT_MAX]
 
 
@@ -186,17 +188,17 @@ def _is_setting(name: str, same: Sequence[tuple[int, ToolRun]]) -> bool:
     )
 
 
-def _tells_more(name: str, told: Sequence[str], same: Sequence[tuple[int, ToolRun]]) -> bool:
+def _distinguishes_more(name: str, chosen: Sequence[str], same: Sequence[tuple[int, ToolRun]]) -> bool:
     """Whether a level separates runs that the earlier levels do not."""
     counts = [
         len({tuple(run.levels.get(key) for key in names) for _, run in same})
-        for names in (told, [*told, name])
+        for names in (chosen, [*chosen, name])
     ]
     return counts[0] < counts[1]
 
 
 def _note_difference(name: str, same: Sequence[ToolRun]) -> None:
-    values = list(dict.fromkeys(run.levels.get(name, "not told") for run in same))
+    values = list(dict.fromkeys(run.levels.get(name, "not recorded") for run in same))
     more = f" and {len(values) - 3} more" if len(values) > 3 else ""
     same[0].notes.append(
         f"the repetitions of {same[0].cell} differ in their {name}: {', '.join(values[:3])}{more}; where these are "
@@ -416,7 +418,7 @@ def _entry(planned: PlannedRun, source: Source, run: ToolRun) -> ImportedRun:
     )
 
 
-def _told(source: Source, result: Result) -> SourceFile:
+def _source_record(source: Source, result: Result) -> SourceFile:
     """The journal's line of a file: what it says of the whole, and what was not understood."""
     return SourceFile(
         path=words_of(source.path),

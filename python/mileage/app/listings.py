@@ -21,10 +21,10 @@ def listing_of(places: Sequence[Path]) -> list[dict[str, Any]]:
     from mileage.store.query import study_folders, study_row
 
     rows = [study_row(folder) for folder in study_folders(places)]
-    return [{"name": row["folder"], "title": _told(row), **row} for row in rows]
+    return [{"name": row["folder"], "title": _title(row), **row} for row in rows]
 
 
-def _told(row: dict[str, Any]) -> str:
+def _title(row: dict[str, Any]) -> str:
     if row["imported"]:
         return f"{row['study']}, imported, {row['runs']} {'run' if row['runs'] == 1 else 'runs'}"
     state = "finished" if row["finished"] else f"{row['runs']} of {row['runs_planned']} runs"

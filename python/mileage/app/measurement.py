@@ -84,16 +84,16 @@ def measure(
         Refused: what is asked is not possible, or the folder cannot be made; nothing was written.
         RunFailed: a run failed; what Mileage put on the target is removed.
     """
-    tell = progress or Silent()
+    reporter = progress or Silent()
     if save is not None:
-        done = _done_in(save, resolved, destroy, tell, command, log)
+        done = _done_in(save, resolved, destroy, reporter, command, log)
         from mileage.app import StudyResult
 
         if reports and report_level(None, resolved.study.report) != "none":
             StudyResult(StudyFolder.open(save), resolved).write_report()
     else:
         with one_off_folder() as place:
-            done = _done_in(place, resolved, destroy, tell, command, log)
+            done = _done_in(place, resolved, destroy, reporter, command, log)
     return done
 
 
@@ -101,14 +101,14 @@ def _done_in(
     place: Path,
     resolved: Plan,
     destroy: str | None,
-    tell: Progress,
+    reporter: Progress,
     command: Sequence[str],
     log: Path | None,
 ) -> Measurement:
     """Do the plan in a new folder: the cells in the order of the plan."""
     names = [] if log is None else _log_names(resolved, log)
     folder = StudyFolder.create(place, resolved.to_toml(), resolved.to_json().encode())
-    do(resolved, folder, destroy, tell, command=shlex.join(command), always_clean=True)
+    do(resolved, folder, destroy, reporter, command=shlex.join(command), always_clean=True)
     _copy_logs(folder, names)
     order = {cell.label: number for number, cell in enumerate(resolved.cells)}
     content = folder.content()

@@ -143,17 +143,17 @@ def _labels(a: tuple[Path, str], b: tuple[Path, str]) -> tuple[str, str]:
 
 
 def rank(
-    studies: Sequence[str], *, stage: str | None = None, tell: Callable[[str], None] | None = None
+    studies: Sequence[str], *, stage: str | None = None, warn: Callable[[str], None] | None = None
 ) -> dict[str, tuple[Rank, ...]]:
     """For each cell that all studies measured, in the headline metric: the studies by rate, with ties.
 
-    `tell` receives a line for each cell that is skipped because a study has not measured it.
+    `warn` receives a line for each cell that is skipped because a study has not measured it.
 
     Raises:
         Refused: a folder or a stage does not exist, or no cell was measured in all of them.
     """
-    measured = _measured(studies, stage, tell)
-    cells = _in_all(measured, tell)
+    measured = _measured(studies, stage, warn)
+    cells = _in_all(measured, warn)
     try:
         return {cell: ranking({name: values[cell] for name, values in measured}) for cell in cells}
     except ValueError as cause:
@@ -161,17 +161,17 @@ def rank(
 
 
 def history(
-    studies: Sequence[str], *, stage: str | None = None, tell: Callable[[str], None] | None = None
+    studies: Sequence[str], *, stage: str | None = None, warn: Callable[[str], None] | None = None
 ) -> tuple[Change, ...]:
-    """Where a target's level changed over studies of it, given in the order of their dates; `tell` as in :func:`rank`.
+    """Where a target's level changed over studies of it, given in the order of their dates; `warn` as in :func:`rank`.
 
     Raises:
         Refused: fewer than six studies, or as :func:`rank`.
     """
     if len(studies) < 2 * STUDIES_MIN:
         raise Refused(f"{len(studies)} studies", f"a history needs {2 * STUDIES_MIN} or more", code="too-few")
-    measured = _measured(studies, stage, tell)
-    cells = _in_all(measured, tell)
+    measured = _measured(studies, stage, warn)
+    cells = _in_all(measured, warn)
     try:
         return changes({cell: [median(values[cell]) for _, values in measured] for cell in cells})
     except ValueError as cause:
@@ -179,9 +179,9 @@ def history(
 
 
 def _in_all(
-    measured: Sequence[tuple[str, dict[str, list[float]]]], tell: Callable[[str], None] | None
+    measured: Sequence[tuple[str, dict[str, list[float]]]], warn: Callable[[str], None] | None
 ) -> list[str]:
-    """The cells that all studies have; `tell` receives a line for each cell that a study lacks. Raises Refused."""
+    """The cells that all studies have; `warn` receives a line for each cell that a study lacks. Raises Refused."""
     every = dict.fromkeys(cell for _, values in measured for cell in values)
     lacking = {cell: [name for name, values in measured if cell not in values] for cell in every}
     if all(lacking.values()):
@@ -191,17 +191,17 @@ def _in_all(
             code="nothing-in-common",
         )
     for cell, names in lacking.items():
-        if names and tell is not None:
-            tell(f"left out: {cell}, not measured in {', '.join(names)}")
+        if names and warn is not None:
+            warn(f"skipped: {cell}, not measured in {', '.join(names)}")
     return [cell for cell, names in lacking.items() if not names]
 
 
 def _measured(
-    studies: Sequence[str], stage: str | None, tell: Callable[[str], None] | None
+    studies: Sequence[str], stage: str | None, warn: Callable[[str], None] | None
 ) -> list[tuple[str, dict[str, list[float]]]]:
     """Of each study the runs of each cell in its rate (bytes or operations per second), torture arm.
 
-    `tell` receives a line when the devices are of different classes.
+    `warn` receives a line when the devices are of different classes.
     """
     if len(set(studies)) < len(studies):
         raise Refused("", "a study is named twice", advice="name each once", code="repeated")
@@ -211,10 +211,10 @@ def _measured(
         result, name = stage_of(text, stage)
         plans.append(result.plan)
         names = names_in(plans[0], result.plan)
-        if tell is not None:
+        if warn is not None:
             renamed = [f"{other} is taken for {ours}" for other, ours in names.items() if other != ours]
             for line in (*result.outcome().edited, *renamed):
-                tell(f"{text}: {line}")
+                warn(f"{text}: {line}")
         classes[text] = short_classes(result.plan).get("") or "not known"
         values: dict[str, list[float]] = {}
         for sample in result.samples():
@@ -222,13 +222,13 @@ def _measured(
             if (sample.stage, sample.arm, sample.metric) == (name, "torture", wanted):
                 values.setdefault(names.get(sample.cell, sample.cell), []).append(sample.value)
         found.append((text, values))
-    if tell is not None and all(plan.imported is None for plan in plans):
+    if warn is not None and all(plan.imported is None for plan in plans):
         for (text, values), plan in zip(found[1:], plans[1:], strict=True):
             shared = {theirs: ours for theirs, ours in names_in(plans[0], plan).items() if ours in values}
             for line in setting_differences(plans[0], plan, shared, (found[0][0], text)):
-                tell(f"not measured in the same way: {line}")
-    if tell is not None and len(set(classes.values())) > 1:
-        tell(
+                warn(f"not measured in the same way: {line}")
+    if warn is not None and len(set(classes.values())) > 1:
+        warn(
             f"devices of different classes: {', '.join(f'{name} {words}' for name, words in classes.items())}"
         )
     return found

@@ -18,13 +18,13 @@ from mileage.app.result import StudyResult
 from mileage.errors import Refused
 from mileage.judge.sentence import listed, unmatched
 from mileage.model.journal_entries import Failed
-from mileage.report import StudyView, TrustLamp
+from mileage.report import StudyView, ValidityCheck
 from mileage.report.evidence import Evidence
-from mileage.report.view import LampState
+from mileage.report.view import CheckState
 from mileage.store.directory import Directory
 from mileage.store.environment import diff
 
-_WORST: Sequence[LampState] = ("bad", "warn", "unknown", "ok")
+_WORST: Sequence[CheckState] = ("bad", "warn", "unknown", "ok")
 
 
 def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
@@ -51,7 +51,7 @@ def pair_view(a: str, b: str, *, stage: str | None = None) -> StudyView:
         torture=[],
         environments=environments,
         environment_changes=[f"between the two: {line}" for line in changes],
-        trust=_lamps([(result.folder.path.name, result) for result in results]),
+        trust=_checks([(result.folder.path.name, result) for result in results]),
         runs_total=sum(len(result.content().any_runs()) for result in results),
         runs_failed=sum(len(result.content().of_kind(Failed)) for result in results),
         method="\n\n".join(f"{result.folder.path.name}:\n\n{_method(result)}" for result in results),
@@ -137,19 +137,19 @@ def _identity(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:
     return found
 
 
-def _lamps(results: Sequence[tuple[str, StudyResult]]) -> list[TrustLamp]:
+def _checks(results: Sequence[tuple[str, StudyResult]]) -> list[ValidityCheck]:
     """Each check as the weaker study has it, with the study's name where there are two."""
-    found: dict[str, list[tuple[str, TrustLamp]]] = {}
+    found: dict[str, list[tuple[str, ValidityCheck]]] = {}
     for name, result in results:
         if result.compares and result.plan.imported is None:
-            for lamp in result.view().trust:
-                found.setdefault(lamp.name, []).append((name, lamp))
+            for check in result.view().trust:
+                found.setdefault(check.name, []).append((name, check))
     merged = []
-    for lamp_name, lamps in found.items():
-        state = next(state for state in _WORST if any(lamp.state == state for _, lamp in lamps))
-        texts = {lamp.text: name for name, lamp in lamps if lamp.state == state}
+    for check_name, checks in found.items():
+        state = next(state for state in _WORST if any(check.state == state for _, check in checks))
+        texts = {check.text: name for name, check in checks if check.state == state}
         parts = "; ".join(f"{name}: {text}" if len(results) > 1 else text for text, name in texts.items())
-        merged.append(TrustLamp(lamp_name, state, parts))
+        merged.append(ValidityCheck(check_name, state, parts))
     return merged
 
 

@@ -81,12 +81,12 @@ def search(
     spacing: Spacing,
     destroy: str | None,
     *,
-    tell: Callable[[Probe], None],
+    on_probe: Callable[[Probe], None],
     moved: Callable[[PlannedRun, int], None],
 ) -> Found:
     """Search on the target of a one-off plan with one cell in a closed loop.
 
-    `tell` receives every probe, `moved` the current run and its completed bytes. Raises Refused when the
+    `on_probe` receives every probe, `moved` the current run and its completed bytes. Raises Refused when the
     plan has several cells, and RunFailed when a run fails; what Mileage put on the target is removed.
     """
     measured = [run for run in resolved.runs if run.role == "measure"]
@@ -141,7 +141,7 @@ def search(
             record = done(probing)
             counts.append(record.judged_latency.count)
             probes.append(probe_of(rate, record.ops_per_s, _latency_ns(record, goal), goal.limit_ns))
-            tell(probes[-1])
+            on_probe(probes[-1])
     return Found(closed, tuple(probes), best_of(probes), min(counts, default=0))
 
 

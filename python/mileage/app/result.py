@@ -281,15 +281,15 @@ class StudyResult:
         from mileage.store.tables import Staging
 
         get_ready()
-        with Staging(self.folder.directory, self.content()) as staging, ThreadPoolExecutor(1) as beside:
+        with Staging(self.folder.directory, self.content()) as staging, ThreadPoolExecutor(1) as writer:
             self.reading(staging)
-            tables = beside.submit(staging.write)
+            tables = writer.submit(staging.write)
             view = self.view()
             tables.result()
             # The page lists the tables with their sizes, so they come first.
             shown = cleaned(with_files(view, self.folder))
             pictures = gallery(shown, files=True)
-            figures = beside.submit(write_figures, shown, self.folder.directory, pictures)
+            figures = writer.submit(write_figures, shown, self.folder.directory, pictures)
             self._write_csv(view)
             self._write_page(render_html(shown, pictures))
             figures.result()

@@ -87,22 +87,22 @@ class SelfTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def selftest(
-    *, studies: int = STUDIES, seed: int = 2010, told: Callable[[Share], None] | None = None
+    *, studies: int = STUDIES, seed: int = 2010, on_share: Callable[[Share], None] | None = None
 ) -> SelfTest:
     """Judge `studies` (50 or more) made-up studies, and as many series of each kind.
 
-    `told` receives each share as soon as it is known. Raises Refused for fewer studies.
+    `on_share` receives each share as soon as it is known. Raises Refused for fewer studies.
     """
     if studies < STUDIES_MIN:
         raise Refused(
-            f"{studies} studies", expected=f"{STUDIES_MIN} or more, or no share can be told", code="too-few"
+            f"{studies} studies", expected=f"{STUDIES_MIN} or more, or no share can be estimated", code="too-few"
         )
     shares: list[Share] = []
     cases = (_comparisons, _orders, _transients, _cliffs)
     for share in chain.from_iterable(case(studies, seed) for case in cases):
         shares.append(share)
-        if told is not None:
-            told(share)
+        if on_share is not None:
+            on_share(share)
     return SelfTest(seed=seed, studies=studies, shares=tuple(shares))
 
 

@@ -120,7 +120,7 @@ def _refuse_another(resolved: Plan, target: str, opened: Target) -> None:
         )
 
 
-def traces_of(study: Study, beside: Path | None = None) -> dict[str, TraceFile]:
+def traces_of(study: Study, folder: Path | None = None) -> dict[str, TraceFile]:
     """What must be known of each trace that a study names; relative paths start at the folder of the study file.
 
     Raises Refused for one that cannot be read.
@@ -129,7 +129,7 @@ def traces_of(study: Study, beside: Path | None = None) -> dict[str, TraceFile]:
     for name in trace_paths(study):
         from mileage.formats.trace import read_trace, trace_file
 
-        path = Path(beside or Path(), name)
+        path = Path(folder or Path(), name)
         found[name] = trace_file(path.resolve(), read_trace(path))
     return found
 
@@ -180,10 +180,10 @@ def check_commands(resolved: Plan, *, allowed: bool) -> None:
     """Refuse a plan that runs programs unless the user allowed it: a study file from a stranger is data."""
     for run in resolved.runs:
         if isinstance(run.job, Program) and not allowed:
-            told = "; ".join(shlex.join(argv) for argv in run.job.argvs)
+            programs = "; ".join(shlex.join(argv) for argv in run.job.argvs)
             raise Refused(
                 resolved.study.name,
-                f"{run.cell} runs programs ({told})",
+                f"{run.cell} runs programs ({programs})",
                 advice="read the study file, and allow it with --allow-commands",
                 code="needs-permission",
             )
@@ -193,7 +193,7 @@ def do(
     resolved: Plan,
     folder: StudyFolder,
     destroy: str | None,
-    tell: Progress,
+    reporter: Progress,
     *,
     command: str,
     session: str = "",
@@ -230,7 +230,7 @@ def do(
                 resolved,
                 folder,
                 open_one,
-                tell,
+                reporter,
                 command=command,
                 session=session,
                 rules=_rules(resolved.study),

@@ -38,7 +38,7 @@ class Deciding:
             return _pts(rounds)
         return _drift(rounds, written_bytes, capacity_bytes)
 
-    def told(self, times: int, look: Finding) -> str:
+    def text(self, times: int, look: Finding) -> str:
         """An interim look after `times` blocks or rounds, in words."""
         after = f"after {times}"
         if look.rule == "precision":

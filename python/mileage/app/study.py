@@ -177,12 +177,12 @@ def run(
         Refused: as :func:`plan`, or the folder cannot be used.
         RunFailed: a run failed; a second call on the folder resumes the study.
     """
-    tell = progress or Silent()
+    reporter = progress or Silent()
     report_level(report)
     folder, resolved = _folder_and_plan(
         study, target, quick, out, seed, destroy, labels or {}, allow_commands=allow_commands
     )
-    tell.note(f"study folder: {folder.path}")
+    reporter.note(f"study folder: {folder.path}")
     session = session_now(resolved, labels or {})
     here = shlex.quote(str(folder.path))
     try:
@@ -190,7 +190,7 @@ def run(
             resolved,
             folder,
             destroy,
-            tell,
+            reporter,
             command=_command(study, resolved, quick),
             session=session,
             accept_change=accept_change,
@@ -198,15 +198,15 @@ def run(
         result = StudyResult(folder, resolved)
         level = report_level(report, resolved.study.report)
         if level != "none":
-            tell.stage("writing the report")
+            reporter.stage("writing the report")
             result.write_report(level)
     except (MileageError, OSError) as error:
-        tell.note(f"to go on: mileage run {here}{_label_options(session)}")
+        reporter.note(f"to resume: mileage run {here}{_label_options(session)}")
         if isinstance(error, OSError):
             raise RunFailed.from_os_error(f"writing the study folder {folder.path}", error) from error
         raise error
     for other in left:
-        tell.note(f"left at {other}: mileage run {here}{_label_options(other)}")
+        reporter.note(f"left at {other}: mileage run {here}{_label_options(other)}")
     return result
 
 

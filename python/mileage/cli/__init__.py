@@ -67,8 +67,8 @@ class _Commands(click.Group):
         if args and (name := _RENAMED.get(args[0])) is not None:
             click.echo(f"{args[0]} is now called {name}", err=True)
             args = [name, *args[1:]]
-        if args and args[0] not in _COMMANDS and (face := _face_of(args[0])) is not None:
-            args = [face, *args[1:]]
+        if args and args[0] not in _COMMANDS and (dropin := _dropin_of(args[0])) is not None:
+            args = [dropin, *args[1:]]
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
             from difflib import get_close_matches
 
@@ -78,7 +78,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _face_of(word: str) -> str | None:
+def _dropin_of(word: str) -> str | None:
     """The drop-in command of a program as scripts type it: "./IOzone" is iozone."""
     from mileage.dropin.dropin_list import TOOLS
 

@@ -100,7 +100,7 @@ def command(
     if table is not None:
         if studies or stage is not None or history or workloads is not None:
             raise click.UsageError(
-                "--table judges a file: leave out studies, --stage, --workloads and --history"
+                "--table judges a file: remove the studies, --stage, --workloads and --history"
             )
         _table(table, against, runs, margin, gate)
         return
@@ -176,18 +176,18 @@ class _Gate:
         from mileage.errors import JudgedFailure
 
         by_rule = {rule: [cell.name for found, cell in broken if found == rule] for rule in self.rules}
-        told = [
-            f"{len(names)} of {of} cells {rule.told()}: {names[0]} first"
+        failures = [
+            f"{len(names)} of {of} cells {rule.sentence()}: {names[0]} first"
             for rule, names in by_rule.items()
             if names
         ]
         if missing:
             names = ", ".join(missing)
-            told.append(
+            failures.append(
                 f"{len(missing)} cells of the baseline are missing: {names} (--allow-missing lets them)"
             )
-        if told:
-            raise JudgedFailure("; ".join(told))
+        if failures:
+            raise JudgedFailure("; ".join(failures))
 
 
 def _many(studies: tuple[str, ...], stage: str | None, history: bool, as_json: bool) -> None:
@@ -195,13 +195,13 @@ def _many(studies: tuple[str, ...], stage: str | None, history: bool, as_json: b
     from mileage.report.multi_study import history_text, ranking_text
 
     if history:
-        changes = app.history(studies, stage=stage, tell=_warn)
+        changes = app.history(studies, stage=stage, warn=_warn)
         if as_json:
             _print_json(changes)
         else:
             click.echo(history_text(changes, studies), nl=False)
         return
-    ranks = app.rank(studies, stage=stage, tell=_warn)
+    ranks = app.rank(studies, stage=stage, warn=_warn)
     if as_json:
         _print_json(ranks)
     else:

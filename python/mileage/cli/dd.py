@@ -1,5 +1,5 @@
 """`mileage dd`: see `dropin.dd`."""
 
-from mileage.cli.dropin import face
+from mileage.cli.dropin import dropin_command
 
-command = face("dd")
+command = dropin_command("dd")

@@ -198,7 +198,7 @@ def check_governor(governor: str) -> Finding:
     """A governor other than `performance` lets the CPU's speed follow the load."""
     if governor == UNKNOWN:
         return Finding(
-            "cpu governor", "unknown", "the kernel does not tell", "in a virtual machine ask the host"
+            "cpu governor", "unknown", "the kernel does not report it", "in a virtual machine ask the host"
         )
     if governor == "performance":
         return Finding("cpu governor", "ok", governor)
@@ -210,7 +210,7 @@ def check_governor(governor: str) -> Finding:
 def check_clock(clock: str) -> Finding:
     """A slow clock source costs a microsecond or more at each reading."""
     if clock == UNKNOWN:
-        return Finding("clock source", "unknown", "the kernel does not tell")
+        return Finding("clock source", "unknown", "the kernel does not report it")
     if clock in _STEADY_CLOCKS:
         return Finding("clock source", "ok", clock)
     advice = (
@@ -222,7 +222,7 @@ def check_clock(clock: str) -> Finding:
 def check_swap(areas: str) -> Finding:
     """Swapping mixes its own I/O into the measurement."""
     if areas == UNKNOWN:
-        return Finding("swap", "unknown", "the kernel does not tell")
+        return Finding("swap", "unknown", "the kernel does not report it")
     if areas == "none":
         return Finding("swap", "ok", "none")
     return Finding("swap", "warn", areas, "turn it off while measuring: swapoff -a")
@@ -234,7 +234,7 @@ def check_load(environment: Mapping[str, str]) -> Finding:
     cpu = _number(environment.get("now.pressure_cpu_some_percent", UNKNOWN))
     load = _number(environment.get("now.loadavg", UNKNOWN).split(" ", maxsplit=1)[0])
     if io is None and cpu is None and load is None:
-        return Finding("other load", "unknown", "the kernel tells neither pressure nor load")
+        return Finding("other load", "unknown", "the kernel reports neither pressure nor load")
     shown = ((io, "io pressure", " %"), (cpu, "cpu pressure", " %"), (load, "load", ""))
     text = ", ".join(f"{name} {value:g}{unit}" for value, name, unit in shown if value is not None)
     busy = max(io or 0.0, cpu or 0.0) > PRESSURE_PERCENT_MAX or (load or 0.0) > LOAD_MAX
@@ -249,7 +249,7 @@ def check_steal(steal: str, hypervisor: str) -> Finding:
     """CPU time that a hypervisor gave to others, since boot."""
     share = _number(steal)
     if share is None:
-        return Finding("stolen time", "unknown", "the kernel does not tell")
+        return Finding("stolen time", "unknown", "the kernel does not report it")
     where = "bare metal" if hypervisor == "none" else f"hypervisor {hypervisor}"
     text = f"{share:.2f} % since boot ({where})"
     if share > STEAL_PERCENT_MAX:
@@ -289,7 +289,7 @@ def check_file_system(ground: Ground) -> Finding:
             "file system", "warn", f"{text} is memory, not storage", "choose a directory on a drive"
         )
     if ground.fs_type == UNKNOWN:
-        return Finding("file system", "unknown", "the mount table does not tell")
+        return Finding("file system", "unknown", "the mount table does not show it")
     if ground.mount_point == "/":
         return Finding("file system", "warn", f"{text} also holds the system", "choose a drive of its own")
     if ground.device == UNKNOWN:
@@ -302,7 +302,7 @@ def check_file_system(ground: Ground) -> Finding:
 def check_mount_options(options: tuple[str, ...]) -> Finding:
     """Mount options that do work of their own while the load runs."""
     if not options:
-        return Finding("mount options", "unknown", "the mount table does not tell")
+        return Finding("mount options", "unknown", "the mount table does not show it")
     spoiling = {
         option: why
         for option in options
@@ -318,11 +318,11 @@ def check_mount_options(options: tuple[str, ...]) -> Finding:
 def check_space(ground: Ground) -> Finding:
     """Free space; a nearly full file system fragments new files."""
     if ground.capacity_bytes == 0:
-        return Finding("free space", "unknown", "the file system does not tell")
+        return Finding("free space", "unknown", "the file system does not report it")
     filled = 100 * (1 - ground.free_bytes / ground.capacity_bytes)
     text = f"{_gib(ground.free_bytes)} of {_gib(ground.capacity_bytes)} ({filled:.0f} % is not available)"
     if filled > FILL_PERCENT_MAX:
-        return Finding("free space", "warn", text, "a full file system scatters new files; free some space")
+        return Finding("free space", "warn", text, "a full file system fragments new files; free some space")
     return Finding("free space", "ok", text)
 
 

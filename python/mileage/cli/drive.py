@@ -205,7 +205,7 @@ def check(quick: bool, life: bool, as_json: bool) -> None:
         raise click.UsageError("--quick and --life are different checks: give one of them")
     rows: list[dict[str, Any]] = []
 
-    def told(name: str, theory: float, simulated: float, tolerance: float, holds: bool) -> None:
+    def print_row(name: str, theory: float, simulated: float, tolerance: float, holds: bool) -> None:
         rows.append(
             {"name": name, "theory": theory, "simulated": simulated, "tolerance": tolerance, "holds": holds}
         )
@@ -216,7 +216,7 @@ def check(quick: bool, life: bool, as_json: bool) -> None:
 
     if not as_json:
         click.echo(f"{'':<68}{'theory':>16}{'simulated':>16}{'off':>10}")
-    held = check_drives("life" if life else "quick" if quick else "all", told)
+    held = check_drives("life" if life else "quick" if quick else "all", print_row)
     if as_json:
         _echo_json(rows)
     if not held:

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from mileage.errors import Interrupted, RunFailed
 
 
-class Face(click.Command):
+class DropinCommand(click.Command):
     """Takes every word as it is; click reads none of them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -27,7 +27,7 @@ class Face(click.Command):
         ]
 
 
-def face(name: str) -> Face:
+def dropin_command(name: str) -> DropinCommand:
     """The command of that name."""
 
     def done(words: tuple[str, ...]) -> None:
@@ -53,4 +53,4 @@ def face(name: str) -> Face:
                 failure.exit_status = tool.failure_status
             raise
 
-    return Face(name, callback=done, add_help_option=False)
+    return DropinCommand(name, callback=done, add_help_option=False)

@@ -1,5 +1,5 @@
 """`mileage hdparm`: see `dropin.hdparm`."""
 
-from mileage.cli.dropin import face
+from mileage.cli.dropin import dropin_command
 
-command = face("hdparm")
+command = dropin_command("hdparm")

@@ -73,7 +73,7 @@ def command(
     else:
         say(result.text(width=report_width()))
         click.echo(f"Study: {folder.path}")
-    flawed = sum(bool(told.unread or told.lost) for _, told in found)
+    flawed = sum(bool(result.unread or result.lost) for _, result in found)
     if strict and flawed:
         raise JudgedFailure(f"{flawed} of {len(found)} files were not understood to the last line")
 

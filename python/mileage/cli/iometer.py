@@ -1,5 +1,5 @@
 """`mileage iometer`: see `dropin.iometer`."""
 
-from mileage.cli.dropin import face
+from mileage.cli.dropin import dropin_command
 
-command = face("iometer")
+command = dropin_command("iometer")

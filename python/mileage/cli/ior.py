@@ -1,5 +1,5 @@
 """`mileage ior`: see `dropin.ior`."""
 
-from mileage.cli.dropin import face
+from mileage.cli.dropin import dropin_command
 
-command = face("ior")
+command = dropin_command("ior")

@@ -1,5 +1,5 @@
 """`mileage iozone`: see `dropin.iozone`."""
 
-from mileage.cli.dropin import face
+from mileage.cli.dropin import dropin_command
 
-command = face("iozone")
+command = dropin_command("iozone")

@@ -1,5 +1,5 @@
 """`mileage mdtest`: see `dropin.mdtest`."""
 
-from mileage.cli.dropin import face
+from mileage.cli.dropin import dropin_command
 
-command = face("mdtest")
+command = dropin_command("mdtest")

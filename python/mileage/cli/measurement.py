@@ -118,8 +118,8 @@ def _print(done: Measurement, found: Found | None, given: dict[str, Any]) -> Non
         click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
         return
     if found is not None and found.best is not None:
-        told = f"{given['latency_target']} is kept up to {found.best.rate:,} operations per second"
-        click.echo(f"\n{told}; measured there once more:\n")
+        summary = f"{given['latency_target']} is kept up to {found.best.rate:,} operations per second"
+        click.echo(f"\n{summary}; measured there once more:\n")
     click.echo(setting_text(done.plan))
     for caution in done.cautions:
         click.echo(textwrap.fill(f"[!] {caution}", _WIDTH, subsequent_indent="    "))

@@ -1,5 +1,5 @@
 """`mileage metarates`: see `dropin.metarates`."""
 
-from mileage.cli.dropin import face
+from mileage.cli.dropin import dropin_command
 
-command = face("metarates")
+command = dropin_command("metarates")

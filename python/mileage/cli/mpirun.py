@@ -1,5 +1,5 @@
 """`mileage mpirun`: see `dropin.mpirun`."""
 
-from mileage.cli.dropin import face
+from mileage.cli.dropin import dropin_command
 
-command = face("mpirun")
+command = dropin_command("mpirun")

@@ -53,9 +53,9 @@ def command(
     if study is not None and (left := app.time_left(study)) is not None:
         from mileage.plan.describe import duration
 
-        told, done, needed = left
+        left_s, done, needed = left
         click.echo(
-            f"{study}: {done} of {needed} runs done; about {duration(told)} left, as fast as they were"
+            f"{study}: {done} of {needed} runs done; about {duration(left_s)} left, as fast as they were"
         )
         return
     resolved = app.plan(study, target=optional_target(target), quick=quick, seed=seed, destroy=destroy)

@@ -45,12 +45,12 @@ def searched(asked: Asked, given: dict[str, Any]) -> Found:
             watch.advance(byte_count - under_way[0][1])
             under_way[:] = [(run, byte_count)]
 
-        def tell(probe: Probe) -> None:
+        def on_probe(probe: Probe) -> None:
             if not quiet:
-                told = f"{probe.rate:>10,} {probe.done_per_s:>10,.0f} {duration(probe.latency_ns):>9}"
-                watch.print(f"{told}   {'yes' if probe.kept else 'no'}")
+                row = f"{probe.rate:>10,} {probe.done_per_s:>10,.0f} {duration(probe.latency_ns):>9}"
+                watch.print(f"{row}   {'yes' if probe.kept else 'no'}")
 
-        found = search(plan, goal, spacing, given["destroy"], tell=tell, moved=moved)
+        found = search(plan, goal, spacing, given["destroy"], on_probe=on_probe, moved=moved)
     if not quiet and (doubt := found.doubt(goal)):
         click.echo(f"note: {doubt}")
     return found

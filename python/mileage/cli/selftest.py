@@ -24,7 +24,7 @@ def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:
     if quick and studies is not None:
         raise click.UsageError("--quick is --studies 200: give one of them")
 
-    def told(share: Share) -> None:
+    def on_share(share: Share) -> None:
         low, high = share.interval
         promised = f"{share.low:.0%} to {share.high:.0%}"
         verdict = "" if share.kept else "  BROKEN"
@@ -36,7 +36,7 @@ def command(quick: bool, studies: int | None, seed: int, as_json: bool) -> None:
     if not as_json:
         click.echo(f"{count} studies and as many series of each kind, seed {seed}\n")
         click.echo(f"{'':<42}{'share':>7}  {'95 % interval':>16} {'promised':>13}")
-    found = selftest(studies=count, seed=seed, told=None if as_json else told)
+    found = selftest(studies=count, seed=seed, on_share=None if as_json else on_share)
     if as_json:
         import msgspec
 

@@ -128,7 +128,7 @@ def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
             raise Refused(
                 f"dd: {other}=",
                 "has no effect: that side is no target",
-                advice="leave it out",
+                advice="remove it",
                 code="no-effect",
             )
     start = block * _number(given, "seek" if writes else "skip", 0)
@@ -136,7 +136,7 @@ def study_of(given: Given, path: str, block: int, *, writes: bool) -> Study:
         raise Refused(
             f"dd: {'skip' if writes else 'seek'}=",
             "has no effect on that side",
-            advice="leave it out",
+            advice="remove it",
             code="no-effect",
         )
     count = _number(given, "count", 0) if given.has("count") else None
@@ -204,7 +204,7 @@ def _table(
     syncs = [word for word in ("fsync", "fdatasync") if word in conv]
     if syncs and not writes:
         raise Refused(
-            f"dd: conv={syncs[0]}", "has no effect on a read", advice="leave it out", code="no-effect"
+            f"dd: conv={syncs[0]}", "has no effect on a read", advice="remove it", code="no-effect"
         )
     content = _SOURCES[str(given.last("if"))] if writes else None
     return Measure(

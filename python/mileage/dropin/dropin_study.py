@@ -108,7 +108,7 @@ def do_study(
             if failed is not None and printing.begun is not None:
                 printing.print(failed(printing.begun))
             raise
-    tell([*(f"[!] {caution}" for caution in measured.cautions), f"study folder: {save}"])
+    print_notes([*(f"[!] {caution}" for caution in measured.cautions), f"study folder: {save}"])
     return Done(plan, StudyFolder.open(save), measured)
 
 
@@ -179,10 +179,10 @@ class _Printing(Silent):
         if self._watch is not None:
             self._watch.note(text)
         else:
-            tell([text])
+            print_notes([text])
 
 
-def tell(lines: Iterable[str]) -> None:
+def print_notes(lines: Iterable[str]) -> None:
     """Print a note on standard error; the tool's own text goes to standard output."""
     for line in lines:
         sys.stderr.write(f"mileage: {line}\n")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from mileage.app.session import facts_of
-from mileage.dropin.dropin_study import do_study, tell
+from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import Given
 from mileage.errors import Refused
 from mileage.formats.raw_print import timing_line
@@ -66,7 +66,7 @@ def run(given: Given) -> None:
                 code="unsupported",
             )
     studies = [(device, study_of(given, device, wanted)) for device in given.operands]
-    tell(_notes(given))
+    print_notes(_notes(given))
     for device, study in studies:
         do_study(given, study, head=f"\n{device}:\n", finished=partial(_line, given))
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from mileage.dropin.dropin_study import do_study, tell
+from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import Given
 from mileage.dropin.task_tools import number, size_of, study_of, tasks_of
 from mileage.errors import Refused
@@ -44,7 +44,7 @@ def run(given: Given) -> None:
 
     hosts = [socket.gethostname()] * setting.tasks
     head = layout.listing_head(setting, hosts) if shown == "default" else ""
-    tell(given.traps)
+    print_notes(given.traps)
     do_study(given, study_of(given, directory, _table(given, setting)), head=head, finished=finished)
     if shown == "CSV":
         sys.stdout.write(layout.csv_text(setting, phases))
@@ -71,7 +71,7 @@ def _setting(given: Given, began: str) -> layout.Setting:
     if given.has("-C") and given.has("-Z"):
         raise Refused("ior: -C and -Z", "give one of them", code="conflict")
     if given.has("-Q") and not given.has("-C"):
-        raise Refused("ior: -Q", "has no effect without -C", advice="leave it out", code="no-effect")
+        raise Refused("ior: -Q", "has no effect without -C", advice="remove it", code="no-effect")
     name = given.last("-o") or "testFile"
     found: Any = os.uname()
     return layout.Setting(

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from mileage.dropin.dropin_study import Done, do_study, give_up, tell
+from mileage.dropin.dropin_study import Done, do_study, give_up, print_notes
 from mileage.dropin.flags import Given
 from mileage.errors import Refused, RunFailed
 from mileage.formats.sheet import refuse_unwritable
@@ -80,7 +80,7 @@ def run(given: Given) -> None:
                 advice="begin with -i 0, or leave it there with -i 0 -w",
                 code="not-found",
             )
-    tell([*given.traps, *_differences(given, asked)])
+    print_notes([*given.traps, *_differences(given, asked)])
     made = _files_of(asked) if makes else []
     diagnosis = Diagnosis(_files_of(asked), made, stays=given.has("-w")) if given.has("-+d") else None
 
@@ -105,7 +105,7 @@ def run(given: Given) -> None:
     if diagnosis is not None:
         diagnosis.check()
     print_end(given, asked, done)
-    tell(_told_of_data(done))
+    print_notes(_data_notes(done))
 
 
 def _writes(test: str) -> bool:
@@ -140,7 +140,7 @@ def _differences(given: Given, asked: Asked) -> list[str]:
     return [f"{head}, {why}; compare them only with figures of mileage iozone"]
 
 
-def _told_of_data(done: Done) -> list[str]:
+def _data_notes(done: Done) -> list[str]:
     """What compressors really save on what was written, in addition to any nominal figure."""
     for cell in done.measurement.cells:
         if cell.bytes_written and cell.saved_percent:
@@ -304,7 +304,7 @@ def _refuse_combinations(given: Given) -> None:
             raise Refused(
                 f"iozone: {flag}",
                 f"has no effect {'without -t' if not together else 'with -t'}",
-                advice="leave it out",
+                advice="remove it",
                 code="no-effect",
             )
     if not together and not _is_automatic(given):
@@ -313,7 +313,7 @@ def _refuse_combinations(given: Given) -> None:
                 raise Refused(
                     f"iozone: {flag}",
                     "has no effect without -a or several -s or -r",
-                    advice="leave it out",
+                    advice="remove it",
                     code="no-effect",
                 )
 
@@ -350,7 +350,7 @@ def _tests(given: Given, together: bool) -> tuple[str, ...]:
                 f"IOzone leaves {', '.join(never)} out {word} and says nothing of it",
                 code="no-effect",
             )
-        tell(
+        print_notes(
             [
                 f"{', '.join(sorted(never))}: IOzone leaves this test out {word}, and so nothing is printed of it"
             ]
@@ -402,7 +402,7 @@ def _one_size(given: Given, children: tuple[int, ...]) -> tuple[tuple[tuple[int,
             code="out-of-range",
         )
     if file % record:
-        tell(
+        print_notes(
             [
                 f"-s: {file // _KB} kB is no multiple of the record; {file // record * record // _KB} kB are used"
             ]
@@ -474,7 +474,7 @@ def _listed(given: Given, flag: str) -> list[int]:
         if after < before:
             raise Refused(
                 f"iozone: {flag} {after // _KB}k after {flag} {before // _KB}k",
-                "IOzone leaves out a size that is smaller than the one before",
+                "IOzone ignores a size that is smaller than the one before",
                 advice="give the sizes from small to large",
                 code="no-effect",
             )

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mileage.dropin.dropin_study import Done, tell
+from mileage.dropin.dropin_study import Done, print_notes
 from mileage.dropin.flags import Given
 from mileage.formats import iozone_print as layout
 from mileage.formats.sheet import write_sheet
@@ -146,7 +146,7 @@ def _end_single(given: Given, asked: Asked, done: Done) -> None:
     if sheet := given.last("-b"):
         write_sheet(Path(sheet), layout.sheet_of_table(_command(given) + " ", reports, asked.records_kb, cpu))
     if cpu:
-        tell(_cpu_lines(done))
+        print_notes(_cpu_lines(done))
 
 
 def _with_skipped(rows: list[layout.Row], asked: Asked) -> list[layout.Row]:

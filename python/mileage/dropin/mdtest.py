@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_study import Done, do_study, tell
+from mileage.dropin.dropin_study import Done, do_study, print_notes
 from mileage.dropin.flags import Given
 from mileage.dropin.ior import file_system_text
 from mileage.dropin.task_tools import number, size_of, study_of, tasks_of
@@ -38,7 +38,7 @@ def run(given: Given) -> None:
     kinds = "files/directories"
     if given.has("-F") or given.has("-D"):
         kinds = "files" if given.has("-F") else "directories"
-    tell(_notes(tests))
+    print_notes(_notes(tests))
     head = (
         f"-- started at {started} --\n\n"
         f"mdtest-{MDTEST_VERSION} was launched with {tasks} total task(s) on 1 node(s)\n"
@@ -76,7 +76,7 @@ def _items(given: Given) -> int:
             code="too-large",
         )
     if given.has("-L") and not given.has("-z"):
-        raise Refused("mdtest: -L", "has no effect without -z", advice="leave it out", code="no-effect")
+        raise Refused("mdtest: -L", "has no effect without -z", advice="remove it", code="no-effect")
     if given.has("-n") == given.has("-I"):
         raise Refused(
             "mdtest",

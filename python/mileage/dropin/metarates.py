@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from mileage.dropin.dropin_study import do_study, tell
+from mileage.dropin.dropin_study import do_study, print_notes
 from mileage.dropin.flags import Given
 from mileage.dropin.task_tools import number, study_of, tasks_of
 from mileage.errors import Refused
@@ -34,7 +34,7 @@ def run(given: Given) -> None:
             code="missing",
         )
     if given.has("-s") and "create" not in tests:
-        raise Refused("metarates: -s", "has no effect without -C", advice="leave it out", code="no-effect")
+        raise Refused("metarates: -s", "has no effect without -C", advice="remove it", code="no-effect")
     files = number(given, "-n", 1, 1, 1 << 40)
     if files % tasks:
         raise Refused(
@@ -49,7 +49,7 @@ def run(given: Given) -> None:
     own = given.has("-u")
     head = metarates_head(str(directory), files, tasks, tests, own=own, fsync=given.has("-s"))
     head += "Creating Unique Subdirs...\n" if own else ""
-    tell([*given.traps, *_notes(directory, tests)])
+    print_notes([*given.traps, *_notes(directory, tests)])
     try:
         done = do_study(given, study_of(given, directory, _table(given, tasks, files, tests)), head=head)
     finally:

@@ -20,7 +20,7 @@ TASKS_MAX: Final = 1024
 _HOSTS_MAX: Final = 1 << 20
 """Bytes of a list of hosts at most."""
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_FACES: Final = ("ior", "mdtest", "metarates")
+_TOOLS: Final = ("ior", "mdtest", "metarates")
 
 
 def tasks_of(given: Given) -> int:
@@ -90,7 +90,7 @@ def run_mpirun(given: Given) -> None:
     if not given.operands:
         raise Refused("mpirun", "no program is named", expected="ior, mdtest or metarates", code="missing")
     program = Path(given.operands[0]).name.lower()
-    if program not in _FACES:
+    if program not in _TOOLS:
         raise Refused(
             f"mpirun: {given.operands[0]}", "is none of ior, mdtest and metarates", code="unknown-name"
         )

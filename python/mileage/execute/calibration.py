@@ -37,11 +37,11 @@ class Calibration:
     """The factors of a study, by cell. Its cycles follow each other, so that the first one decides."""
 
     def __init__(
-        self, plan: Plan, journal: Journal, content: JournalContent, tell: Callable[[str], None]
+        self, plan: Plan, journal: Journal, content: JournalContent, print_line: Callable[[str], None]
     ) -> None:
         """Read what was found before."""
         self._journal = journal
-        self._tell = tell
+        self._print_line = print_line
         self._least_ns = {
             cell.unit: parse_time_ns(stop.at_least)
             for cell in plan.cells
@@ -95,7 +95,7 @@ class Calibration:
         self._factors[run.cell] = factor
         self._trials[run.index] = trials
         shortfall = "" if reached else f"; {least_ns / 1e9:g} s were not reached"
-        self._tell(
+        self._print_line(
             f"{run.cell}: {factor} times its count lasts {lasted_ns / 1e9:.3g} s{shortfall}; kept for all runs"
         )
         return record

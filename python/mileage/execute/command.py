@@ -37,7 +37,7 @@ GRACE_S: Final = 5.0
 """Seconds that a program has to end after it was asked to."""
 LAST_WORDS: Final = 400
 """Characters at the end of a failed program's output that go into the message."""
-_LEFT: Final = "processes that it started went on after its end, beside what was measured next"
+_LEFT: Final = "processes that it started were still running after its end, during the next measurements"
 _GUARD: Final = 'read -r group && { read -r _ || kill -s KILL -- "-$group"; }'
 """A line of shell: reads which process group it is, and kills it when no further line comes before the input ends."""
 

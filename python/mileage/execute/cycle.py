@@ -114,6 +114,7 @@ class Cycle:
             stages = [tuple(stage) for _, stage in groupby(arm, key=lambda run: run.stage)]
             if all(stage_key(stage[0]) in self._ended for stage in stages):
                 continue
+            # An arm that ended as DNF stays ended: its device failed, and another try would be another experiment.
             if (arm[0].session, arm[0].cycle, arm[0].arm) in self._unfinished:
                 continue
             self._now = arm[0]
@@ -145,6 +146,7 @@ class Cycle:
                 shared.surroundings.before(*place)
             for run in stage:
                 if run.index < after:
+                    # The restored state has this run in it; the stop rules still need its figures.
                     if run.index in self._done:
                         shared.stopping.note(run, self._done.entry(run.index))
                 elif shared.stopping.wanted(run, self._done):
@@ -214,6 +216,7 @@ class Cycle:
         done = [run for run in mine if run.index in self._done]
         sizes = (plan.allocated_bytes(number), plan.files, plan.file_bytes)
         kept = bool(done) and target.resumes(*sizes)
+        # A rewrite that was begun and not ended leaves a target that is neither empty nor whole.
         kept = kept and self._rewritten.get(self._arm_on(number, done[0]), True)
         if not kept:
             self._note_lost(number, mine[0], done)
@@ -238,6 +241,7 @@ class Cycle:
 
     def _note_lost(self, number: int, run: PlannedRun, done: list[PlannedRun]) -> None:
         """Journal that the content of a target is lost, for this arm and for other sessions that will be resumed."""
+        # Journalled before anything is written: if the process dies from here on, the next one starts the rewrite again.
         if done:
             self._note_rewrite(number, done[0], ended=False)
         plan, content = self._shared.plan, self._shared.content
@@ -281,6 +285,7 @@ class Cycle:
             if state is None:
                 return False
             states[number] = state
+        # Only when all are there: drives restored to different points of the study would be a state that never was.
         for number, drive in drives.items():
             drive.restore(states[number])
         return True
@@ -288,7 +293,8 @@ class Cycle:
     def _write_again(self, target: Target, done: list[PlannedRun]) -> None:
         """The work file is lost: repeat the writing runs since the last purge, without journalling them."""
         shared = self._shared
-        shared.progress.note(f"what was written to {target.path} is gone; writing it again")
+        shared.progress.note(f"what was written to {target.path} is lost; writing it again")
+        # What was written before the last purge was removed by it, so repeating it would change nothing.
         purges = [at for at, run in enumerate(done) if run.role == "reset" and run.cell == "purge"]
         for run in done[purges[-1] + 1 if purges else 0 :]:
             trims = run.role == "reset" and run.cell == "trim"

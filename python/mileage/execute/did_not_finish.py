@@ -48,6 +48,6 @@ def unfinished_lines(content: JournalContent) -> list[str]:
         written = sum(run.record.bytes_written for run in (*done, entry))
         lines.append(
             f"DNF: the {arm} arm of cycle {cycle} did not finish: {entry.message} (stage {entry.stage}, "
-            f"{format_bytes(written)} after its start, {entry.left_out} runs left out)"
+            f"{format_bytes(written)} after its start, {entry.left_out} runs skipped)"
         )
     return lines

@@ -43,19 +43,19 @@ class Surroundings:
         marks: bool,
         accepts: bool,
         own: frozenset[str],
-        tell: Callable[[str], None],
+        print_line: Callable[[str], None],
     ) -> None:
         """Takes no snapshot yet.
 
         `marks`: a change never ends the study. `accepts`: the present machine becomes the reference from here on.
-        `own`: keys that the study changes itself. `tell` prints a line for the user.
+        `own`: keys that the study changes itself. `print_line` prints a line for the user.
         """
         self._accepts = accepts
         self._own = own
         self._folder = folder
         self._journal = journal
         self._marks = marks
-        self._tell = tell
+        self._print_line = print_line
         self._lock = threading.Lock()
         self._reported: set[str] = set()
         self._starts: dict[str, dict[str, str]] = {}
@@ -129,13 +129,13 @@ class Surroundings:
         for change in changes:
             if change not in self._reported:
                 self._reported.add(change)
-                self._tell(f"environment changed {when}: {change}")
+                self._print_line(f"environment changed {when}: {change}")
         if not grave or target.is_virtual or self._marks:
             return
         self._journal.append(EnvironmentChange(when=when, changes=grave))
         raise RunFailed(
             f"the study stops: {'; '.join(grave)} (seen {when}); what was measured before and after would not be "
-            "comparable. Undo the change and resume, or resume with --accept-change, which the report tells",
+            "comparable. Undo the change and resume, or resume with --accept-change, which the report states",
             cause="environment",
         )
 

@@ -33,7 +33,7 @@ class Rules(Protocol):
     def steady(self, rounds: list[float], written_bytes: int, rule: str, capacity_bytes: int) -> Finding:
         """Whether rounds of writing have arrived."""
 
-    def told(self, times: int, look: Finding) -> str:
+    def text(self, times: int, look: Finding) -> str:
         """An interim look after `times` blocks or rounds, in words."""
 
 
@@ -57,12 +57,12 @@ class Stopping:
         journal: Journal,
         content: JournalContent,
         rules: Rules | None,
-        tell: Callable[[str], None],
+        print_line: Callable[[str], None],
     ) -> None:
-        """Read the decisions in the journal; `tell` prints a line for the user."""
+        """Read the decisions in the journal; `print_line` prints a line for the user."""
         self._journal = journal
         self._rules = rules
-        self._tell = tell
+        self._print_line = print_line
         self._plan = plan
         self._tables = {cell.unit: cell.table for cell in plan.cells}
         self._repeats = {
@@ -126,7 +126,7 @@ class Stopping:
         key, times = _repetition(run, table), run.block - 1
         if key not in self._limits and times >= self._least(key, repeat) and self._rules is not None:
             look = self._rules.precise(self._until(key, times), repeat)
-            self._keep(key, times, look, tell=look.enough or times == repeat.min)
+            self._keep(key, times, look, announce=look.enough or times == repeat.min)
         return run.block <= self._limits.get(key, run.block)
 
     def _least(self, key: Key, repeat: Repeat) -> int:
@@ -147,7 +147,7 @@ class Stopping:
                 self._untils[run.cell],
                 self._plan.facts_of(self._plan.setting_of(run)).capacity_bytes,
             )
-            self._keep(key, times, look, tell=look.enough)
+            self._keep(key, times, look, announce=look.enough)
         return run.turn <= self._limits.get(key, run.turn)
 
     def _until(self, key: Key, times: int) -> list[list[float]]:
@@ -155,15 +155,15 @@ class Stopping:
         cells = self._values.get(key, {}).values()
         return [[found[number] for number in sorted(found) if number <= times] for found in cells]
 
-    def _keep(self, key: Key, times: int, look: Finding, *, tell: bool) -> None:
+    def _keep(self, key: Key, times: int, look: Finding, *, announce: bool) -> None:
         if look.enough:
             self._limits[key] = times
         if (key, times) in self._looked:
             return
         self._looked.add((key, times))
         self._journal.append(Look(**key._asdict(), times=times, **msgspec.structs.asdict(look)))
-        if tell and self._rules is not None:
-            self._tell(f"cycle {key.cycle}, {key.stage}, {key.table}: {self._rules.told(times, look)}")
+        if announce and self._rules is not None:
+            self._print_line(f"cycle {key.cycle}, {key.stage}, {key.table}: {self._rules.text(times, look)}")
 
 
 def _rounds(run: PlannedRun) -> Key:

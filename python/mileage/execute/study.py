@@ -135,7 +135,7 @@ def _shared(
         marks=plan.study.state.on_change == "mark",
         accepts=accept_change,
         own=changed_by(plan),
-        tell=progress.note,
+        print_line=progress.note,
     )
     return Shared(
         plan,

@@ -127,7 +127,7 @@ class Span(msgspec.Struct):
         where = self.targets[-1] if self.targets and name not in (*_SPAN, *_MEASURED) else self.settings
         where.setdefault(name, value)
 
-    def told(self, name: str) -> str:
+    def text_of(self, name: str) -> str:
         """The values of a parameter over the targets, each once; empty where it is missing."""
         if name in self.settings:
             return self.settings[name]
@@ -135,8 +135,8 @@ class Span(msgspec.Struct):
 
     def outstanding(self) -> int | None:
         """Operations that could be outstanding at once."""
-        threads = whole(self.told("thread count") or self.told("total threads"))
-        if requests := whole(self.told("request count")):
+        threads = whole(self.text_of("thread count") or self.text_of("total threads"))
+        if requests := whole(self.text_of("request count")):
             return threads * requests if threads else None
         found = 0
         for target in self.targets:
@@ -262,12 +262,12 @@ def run_of(at: int, figures: dict[str, float], span: Span, files: dict[str, str]
 
     A column that is missing is a figure that is missing. `files`: size of each file, in bytes.
     """
-    seconds = number((span.told("actual test time") or span.told("test time")).rstrip("s"))
-    block = binary_size(span.told("block size"))
-    does = {"0": "write", "100": "read"}.get(span.told("reads"), "mix")
-    pattern = span.told("pattern")
+    seconds = number((span.text_of("actual test time") or span.text_of("test time")).rstrip("s"))
+    block = binary_size(span.text_of("block size"))
+    does = {"0": "write", "100": "read"}.get(span.text_of("reads"), "mix")
+    pattern = span.text_of("pattern")
     words = f"{pattern} {does}".strip().replace(",", "").replace(" ", "_")
-    levels = {name: value for name in _KEPT if (value := span.told(name))}
+    levels = {name: value for name in _KEPT if (value := span.text_of(name))}
     if "path" in levels:
         levels["filename"] = levels.pop("path")
     if files:

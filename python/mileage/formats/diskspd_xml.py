@@ -87,7 +87,7 @@ class Element(msgspec.Struct):
     def text(self) -> str:
         return "".join(self.texts.values()).strip()
 
-    def told(self, name: str) -> str:
+    def text_of(self, name: str) -> str:
         """The text of a leaf; empty where there is none."""
         return self.leaves[name].text if name in self.leaves else ""
 
@@ -121,7 +121,7 @@ def read(source: Source) -> Result:
     result = Result(tool="diskspd", version=None, layout=LAYOUT, runs=[])
     for count, (part, line, inside) in enumerate(_parts(text)):
         if count > DOCUMENTS_MAX:
-            result.lost.append(f"line {line}: more than {DOCUMENTS_MAX} documents; the rest is left out")
+            result.lost.append(f"line {line}: more than {DOCUMENTS_MAX} documents; the rest is ignored")
             break
         if inside:
             _Document(result, line).read(part)
@@ -226,11 +226,11 @@ class _Document:
     def _part(self, element: Element) -> None:
         """A whole element of the document itself."""
         if element.name == "System":
-            self.result.began = self.result.began or element.told("RunTime") or None
-            if host := element.told("ComputerName"):
+            self.result.began = self.result.began or element.text_of("RunTime") or None
+            if host := element.text_of("ComputerName"):
                 self.result.machine["host"] = host
             for tool in element.all("Tool"):
-                self.result.version = self.result.version or tool.told("Version") or None
+                self.result.version = self.result.version or tool.text_of("Version") or None
         elif element.name == "Profile":
             spans = [span for spans in element.all("TimeSpans") for span in spans.all("TimeSpan")]
             self.spans = [self._span(span) for span in spans]
@@ -240,7 +240,7 @@ class _Document:
 
     def _number(self, of: Element, name: str, parse: Callable[[str], float | None] = number) -> float | None:
         """The number in a leaf; None where there is none, and named where it is not from 0 on, or not whole."""
-        found, text = parse(of.told(name)), of.told(name)
+        found, text = parse(of.text_of(name)), of.text_of(name)
         if text and found is None:
             self._unread(of.leaves[name].line, f"<{name}> {text}", "expected a (whole) number from 0 on")
         return found
@@ -260,27 +260,27 @@ class _Document:
         if pool and requests:
             span.put("request count", str(requests))
         cores = [core.attributes for affinity in element.all("Affinity") for core in affinity.children]
-        if element.told("DisableAffinity") == "true":
+        if element.text_of("DisableAffinity") == "true":
             span.put("affinity", "affinity disabled")
         elif cores:
             words = ", ".join(f"{core.get('Group', '0')}/{core.get('Processor', '?')}" for core in cores)
             span.put("affinity", f"advanced affinity round robin (group/core): {words}")
-        if element.told("RandomWriteData") == "true":
+        if element.text_of("RandomWriteData") == "true":
             span.put("write buffers", "generating random data for each write IO")
         for targets in element.all("Targets"):
             for target in targets.all("Target"):
-                self._target(span, target, element.told("CompletionRoutines") == "true", pool, requests)
+                self._target(span, target, element.text_of("CompletionRoutines") == "true", pool, requests)
         return span
 
     def _target(self, span: Span, target: Element, routines: bool, pool: int, requests: int) -> None:
         """The parameters of a target; `pool`: threads that all targets share, each with its queue depth."""
-        path = target.told("Path")
+        path = target.text_of("Path")
         span.put("path", f"template target '{path[1:]}'" if path.startswith("*") else f"'{path}'")
         span.put("think time", f"{self._whole(target, 'ThinkTime') or 0}ms")
         span.put("burst size", str(self._whole(target, "BurstSize") or 0))
         self._caching(span, target)
         for name, (setting, words) in _FLAGS.items():
-            if target.told(name) == "true":
+            if target.text_of(name) == "true":
                 span.put(setting, words)
         for name, setting in _NUMBERS.items():
             if (value := self._whole(target, name)) is not None:
@@ -296,7 +296,7 @@ class _Document:
         if not pool and depth is not None and depth > 1:
             how = "completion routines (ReadFileEx/WriteFileEx)" if routines else "I/O Completion Ports"
             span.put("completion", f"using {how}")
-        if priority := target.told("IOPriority"):
+        if priority := target.text_of("IOPriority"):
             span.put("IO priority", {"1": "very low", "2": "low", "3": "normal"}.get(priority, "unknown"))
         if rate := self._whole(target, "Throughput"):
             unit = target.leaves["Throughput"].attributes.get("unit", "B/ms")
@@ -304,21 +304,21 @@ class _Document:
 
     def _caching(self, span: Span, target: Element) -> None:
         """The caches, memory mapping and content of the buffers."""
-        told = {name for name, leaf in target.leaves.items() if leaf.text == "true"}
-        direct = not told.isdisjoint(("DisableOSCache", "DisableAllCache"))
+        options = {name for name, leaf in target.leaves.items() if leaf.text == "true"}
+        direct = not options.isdisjoint(("DisableOSCache", "DisableAllCache"))
         local = "local software cache disabled, remote cache enabled"
-        cached = local if "DisableLocalCache" in told else "using software cache"
+        cached = local if "DisableLocalCache" in options else "using software cache"
         span.put("cache", "software cache disabled" if direct else cached)
-        through = not told.isdisjoint(("WriteThrough", "DisableAllCache"))
+        through = not options.isdisjoint(("WriteThrough", "DisableAllCache"))
         disabled = f"hardware {'' if direct else 'and software '}write cache{'' if direct else 's'} disabled"
         off = "using hardware write cache, writethrough off"
         span.put("write cache", f"{disabled}, writethrough on" if through else off)
-        if "MemoryMappedIo" in told:
-            flush = target.told("FlushType").replace("NoDrain", " with no drain")
+        if "MemoryMappedIo" in options:
+            flush = target.text_of("FlushType").replace("NoDrain", " with no drain")
             how = f", flush mode: Flush{flush}" if flush else ""
             span.put("memory mapped", f"memory mapped I/O enabled{how}")
         for content in target.all("WriteBufferContent"):
-            if content.told("Pattern") == "zero":
+            if content.text_of("Pattern") == "zero":
                 span.put("write buffers", "zeroing write buffers")
             for origin in content.all("RandomDataSource"):
                 span.put("write buffer size", str(self._whole(origin, "SizeInBytes") or 0))
@@ -331,13 +331,13 @@ class _Document:
             span.put("pattern", "random" if ratio in (None, 100) else mixed)
             span.put("alignment", str(random))
         elif stride is not None:
-            ordered = target.told("InterlockedSequential") == "true"
+            ordered = target.text_of("InterlockedSequential") == "true"
             span.put("pattern", f"{'interlocked ' if ordered else ''}sequential")
             span.put("alignment", str(stride))
 
     def _results(self, element: Element) -> None:
         """The run of one timespan."""
-        if element.told("Error"):
+        if element.text_of("Error"):
             self._lost(element.line, "DiskSpd was interrupted before it measured")
             return
         span = self.spans[self.found - 1] if self.found <= len(self.spans) else Span(settings={}, targets=[])
@@ -345,7 +345,7 @@ class _Document:
             self._lost(element.line, "the <Profile> has no parameters of this timespan")
         seconds = self._number(element, "TestTimeSeconds")
         if seconds is not None:
-            span.put("actual test time", f"{element.told('TestTimeSeconds')}s")
+            span.put("actual test time", f"{element.text_of('TestTimeSeconds')}s")
         if (threads := self._whole(element, "ThreadCount")) is not None:
             span.put("thread count", str(threads))
         targets = [target for thread in element.all("Thread") for target in thread.all("Target")]
@@ -362,17 +362,21 @@ class _Document:
                 figures[column] = float(sums[read] + sums[written])
         if seconds and "I/Os" in figures:
             figures["I/O per s"] = figures["I/Os"] / seconds
-        told = {name: float(value) for name, value in sums.items()}
+        options = {name: float(value) for name, value in sums.items()}
         for group in (*element.all("Latency"), *element.all("Iops")):
-            told |= {name: value for name in group.leaves if (value := self._number(group, name)) is not None}
-        if "AverageTotalMilliseconds" in told:
-            figures["AvgLat"] = told["AverageTotalMilliseconds"]
-        files = {target.told("Path"): str(self._whole(target, "FileSize") or 0) for target in targets}
+            options |= {
+                name: value for name in group.leaves if (value := self._number(group, name)) is not None
+            }
+        if "AverageTotalMilliseconds" in options:
+            figures["AvgLat"] = options["AverageTotalMilliseconds"]
+        files = {target.text_of("Path"): str(self._whole(target, "FileSize") or 0) for target in targets}
         run = run_of(element.line, figures, span, files)
-        run.call, run.printed = self.line, list(told.items())
+        run.call, run.printed = self.line, list(options.items())
         for part in ("Read", "Write"):
             columns = {"bytes": f"{part}Bytes", "I/Os": f"{part}Count"}
-            put_direction(run, part.lower(), {to: told[name] for to, name in columns.items() if name in told})
+            put_direction(
+                run, part.lower(), {to: options[name] for to, name in columns.items() if name in options}
+            )
         for latency in element.all("Latency"):
             for bucket in latency.all("Bucket"):
                 self._percentile(run, bucket)
@@ -386,13 +390,13 @@ class _Document:
             for name, value in values.items():
                 if value is None:
                     sums.pop(name, None)
-                    if not target.told(name):
+                    if not target.text_of(name):
                         self._unread(target.line, "<Target>", f"expected a {name}; the sum of all is unknown")
                 elif name in sums:
                     sums[name] += value
             for total, parts in _SUMS.items():
                 if self._whole(target, total) not in (None, sum(values[part] or 0 for part in parts)):
-                    text = f"<{total}> {target.told(total)}"
+                    text = f"<{total}> {target.text_of(total)}"
                     self._unread(target.leaves[total].line, text, f"expected {' and '.join(parts)} together")
         return sums
 

@@ -108,7 +108,7 @@ def _run(at: int, row: dict[str, str], phase: str) -> ToolRun:
     metadata = phase in _METADATA
     rate, ops = _sum(row, "MiB/s [last]"), _sum(row, "entries/s [last]" if metadata else "IOPS [last]")
     time_ms = number(row.get("time ms [last]"))
-    own, beside = (
+    own, other = (
         round(1024**2 * (number(row.get(name)) or 0)) for name in ("MiB [last]", "rwmix read MiB [last]")
     )
     threads = (whole(row.get("threads")) or 1) * max(1, whole(row.get("hosts")) or 1)
@@ -128,7 +128,7 @@ def _run(at: int, row: dict[str, str], phase: str) -> ToolRun:
         rate_bytes_per_s=None if rate is None or metadata else rate * 1024**2,
         ops_per_s=ops,
         elapsed_s=time_ms / 1000 if time_ms else None,
-        bytes_read=None if metadata else own if reads else beside,
+        bytes_read=None if metadata else own if reads else other,
         bytes_written=None if metadata else 0 if reads else own,
         quantiles_ns={} if mixed else latencies,
         outstanding=None if metadata else threads * (whole(row.get("IO depth")) or 1),

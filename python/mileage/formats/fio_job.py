@@ -270,7 +270,7 @@ def read_job(text: str, source: str, name: str, target: str | None = None) -> St
     tables = [_word(job.name) for job in kinds]
     if len(set(tables)) < len(tables):
         raise Refused(
-            source, "two jobs have one name", advice="a study needs to tell them apart", code="repeated"
+            source, "two jobs have one name", advice="a study needs different names", code="repeated"
         )
     measures = {
         table: _measure(job, own, table, span) for table, job, span in zip(tables, kinds, sizes, strict=True)
@@ -543,7 +543,7 @@ def _how(job: _Job, threads: int) -> How:
         raise job.refuse(
             "overwrite",
             "a study's work file is written before it is read",
-            advice="leave it out",
+            advice="remove it",
             code="no-effect",
         )
     cache = "direct" if _is_direct(job) else "cold" if job.flag("invalidate", True) else "warm"
@@ -579,7 +579,7 @@ def _how(job: _Job, threads: int) -> How:
 def _cap(job: _Job, threads: int) -> int | str | None:
     """Fio's limits are each job's; a study's is that of all threads together."""
     if job.has("rate_iops") and job.has("rate"):
-        raise job.refuse("rate", "is given beside rate_iops", advice="a study has one cap", code="conflict")
+        raise job.refuse("rate", "is given together with rate_iops", advice="a study has one cap", code="conflict")
     if job.has("rate_iops"):
         return job.number("rate_iops", 0) * threads
     rate = job.size("rate")

@@ -113,7 +113,7 @@ def _add(document: Document, result: Result, source: Source) -> None:
         run.line = document.line
         if len(groups) == 1:
             run.device_bytes = _moved(disks)
-        run.notes += _beside(jobs, groups, run)
+        run.notes += _concurrent_jobs(jobs, groups, run)
         if missing := _not_numbers(jobs):
             missing_text = f"job {_word(jobs[0].get('jobname'))!r}: {', '.join(missing)}"
             result.unread.append(
@@ -126,7 +126,7 @@ def _word(value: Any) -> str:
     return str(value)[:200] if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
-def _beside(
+def _concurrent_jobs(
     jobs: list[dict[str, Any]], groups: dict[tuple[Any, ...], list[dict[str, Any]]], run: ToolRun
 ) -> list[str]:
     """Which other jobs of the same group ran at the same time."""
@@ -141,7 +141,7 @@ def _beside(
     ]
     if not others:
         return []
-    run.levels["beside"] = ", ".join(others)
+    run.levels["concurrent"] = ", ".join(others)
     return [
         f"{_word(first.get('jobname'))} is in one group with {', '.join(others)}: they may have run side by side"
     ]

@@ -79,7 +79,7 @@ def require_unit(path: Path, head: Head) -> None:
         raise Refused(
             path,
             "four columns, in which fio 2 writes microseconds and fio 3 before 3.18 nanoseconds; the "
-            "file does not tell which",
-            expected="the JSON of the run beside it, or --layout fio2-logs or fio-logs",
+            "file does not state which",
+            expected="the JSON of the run next to it, or --layout fio2-logs or fio-logs",
             code="ambiguous",
         )

@@ -351,8 +351,8 @@ def _mean_latency(run: ToolRun, latency: Part, iops: Part | None) -> None:
         }
     if not done:
         run.notes.append(
-            "the mean latency is one of averages over windows, each counted alike; with the log of IOPS beside it each "
-            "would count by its operations"
+            "the mean latency is one of averages over windows, each counted alike; with the log of IOPS next to it "
+            "each would count by its operations"
         )
 
 

@@ -28,7 +28,7 @@ _OTHER_WORK: Final = frozenset(
     )
 )
 """Options by which a job does something else than its pattern, size, depth and number of jobs state."""
-_NOT_TOLD: Final = frozenset(
+_NO_SETTINGS: Final = frozenset(
     (
         *("name", "description", "rw", "bs", "numjobs", "iodepth"),
         *("group_reporting", "new_group", "stonewall", "wait_for", "unlink", "unified_rw_reporting"),
@@ -164,7 +164,7 @@ class FioOptions(msgspec.Struct, frozen=True):
 
     def levels(self, name: str, workers: int, host: str) -> dict[str, str]:
         """Settings in the file: every option but those that are no setting of the run."""
-        found = {name: value for name, value in self.values.items() if name not in _NOT_TOLD}
+        found = {name: value for name, value in self.values.items() if name not in _NO_SETTINGS}
         if ":" in self.values.get("rw", ""):
             found["rw"] = self.values["rw"]
         found["jobs"] = str(workers)

@@ -45,7 +45,7 @@ class Source(msgspec.Struct, frozen=True):
     head: bytes
     sha256: str
     lines_with_text: int = 0
-    """Lines, an unended last one among them; empty ones are not told apart."""
+    """Number of lines, including empty ones and a last line without a newline."""
 
     @property
     def wide(self) -> bool:

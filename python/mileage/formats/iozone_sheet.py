@@ -79,7 +79,7 @@ def _cells(data: bytes, result: Result) -> Sheet:
             continue
         count += 1
         if count > CELLS_MAX:
-            result.lost.append(f"the sheet has more than {CELLS_MAX:,} cells; the rest is left out")
+            result.lost.append(f"the sheet has more than {CELLS_MAX:,} cells; the rest is ignored")
             return sheet
         row, column = struct.unpack_from("<HH", body)
         sheet.setdefault(row, {})[column] = value

@@ -44,7 +44,7 @@ _SEEN: Final = re.compile(
     r"\s*Children see throughput for\s+(?P<count>[0-9]{1,9}) (?P<what>[a-z- ]+?)\s*=\s*"
     r"(?P<figure>\S+) (?P<unit>kB|ops)/sec"
 )
-_BESIDE: Final = re.compile(
+_EXTRA: Final = re.compile(
     r"\s*(?P<name>Parent sees throughput|Min throughput per \w+|Max throughput per \w+|Avg throughput per \w+|Min xfer)"
     r"[^=]*=\s*(?P<figure>\S+) (?P<unit>\S+)"
 )
@@ -190,11 +190,11 @@ class _Reader:
             state.current.levels |= {"file": f"{state.file_kb} kB each"} if state.file_kb else {}
             state.current.printed.append((f"Children see throughput {found['unit']}/sec", figure))
             state.runs.append(state.current)
-        elif found := _BESIDE.match(line):
+        elif found := _EXTRA.match(line):
             figure = figure_of(found["figure"])
             if figure is None:
                 return False
-            self._beside(found["name"], figure, found["unit"])
+            self._extra_figure(found["name"], figure, found["unit"])
         elif found := _USED.match(line):
             for name in ("wall", "cpu", "percent"):
                 figure = figure_of(found[name])
@@ -206,7 +206,7 @@ class _Reader:
             )
         return True
 
-    def _beside(self, name: str, figure: float, unit: str) -> None:
+    def _extra_figure(self, name: str, figure: float, unit: str) -> None:
         run = self.state.current
         if run is None:
             return

@@ -67,7 +67,7 @@ def documents(text: str) -> tuple[list[Document], list[Unread]]:
         tries += 1
         if tries > TRIES_MAX:
             unread.append(
-                Unread(_line(text, start), "", f"more than {TRIES_MAX} documents; the rest is left out")
+                Unread(_line(text, start), "", f"more than {TRIES_MAX} documents; the rest is ignored")
             )
             break
         line = _line(text, start)
@@ -78,9 +78,7 @@ def documents(text: str) -> tuple[list[Document], list[Unread]]:
             continue
         repairs += 1
         if repairs > REPAIRS_MAX:
-            unread.append(
-                Unread(line, "", f"more than {REPAIRS_MAX} damaged documents; the rest is left out")
-            )
+            unread.append(Unread(line, "", f"more than {REPAIRS_MAX} damaged documents; the rest is ignored"))
             break
         at = _damaged(text, start, line, found, unread)
     return found, unread

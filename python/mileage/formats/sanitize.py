@@ -77,7 +77,7 @@ def _run(run: ToolRun) -> ToolRun:
     notes = [tidy(note, LINE_MAX) for note in run.notes]
     latency = {kind: found for kind, found in run.latency.items() if 0 < found.count <= WHOLE_MAX}
     if len(latency) < len([found for found in run.latency.values() if found.count]):
-        notes.append("a histogram counts more operations than can be; it is left out")
+        notes.append("a histogram counts more operations than can be; it is ignored")
     return msgspec.structs.replace(
         run,
         **changes,

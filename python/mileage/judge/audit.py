@@ -98,12 +98,12 @@ def _client(runs: Sequence[RunFacts]) -> Audit:
         )
     if len(measured) < len(known):
         cell = next(run.cell for run, share in known if not run.latency_whole and share < BUSY_MIN)
-        return Audit("limited by", "unknown", f"{cell}: the latency of submission is not told")
+        return Audit("limited by", "unknown", f"{cell}: the latency of submission is not recorded")
     most, highest = max(known, key=lambda pair: pair[1])
     if highest > 1 + LITTLE_TOLERANCE:
         return Audit("limited by", "unknown", f"{most.cell}: rate and latency contradict each other")
-    told_share = f"{min(share, 1):.1%}"
-    return Audit("limited by", "ok", f"the device: operations outstanding {told_share} of the time or more")
+    share_text = f"{min(share, 1):.1%}"
+    return Audit("limited by", "ok", f"the device: operations outstanding {share_text} of the time or more")
 
 
 def _arrivals(runs: Sequence[RunFacts]) -> Audit:

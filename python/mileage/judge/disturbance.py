@@ -45,7 +45,7 @@ def _share(
 ) -> Audit:
     known = [(share, cell) for cell, watch in runs if (share := share_of(watch)) is not None]
     if not known:
-        return Audit(name, "unknown", "the kernel does not tell")
+        return Audit(name, "unknown", "the kernel does not report it")
     worst, cell = max(known)
     disturbed = sum(share > limit for share, _ in known)
     statement = f"{worst:.1%} {words} at most ({cell})"

@@ -43,7 +43,7 @@ class Rule(msgspec.Struct, frozen=True):
     """`slower`, `faster`, `different`, `undecided` or `not shown`."""
     share: float
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """What a cell that fails is or is not: "are slower by more than 5 %"."""
         by = f" by more than {100 * self.share:.6g} %" if self.share else ""
         metric = f" in {self.metric}" if self.metric else ""

@@ -112,7 +112,7 @@ def reanalyse(
     """
     _check(cells, runs, margin_percent, alpha)
     assumptions = (
-        _under("both arms scatter alike", 2 * runs - 2, cells, runs, margin_percent, alpha),
+        _under("both arms have the same spread", 2 * runs - 2, cells, runs, margin_percent, alpha),
         _under("only the printed spread is known", runs - 1, cells, runs, margin_percent, alpha),
     )
     return Reanalysis(

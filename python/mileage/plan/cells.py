@@ -101,6 +101,7 @@ class _Making:
                         code="no-effect",
                     )
         sound = self._are_jobs_sound(path, measure, [named for named in found if named.job is not None])
+        # Faults of a job are reported once for the table, not once for each of its combinations of levels.
         for slot in slots(measure, found):
             if slot.named.job is not None and not sound:
                 continue
@@ -122,6 +123,8 @@ class _Making:
     ) -> dict[str, Workload | Reach | str | None]:
         """What a cell of blocks has: `workload`, `title` and `reach`."""
         named = slot.named
+        # A level replaces the table's own key before anything is derived from it, so that a varied key and a fixed one
+        # are checked and converted by the same code.
         table = msgspec.structs.replace(measure, **slot.levels)
         done = as_done(named, how_in(table))
         unit = unit_bytes(done.pattern, slot.record_bytes)
@@ -189,7 +192,7 @@ class _Making:
                 self._faults.add(
                     f"{path}.{key}",
                     f"{found[0].name} uses its file whole",
-                    advice="leave it out",
+                    advice="remove it",
                     code="no-effect",
                 )
         problems: dict[str, Refusal] = {}
@@ -210,6 +213,7 @@ class _Making:
         amount = self._area(path, "amount", table.amount, record * tasks)
         stop = Stop(bytes=amount, time_ns=None if table.time is None else sizes.parse_time_ns(table.time))
         span = self._span(path, table, unit_bytes(done.pattern, record) * tasks)
+        # `amount` is of all tasks together; with a file each the span is that of one file.
         if tasks > 1 and table.files == "per_thread":
             span = (span[0], span[1] // tasks)
         workload = self._workload(done, record, span, table.threads, table.depth, stop)

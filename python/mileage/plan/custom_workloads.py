@@ -162,7 +162,7 @@ def _problems(name: str, table: OwnWorkload) -> Iterator[Refusal]:
             yield Refusal(
                 key,
                 text=f"has no effect here: {said} what is read and written",
-                advice="leave it out",
+                advice="remove it",
                 code="no-effect",
             )
     if not table.title.isprintable():

@@ -76,6 +76,7 @@ class Expansion:
         for session in dict.fromkeys(setting.session for setting in self._settings):
             for cycle in range(1, self._study.cycles + 1):
                 for arm in arms:
+                    # All stages of the torture arm come before the sham arm: the sham idles as long as they took.
                     for stage in self._study.stage:
                         yield from self._stage(_Place(session, cycle, arm, stage))
 
@@ -99,6 +100,7 @@ class Expansion:
                 for turn, reads in self._turns(name):
                     instance = self._settings[index].instance
                     key = (at.session, at.cycle, stage.name, name, instance, turn, reads)
+                    # The sham replaces each torture run by rest of equal length, so that time is the same in both arms.
                     if at.arm == "sham":
                         mirrors = self._tortured[key]
                         mirrored = f"{name}{READ_BACK}" if reads else name
@@ -144,6 +146,8 @@ class Expansion:
             for number, setting in enumerate(self._settings)
             if setting.session == at.session
         ]
+        # In blocked order each setting is finished before the next begins: settings then differ in time as well, and the
+        # verdict states that.
         parts = [[number] for number, _ in mine] if self._blocked else [[number for number, _ in mine]]
         first = next(stage for stage in self._study.stage if stage.measure is not None) is at.stage
         for part in parts:
@@ -153,8 +157,11 @@ class Expansion:
                 if cell.setting in part and cell.table in tables
             }
             for block in range(1, max(cell.blocks for cell in cells.values()) + 1):
+                # Nothing was measured before the first block: its state is what `prepare` and `torture` left.
                 if not (first and block == 1 and part is parts[0]):
                     yield from self._reset(at, block)
+                # A cell with fewer repetitions is missing from the last blocks, not from random ones: every block that has
+                # it compares it with all others.
                 present = [cell for cell in cells.values() if cell.blocks >= block]
                 yield from self._block(at, block, present)
 
@@ -174,6 +181,7 @@ class Expansion:
             ]
         )
         for stem, unit in ordered:
+            # From the stem: the settings that are compared visit the same offsets in the same order.
             own_seed = seed if self._one_seed else measure_seed(seed, at.cycle, block, stem)
             cell = by_stem[stem][unit]
             yield from self._reset_for(at, block, cell)
@@ -202,6 +210,7 @@ class Expansion:
             return
         for index in self._instances(at.session):
             yield self._run(at, "reset", carryover, setting=index, block=block)
+        # A trimmed or purged target is empty: what the stages had prepared must be written again.
         if carryover in ("trim", "purge"):
             for stage in self._prepared.get((at.session, at.cycle, at.arm), []):
                 yield from self._preparing(at, stage, block)
@@ -283,6 +292,7 @@ class Expansion:
         job: FileJob | None = None,
         before: str = "",
     ) -> PlannedRun:
+        # The index names a run in the journal: the order of these calls is part of the format of a study folder.
         index = self._made
         self._made += 1
         several = measured is None and len(self._settings) > 1

@@ -106,14 +106,14 @@ def _key(study: Study, path: str, factor: Factor, kind: str, key: str) -> Iterat
         yield Refusal(
             f"{path}.key",
             text=f"has no effect on a factor of kind {kind!r}",
-            advice="leave it out",
+            advice="remove it",
             code="no-effect",
         )
     if factor.found is not None and kind != "label":
         yield Refusal(
             f"{path}.found",
             text=f"has no effect on a factor of kind {kind!r}, which Mileage sets itself",
-            advice="leave it out",
+            advice="remove it",
             code="no-effect",
         )
     if kind == "state" and key not in STATE_LEVELS:
@@ -142,7 +142,7 @@ def _key(study: Study, path: str, factor: Factor, kind: str, key: str) -> Iterat
         )
     elif kind == "workload":
         for table, measure in study.measure.items():
-            yield from _beside(path, table, measure, key)
+            yield from _doubled(path, table, measure, key)
     if kind == "profile" and not capabilities_of(study.target).simulated:
         yield Refusal(
             path,
@@ -156,7 +156,7 @@ def _beside(path: str, table: str, measure: Measure, key: str) -> Iterator[Refus
     if getattr(measure, key) != _DEFAULTS.get(key) or key in measure.vary:
         yield Refusal(
             f"measure.{table}.{key}",
-            text=f"is given beside {path}",
+            text=f"is given together with {path}",
             advice="give it in one place",
             code="conflict",
         )
@@ -203,7 +203,7 @@ def _exclude(study: Study) -> Iterator[Refusal]:
         if not out:
             yield Refusal(
                 path,
-                text="is empty and would leave out everything",
+                text="is empty and would exclude everything",
                 expected='for example { cache = "warm" }',
                 code="empty",
             )
@@ -230,11 +230,11 @@ def _exclude(study: Study) -> Iterator[Refusal]:
                 )
                 unknown = True
         if not unknown and not any(excluded_by(study, index)):
-            yield Refusal(path, text="leaves out nothing", advice="remove it", code="no-effect")
+            yield Refusal(path, text="excludes nothing", advice="remove it", code="no-effect")
     if study.factor and not unknown and not settings_of(study):
         yield Refusal(
             "exclude",
-            text="leaves out every combination of levels",
+            text="excludes every combination of levels",
             expected="at least one to measure",
             code="empty",
         )

@@ -33,4 +33,4 @@ class Imported(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """The tool with its version: "fio 3.33"."""
-        return f"{self.tool} {self.version}" if self.version else f"{self.tool}, version not told"
+        return f"{self.tool} {self.version}" if self.version else f"{self.tool}, version not recorded"

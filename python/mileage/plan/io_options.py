@@ -166,7 +166,7 @@ def check_how(how: How) -> Iterator[Refusal]:
         if how.rate is not None and getattr(how, key) is not None:
             yield Refusal(
                 key,
-                text="has no effect beside rate, which alone says when operations start",
+                text="has no effect together with rate, which alone decides when operations start",
                 advice="give one of them",
                 code="conflict",
             )
@@ -208,7 +208,7 @@ def without_effect(how: How, target: Capabilities) -> Iterator[Refusal]:
     """Every key that this kind of target cannot honour, with the reason."""
     for key in unused_keys(target):
         if getattr(how, key) not in (None, False):
-            yield Refusal(key, text=f"{target.unused_reason}", advice="leave it out", code="no-effect")
+            yield Refusal(key, text=f"{target.unused_reason}", advice="remove it", code="no-effect")
 
 
 def load_of(how: How) -> Load:

@@ -158,7 +158,7 @@ class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fa
                 yield Refusal(
                     key,
                     text=f"has no effect on {cls.noun}, which know {known}",
-                    advice="leave it out",
+                    advice="remove it",
                     code="no-effect",
                 )
         if cls.keeps_cache and read_cache(how.cache or cache).mode in ("cold", "dropped", "hot"):

@@ -204,7 +204,7 @@ def _check_once(asked: Asked, levels: dict[str, tuple[Level, ...]]) -> None:
         if given is not None and (key != "span" or asked.kept):
             raise Refused(
                 f"--{option_of(key)}",
-                f"is given beside --vary {option_of(key)}",
+                f"is given together with --vary {option_of(key)}",
                 advice="give it in one place",
                 code="conflict",
             )

@@ -214,15 +214,15 @@ class Plan(msgspec.Struct, frozen=True):
 
 def files_of(runs: tuple[PlannedRun, ...]) -> int:
     """The most files that a run finds, one for each thread; 0 when all share one."""
-    return max((found.threads for found in _beside(runs)), default=0)
+    return max((found.threads for found in _workloads(runs)), default=0)
 
 
 def file_bytes_of(runs: tuple[PlannedRun, ...]) -> int:
     """How far any run goes in a file that its thread has for itself."""
-    return max((found.span_start_bytes + found.span_bytes for found in _beside(runs)), default=0)
+    return max((found.span_start_bytes + found.span_bytes for found in _workloads(runs)), default=0)
 
 
-def _beside(runs: tuple[PlannedRun, ...], *, made_by_runs: bool = False) -> Iterator[Workload]:
+def _workloads(runs: tuple[PlannedRun, ...], *, made_by_runs: bool = False) -> Iterator[Workload]:
     """Those with a file for each thread: files that all runs find, or that some make and remove."""
     for run in runs:
         if run.workload is None or run.workload.files != "per_thread":
@@ -237,7 +237,7 @@ def occupied_bytes(work_bytes: int, runs: tuple[PlannedRun, ...]) -> int:
     tasks = max(
         (
             found.threads * (found.span_start_bytes + found.span_bytes)
-            for found in _beside(runs, made_by_runs=True)
+            for found in _workloads(runs, made_by_runs=True)
         ),
         default=0,
     )

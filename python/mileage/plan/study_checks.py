@@ -275,7 +275,7 @@ class _Check(ValueChecks):
             return
         for key in ("threads", "processes", "files"):
             if getattr(torture, key) not in (None, 1):
-                text = "is given beside tasks, which are processes with a file each where the target has them"
+                text = "is given together with tasks, which are processes with a file each where the target has them"
                 self.refuse(f"{path}.{key}", text, advice="leave one out", code="conflict")
 
     def torture(self, path: str, torture: Torture) -> None:
@@ -306,7 +306,7 @@ class _Check(ValueChecks):
             self.refuse(
                 f"{path}.read_back",
                 f"{torture.workload} does not only write",
-                advice="leave it out",
+                advice="remove it",
                 code="no-effect",
             )
         if torture.until is not None:
@@ -349,7 +349,7 @@ class _Check(ValueChecks):
         if study.sham and not any(stage.torture for stage in study.stage):
             self.refuse(
                 "sham",
-                found="true, but no stage tortures, so there is nothing to leave out",
+                found="true, but no stage tortures, so a sham cycle would skip nothing",
                 code="no-effect",
             )
         # For what follows, an unknown stage to measure as is one that measures nothing.
@@ -507,7 +507,7 @@ class _Check(ValueChecks):
             elif not levels:
                 self.refuse(at, "the list is empty", expected="at least one level", code="empty")
             elif getattr(how, key, None) is not None:
-                self.refuse(at, f"{key} is given beside vary", advice="give it in one place", code="conflict")
+                self.refuse(at, f"{key} is given together with vary", advice="give it in one place", code="conflict")
             self.distinct(at, levels)
         first = {key: levels[0] for key, levels in vary.items() if key in HOW_KEYS and levels}
         every = [(key, level) for key in first for level in vary[key]]

@@ -217,6 +217,6 @@ class MetaratesRun(NameTasks, tag="metarates", frozen=True):
         """See `Job.refusals`."""
         if table.record is not None:
             yield Refusal(
-                "record", text="metarates makes empty files", advice="leave it out", code="no-effect"
+                "record", text="metarates makes empty files", advice="remove it", code="no-effect"
             )
         yield from super().refusals(name, table)

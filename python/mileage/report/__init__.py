@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mileage.report.figures import write_figures
     from mileage.report.html import render_html
     from mileage.report.text import comparison_table, render_text
-    from mileage.report.view import StudyView, TortureTrace, TrustLamp
+    from mileage.report.view import StudyView, TortureTrace, ValidityCheck
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -24,14 +24,14 @@ else:
             "mileage.report.figures": ("write_figures",),
             "mileage.report.html": ("render_html",),
             "mileage.report.text": ("comparison_table", "render_text"),
-            "mileage.report.view": ("StudyView", "TortureTrace", "TrustLamp"),
+            "mileage.report.view": ("StudyView", "TortureTrace", "ValidityCheck"),
         },
     )
 
 __all__ = [
     "StudyView",
     "TortureTrace",
-    "TrustLamp",
+    "ValidityCheck",
     "comparison_table",
     "render_html",
     "render_text",

@@ -14,7 +14,7 @@ from mileage.report.render_pool import svg_of
 from mileage.report.stages import before_after_chart
 from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
-from mileage.report.wording import distinct_names, interval, most_telling, percent, plain, row_name
+from mileage.report.wording import distinct_names, interval, largest_changes, percent, plain, row_name
 
 MOST_PANELS: Final = 10
 
@@ -46,7 +46,7 @@ def before_after_svg(
 ) -> Future[str] | None:
     """Bars of some cells; of the headline cells that changed most by default."""
     low, high = view.comparison.baseline, view.comparison.candidate
-    cells = most_telling(view.headline, MOST_PANELS) if cells is None else cells
+    cells = largest_changes(view.headline, MOST_PANELS) if cells is None else cells
     short_low, short_high = distinct_names(low, high)
     chart = before_after_chart(cells, baseline=short_low, candidate=short_high)
     if chart is None:

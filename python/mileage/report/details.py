@@ -132,7 +132,7 @@ def downloads(view: StudyView) -> list[dict[str, Any]]:
             address = "data:application/gzip;base64," + base64.b64encode(packed).decode()
             found.append({"name": name, "about": about, "address": address, "size": _size(len(packed))})
     for name, size in view.evidence.files:
-        about = _BESIDE.get(name, "a file of the study folder")
+        about = _FOLDER_FILES.get(name, "a file of the study folder")
         found.append({"name": name, "about": about, "address": "", "size": _size(size)})
     return found
 
@@ -141,7 +141,7 @@ def _size(count: int) -> str:
     return f"{count / 1e6:,.1f} MB" if count >= 1e5 else f"{count / 1e3:,.1f} kB"
 
 
-_BESIDE: Final = {
+_FOLDER_FILES: Final = {
     "samples.parquet": "one row per run and metric",
     "series.parquet": "rate and latency per interval of every run",
     "latency.parquet": "latencies of every run",

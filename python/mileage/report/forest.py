@@ -170,7 +170,7 @@ def _drawn(panel: _Panel) -> vega.Spec:
 def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
     low, high = cell.ci95 or (None, None)
     name = row_name(cell)
-    change, range_told = percent(cell.ratio), interval(cell.ci95)
+    change, range_text = percent(cell.ratio), interval(cell.ci95)
     return {
         "row": position,
         "top": position - 0.5,
@@ -185,10 +185,10 @@ def _row(position: int, cell: CellVerdict, panel: _Panel) -> dict[str, Any]:
         "band_high": panel.held(1 + cell.relevance),
         "dots": [panel.held(ratio) for ratio in cell.unit_ratios],
         "change": change,
-        "interval": range_told,
+        "interval": range_text,
         "verdict": verdict_words(cell),
         "colour": VERDICT_COLOURS[cell.verdict],
-        "told": f"{name}: {change} (95 % CI {range_told}), {cell.verdict}",
+        "label": f"{name}: {change} (95 % CI {range_text}), {cell.verdict}",
     }
 
 
@@ -228,7 +228,7 @@ def _evidence(rows: list[dict[str, Any]], panel: _Panel) -> list[vega.Marks]:
         whiskers.encode(x=panel.x("low"), x2="high:Q", y=y, color=colour),
         arrows.encode(x=x, y=y, color=colour, angle=vega.channel("angle:Q", scale=None)),
         repeats.encode(x=x, y=y),
-        estimates.encode(x=x, y=y, color=colour, description="told:N"),
+        estimates.encode(x=x, y=y, color=colour, description="label:N"),
         caps.encode(x=panel.x("end"), y=y, color=colour),
     ]
 

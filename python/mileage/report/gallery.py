@@ -35,7 +35,7 @@ from mileage.report.timeline import cut_words, timeline_chart
 from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
 from mileage.report.wear import wear_chart
-from mileage.report.wording import distinct_names, most_telling, plain
+from mileage.report.wording import distinct_names, largest_changes, plain
 
 FIRST_SCREEN_ROWS: Final = 11
 WHOLE_FOREST_ROWS: Final = 120
@@ -104,7 +104,7 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _
             found.torture or found.runs, axis="time", latency=True, counters=True, **panel
         ),
         "before_after": lambda: before_after_chart(
-            most_telling(view.headline, MOST_PANELS),
+            largest_changes(view.headline, MOST_PANELS),
             **dict(zip(("baseline", "candidate"), distinct_names(low, high), strict=True)),
             page_width=NARROW_WIDTH,
         ),
@@ -134,7 +134,7 @@ def _svg(chart: vega.Spec, name: str, title: str, about: str) -> Future[str]:
 
 
 def _forest(view: StudyView) -> _Asked | None:
-    svg = forest_svg(view, most_telling(view.headline, FIRST_SCREEN_ROWS), name="forest")
+    svg = forest_svg(view, largest_changes(view.headline, FIRST_SCREEN_ROWS), name="forest")
     words = (
         f"Diamond and line: change with its 95\N{NO-BREAK SPACE}% interval (an arrow: it continues). Circles: each "
         f"{view.comparison.unit} by itself (n = {units_counted(view)}). Shaded: too small to matter."
@@ -157,7 +157,7 @@ def runs_counted(view: StudyView) -> str:
 
 
 def _narrow_forest(view: StudyView) -> _Asked | None:
-    svg = narrow_forest_svg(view, most_telling(view.headline, FIRST_SCREEN_ROWS), name="forest-narrow")
+    svg = narrow_forest_svg(view, largest_changes(view.headline, FIRST_SCREEN_ROWS), name="forest-narrow")
     return _Asked(svg) if svg else None
 
 
@@ -171,7 +171,7 @@ def _whole_forest(view: StudyView) -> _Asked | None:
 def _latency(view: StudyView) -> _Asked | None:
     cells = view.beyond_headline
     if len(cells) > WHOLE_FOREST_ROWS:
-        cells = tuple(most_telling(cells, FIRST_SCREEN_ROWS))
+        cells = tuple(largest_changes(cells, FIRST_SCREEN_ROWS))
     svg = forest_svg(view, cells, name="latency")
     left = len(view.beyond_headline) - len(cells)
     words = f" The {len(cells)} that changed most of {len(view.beyond_headline)}." if left else ""
@@ -317,7 +317,7 @@ def _levels(view: StudyView) -> _Asked | None:
     some = f"The first {MOST_CELLS} of {len(found.levels)} cells. " if len(found.levels) > MOST_CELLS else ""
     words = (
         f"{some}Each level of {factor}: bar, geometric mean; dot, one run (n = {_span(runs)} runs each); figure, times "
-        f"that of {found.baseline_level}. No interval: which levels can be told apart is in the table of all levels."
+        f"that of {found.baseline_level}. No interval: which levels differ is in the table of all levels."
     )
     return _Asked(_svg(chart, "levels", f"All levels of {factor}", words), words)
 
@@ -342,7 +342,7 @@ def _grid(view: StudyView, draw: Callable[..., Any], name: str, title: str) -> _
         return None
     words = f"{left}: {words[:1].lower()}{words[1:]}" if left else words
     glyphs = (
-        "▲ and ▼: told apart from it (Welch on logs, Holm over all pairs of the cell); ?: not told apart"
+        "▲ and ▼: differs from it (Welch on logs, Holm over all pairs of the cell); ?: no difference shown"
         if view.standings
         else "▲ faster, ▼ slower, ≈ real but irrelevant, = same, ? undecided"
     )
@@ -381,7 +381,7 @@ def _per_test(view: StudyView) -> dict[str, _Asked]:
     found: dict[str, _Asked] = {}
     for test, cells in drawn_tests(view).items():
         name = f"before_after_{file_name(test)}"
-        svg = before_after_svg(view, name=name.replace("_", "-"), cells=most_telling(cells, _MOST_BARS))
+        svg = before_after_svg(view, name=name.replace("_", "-"), cells=largest_changes(cells, _MOST_BARS))
         if svg:
             found[name] = _Asked(svg, _bar_words(view))
     return found

@@ -49,7 +49,7 @@ class Field(msgspec.Struct, frozen=True):
     low: float | None
     high: float | None
     glyph: str
-    told: str
+    label: str
 
 
 def fields_of(
@@ -76,13 +76,13 @@ def fields_of(
         place = places[cell.cell]
         test = _panel_name(cell.cell, place, rest)
         low, high = cell.ci95 or (None, None)
-        told = f"{cell.cell}: {percent(cell.ratio)}, 95 % interval {interval(cell.ci95)}, {cell.verdict}"
+        label = f"{cell.cell}: {percent(cell.ratio)}, 95 % interval {interval(cell.ci95)}, {cell.verdict}"
         ratio = cell.ratio or 1.0
         better = ratio if cell.higher_is_better else 1 / ratio
         fields.append(
             Field(
                 test, place.get(row, ""), place.get(column, ""), better, ratio, low, high,
-                VERDICT_GLYPHS[cell.verdict], told,
+                VERDICT_GLYPHS[cell.verdict], label,
             )
         )  # fmt: skip
     return (_apart(fields, [cell.cell for cell in known]), row, column) if row or column else ([], "", "")
@@ -125,9 +125,9 @@ def level_fields(
     levels: Sequence[LevelRuns],
     places: Mapping[str, Mapping[str, str]],
     baseline: str,
-    told_apart: Mapping[tuple[str, str], bool],
+    distinguished: Mapping[tuple[str, str], bool],
 ) -> list[Field]:
-    """Every level against the baseline in every cell. `told_apart` by cell and level: whether its ranks differ."""
+    """Every level against the baseline in every cell. `distinguished` by cell and level: whether its ranks differ."""
     fields, cells = [], []
     names = dict.fromkeys(name for place in places.values() for name in place)
     rest = [
@@ -143,14 +143,14 @@ def level_fields(
             if level == baseline or base is None or mean is None:
                 continue
             ratio = mean / base
-            apart = told_apart.get((found.cell, level), False)
+            apart = distinguished.get((found.cell, level), False)
             glyph = ("▲" if ratio > 1 else "▼") if apart else "?"
-            words = "told apart from" if apart else "not told apart from"
-            told = f"{found.cell}, {level}: {percent(ratio)}, {words} {baseline}"
+            words = "differs from" if apart else "not shown to differ from"
+            label = f"{found.cell}, {level}: {percent(ratio)}, {words} {baseline}"
             fields.append(
                 Field(
                     _panel_name(found.cell, place, rest), place.get("record", "") or found.cell, level,
-                    ratio, ratio, None, None, glyph, told,
+                    ratio, ratio, None, None, glyph, label,
                 )
             )  # fmt: skip
             cells.append(found.cell)
@@ -175,7 +175,7 @@ def heat_chart(fields: Sequence[Field], *, row: str, column: str) -> vega.Spec |
                 "shade": _shade(math.log(field.better) / reach),
                 "words": f"{field.glyph} {percent(field.ratio)}",
                 "ink": "#ffffff" if abs(math.log(field.better)) / reach > _BRIGHT else INK_ON_PALE,
-                "told": field.told,
+                "label": field.label,
             }
             for field in own
         ]
@@ -188,7 +188,7 @@ def heat_chart(fields: Sequence[Field], *, row: str, column: str) -> vega.Spec |
         fill = (
             marks(data)
             .mark("rect", stroke="white", strokeWidth=1)
-            .encode(x=x, y=y, color=shade, description="told:N")
+            .encode(x=x, y=y, color=shade, description="label:N")
         )
         words = texts(data, fontSize=SMALL_FONT_SIZE).encode(
             x=x, y=y, text="words:N", color=vega.channel("ink:N", scale=None)
@@ -235,7 +235,7 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
                 "low": None if field.low is None else 100 * (field.low - 1),
                 "high": None if field.high is None else 100 * (field.high - 1),
                 "colour": ARM_COLOURS[kind % len(ARM_COLOURS)],
-                "told": field.told,
+                "label": field.label,
                 "name": field.column,
             }
         )
@@ -257,7 +257,7 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
     )  # fmt: skip
     bars = marks(data).mark("rect", opacity=0.85).encode(
         x=vega.channel("left:Q", scale=x_scale), x2="right:Q", y=y, y2="zero:Q",
-        color=vega.channel("colour:N", scale=None), description="told:N",
+        color=vega.channel("colour:N", scale=None), description="label:N",
     )  # fmt: skip
     sure = [d for d in data if d["low"] is not None]
     whiskers = marks(sure).mark("rule", color=INK, strokeWidth=1.6, aria=False)

@@ -24,7 +24,7 @@ from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery, u
 from mileage.report.glossary import TERMS, explained
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_rows
-from mileage.report.view import StudyView, TrustLamp, cleaned
+from mileage.report.view import StudyView, ValidityCheck, cleaned
 from mileage.store.environment import is_volatile
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
     if pictures is None:
         pictures = gallery(view) if drawn else {}
     shown = min(FIRST_SCREEN_ROWS, len(view.headline))
-    lead = wording.most_telling(view.headline, shown)
+    lead = wording.largest_changes(view.headline, shown)
     script = _script()
     below = _below(view)
     explaining = _explaining(view, pictures)
@@ -85,7 +85,7 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
     )
 
 
-def grouped_checks(checks: Sequence[TrustLamp]) -> list[list[TrustLamp]]:
+def grouped_checks(checks: Sequence[ValidityCheck]) -> list[list[ValidityCheck]]:
     """The checks to look at, and those that passed."""
     return [[check for check in checks if (check.state in _ATTENTION) == loud] for loud in (True, False)]
 
@@ -178,15 +178,15 @@ def templates() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals |= {"check_glyphs": wording.LAMP_GLYPHS, "check_words": wording.LAMP_WORDS}
+    found.globals |= {"check_glyphs": wording.CHECK_GLYPHS, "check_words": wording.CHECK_WORDS}
     found.filters["term"] = explained
     return found
 
 
-def _sentence(told: str) -> tuple[list[tuple[str, bool]], str]:
+def _sentence(sentence: str) -> tuple[list[tuple[str, bool]], str]:
     """The first sentence in pieces, those to be emphasised marked True, and whatever follows it."""
-    end = _SENTENCE_END.search(told)
-    first, rest = (told, "") if end is None else (told[: end.start() + 1], told[end.end() :])
+    end = _SENTENCE_END.search(sentence)
+    first, rest = (sentence, "") if end is None else (sentence[: end.start() + 1], sentence[end.end() :])
     pieces = [(piece, bool(i % 2)) for i, piece in enumerate(first.split(_EMPHASIS)) if piece]
     return pieces, rest.replace(_EMPHASIS, "")
 
@@ -238,5 +238,5 @@ def environment_rows(snapshots: Sequence[tuple[str, Mapping[str, str]]]) -> list
     """
     keys = dict.fromkeys(key for _, facts in snapshots for key in facts if not is_volatile(key))
     rows = [(key, [facts.get(key, "") for _, facts in snapshots]) for key in keys]
-    told = [(key, values, len(set(values)) > 1) for key, values in rows]
-    return sorted(told, key=lambda row: not row[2])
+    marked = [(key, values, len(set(values)) > 1) for key, values in rows]
+    return sorted(marked, key=lambda row: not row[2])

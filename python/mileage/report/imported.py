@@ -22,8 +22,8 @@ from mileage.report.levels import levels_chart
 from mileage.report.measured import spread_of
 from mileage.report.quantity import column_width, duration, figure, mb_per_s, mib_per_s
 from mileage.report.render_pool import svg_of
-from mileage.report.view import TrustLamp, cleaned_text
-from mileage.report.wording import LAMP_GLYPHS, plain
+from mileage.report.view import ValidityCheck, cleaned_text
+from mileage.report.wording import CHECK_GLYPHS, plain
 from mileage.store.directory import Directory
 from mileage.store.text_cells import csv_text
 
@@ -71,7 +71,7 @@ class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     tool: str
     cells: tuple[ReportedCell, ...]
-    trust: tuple[TrustLamp, ...]
+    trust: tuple[ValidityCheck, ...]
     notes: tuple[str, ...]
     identity: dict[str, str]
     lost: tuple[str, ...]
@@ -81,12 +81,12 @@ class ImportedPage(msgspec.Struct, frozen=True, kw_only=True):
 def imported_text(page: ImportedPage, width: int = 80) -> str:
     """The figures, the checks and what was not understood, in lines of `width` columns or little more."""
     lines = textwrap.wrap(f"{cleaned_text(page.name)}: {_runs(page)} that {page.tool} reported", width)
-    first = [lamp for lamp in page.trust if lamp.name in _FIRST and lamp.state in ("warn", "bad")]
-    lines += ["", *_lamp_lines(first, width)] if first else []
+    first = [check for check in page.trust if check.name in _FIRST and check.state in ("warn", "bad")]
+    lines += ["", *_check_lines(first, width)] if first else []
     lines += ["", *_table(page.cells, width), ""]
     if any(spread_of(cell.rate_bytes_per_s or cell.ops_per_s).is_wide for cell in page.cells):
         lines += [*textwrap.wrap(_WIDE, width), ""]
-    lines += _lamp_lines([lamp for lamp in page.trust if lamp not in first], width)
+    lines += _check_lines([check for check in page.trust if check not in first], width)
     for note in page.notes:
         lines += textwrap.wrap(cleaned_text(note), width, initial_indent="note: ", subsequent_indent="      ")
     for text in page.lost:
@@ -97,11 +97,11 @@ def imported_text(page: ImportedPage, width: int = 80) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _lamp_lines(lamps: Sequence[TrustLamp], width: int) -> list[str]:
+def _check_lines(checks: Sequence[ValidityCheck], width: int) -> list[str]:
     lines = []
-    for lamp in lamps:
-        head = f"[{plain(LAMP_GLYPHS[lamp.state])}] {lamp.name:<14}  "
-        lines += textwrap.wrap(lamp.text, width, initial_indent=head, subsequent_indent=" " * len(head))
+    for check in checks:
+        head = f"[{plain(CHECK_GLYPHS[check.state])}] {check.name:<14}  "
+        lines += textwrap.wrap(check.text, width, initial_indent=head, subsequent_indent=" " * len(head))
     return lines
 
 
@@ -131,14 +131,14 @@ def _table(cells: tuple[ReportedCell, ...], width: int) -> list[str]:
     widths = {at: column_width(_WIDTHS[at], [row[at] for row in rows]) for at in columns}
     room = width - sum(widths.values())
     longest = max((len(cleaned_text(cell.cell)) for cell in cells), default=0)
-    beside = longest <= room
-    first = min(longest, room) if beside else 2
+    fits = longest <= room
+    first = min(longest, room) if fits else 2
     lines = [" " * first + "".join(f"{_HEADS[at]:>{widths[at]}}" for at in columns)]
     lines.append("-" * len(lines[0]))
     for cell, row in zip(cells, rows, strict=True):
         figures = "".join(f"{row[at]:>{widths[at]}}" for at in columns)
         name = cleaned_text(cell.cell)
-        lines += [f"{name:<{first}}{figures}"] if beside else [name, " " * first + figures]
+        lines += [f"{name:<{first}}{figures}"] if fits else [name, " " * first + figures]
     return lines
 
 

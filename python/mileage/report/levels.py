@@ -53,7 +53,7 @@ def _panel(found: LevelRuns, baseline: str, factor: str, letters: int, width: in
             "colour": ARM_COLOURS[0] if name == baseline else ARM_COLOURS[1],
             "words": f"{digits(mean)} {scale.unit}"
             + ("" if base is None or name == baseline else f", {digits(mean / base)} ×"),
-            "told": f"{name}: {digits(mean)} {scale.unit}, {len(found.levels[name])} runs",
+            "label": f"{name}: {digits(mean)} {scale.unit}, {len(found.levels[name])} runs",
         }
         for at, (name, mean) in enumerate(means.items())
     ]
@@ -78,7 +78,7 @@ def _panel(found: LevelRuns, baseline: str, factor: str, letters: int, width: in
             y=vega.channel("top:Q", scale=y_scale, axis=None),
             y2="bottom:Q",
             color=vega.channel("colour:N", scale=None),
-            description="told:N",
+            description="label:N",
         )
     )
     points = marks(dots).mark("point", size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False)

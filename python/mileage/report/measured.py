@@ -55,10 +55,10 @@ def _block(cell: MeasuredCell) -> list[str]:
     rate, ops = spread_of(cell.rate_bytes_per_s), spread_of(cell.ops_per_s)
     rows: list[tuple[str, str]] = []
     if any(cell.rate_bytes_per_s):
-        rows.append(("rate", f"{rate.told(mib_per_s)} MiB/s   {mb_per_s(rate.median)} MB/s"))
+        rows.append(("rate", f"{rate.formatted(mib_per_s)} MiB/s   {mb_per_s(rate.median)} MB/s"))
     total = cell.ops_read + cell.ops_written + cell.ops_discarded + cell.ops_metadata
     seconds = sum(cell.elapsed_s)
-    rows.append(("operations", f"{ops.told(figure)} /s   {total:,} in {seconds:.3g} s"))
+    rows.append(("operations", f"{ops.formatted(figure)} /s   {total:,} in {seconds:.3g} s"))
     if cell.runs > 1:
         rows.append(("runs", f"{cell.runs}; medians, and the 95 % interval of the mean"))
     if cell.per_second_bytes:
@@ -91,8 +91,8 @@ def _latency_rows(cell: MeasuredCell) -> list[tuple[str, str]]:
 def _quantiles(name: str, latency: Latency) -> list[tuple[str, str]]:
     """The quantiles that there are enough operations for; a second row lists the others."""
     known = {word: field for word, field in _QUANTILES.items() if quantile_ns(latency, field) is not None}
-    told = [f"{word} {duration(quantile_ns(latency, field))}" for word, field in known.items()]
-    rows = [(name, "   ".join([*told, f"max {duration(latency.max_ns)}"]))]
+    words = [f"{word} {duration(quantile_ns(latency, field))}" for word, field in known.items()]
+    rows = [(name, "   ".join([*words, f"max {duration(latency.max_ns)}"]))]
     missing = [word for word in _QUANTILES if word not in known]
     if missing:
         rows.append(("", f"({counted(latency.count, 'operation')}, too few; {_needed(missing)})"))
@@ -150,13 +150,13 @@ def _device(cell: MeasuredCell) -> str:
     """What the device counted, whoever asked for it."""
     found = cell.device
     kinds = (("reads", "read", "read_bytes"), ("writes", "write", "write_bytes"))
-    told = [
+    words = [
         f"{counted(found[count], noun)} {found[size] / 2**20:,.1f} MiB"
         for count, noun, size in kinds
         if found[count]
     ]
     busy = found["busy_ms"] / 1000 / sum(cell.elapsed_s) if sum(cell.elapsed_s) else 0.0
-    return ", ".join(told or ["no read, no write"]) + f", {100 * min(busy, 1.0):.0f} % busy"
+    return ", ".join(words or ["no read, no write"]) + f", {100 * min(busy, 1.0):.0f} % busy"
 
 
 def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
@@ -166,23 +166,23 @@ def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
     labels = [known[cell.cell] for cell in cells]
     room = NARROWEST - sum(width for _, width, _ in columns)
     longest = max(len(head), *(len(name) for name in names))
-    beside = longest <= room
-    label_width = longest if beside else 2
-    first = head if beside else ""
+    fits = longest <= room
+    label_width = longest if fits else 2
+    first = head if fits else ""
     lines = [f"{first:<{label_width}}" + "".join(f"{head:>{width}}" for head, width, _ in columns)]
     lines.append("-" * len(lines[0]))
     for cell, name, label in zip(cells, names, labels, strict=True):
         figures = "".join(f"{text(cell):>{width}}" for _, width, text in columns)
-        lines += [f"{name:>{label_width}}{figures}"] if beside else [label, " " * label_width + figures]
+        lines += [f"{name:>{label_width}}{figures}"] if fits else [label, " " * label_width + figures]
     lines.append("")
     opened = any("response" in cell.latency for cell in cells)
-    told = "an operation"
+    words = "an operation"
     if opened:
-        told += ", from when it was due"
-        told += "" if any(_shows_memory(cell) for cell in cells) else "; serv p99: from its submission"
+        words += ", from when it was due"
+        words += "" if any(_shows_memory(cell) for cell in cells) else "; serv p99: from its submission"
     cost = "; CPU/op: processor time of one" if any(cell.cpu_ns_per_op is not None for cell in cells) else ""
     last = "p99.9" if opened or any(_shows_memory(cell) for cell in cells) else "max"
-    lines += _wrapped(f"p50 to {last}: latency of {told}{cost}.")
+    lines += _wrapped(f"p50 to {last}: latency of {words}{cost}.")
     kind = "response" if opened else "all"
     shown = [cell.latency[kind] for cell in cells if kind in cell.latency]
     missing = [
@@ -290,7 +290,7 @@ class SpreadText:
         half = 50 * (self.high - self.low) / self.median
         return f"{half:.0f} %" if half >= 10 else f"{half:.1f} %"
 
-    def told(self, words: Callable[[float], str]) -> str:
+    def formatted(self, words: Callable[[float], str]) -> str:
         """The median, with the interval where there is one: "512 (498 to 521)"."""
         if self.low is None or self.high is None:
             return words(self.median)

@@ -43,8 +43,8 @@ def method_text(plan: Plan, *, version: str = "", started: str = "") -> str:
     if plan.imported is not None:
         return "\n\n".join([_imported(plan.imported), " ".join(_made(plan, version, started))])
     parts = (_asked(plan), _began(plan), _done(plan), _order(plan), _judged(plan), _audited(plan))
-    told = [" ".join(sentences) for part in parts if (sentences := list(part))]
-    return "\n\n".join([*told, " ".join(_made(plan, version, started))])
+    text = [" ".join(sentences) for part in parts if (sentences := list(part))]
+    return "\n\n".join([*text, " ".join(_made(plan, version, started))])
 
 
 def _imported(source: Imported) -> str:
@@ -52,7 +52,7 @@ def _imported(source: Imported) -> str:
     files = ", ".join(file.path for file in source.files)
     return (
         f"These figures are what {source.words} reported ({files}); Mileage measured nothing here. In which state the "
-        "target was, in which order the runs were done, and what else went on is known only where these files say so."
+        "target was, in which order the runs were done, and what else happened is known only where these files say so."
     )
 
 
@@ -93,10 +93,10 @@ def _began(plan: Plan) -> Iterator[str]:
     if study.sham:
         yield (
             "Every cycle was done a second time as a sham: the same stages, and idling for as long in place of each "
-            "torture, so that what time alone does can be told from what the torture does."
+            "torture, so that what time alone does can be separated from what the torture does."
         )
     elif any(stage.torture for stage in study.stage):
-        yield "There was no sham arm: what time alone does is not told from what the torture does."
+        yield "There was no sham arm: what time alone does is not separated from what the torture does."
 
 
 def _cached(plan: Plan) -> Iterator[str]:
@@ -118,10 +118,10 @@ def _done(plan: Plan) -> Iterator[str]:
     stems = list(dict.fromkeys(_stem(plan, cell) for cell in plan.cells))
     if not stems:
         return
-    told = "; ".join(f"({number}) {stem}" for number, stem in enumerate(stems[:CELLS_MAX], 1))
+    text = "; ".join(f"({number}) {stem}" for number, stem in enumerate(stems[:CELLS_MAX], 1))
     rest = f"; and {len(stems) - CELLS_MAX} more, which the tables list" if len(stems) > CELLS_MAX else ""
     each = ", each at every level of the factors" if plan.study.factor else ""
-    yield f"What was measured{each}: {told}{rest}."
+    yield f"What was measured{each}: {text}{rest}."
 
 
 def _stem(plan: Plan, cell: Cell) -> str:
@@ -143,8 +143,8 @@ def _order(plan: Plan) -> Iterator[str]:
     else:
         mixed = [name for name, factor in study.factor.items() if kind_of(name, factor) != "label"]
         whose = "Each block of a session" if len(mixed) < len(study.factor) else "Each block"
-        beside = f", the levels of {' and '.join(mixed)} next to each other" if mixed else ""
-        yield f"{whose} held every cell once, in an order drawn from the seed{beside}."
+        mixing = f", the levels of {' and '.join(mixed)} next to each other" if mixed else ""
+        yield f"{whose} held every cell once, in an order drawn from the seed{mixing}."
         if any(run.arm == "sham" for run in plan.runs) or len(study.measuring_stages) > 1:
             yield "Stages that measure the same cells visit the same places in the same order."
     repeats = {repr(table.repeat): table.repeat for table in study.measure.values()}
@@ -202,7 +202,7 @@ def _unit(plan: Plan, by_level: bool) -> str:
     if kind_of(study.compare.arms, study.factor[study.compare.arms]) == "label":
         return (
             "Each level was measured in one session of its own, so the runs are independent (Welch's t on the "
-            "logarithms), and what else differed between the sessions cannot be told from the level."
+            "logarithms), and what else differed between the sessions cannot be separated from the level."
         )
     if study.order == "random":
         return "The unit is the block: Student's t on the log ratios of the two levels in each block."
@@ -211,14 +211,14 @@ def _unit(plan: Plan, by_level: bool) -> str:
 
 def _audited(plan: Plan) -> Iterator[str]:
     yield (
-        "Audits that stand beside the verdict: rate and latency must agree by Little's law; what paced the runs, the "
+        "Audits reported with the verdict: rate and latency must agree by Little's law; what paced the runs, the "
         "device or the client; what came from memory; how long the runs were."
     )
     if plan.virtual:
         yield "In simulated time nothing on the machine can disturb a run."
     else:
         yield (
-            "The machine was looked at before and after every stage, and compared with how it was at the start; beside "
+            "The machine was looked at before and after every stage, and compared with how it was at the start; with "
             "each run its pressure, stolen time and the device's own counters were read."
         )
     if plan.study.aa:

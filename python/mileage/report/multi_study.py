@@ -10,7 +10,7 @@ from mileage.report.wording import percent
 
 def ranking_text(ranks: Mapping[str, Sequence[Rank]]) -> str:
     """Each cell's studies, fastest first; studies that do not differ share their ranks."""
-    rule = "A range of ranks means: not told apart (Welch on logs, Holm over all pairs, 5 %)."
+    rule = "A range of ranks means: no difference shown (Welch on logs, Holm over all pairs, 5 %)."
     lines = [*textwrap.wrap(f"Ranks by geometric mean. {rule}", 80), ""]
     for cell, places in ranks.items():
         lines.append(cell)
@@ -28,8 +28,8 @@ def history_text(changes: Sequence[Change], studies: Sequence[str]) -> str:
         return f"No change over {len(studies)} studies (energy distance, permutation p, Benjamini-Hochberg 5 %).\n"
     lines = [f"{len(changes)} {'change' if len(changes) == 1 else 'changes'} over {len(studies)} studies:"]
     for change in changes:
-        told = f"{change.cell}: {percent(change.ratio)} from {studies[change.study]} on (p = {change.p_adjusted:.2g})"
-        lines += textwrap.wrap(told, 80, initial_indent="  ", subsequent_indent="    ")
+        shift = f"{change.cell}: {percent(change.ratio)} from {studies[change.study]} on (p = {change.p_adjusted:.2g})"
+        lines += textwrap.wrap(shift, 80, initial_indent="  ", subsequent_indent="    ")
     return "\n".join(lines) + "\n"
 
 

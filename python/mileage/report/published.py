@@ -42,7 +42,7 @@ def _sentence(found: Reanalysis, width: int) -> list[str]:
 def _counts(found: Reanalysis, width: int) -> list[str]:
     both, alone = found.assumptions
     alpha = found.alpha
-    head = ("assumed of the other arm", "scatters alike", "nothing")
+    head = ("assumed of the other arm", "same spread", "nothing")
     rows = [
         ("degrees of freedom", both.df, alone.df),
         (f"p of at most {alpha:g}, uncorrected", both.below("raw", alpha), alone.below("raw", alpha)),
@@ -54,9 +54,9 @@ def _counts(found: Reanalysis, width: int) -> list[str]:
     own = {rule: found.own_rule.count(rule) for rule in ("different", "nothing can be said", "tie")}
     lines = [f"{head[0]:<{_LABEL}}{head[1]:>{_NUMBER}}{head[2]:>{_NUMBER}}"]
     lines += [f"{label:<{_LABEL}}{a:>{_NUMBER}}{b:>{_NUMBER}}" for label, a, b in rows]
-    told = ", ".join(f"{count} {rule}" for rule, count in own.items() if count)
+    words = ", ".join(f"{count} {rule}" for rule, count in own.items() if count)
     notes = (
-        f"An error bar of one standard deviation: {told}.",
+        f"An error bar of one standard deviation: {words}.",
         f"{found.runs} runs per cell and arm; differences in percent of the baseline's mean; standard error = "
         f"printed deviation x sqrt(2/{found.runs}); verdicts rest on Benjamini-Hochberg.",
     )
@@ -85,12 +85,12 @@ def _disagreements(found: Reanalysis, width: int) -> list[str]:
         return []
     lines = [f"{len(found.disagreements)} cells are printed differently in the second table:"]
     for entry in found.disagreements:
-        told = (
+        words = (
             f"{entry.cell.keys[0]} {_named(entry.cell)}: {_pair(entry.cell)} here, {_pair(entry.other)} there"
         )
         if entry.elsewhere:
-            told += f"; that pair belongs to {_list(entry.elsewhere)}"
-        lines += textwrap.wrap(told, width, initial_indent="  ", subsequent_indent="    ")
+            words += f"; that pair belongs to {_list(entry.elsewhere)}"
+        lines += textwrap.wrap(words, width, initial_indent="  ", subsequent_indent="    ")
     return lines
 
 

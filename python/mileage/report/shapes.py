@@ -16,7 +16,7 @@ _KINDS: Final = {
     "sawtooth": "up and down",
     "drift": "a steady drift",
     "multi-regime": "several levels",
-    "too short": "too short to tell",
+    "too short": "too short to judge",
 }
 
 

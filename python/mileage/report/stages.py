@@ -72,7 +72,7 @@ def _drawn(cell: CellVerdict, stages: tuple[str, str], width: int) -> vega.Spec:
             y=y,
             y2="zero:Q",
             color=vega.channel("colour:N", scale=None),
-            description="told:N",
+            description="label:N",
         )
     )
     runs = marks(dots).mark("point", size=16, color=INK, strokeWidth=0.9, opacity=0.75, aria=False)
@@ -123,7 +123,7 @@ def _bar(
         "colour": (BASELINE, CANDIDATE)[position],
         "stage": stage,
         "mean": digits(mean / scale.per_unit),
-        "told": f"{stage}: {quantity(metric, mean)}, {len(values)} runs",
+        "label": f"{stage}: {quantity(metric, mean)}, {len(values)} runs",
     }
 
 

@@ -13,7 +13,7 @@ from mileage.report.wording import p_value, plain, quantity
 from mileage.store.text_cells import csv_text
 from mileage.terminal import columns_of, cut, padded, wrapped
 
-RULE: Final = "A range of ranks: not told apart (Welch on logs, Holm over all pairs of the cell, 5 %)."
+RULE: Final = "A range of ranks: no difference shown (Welch on logs, Holm over all pairs of the cell, 5 %)."
 ALPHA: Final = 0.05
 
 
@@ -52,8 +52,8 @@ def standing_lines(cells: Sequence[CellStandings], factor: str, width: int) -> l
             name = padded(place.level, name_width)
             share = f"{100 * place.share_of_best:.1f} %"
             lines.append(f"  {rank_words(place):>5}  {name} {figure:>14} {share:>8}")
-        told = trend_words(cell.trend, factor)
-        lines += [cut(f"         {told}", width)] if told else []
+        trend = trend_words(cell.trend, factor)
+        lines += [cut(f"         {trend}", width)] if trend else []
     return lines
 
 

@@ -51,11 +51,13 @@ def summaries_csv(comparison: Comparison) -> str:
         arms = ((comparison.baseline, cell.values_baseline), (comparison.candidate, cell.values_candidate))
         for (arm, values), words in zip(arms, comparison.classes, strict=True):
             found = summarise(values)
-            told: list[object] = []
+            cells_of_row: list[object] = []
             for name in names:
                 value = getattr(found, name)
-                told += (value or (None, None)) if name in pairs else (value,)
-            rows.append((cell.cell, cell.measure, cell.metric, arm, *told, "; ".join(found.notes), words))
+                cells_of_row += (value or (None, None)) if name in pairs else (value,)
+            rows.append(
+                (cell.cell, cell.measure, cell.metric, arm, *cells_of_row, "; ".join(found.notes), words)
+            )
     return csv_text(("cell", "measure", "metric", "arm", *columns, "notes", "class"), rows)
 
 

@@ -20,11 +20,11 @@ from mileage.report.view import (
     headline_of,
 )
 from mileage.report.wording import (
-    LAMP_GLYPHS,
+    CHECK_GLYPHS,
     correction_note,
     distinct_names,
     interval,
-    most_telling,
+    largest_changes,
     overall,
     percent,
     plain,
@@ -62,7 +62,7 @@ def render_text(view: StudyView, width: int = 80) -> str:
         wrapped(f"{view.name}: {comparison.candidate} against {comparison.baseline} on {view.target}", width),
         wrapped(f"{view.question} {comparison.design[:1].upper()}{comparison.design[1:]}; {runs}.", width),
         [],
-        *([[*_lamps(view, width), ""]] if view.trust else []),
+        *([[*_checks(view, width), ""]] if view.trust else []),
         _table(comparison, width),
         [],
         *([[*wrapped(plain(overall(comparison)), width), ""]] if comparison.overall else []),
@@ -79,14 +79,14 @@ def render_text(view: StudyView, width: int = 80) -> str:
             else []
         ),
     ]
-    told = "\n".join(line.rstrip() for part in parts for line in part or [""])
-    return told.rstrip("\n") + "\n"
+    rendered = "\n".join(line.rstrip() for part in parts for line in part or [""])
+    return rendered.rstrip("\n") + "\n"
 
 
 def paragraphs(text: str, width: int = 80) -> str:
     """Paragraphs, parted by empty lines, in lines of at most `width` columns."""
-    told = ["\n".join(wrapped(part, width)) for part in cleaned_text(text).split("\n\n") if part.strip()]
-    return "\n\n".join(told) + "\n"
+    rendered = ["\n".join(wrapped(part, width)) for part in cleaned_text(text).split("\n\n") if part.strip()]
+    return "\n\n".join(rendered) + "\n"
 
 
 def comparison_table(comparison: Comparison, width: int = 80) -> str:
@@ -95,20 +95,20 @@ def comparison_table(comparison: Comparison, width: int = 80) -> str:
     return "\n".join(line.rstrip() for line in _table(cleaned_comparison(comparison), width))
 
 
-def _lamps(view: StudyView, width: int) -> list[str]:
-    name_width = min(20, max(columns_of(lamp.name) for lamp in view.trust))
+def _checks(view: StudyView, width: int) -> list[str]:
+    name_width = min(20, max(columns_of(check.name) for check in view.trust))
     lines: list[str] = []
-    for lamp in sorted(view.trust, key=lambda lamp: _FIRST.index(lamp.state)):
-        head = f"[{plain(LAMP_GLYPHS[lamp.state])}] {padded(lamp.name, name_width)}  "
-        lines += wrapped(lamp.text, width, first=head, indent=" " * columns_of(head))
+    for check in sorted(view.trust, key=lambda check: _FIRST.index(check.state)):
+        head = f"[{plain(CHECK_GLYPHS[check.state])}] {padded(check.name, name_width)}  "
+        lines += wrapped(check.text, width, first=head, indent=" " * columns_of(head))
     return lines
 
 
 def _standings(view: StudyView, width: int) -> list[str]:
     """All levels, below the class of each where they differ."""
     classes = view.evidence.device_classes
-    told = "; ".join(f"{level}: {words}" for level, words in classes.items() if level)
-    head = [*wrapped(f"Class of device: {told}.", width), ""] if told else []
+    rendered = "; ".join(f"{level}: {words}" for level, words in classes.items() if level)
+    head = [*wrapped(f"Class of device: {rendered}.", width), ""] if rendered else []
     left = len(view.standings) - _MOST_CELLS
     more = [f"The first {_MOST_CELLS} cells; the other {left:,} are in the page."] if left > 0 else []
     return [*head, *standing_lines(view.standings[:_MOST_CELLS], view.factor, width), *more]
@@ -139,11 +139,11 @@ def _table(comparison: Comparison, width: int) -> list[str]:
     lines = [*_classes(comparison, width), f"{'cell':<{name_width}} {head}"]
     lines.append("-" * width)
     for group in (headline_of(comparison), beyond_headline_of(comparison)):
-        for cell in most_telling(group, _MOST_ROWS):
+        for cell in largest_changes(group, _MOST_ROWS):
             names = wrapped(row_name(cell) or "-", name_width)
-            told = _means(cell) if values else ""
-            told += f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95)):>{_INTERVAL}}"
-            lines.append(f"{padded(names[0], name_width)} {told} {verdict_words(cell)}")
+            rendered = _means(cell) if values else ""
+            rendered += f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95)):>{_INTERVAL}}"
+            lines.append(f"{padded(names[0], name_width)} {rendered} {verdict_words(cell)}")
             lines += [f"  {cut(rest, name_width - 2)}" for rest in names[1:]]
         if left := len(group) - _MOST_ROWS if len(group) > _MOST_ROWS else 0:
             lines += wrapped(
@@ -164,8 +164,8 @@ def _means(cell: CellVerdict) -> str:
 def _classes(comparison: Comparison, width: int) -> list[str]:
     """A line above the table where the devices are of different classes."""
     one, other = class_words(comparison)
-    told = f"Class of device: {comparison.baseline} {one}, {comparison.candidate} {other}."
-    return [*wrapped(told, width), ""] if one else []
+    rendered = f"Class of device: {comparison.baseline} {one}, {comparison.candidate} {other}."
+    return [*wrapped(rendered, width), ""] if one else []
 
 
 def _changes(view: StudyView, width: int) -> list[str]:

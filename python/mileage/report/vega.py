@@ -76,8 +76,8 @@ def titled(words: str | Sequence[str], **options: Any) -> Spec:
 
 def layered(layers: Sequence[Marks], *, width: float, height: float, title: Spec | None = None) -> Spec:
     """One panel: layers over each other, the first one lowest, `width` and `height` in pixels."""
-    told = {} if title is None else {"title": title}
-    return {"layer": [layer.spec() for layer in layers], "width": width, "height": height, **told}
+    heading = {} if title is None else {"title": title}
+    return {"layer": [layer.spec() for layer in layers], "width": width, "height": height, **heading}
 
 
 def stacked(panels: Sequence[Spec], *, spacing: float) -> Spec:

@@ -14,14 +14,14 @@ from mileage.judge.standings import CellStandings
 from mileage.report.evidence import Evidence
 from mileage.terminal import harmless
 
-LampState = Literal["ok", "warn", "bad", "unknown"]
+CheckState = Literal["ok", "warn", "bad", "unknown"]
 
 
-class TrustLamp(msgspec.Struct, frozen=True):
+class ValidityCheck(msgspec.Struct, frozen=True):
     """One audit of the study: what was audited, how it stands, and the number behind it in a few words."""
 
     name: str
-    state: LampState
+    state: CheckState
     text: str
 
 
@@ -77,7 +77,7 @@ class StudyView(msgspec.Struct, frozen=True, kw_only=True):
     torture: list[TortureTrace]
     environments: list[tuple[str, dict[str, str]]]
     environment_changes: list[str]
-    trust: list[TrustLamp]
+    trust: list[ValidityCheck]
     runs_total: int
     runs_failed: int
     method: str

@@ -38,7 +38,7 @@ def _panel(name: str, found: Sequence[Wear]) -> vega.Spec:
             "x": at,
             "value": value,
             "colour": (BASELINE, CANDIDATE)[at],
-            "told": f"cycle {one.cycle}, {('before', 'after')[at]}: {value:,.4g}",
+            "label": f"cycle {one.cycle}, {('before', 'after')[at]}: {value:,.4g}",
         }
         for one in found
         for at, value in enumerate((one.before, one.after))
@@ -55,7 +55,7 @@ def _panel(name: str, found: Sequence[Wear]) -> vega.Spec:
     return vega.layered(
         [
             joined.encode(x=x, x2="right:Q", y=vega.channel("from:Q", scale=scale, axis=axis), y2="to:Q"),
-            dots.encode(x=x, y=y, color=vega.channel("colour:N", scale=None), description="told:N"),
+            dots.encode(x=x, y=y, color=vega.channel("colour:N", scale=None), description="label:N"),
             words.encode(x=x, y=vega.value(_HEIGHT + 12), text="words:N"),
         ],
         width=_WIDTH,

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict, Comparison, Verdict
 from mileage.judge.comparison import HEADLINE_METRICS
-from mileage.report.view import LampState
+from mileage.report.view import CheckState
 
 NOT_AVAILABLE: Final = "n/a"
 
@@ -29,8 +29,13 @@ VERDICT_COLOURS: Final[dict[Verdict, str]] = {
     "same": "#4b5563",
     "undecided": "#6b3fa0",
 }
-LAMP_GLYPHS: Final[dict[LampState, str]] = {"ok": "✓", "warn": "!", "bad": "✕", "unknown": "–"}
-LAMP_WORDS: Final[dict[LampState, str]] = {"ok": "good", "warn": "look", "bad": "bad", "unknown": "not known"}
+CHECK_GLYPHS: Final[dict[CheckState, str]] = {"ok": "✓", "warn": "!", "bad": "✕", "unknown": "–"}
+CHECK_WORDS: Final[dict[CheckState, str]] = {
+    "ok": "good",
+    "warn": "look",
+    "bad": "bad",
+    "unknown": "not known",
+}
 
 METRIC_NAMES: Final = {
     "rate_bytes_per_s": "rate",
@@ -40,7 +45,7 @@ METRIC_NAMES: Final = {
 }
 _SHORT_METRICS: Final = {"latency_p99_ns": "p99 latency"}
 
-_TOLD_AS_MULTIPLE: Final = 3.0
+_MULTIPLE_FROM: Final = 3.0
 _NARROW: Final = 0.001
 _WIDEST: Final = 101.0
 """Above this ratio an interval's end says no more than that nothing is known: it is written as "> +10000 %"."""
@@ -67,7 +72,7 @@ def percent(ratio: float | None) -> str:
     """A ratio as a signed change: 0.937 is "−6.3 %"; 3 or more is written as a multiple, "3.4 times"."""
     if ratio is None:
         return NOT_AVAILABLE
-    if ratio >= _TOLD_AS_MULTIPLE:
+    if ratio >= _MULTIPLE_FROM:
         return f"{digits(ratio)}\N{NO-BREAK SPACE}times"
     return f"{_signed(ratio, 1)}\N{NO-BREAK SPACE}%"
 
@@ -76,12 +81,12 @@ def interval(ends: tuple[float, float] | None) -> str:
     """An interval of ratios as changes, both ends in one unit: "−8.4 to −4.1 %", "3.1 to 4.2 times"."""
     if ends is None:
         return "no interval"
-    if min(ends) >= _TOLD_AS_MULTIPLE:
+    if min(ends) >= _MULTIPLE_FROM:
         return f"{digits(ends[0])} to {percent(ends[1])}"
     if max(ends) > _WIDEST:
         return f"{_signed(ends[0], 0)} to > +{100 * _WIDEST - 100:.0f}\N{NO-BREAK SPACE}%"
     widest = max(abs(end - 1) for end in ends)
-    places = 0 if max(ends) >= _TOLD_AS_MULTIPLE else 1 if widest >= _NARROW else 2
+    places = 0 if max(ends) >= _MULTIPLE_FROM else 1 if widest >= _NARROW else 2
     return f"{_signed(ends[0], places)} to {_signed(ends[1], places)}\N{NO-BREAK SPACE}%"
 
 
@@ -243,7 +248,7 @@ def by_effect(cells: Sequence[CellVerdict]) -> list[CellVerdict]:
     return sorted(cells, key=gain)
 
 
-def most_telling(cells: Sequence[CellVerdict], limit: int) -> list[CellVerdict]:
+def largest_changes(cells: Sequence[CellVerdict], limit: int) -> list[CellVerdict]:
     """At most `limit` cells, those furthest from no change, worst first."""
     kept = sorted(cells, key=lambda c: -abs(math.log(c.ratio)) if c.ratio else 0.0)[:limit]
     return by_effect(kept)

@@ -85,12 +85,12 @@ def _force(path: Path) -> None:
 
 
 def _readme(ending: str, tables: Sequence[Table], title: str, missing: Sequence[str]) -> str:
-    parts = [f"# {_told(title)}\n"]
-    parts += [f"{_told(sentence)}\n" for sentence in missing]
+    parts = [f"# {_one_line(title)}\n"]
+    parts += [f"{_one_line(sentence)}\n" for sentence in missing]
     for table in tables:
         parts.append(f"## {table.name}.{ending}\n\n{table.meaning}\n")
         described = [
-            (column, f": {_told(column.meaning)}" if column.meaning else "") for column in table.columns
+            (column, f": {_one_line(column.meaning)}" if column.meaning else "") for column in table.columns
         ]
         parts.append(
             "\n".join(f"- `{written(c.name)}` ({c.kind.lower()}){meaning}" for c, meaning in described) + "\n"
@@ -98,5 +98,5 @@ def _readme(ending: str, tables: Sequence[Table], title: str, missing: Sequence[
     return "\n".join([*parts, "## How values are written\n", _RULES])
 
 
-def _told(text: str) -> str:
+def _one_line(text: str) -> str:
     return written(text).replace("<", "&lt;").replace("`", "'")

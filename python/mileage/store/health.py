@@ -78,14 +78,14 @@ def _asked(command: list[str]) -> tuple[dict[str, Any] | None, str]:
 
 def _refused(found: dict[str, Any]) -> str | None:
     """Why smartctl could not ask the drive (bits 0 and 1 of its exit status); None when it could."""
-    told = found.get("smartctl")
+    report = found.get("smartctl")
     if (
-        not isinstance(told, dict)
-        or not isinstance(told.get("exit_status"), int)
-        or not told["exit_status"] & 3
+        not isinstance(report, dict)
+        or not isinstance(report.get("exit_status"), int)
+        or not report["exit_status"] & 3
     ):
         return None
-    messages = told.get("messages")
+    messages = report.get("messages")
     texts = (
         [str(m.get("string")) for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
     )

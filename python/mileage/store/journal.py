@@ -165,7 +165,7 @@ class JournalContent:
             lines = [f"line {number} of the journal {why}" for number, why in self.dropped[:_LISTED]]
             more = len(self.dropped) - _LISTED
             lines += [f"{more:,} more lines cannot be believed"] if more > 0 else []
-            reasons = [f"{'; '.join(lines)} (left out)"]
+            reasons = [f"{'; '.join(lines)} (ignored)"]
         if self.breaks:
             numbers = ", ".join(map(str, self.breaks[:_LISTED]))
             more = len(self.breaks) - _LISTED
@@ -243,7 +243,7 @@ def read_journal(
         content = reading.content(path, version_of(file))
     if content.problems and not around_damage:
         raise Refused(
-            path, content.problems[0].removesuffix(" (left out)"), advice="restore the file", code="damaged"
+            path, content.problems[0].removesuffix(" (ignored)"), advice="restore the file", code="damaged"
         )
     return content
 

@@ -46,7 +46,7 @@ class _Design(msgspec.Struct):
     areas: dict[int, int] = {}
 
 
-def _told(sizes: Sequence[int]) -> str:
+def _size_list(sizes: Sequence[int]) -> str:
     return " and ".join(str(size) for size in dict.fromkeys(sizes))
 
 
@@ -102,7 +102,7 @@ def _owners(sources: list[StudyFolder], contents: list[JournalContent]) -> dict[
     for number, content in enumerate(contents):
         if not content.entries:
             raise Refused(
-                f"merge: {sources[number].path}", "has no run yet", advice="leave it out", code="empty"
+                f"merge: {sources[number].path}", "has no run yet", advice="remove it", code="empty"
             )
         for at, head in enumerate(content.heads):
             if head.kind != "run":

@@ -55,6 +55,7 @@ def block_device_refusal(
         )
     number = device_number(status.st_rdev)
     uses = uses_of_device(number, root=root) or uses_elsewhere(number, root=root)
+    # Last, because it opens the device, and because the tables give a better reason where they know one.
     if not uses and (probe or is_held_exclusively)(path):
         uses = ("opened exclusively by something that does not show in /proc or /sys",)
     if uses:
@@ -111,6 +112,7 @@ def uses_of_file(path: Path, *, root: Path = ROOT) -> tuple[str, ...]:
     mounts = read_mounts(root)
     own, known = os.path.realpath(path), identities_of(path, mounts)
 
+    # By device and inode as well as by path: a file has several names, and the kernel keeps the one it was given.
     def is_own(other: str) -> bool:
         return os.path.realpath(other) == own or not known.isdisjoint(identities_of(other, mounts))
 
@@ -131,10 +133,12 @@ def uses_of_device(device: str, *, root: Path = ROOT) -> tuple[str, ...]:
     One reason each, most direct first; empty when nothing is known to use it. Reads only /proc and /sys.
     """
     place = root / "sys/dev/block" / device
+    # A device without an entry in sysfs may still be mounted: in a container /sys can be hidden or of another host.
     if not place.exists():
         return tuple(_uses_of_one(device, device, root))
     place = place.resolve()
     relatives = [place]
+    # Writing to a partition changes the disk and the reverse, so either of them in use protects the other.
     if (place / "partition").exists():
         relatives.append(place.parent)
     else:
@@ -154,6 +158,7 @@ def _uses_of_one(device: str, name: str, root: Path) -> list[str]:
     def names_it(path: str) -> bool:
         return path == f"/dev/{name}" or _block_number(root / path.lstrip("/")) == device
 
+    # A btrfs has a device number of its own in the mount table; only the mount's source names the real device.
     mounts = [mount for mount in read_mounts(root) if mount.device == device or names_it(mount.source)]
     uses = [f"mounted at {mount.mount_point} ({mount.fs_type})" for mount in mounts]
     uses += [f"swap area {area}" for area in read_swaps(root) if names_it(area)]
@@ -165,6 +170,7 @@ def _uses_of_one(device: str, name: str, root: Path) -> list[str]:
 def _uses_by_holders(place: Path, root: Path, depth: int) -> Iterable[str]:
     """What sits on this device (md, dm, LVM, bcache), and what that is used for, up the chain."""
     holders = place / "holders"
+    # The depth limit guards against a circular chain.
     if depth == 0 or not holders.is_dir():
         return
     for holder in sorted(holders.iterdir()):

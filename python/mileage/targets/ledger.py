@@ -113,7 +113,7 @@ class Ledger:
         self._end_if_done()
         if failure is not None:
             raise RunFailed(
-                f"{failure}; when the cause is gone, `mileage doctor --repair` undoes it",
+                f"{failure}; when the cause is removed, `mileage doctor --repair` undoes it",
                 cause=getattr(failure, "cause", "unknown"),
             ) from failure
 

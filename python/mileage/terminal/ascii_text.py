@@ -52,10 +52,10 @@ def _instead(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = error.object[error.start : error.end]
-    told = "".join(
+    replacement = "".join(
         STAND_INS.get(letter) or letter.encode("ascii", "backslashreplace").decode() for letter in letters
     )
-    return told, error.end
+    return replacement, error.end
 
 
 codecs.register_error(HANDLER, _instead)

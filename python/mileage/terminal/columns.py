@@ -33,8 +33,8 @@ def cut(text: str, width: int) -> str:
 
 def padded(text: str, width: int) -> str:
     """The text cut to `width` columns and filled up with spaces."""
-    told = cut(text, width)
-    return told + " " * (width - columns_of(told))
+    shortened = cut(text, width)
+    return shortened + " " * (width - columns_of(shortened))
 
 
 def wrapped(text: str, width: int, *, first: str = "", indent: str = "") -> list[str]:

@@ -140,7 +140,7 @@ def _difference(letters: Letters, rank: int, own: Message, other: Message) -> st
         return f"{words} is Mileage {found} and {first} is {own['version']}; all hosts need the same version"
     if other["command"] != own["command"]:
         commands = [shlex.join(["mileage", *which["command"]]) for which in (other, own)]
-        return f"{words} was told `{commands[0]}` and {first} `{commands[1]}`; give all ranks one command"
+        return f"{words} was given `{commands[0]}` and {first} `{commands[1]}`; give all ranks one command"
     if other["silence_s"] != own["silence_s"]:
         return (
             f"{words} has a time-out of {other['silence_s']:g} s and {first} one of {own['silence_s']:g} s; "

@@ -182,7 +182,7 @@ class Leader:
             exchanges = self._exchange(rank)
         if not exchanges:
             self.check(self.size)
-            raise RunFailed(f"{other.words} did not tell its clock in {_EXCHANGE_S:g} s", cause="rank")
+            raise RunFailed(f"{other.words} did not report its clock in {_EXCHANGE_S:g} s", cause="rank")
         return offset_of(exchanges)
 
     def _exchange(self, rank: int) -> list[Exchange]:
@@ -327,7 +327,7 @@ class _StepUnderWay:
         answers = [self._answers[rank] for rank in sorted(self._answers)]
         if missing:
             names = ", ".join(self._leader.identities[rank].words for rank in missing)
-            answers.append({"lost": f"{names} did not end in {_ANSWER_S:g} s when told to"})
+            answers.append({"lost": f"{names} did not end in {_ANSWER_S:g} s when asked to"})
         return raise_for(answers)
 
     def _check(self) -> None:

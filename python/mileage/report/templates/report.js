@@ -50,7 +50,7 @@
 
   var search = document.getElementById("filter"), verdict = document.getElementById("verdict-choice");
   var rowChoice = document.getElementById("row-choice"), columnChoice = document.getElementById("column-choice");
-  var told = document.getElementById("shown"), pivot = document.getElementById("pivot");
+  var status = document.getElementById("shown"), pivot = document.getElementById("pivot");
 
   function element(name, text, className) {
     var made = document.createElement(name);
@@ -119,7 +119,7 @@
       row.hidden = !kept;
       return kept;
     });
-    told.textContent = shown.length + " of " + rows.length + " rows";
+    status.textContent = shown.length + " of " + rows.length + " rows";
     draw(shown.filter(function (row) { return row.getAttribute("data-headline") === "1" || !rows.some(
       function (other) { return other.getAttribute("data-headline") === "1"; }); }));
   }

@@ -1,4 +1,4 @@
-"""`mileage iometer`: a configuration becomes a study; what it says is what is done, what cannot be is told by line."""
+"""`mileage iometer`: a configuration becomes a study; settings without equivalent are reported with their line."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ ICF = """Version 1.1.0
 """
 
 
-def face(place: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
+def dropin(place: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
     (place / "test.icf").write_text(text)
     return mileage("iometer", *words, "test.icf", "--save", "study", cwd=place)
 
 
 def test_a_configuration_is_done_on_a_virtual_drive(tmp_path: Path) -> None:
-    done = face(tmp_path, ICF, "-t", "virtual:plain-64gib", "-r", "results.csv")
+    done = dropin(tmp_path, ICF, "-t", "virtual:plain-64gib", "-r", "results.csv")
     assert done.returncode == 0, done.stderr
     table = (tmp_path / "results.csv").read_text().split("'Results\n")[1].split("'Time Stamp")[0]
     rows = list(csv.DictReader(table.splitlines()))
@@ -76,7 +76,7 @@ def test_a_configuration_is_done_on_a_virtual_drive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "instead", "told"),
+    ("found", "instead", "output"),
     [
         ("Version 1.1.0", "IOzone", "line 1: found 'IOzone', expected IOMeter's Version"),
         ("4096,90,80", "4096,80,80", "line 15: the shares add up to 90 percent"),
@@ -91,16 +91,18 @@ def test_a_configuration_is_done_on_a_virtual_drive(tmp_path: Path) -> None:
         ("	0          0          2", "	0 0 0", "no run time"),
     ],
 )
-def test_what_cannot_be_is_told(tmp_path: Path, found: str, instead: str, told: str) -> None:
+def test_settings_without_equivalent_are_reported(
+    tmp_path: Path, found: str, instead: str, output: str
+) -> None:
     assert found in ICF
-    done = face(tmp_path, ICF.replace(found, instead, 1), "-t", "virtual:plain-64gib")
+    done = dropin(tmp_path, ICF.replace(found, instead, 1), "-t", "virtual:plain-64gib")
     assert done.returncode == 2, done.stdout
-    assert told in done.stderr
+    assert output in done.stderr
     assert not (tmp_path / "study").exists()
 
 
 @pytest.mark.parametrize(
-    ("found", "changed", "told"),
+    ("found", "changed", "output"),
     [
         (
             "'END test setup",
@@ -111,15 +113,17 @@ def test_what_cannot_be_is_told(tmp_path: Path, found: str, instead: str, told: 
         ("'Target\n", "'Favourite colour\n\tblue\n'Target\n", "'favourite colour' is not understood"),
     ],
 )
-def test_what_is_not_done_is_refused_by_its_line(tmp_path: Path, found: str, changed: str, told: str) -> None:
+def test_what_is_not_done_is_refused_by_its_line(
+    tmp_path: Path, found: str, changed: str, output: str
+) -> None:
     path = tmp_path / "x.icf"
     path.write_text(ICF.replace(found, changed, 1))
-    with pytest.raises(Refused, match=told):
+    with pytest.raises(Refused, match=output):
         read_icf(path)
 
 
 def test_a_target_must_be_named(tmp_path: Path) -> None:
-    done = face(tmp_path, ICF)
+    done = dropin(tmp_path, ICF)
     assert done.returncode == 2
     assert "-t is missing" in done.stderr
 
@@ -132,7 +136,7 @@ def test_a_damaged_configuration_is_read_or_refused(
     path.write_bytes(ICF.encode()[:at] + junk + ICF.encode()[at + cut :])
     try:
         read_icf(path)
-        told = str(path)
+        output = str(path)
     except Refused as refusal:
-        told = str(refusal)
-    assert str(path) in told
+        output = str(refusal)
+    assert str(path) in output

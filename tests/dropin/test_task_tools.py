@@ -21,12 +21,12 @@ from tests.formats.reading import SAMPLES, of_text
 SMALL = "-a POSIX -b 64k -F -i 2 -s 4 -t 4k"
 
 
-def face(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def dropin(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return mileage(words[0], "--save", f"study-{len(list(place.iterdir()))}", *words[1:], cwd=place)
 
 
 def printed(place: Path, line: str) -> str:
-    done = face(place, *line.split())
+    done = dropin(place, *line.split())
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -134,7 +134,7 @@ def test_phases_of_mdtest_are_chosen(tmp_path: Path, flags: str, rows: list[str]
 def test_metarates_prints_three_rates_and_is_read_back(tmp_path: Path) -> None:
     (tmp_path / "machinefile").write_text(f"localhost\n{socket.gethostname()}\n")
     line = "mpirun -machinefile ./machinefile -np 2 ./metarates -d junk -n 100 -C -U -S -u"
-    done = face(tmp_path, *line.split())
+    done = dropin(tmp_path, *line.split())
     assert done.returncode == 0, done.stderr
     assert "not unlink" in done.stderr
     assert not (tmp_path / "junk").exists()
@@ -168,7 +168,7 @@ def test_formulas() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "output"),
     [
         ("ior -a MPIIO", "POSIX"),
         ("ior -b 10k -t 4k", "multiple of the record"),
@@ -197,22 +197,24 @@ def test_formulas() -> None:
         ("mpirun --bind-to core ior", "there is no flag"),
     ],
 )
-def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, line: str, told: str) -> None:
-    done = face(tmp_path, *line.split())
+def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, line: str, output: str) -> None:
+    done = dropin(tmp_path, *line.split())
     assert done.returncode == 2, done.stdout + done.stderr
-    assert told in done.stderr
+    assert output in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
 def test_other_machines_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("node17 slots=4\n")
-    done = face(tmp_path, "mpirun", "-np", "2", "-machinefile", "hosts", "ior")
+    done = dropin(tmp_path, "mpirun", "-np", "2", "-machinefile", "hosts", "ior")
     assert done.returncode == 2
     assert "node17 is another machine" in done.stderr
 
 
-def test_tasks_of_a_real_mpirun_are_told_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_of_a_real_mpirun_are_refused_with_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
-    done = face(tmp_path, "ior")
+    done = dropin(tmp_path, "ior")
     assert done.returncode == 2
     assert "mileage mpirun -np 4 ior" in done.stderr

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("devices")
 DRIVE = "virtual:plain-64gib"
 
 
-def face(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def dropin(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return mileage(*words, "--save", "study", cwd=place)
 
 
@@ -46,7 +46,7 @@ def record_of(place: Path) -> RunRecord:
 
 
 def test_hdparm_prints_cached_first_whatever_the_order_of_flags(tmp_path: Path, loop: str) -> None:
-    done = face(tmp_path, "hdparm", "-tT", loop)
+    done = dropin(tmp_path, "hdparm", "-tT", loop)
     assert done.returncode == 0, done.stderr
     figures = r" +(\d+) MB in +([0-9.]+) seconds = +([0-9.]+) MB/sec\n"
     found = re.fullmatch(
@@ -58,20 +58,20 @@ def test_hdparm_prints_cached_first_whatever_the_order_of_flags(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("kib", "words", "told"),
+    ("kib", "words", "output"),
     [
         (1024, ("-t",), "DEVICE: holds 1 MiB; a read takes 2 MiB"),
         (8192, ("-t", "--offset", "1"), "DEVICE: holds 8 MiB; a read takes 2 MiB after 1 GiB"),
     ],
 )
 def test_hdparm_refuses_a_device_without_room_for_a_read(
-    tmp_path: Path, loop: str, kib: int, words: tuple[str, ...], told: str
+    tmp_path: Path, loop: str, kib: int, words: tuple[str, ...], output: str
 ) -> None:
     (tmp_path / "image").open("r+b").truncate(kib << 10)
     subprocess.run(["losetup", "--set-capacity", loop], check=True)
     done = mileage("hdparm", *words, DRIVE, loop, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, ""), "and times none of the others"
-    assert told.replace("DEVICE", loop) in done.stderr
+    assert output.replace("DEVICE", loop) in done.stderr
 
 
 def test_hdparm_reads_whole_steps_of_an_odd_device_that_is_only_for_reading(
@@ -81,7 +81,7 @@ def test_hdparm_reads_whole_steps_of_an_odd_device_that_is_only_for_reading(
     subprocess.run(["losetup", "--set-capacity", loop], check=True)
     subprocess.run(["blockdev", "--setro", loop], check=True)
     try:
-        done = face(tmp_path, "hdparm", "-t", loop)
+        done = dropin(tmp_path, "hdparm", "-t", loop)
     finally:
         subprocess.run(["blockdev", "--setrw", loop], check=True)
     assert " Timing buffered disk reads:   6 MB in" in done.stdout, done.stderr
@@ -114,7 +114,7 @@ def test_hdparm_direct_says_so_and_reads_past_the_cache(tmp_path: Path, loop: st
 
 @pytest.mark.parametrize("words", [("-t",), ("-t", "--direct"), ("-t", "--offset", "2")])
 def test_hdparm_reads_of_a_virtual_drive_what_was_written(tmp_path: Path, words: tuple[str, ...]) -> None:
-    done = face(tmp_path, "hdparm", *words, DRIVE)
+    done = dropin(tmp_path, "hdparm", *words, DRIVE)
     assert done.returncode == 0, done.stderr
     assert ("a virtual drive has no host" in done.stderr) == ("--direct" not in words)
     (mib_per_s,) = re.findall(r" = ([0-9.]+) MB/sec", done.stdout)
@@ -125,11 +125,11 @@ def test_hdparm_reads_of_a_virtual_drive_what_was_written(tmp_path: Path, words:
 
 def test_dd_writes_what_was_given_up_and_flushes_in_the_time(tmp_path: Path, loop: str) -> None:
     line = ("dd", "if=/dev/zero", f"of={loop}", "bs=1M", "count=4", "conv=fdatasync")
-    refused = face(tmp_path, *line)
+    refused = dropin(tmp_path, *line)
     assert refused.returncode == 2
     assert f"--destroy {loop}" in refused.stderr
     assert (tmp_path / "image").read_bytes() == b"1" * (8 << 20)
-    done = face(tmp_path, *line, "--destroy", loop)
+    done = dropin(tmp_path, *line, "--destroy", loop)
     assert done.returncode == 0, done.stderr
     assert "4+0 records in\n4+0 records out\n4194304 bytes (4.2 MB, 4.0 MiB) copied, " in done.stderr
     with open(loop, "rb") as device:
@@ -147,14 +147,14 @@ def test_dd_never_writes_a_device_in_use(tmp_path: Path) -> None:
     )
     if device is None:
         pytest.skip("needs a mounted block device")
-    done = face(tmp_path, "dd", "if=/dev/zero", f"of={device}", "bs=1M", "count=1", "--destroy", device)
+    done = dropin(tmp_path, "dd", "if=/dev/zero", f"of={device}", "bs=1M", "count=1", "--destroy", device)
     assert done.returncode == 2
     assert "in use" in done.stderr or "cannot" in done.stderr
 
 
 def test_dd_reads_a_file_in_place_to_its_end(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"x" * 10_000)
-    done = face(tmp_path, "dd", "if=data", "of=/dev/null", "bs=4k", "skip=1")
+    done = dropin(tmp_path, "dd", "if=data", "of=/dev/null", "bs=4k", "skip=1")
     assert done.returncode == 0, done.stderr
     assert "1+0 records in\n" in done.stderr
     assert (tmp_path / "data").read_bytes() == b"x" * 10_000
@@ -176,22 +176,22 @@ def test_dd_leaves_the_file_that_dd_leaves(
     (tmp_path / "data").write_bytes(before)
     line = ("dd", "if=/dev/zero", "of=data", "bs=1M", *words)
     age = (tmp_path / "data").stat().st_mtime_ns
-    refused = face(tmp_path, *line)
+    refused = dropin(tmp_path, *line)
     assert (refused.returncode, (tmp_path / "data").read_bytes()) == (2, before)
     assert (tmp_path / "data").stat().st_mtime_ns == age
-    done = face(tmp_path, *line, "--destroy", "data")
+    done = dropin(tmp_path, *line, "--destroy", "data")
     assert done.returncode == 0, done.stderr
     behind = before[kept + zeros :] if "notrunc" in "".join(words) else b""
     assert (tmp_path / "data").read_bytes() == before[:kept] + bytes(zeros) + behind
 
 
 def test_dd_makes_a_file_of_the_users_mode_or_leaves_none(tmp_path: Path) -> None:
-    refused = face(tmp_path, "dd", "if=/dev/zero", "of=new", "bs=1000", "count=3")
+    refused = dropin(tmp_path, "dd", "if=/dev/zero", "of=new", "bs=1000", "count=3")
     assert (refused.returncode, os.listdir(tmp_path)) == (2, [])
-    refused = face(tmp_path, "dd", "if=/dev/zero", "of=new", "bs=1G", "count=9000000")
+    refused = dropin(tmp_path, "dd", "if=/dev/zero", "of=new", "bs=1G", "count=9000000")
     assert "are free" in refused.stderr
     assert os.listdir(tmp_path) == []
-    done = face(tmp_path, "dd", "if=/dev/urandom", "of=new", "bs=4k", "count=3", "seek=1")
+    done = dropin(tmp_path, "dd", "if=/dev/urandom", "of=new", "bs=4k", "count=3", "seek=1")
     assert done.returncode == 0, done.stderr
     content = (tmp_path / "new").read_bytes()
     assert (len(content), content[:4096]) == (16384, bytes(4096))
@@ -201,7 +201,7 @@ def test_dd_makes_a_file_of_the_users_mode_or_leaves_none(tmp_path: Path) -> Non
 
 
 def test_dd_reads_a_virtual_drive(tmp_path: Path) -> None:
-    done = face(tmp_path, "dd", f"if={DRIVE}", "of=/dev/null", "bs=1M", "count=10240")
+    done = dropin(tmp_path, "dd", f"if={DRIVE}", "of=/dev/null", "bs=1M", "count=10240")
     assert done.returncode == 0, done.stderr
     assert (
         "10240+0 records in\n10240+0 records out\n10737418240 bytes (11 GB, 10 GiB) copied, " in done.stderr
@@ -209,7 +209,7 @@ def test_dd_reads_a_virtual_drive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "output"),
     [
         ("dd if=a of=b", "for a copy use dd itself"),
         ("dd if=/dev/zero of=/dev/null", "one side must be a target"),
@@ -233,10 +233,10 @@ def test_dd_reads_a_virtual_drive(tmp_path: Path) -> None:
         ("hdparm -Z /dev/null", "there is no flag"),
     ],
 )
-def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, line: str, told: str) -> None:
-    done = face(tmp_path, *line.split())
+def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, line: str, output: str) -> None:
+    done = dropin(tmp_path, *line.split())
     assert done.returncode == 2, done.stdout + done.stderr
-    assert told in done.stderr
+    assert output in done.stderr
     assert os.listdir(tmp_path) == []
 
 
@@ -275,8 +275,8 @@ def test_the_lines_are_those_of_the_tools() -> None:
 def test_cautions_stand_on_standard_error_and_the_tools_lines_alone_on_standard_output(
     tmp_path: Path,
 ) -> None:
-    done = face(tmp_path, "iozone", "-t", "1", "-s", "64k", "-r", "4k", "-i", "0", "-F", "f")
-    plain = face(tmp_path / "..", "dd", "if=/dev/zero", f"of={DRIVE}", "bs=1M", "count=4")
+    done = dropin(tmp_path, "iozone", "-t", "1", "-s", "64k", "-r", "4k", "-i", "0", "-F", "f")
+    plain = dropin(tmp_path / "..", "dd", "if=/dev/zero", f"of={DRIVE}", "bs=1M", "count=4")
     assert done.returncode == plain.returncode == 0, done.stderr + plain.stderr
     assert "[!]" not in done.stdout + plain.stdout
     assert "mileage: [!] a fresh drive: " in plain.stderr

@@ -1,11 +1,11 @@
-"""The benchmark of faces beside tools: what it compares of a layout, and the command lines that it gives both."""
+"""The benchmark of drop-in commands: what it compares of a layout, and the command lines of both tools."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
 
-from benchmarks.faces.__main__ import HELD, LINES, commands, shapes
+from benchmarks.dropins.__main__ import HELD, LINES, commands, shapes
 
 ROW = "            1024      64   921705  1294520  8061038  7306780"
 
@@ -28,15 +28,15 @@ def test_both_are_given_the_same_words() -> None:
         ior=Path("/x/ior"),
         mdtest=Path("/x/mdtest"),
     )
-    own, face = commands(asked, "iozone")
-    assert own[1:] == face[4:]
+    own, dropin = commands(asked, "iozone")
+    assert own[1:] == dropin[4:]
     for line in LINES:
         if line == "iozone":
             continue
-        own, face = commands(asked, line)
-        assert own[4:-2] == face[6:]
-        assert own[3] == f"/x/{face[3]}"
-    assert (own[:3], face[4:6]) == (["mpirun", "-np", "2"], ["--tasks", "2"])
+        own, dropin = commands(asked, line)
+        assert own[4:-2] == dropin[6:]
+        assert own[3] == f"/x/{dropin[3]}"
+    assert (own[:3], dropin[4:6]) == (["mpirun", "-np", "2"], ["--tasks", "2"])
 
 
 def test_a_row_has_its_bar_in_one_line() -> None:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.faces`: the same command lines by IOzone, IOR and mdtest, and by Mileage; ratios in a table."""
+"""`python -m benchmarks.dropins`: the same command lines by IOzone, IOR, mdtest and by Mileage, with ratios."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ HELD = re.compile(
     r"iozone: iozone\.|ior: ior\.|mdtest files: mdtest\.file_|mdtest dir\w+: mdtest\.dir_|mdtest trees: mdtest\.tree_"
 )
 """Rows with a bar, behind the name of their line. The device limits IOzone's and IOR's, so that either side of it
-counts. Operations on names cost processor time: there the face may be faster, and the best iteration of each run, which
-other work on the machine disturbs least, is compared. A tree counts where it has many directories; the time of a single
-one, which other lines have, is that of a first operation."""
+counts. Operations on names cost processor time: there the drop-in command may be faster, and the best iteration of
+each run, which other work on the machine disturbs least, is compared. A tree counts where it has many directories;
+the time of a single one, which other lines have, is that of a first operation."""
 BEST = re.compile(r"^ {3}(File|Directory|Tree) (\w+) +([\d.]+) ", re.MULTILINE)
 """A row of mdtest's table as far as its Max."""
 WORDS = {"File": "file", "Directory": "dir", "Tree": "tree", "creation": "create", "removal": "remove"}
@@ -55,8 +55,8 @@ def tool_of(line: str) -> str:
 def arguments() -> argparse.Namespace:
     """What was asked for."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.faces",
-        description="IOzone, IOR and mdtest beside their faces, in turn; a tool that is not given by path is left out.",
+        prog="python -m benchmarks.dropins",
+        description="IOzone, IOR and mdtest and their drop-in commands, in turn; a tool without a path is skipped.",
     )
     for tool in dict.fromkeys(map(tool_of, LINES)):
         parser.add_argument(f"--{tool}", type=Path, help=f"the program {tool}")
@@ -76,7 +76,7 @@ def arguments() -> argparse.Namespace:
 
 
 def commands(asked: argparse.Namespace, line: str) -> tuple[list[str], list[str]]:
-    """The tool's own command and that of its face."""
+    """The tool's own command line and the drop-in one."""
     tool, sizes = tool_of(line), {"record": asked.record, "size": asked.size}
     words = LINES[line].format(**sizes, files=asked.files, iterations=asked.iterations).split()
     program = str(getattr(asked, tool).resolve())
@@ -124,14 +124,14 @@ WITHIN: list[str] = []
 
 @contextmanager
 def limited(folder: Path, mib_per_s: int | None) -> Iterator[None]:
-    """Give everything that `WITHIN` runs so many MiB/s of the folder's device, reading and writing."""
+    """Give everything that `WITHIN` runs a limit in MiB/s on the folder's device, reading and writing."""
     if mib_per_s is None:
         yield
         return
     number = os.stat(folder).st_dev
     device, rate = f"{os.major(number)}:{os.minor(number)}", mib_per_s << 20
     old, new = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup")
-    group = (old if old.is_dir() else new) / f"mileage-faces-{os.getpid()}"
+    group = (old if old.is_dir() else new) / f"mileage-dropins-{os.getpid()}"
     group.mkdir()
     try:
         if old.is_dir():
@@ -156,23 +156,23 @@ def shapes(text: str) -> list[list[int]]:
 
 def compare(asked: argparse.Namespace, line: str) -> tuple[list[str], dict[str, list[Figures]], bool]:
     """The rows of the table for one line, every figure, and whether the bars hold."""
-    own, face = commands(asked, line)
+    own, dropin = commands(asked, line)
     names = tool_of(line) == "mdtest"
-    taken: dict[str, list[Figures]] = {"tool": [], "face": []}
+    taken: dict[str, list[Figures]] = {"tool": [], "dropin": []}
     texts: dict[str, str] = {}
-    with TemporaryDirectory(dir=asked.folder, prefix="faces-") as name:
+    with TemporaryDirectory(dir=asked.folder, prefix="dropins-") as name:
         place = Path(name)
         for number in range(asked.rounds or (25 if names else 5)):
-            turns = [("tool", own), ("face", face)]
+            turns = [("tool", own), ("dropin", dropin)]
             for who, command in turns if number % 2 == 0 else reversed(turns):
                 found, texts[who] = figures(command, place)
                 taken[who].append(found)
-    same = shapes(texts["tool"]) == shapes(texts["face"])
+    same = shapes(texts["tool"]) == shapes(texts["dropin"])
     rows, held = [f"{line}: columns {'equal' if same else 'DIFFER'}"], same
     for test in taken["tool"][0]:
         pairs = [
             (one[test], two[test])
-            for one, two in zip(taken["tool"], taken["face"], strict=True)
+            for one, two in zip(taken["tool"], taken["dropin"], strict=True)
             if test in two
         ]
         ratios = [two / one for one, two in pairs if one]
@@ -196,7 +196,7 @@ def main() -> None:
     if not lines:
         raise SystemExit("give at least one of --iozone, --ior and --mdtest")
     sys.stdout.write(
-        "MiB/s (mdtest: operations per second) of the tool and of its face, ratio (range over pairs)\n"
+        "MiB/s (mdtest: operations per second) of the tool and of its drop-in command, ratio (range over pairs)\n"
     )
     every, held = {}, True
     asked.folder.mkdir(parents=True, exist_ok=True)

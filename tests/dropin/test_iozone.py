@@ -13,7 +13,7 @@ import xlrd
 from mileage.store import StudyFolder
 from tests.command import mileage
 
-#: Where the figures of IOzone 3.471 end in a full row, and in a row of one test beside write; read off its own output.
+#: Where the figures of IOzone 3.471 end in a full row, and in a row of one test and write; read off its own output.
 ENDS = [16, 24, 33, 42, 51, 60, 69, 78, 87, 97, 107, 116, 125, 134, 143]
 ROW_OF = {2: [69, 78], 3: [87], 4: [97], 5: [107], 6: [116, 125], 7: [134, 143]}
 LENGTHS = {2: 142, 3: 142, 4: 142, 5: 142, 6: 142, 7: 143}
@@ -226,7 +226,7 @@ def test_a_file_is_kept_read_and_not_written_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "summary"),
     [
         ("-+d -s 1m -i 0", "this is not random data"),
         ("-+w 98 -+y 98 -+C 98 -s 1m -r 64k -i 0", "96 % of the data is compressible"),
@@ -234,15 +234,17 @@ def test_a_file_is_kept_read_and_not_written_over(tmp_path: Path) -> None:
         ("-t 2 -s 128k -i 0 -+q 0", "threads, not processes"),
     ],
 )
-def test_a_trap_does_what_the_tool_does_and_says_what_that_is(tmp_path: Path, words: str, told: str) -> None:
+def test_a_trap_does_what_the_tool_does_and_says_what_that_is(
+    tmp_path: Path, words: str, summary: str
+) -> None:
     done = iozone(tmp_path, *words.split())
     assert done.returncode == 0, done.stderr
-    assert told in done.stderr
+    assert summary in done.stderr
     assert "data written: compressors save" in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "summary"),
     [
         ("-i 8", "leaves mix out without -t"),
         ("-i 4 -t 2", "leaves record_rewrite out with -t"),
@@ -251,8 +253,8 @@ def test_a_trap_does_what_the_tool_does_and_says_what_that_is(tmp_path: Path, wo
         ("-+d -+w 98", "can not do both"),
         ("-t 2 -a", "single stream"),
         ("-t 2 -s 1m -s 2m", "with -t give one -s and one -r"),
-        ("-s 2m -s 1m", "IOzone leaves out a size"),
-        ("-r 64k -r 4k", "IOzone leaves out a size"),
+        ("-s 2m -s 1m", "IOzone ignores a size"),
+        ("-r 64k -r 4k", "IOzone ignores a size"),
         ("-s 1m -s 2m -g 4m", "give the files by -s"),
         ("-a -r 64k -q 1m", "give the records by -r"),
         ("-a -n 100 -g 100", "give files that hold whole records"),
@@ -275,10 +277,10 @@ def test_a_trap_does_what_the_tool_does_and_says_what_that_is(tmp_path: Path, wo
         ("-b missing/x.wks", "is no directory"),
     ],
 )
-def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, words: str, told: str) -> None:
+def test_a_refusal_names_what_cannot_be_and_leaves_nothing(tmp_path: Path, words: str, summary: str) -> None:
     done = iozone(tmp_path, *words.split())
     assert done.returncode == 2, done.stdout + done.stderr
-    assert told in done.stderr
+    assert summary in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
