@@ -39,7 +39,7 @@ def test_what_alternates_has_a_mean_that_lasts() -> None:
     (check,) = level_checks(found)
     assert (check.state, check.text) == (
         "ok",
-        "the rate level of none of 1 runs that write changes by 20% or more",
+        "none of 1 writing runs changes its rate level by 20% or more",
     )
 
 
@@ -57,7 +57,7 @@ def test_runs_that_were_not_checked_are_counted() -> None:
     found = courses(run("a", "steady", 0), run("a", "too short", 0))
     found.run_count = 7
     (check,) = level_checks(found)
-    assert check.text.endswith("none of 1 runs that write changes by 20% or more; 6 not checked")
+    assert check.text.endswith("none of 1 writing runs changes its rate level by 20% or more; 6 not checked")
 
 
 def test_without_a_run_that_is_long_enough_nothing_is_said() -> None:

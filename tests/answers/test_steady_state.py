@@ -71,7 +71,7 @@ def test_the_remedy_that_is_named_is_one(tmp_path: Path) -> None:
     (tmp_path / "steady.toml").write_text(heeded)
     done = " ".join(ask("run", "steady.toml", "--out", "steady", cwd=tmp_path).split())
     assert "Not conclusive" not in done
-    assert "[✓] level in runs the rate level of none of 6 runs" in done
+    assert "[✓] level in runs none of 6 writing runs" in done
     assert "[✓] erased blocks" in done
 
 
@@ -102,7 +102,7 @@ def test_a_run_of_an_empty_drive_is_called_fresh(tmp_path: Path) -> None:
     """
     profile = write_profile(tmp_path).removeprefix("virtual:")
     words = ("drive", "run", profile, "-w", "random_write", "--size", "8MiB")
-    assert "a fresh drive" in ask(*words, cwd=tmp_path)
+    assert "[!] fresh drive" in ask(*words, cwd=tmp_path)
     ask(
         "drive",
         "run",
@@ -127,7 +127,7 @@ def test_writes_to_a_filled_drive_are_not_called_fresh(tmp_path: Path) -> None:
     what was written before is more than the capacity, by the series of the study itself.
     """
     words = ("measure", "-t", write_profile(tmp_path), "-w", "random_write", "--operations", "2000")
-    assert "a fresh drive" in ask(*words, cwd=tmp_path)
+    assert "[!] fresh drive" in ask(*words, cwd=tmp_path)
     study = ask(*words, "--as-study", cwd=tmp_path)
     (tmp_path / "used.toml").write_text(
         study.replace("[state]\n", '[state]\nprecondition = "snia-dependent"\n')

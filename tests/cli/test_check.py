@@ -53,7 +53,7 @@ def test_a_virtual_drive_that_is_as_its_class() -> None:
         "simulated time",
         "a virtual drive has no SMART data",
         "as its class does (SLC SSD of the X25-E class, SATA 3 Gb/s)",
-        "a fresh drive: ",
+        "fresh drive: ",
         "Not tested: the speed behind a write cache (SLC)",
         f"mileage run sustained --target {X25E}",
     ):
@@ -206,7 +206,7 @@ def test_a_file_with_a_content_is_only_read(tmp_path: Path) -> None:
     before = hashlib.sha256(file.read_bytes()).hexdigest()
     text = checked(str(file))
     assert hashlib.sha256(file.read_bytes()).hexdigest() == before
-    assert "Not tested: writes, since this file has a content" in flat(text)
+    assert "Not tested: writes, since this file has content" in flat(text)
     assert "zeros only" not in text
 
 
@@ -235,7 +235,7 @@ def test_a_raw_device_is_only_read(loop_device: Path) -> None:
     assert "read only" in text
     assert "Write" not in text
     # The file below it has no blocks yet.
-    assert "100 % of the places that were looked at hold zeros only" in text
+    assert "100 % of the sampled blocks hold only zeros" in text
     assert f"mileage run sustained --target block:{loop_device} --destroy {loop_device}" in text
 
 

@@ -84,7 +84,7 @@ def test_a_check_prints_each_row_and_fails_on_a_miss(monkeypatch: pytest.MonkeyP
     assert [tuple(row.values()) for row in json.loads(result.stdout)] == rows
     missed = mileage("drive", "check", "--life")
     assert missed.returncode == 1
-    assert "1 of 2 miss theory, first: one" in missed.stderr
+    assert "1 of 2 comparisons differ from theory, first: one" in missed.stderr
     assert re.search(r"one +2\.000 +2\.500 +\+25\.000%  MISS\n", missed.stdout)
 
 

@@ -270,7 +270,7 @@ def test_a_trap_does_what_the_tool_does_and_says_what_that_is(
         ("-s 0", "expected kB"),
         ("-s 900000g", "free"),
         ("-t 0", "expected a whole number"),
-        ("-B", "not built"),
+        ("-B", "not supported"),
         ("what", "is no flag"),
         ("-a -n 1m -g 64k", "larger than the largest"),
         ("-Rb -s", "found a flag where the name"),

@@ -279,4 +279,4 @@ def test_cautions_stand_on_standard_error_and_the_tools_lines_alone_on_standard_
     plain = dropin(tmp_path / "..", "dd", "if=/dev/zero", f"of={DRIVE}", "bs=1M", "count=4")
     assert done.returncode == plain.returncode == 0, done.stderr + plain.stderr
     assert "[!]" not in done.stdout + plain.stdout
-    assert "mileage: [!] a fresh drive: " in plain.stderr
+    assert "mileage: [!] fresh drive: " in plain.stderr

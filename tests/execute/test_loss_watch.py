@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mileage.execute.mpi.loss_watch import LossWatch
-from mileage.execute.mpi.messages import Identity, Letters
+from mileage.execute.mpi.messages import Identity, Messages
 from tests.execute import mpi_runs
 from tests.execute.mpi_runs import entries, finished, started, study, wait_for
 from tests.execute.test_mpi_losses import EACH, TASKS, made, table_of, words
@@ -40,12 +40,12 @@ def other() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def watch_of(process: subprocess.Popen[bytes]) -> tuple[LossWatch, Letters]:
-    letters = Letters(Alone())
+def watch_of(process: subprocess.Popen[bytes]) -> tuple[LossWatch, Messages]:
+    messages = Messages(Alone())
     start = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19]
-    own = letters.identities[0]
-    letters.identities[1] = Identity(1, own.host, process.pid, start, own.boot, own.clock, own.processes)
-    return LossWatch(letters), letters
+    own = messages.identities[0]
+    messages.identities[1] = Identity(1, own.host, process.pid, start, own.boot, own.clock, own.processes)
+    return LossWatch(messages), messages
 
 
 @pytest.mark.parametrize("pidfds", [True, False])
@@ -57,8 +57,8 @@ def test_death_is_printed_before_the_handlers_and_reported_once(
 ) -> None:
     if not pidfds:
         monkeypatch.setattr(os, "pidfd_open", lambda _pid: (_ for _ in ()).throw(OSError("no pidfds")))
-    watch, letters = watch_of(other)
-    expected = f"{letters.identities[1].words} died"
+    watch, messages = watch_of(other)
+    expected = f"{messages.identities[1].words} died"
     output: list[str] = []
     printed: list[str] = []
 
@@ -93,20 +93,20 @@ def test_end_reports_a_loss_that_nobody_has_looked_for(
 ) -> None:
     monkeypatch.setattr(os, "pidfd_open", lambda _pid: (_ for _ in ()).throw(OSError("no pidfds")))
     monkeypatch.setattr("mileage.execute.mpi.loss_watch._LOOK_MS", 600_000)
-    watch, letters = watch_of(other)
+    watch, messages = watch_of(other)
     other.kill()
-    wait_for(lambda: letters.death(1))
+    wait_for(lambda: messages.death(1))
     watch.end()
-    assert capfd.readouterr().err == f"mileage: {letters.identities[1].words} died\n"
+    assert capfd.readouterr().err == f"mileage: {messages.identities[1].words} died\n"
 
 
 def test_end_of_all_ranks_is_no_loss(
     other: subprocess.Popen[bytes], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    watch, letters = watch_of(other)
+    watch, messages = watch_of(other)
     watch.end()
     other.kill()
-    wait_for(lambda: letters.death(1))
+    wait_for(lambda: messages.death(1))
     assert watch.found is None
     assert capfd.readouterr().err == ""
 

@@ -211,7 +211,7 @@ print("whole:", [len(message["long"]) for message in until("long", 30.0)], flush
 
 @needs_mpi
 def test_a_message_that_stays_half_sent_holds_nobody_up(tmp_path: Path) -> None:
-    script = tmp_path / "letters.py"
+    script = tmp_path / "messages.py"
     script.write_text(HALF_SENT)
     ways = ("--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl", "self,tcp")
     process = started(2, launcher=ways, program=(str(script),))

@@ -76,8 +76,8 @@ small: Is it slower?
 
 target            dir:/scratch, 100 GiB, real time
 work area         a work file: 64 MiB
-design            1 cycle, from a purged target: no sham arm; the result is
-                  descriptive
+design            1 cycle, from a purged target: no sham arm; verdicts hold for
+                  this cycle only
 compared          after with before
 detectable        2 runs of each arm give 80 % power to detect a difference of
                   5.4 standard deviations: 5.4 % if the standard deviation is 1

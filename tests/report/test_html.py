@@ -154,14 +154,14 @@ def test_whatever_is_read_contrasts_with_every_ground(page: str, dark: bool) -> 
     variables = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[dark]
     inks = dict(re.findall(r"--(ink|muted|ok|warn|bad|faster|slower|undecided|link): (#\w{6})", variables))
     grounds = dict(re.findall(r"--(ground|wash|red|amber): (#\w{6})", variables))
-    letters = set(re.findall(r'<text[^>]*fill="(#\w{6})"', page))
+    messages = set(re.findall(r'<text[^>]*fill="(#\w{6})"', page))
     night = dict(re.findall(r'svg \[fill="(#\w{6})"\] \{ fill: (#\w{6})', style))
     if dark:
-        letters = {night[letter] for letter in letters}
+        messages = {night[letter] for letter in messages}
     assert len(inks) == 9
     assert len(grounds) == 4
-    assert letters
-    for ink, ground in itertools.product({*inks.values(), *letters}, grounds.values()):
+    assert messages
+    for ink, ground in itertools.product({*inks.values(), *messages}, grounds.values()):
         bright, dim = sorted((luminance(ink), luminance(ground)), reverse=True)
         assert (bright + 0.05) / (dim + 0.05) >= 4.5, (ink, ground)
 

@@ -53,7 +53,7 @@ def test_the_renderer_has_every_letter_that_is_drawn_with_its_own_fonts(
             head="", caption="",
         ).result()[1]  # fmt: skip
 
-    letters = [chr(code) for code in range(0xA1, 0x2600) if not render_pool._FOREIGN.search(chr(code))]
+    messages = [chr(code) for code in range(0xA1, 0x2600) if not render_pool._FOREIGN.search(chr(code))]
     # What no font has is drawn as nothing at all.
     blank = drawn("\N{NO-BREAK SPACE}")
-    assert [letter for letter in letters if letter != "\N{SOFT HYPHEN}" and drawn(letter) == blank] == []
+    assert [letter for letter in messages if letter != "\N{SOFT HYPHEN}" and drawn(letter) == blank] == []

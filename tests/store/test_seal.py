@@ -177,7 +177,7 @@ def test_an_edited_plan_or_environment_is_noticed(folder: Path, tmp_path: Path) 
     snapshot = folder / "environment" / "start.json"
     whole = snapshot.read_bytes()
     snapshot.write_bytes(whole.replace(b"kernel.release", b"kernel.releasf"))
-    assert "environment/start.json was changed after it was written" in told(folder)
+    assert "environment/start.json was changed after it was written" in output(folder)
     with pytest.raises(Refused, match=r"start.json: was changed after it was written; restore it"):
         merge_folders([folder, Path(shutil.copytree(folder, tmp_path / "b"))], tmp_path / "both")
     snapshot.unlink()

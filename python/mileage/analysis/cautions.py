@@ -23,7 +23,7 @@ from mileage.store import MeasuredCell
 from mileage.store.journal import JournalContent
 
 _TO_STEADY = (
-    "for those of a used drive add --as-study > used.toml to this command, write precondition = "
+    "to measure it as a used drive: add --as-study > used.toml to this command, insert precondition = "
     '"snia-dependent" below [state] in used.toml, then: mileage run used.toml'
 )
 
@@ -96,7 +96,10 @@ def _of_rates(
             served.append((not found.certain, found.text, cell.cell))
         elif planned.workload is not None and _rewrites_in_cache(cell, planned):
             span = format_bytes(planned.workload.span_bytes)
-            text = f"{names[cell.cell]} wrote {span} more than once in the page cache, which need not pass on all"
+            text = (
+                f"{names[cell.cell]} wrote {span} more than once into the page cache, "
+                "which may write only the last version"
+            )
             served.append((True, text, cell.cell))
     if served:
         first, labels = min(served)[1], tuple(label for *_, label in served)
@@ -153,12 +156,14 @@ def _of_state(
         which = "the run" if len(fresh) == 1 and wrote[fresh[0]].runs == 1 else "each run"
         if 0 < len(fresh) < len(wrote):
             which = f"each run of {len(fresh)} of {len(wrote)} rows"
-        text = f"a fresh drive: {had} when {which} began, and writes found erased blocks"
+        text = f"fresh drive: {had} when {which} began, so writes rarely waited for garbage collection"
         yield Caution(text, fresh, _TO_STEADY, is_fresh=True)
     emptied = plan.study.state.purge != "none" and capabilities_of(plan.study.target).is_block_device
     if emptied and wrote and not any(stage.torture for stage in plan.study.stage):
         how = f"{plan.study.target} was emptied ({plan.study.state.purge}) before"
-        yield Caution(f"{how}: its writes may be those of a fresh one", tuple(wrote), is_fresh=True)
+        yield Caution(
+            f"{how}: its writes may be as fast as those of a fresh drive", tuple(wrote), is_fresh=True
+        )
 
 
 def _first_fills(plan: Plan, content: JournalContent) -> dict[str, tuple[int, int]]:

@@ -106,7 +106,7 @@ def level_checks(courses: Courses) -> list[ValidityCheck]:
         return []
     if changes := changing(courses, share_min=0.0):
         return [ValidityCheck("level in runs", "warn", f"{changes[0]}; {REMEDY}")]
-    text = f"the rate level of none of {len(checked):,} runs that write changes by {CHANGE_MIN:.0%} or more"
+    text = f"none of {len(checked):,} writing runs changes its rate level by {CHANGE_MIN:.0%} or more"
     # A run that is too short, or beyond the limit, may have changed: the count must not claim it.
     skipped = max(courses.run_count - len(checked), 0)
     return [ValidityCheck("level in runs", "ok", f"{text}; {skipped:,} not checked" if skipped else text)]
@@ -155,7 +155,7 @@ def state_checks(plan: Plan, courses: Courses, stages: Sequence[str]) -> list[Va
             ValidityCheck(
                 "erased blocks",
                 "ok",
-                "as much was erased as programmed: the drive was not consuming its erased blocks",
+                "the drive erased as much as it programmed, so it was not using up its erased blocks",
             )
         ]
     cell, share = min(fresh.items(), key=lambda pair: pair[1])

@@ -131,7 +131,7 @@ def _cells(plan: Plan, runs: list[ImportedRun]) -> Iterable[ReportedCell]:
 def checks(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[ValidityCheck]:
     """Every check of an imported study."""
     if not runs:
-        return [ValidityCheck("runs", "bad", "the journal has no run that can be believed")]
+        return [ValidityCheck("runs", "bad", "the journal has no intact run")]
     found = [
         _failed(runs),
         _whole(files),
@@ -146,7 +146,9 @@ def checks(runs: Sequence[ImportedRun], files: Sequence[SourceFile]) -> list[Val
     for entry in audits(runs):
         if entry.name == "limited by" and entry.state == "ok" and memory.state == "warn":
             found.append(
-                ValidityCheck(entry.name, "unknown", "memory answered, or may have, instead of the device")
+                ValidityCheck(
+                    entry.name, "unknown", "the page cache answered, or may have, instead of the device"
+                )
             )
         elif entry.name != "memory":
             found.append(ValidityCheck(entry.name, entry.state, entry.text))
@@ -258,7 +260,7 @@ def _whole(files: Sequence[SourceFile]) -> ValidityCheck:
         return ValidityCheck("files", "bad", lost[0])
     if unread:
         return ValidityCheck("files", "warn", f"{unread} line{'s' if unread != 1 else ''} not understood")
-    return ValidityCheck("files", "ok", "understood to the last line")
+    return ValidityCheck("files", "ok", "all lines were understood")
 
 
 def _repeated(runs: Sequence[ImportedRun]) -> ValidityCheck:
@@ -340,7 +342,9 @@ def _length(runs: Sequence[ImportedRun]) -> ValidityCheck:
     shortest_s, cell = min(lasted)
     state: CheckState = "ok" if shortest_s >= RUN_MIN_S and len(lasted) == len(runs) else "warn"
     return ValidityCheck(
-        "run length", state, f"{shortest_s:.3g} s at least ({cell}); {RUN_MIN_S:g} s average more out"
+        "run length",
+        state,
+        f"shortest run {shortest_s:.3g} s ({cell}); {RUN_MIN_S:g} s or more average out noise",
     )
 
 
@@ -355,7 +359,7 @@ def _percentiles(runs: Sequence[ImportedRun]) -> list[ValidityCheck]:
         return []
     fewest, cell = min(counts)
     state: CheckState = "ok" if quantile_is_supported(fewest, P99) else "warn"
-    return [ValidityCheck("p99", state, f"{fewest:,} operations at least in a run ({cell})")]
+    return [ValidityCheck("p99", state, f"at least {fewest:,} operations in each run ({cell})")]
 
 
 def _steady(runs: Sequence[ImportedRun]) -> ValidityCheck:

@@ -49,7 +49,7 @@ def _level(study: str, name: str, factor: Factor, said: str | None) -> str:
         raise Refused(
             f"{study}: factor.{name}.found",
             f"this machine has no {factor.found!r}",
-            advice="leave it out, use --label",
+            advice="remove it and use --label",
             code="missing",
         )
     if said is not None and said not in levels:

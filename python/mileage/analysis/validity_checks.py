@@ -110,13 +110,11 @@ def _percentile_checks(counts: Sequence[tuple[int, str]]) -> list[ValidityCheck]
     if not counts:
         return []
     fewest, cell = min(counts)
-    statement = f"{fewest:,} operations at least in a run ({cell})"
+    statement = f"at least {fewest:,} operations in each run ({cell})"
     if quantile_is_supported(fewest, P99):
         return [ValidityCheck("p99", "ok", statement)]
     short = sum(not quantile_is_supported(count, P99) for count, _ in counts)
-    rule = (
-        f"in {short} of {len(counts)} runs fewer than {BEYOND_MIN} lie beyond the p99, and it is hardly known"
-    )
+    rule = f"in {short} of {len(counts)} runs fewer than {BEYOND_MIN} are slower than the p99, which is then uncertain"
     return [ValidityCheck("p99", "warn", f"{statement}; {rule}")]
 
 

@@ -179,13 +179,13 @@ def findings(seen: Seen) -> Iterator[Finding]:
         )
         yield Finding(words, disturbs=True)
     if not _is_direct(plan):
-        words = "this file system does not bypass the page cache: the rates are those of memory as well"
+        words = "this file system does not support direct I/O: the rates include the page cache"
         yield Finding(words, disturbs=True)
     yield from _of_cells(seen)
     if (zeros := _zeros(plan)) >= 0.5:
         yield Finding(
-            f"{100 * zeros:.0f} % of the places that were looked at hold zeros only: what was never written, "
-            "or was trimmed, is answered without reading the medium, so data may be read more slowly",
+            f"{100 * zeros:.0f} % of the sampled blocks hold only zeros: a drive answers reads of blocks "
+            "that were never written, or were trimmed, without its medium, so real data may be slower to read",
             disturbs=False,
         )
     yield from (Finding(text, disturbs=True) for text in falls(seen))
@@ -280,13 +280,14 @@ def not_tested(plan: Plan) -> Iterator[NotTested]:
     sustained = "the speed behind a write cache (SLC), and of hours of writes."
     if plan.study.state.start != "kept":
         commands = tuple(f"mileage {verb} sustained --target {target}" for verb in ("plan", "run"))
-        yield NotTested(f"{sustained} What a test would do, and the test:", commands)
+        yield NotTested(f"{sustained} The plan of such a test, and the test:", commands)
         return
     path = parse_target(plan.target).name
     if not plan.facts.capabilities.is_block_device:
         folder = shlex.quote(str(Path(path).absolute().parent))
         yield NotTested(
-            "writes, since this file has a content. In its directory:", (f"mileage check {folder}",)
+            "writes, since this file has content. To test writes, check its directory:",
+            (f"mileage check {folder}",),
         )
         return
     yield NotTested(

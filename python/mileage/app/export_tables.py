@@ -24,8 +24,8 @@ _TRUTHS = ("rule_bars_apart", "rule_bar_clears_zero", "depends_on_method")
 _IN_METRIC = ("mean", "mean_baseline", "mean_candidate")
 _KEYS = {
     "cell": "its label, as in the other tables",
-    "workload": "name of what is done",
-    "work": "the same in words that tools share",
+    "workload": "name of the workload",
+    "work": "the workload in words common to several tools",
     "record_bytes": "size of one operation",
     "threads": "threads, processes or tasks at the same time",
     "depth": "operations outstanding per thread",
@@ -62,7 +62,7 @@ def exported_tables(folder: Path) -> tuple[str, list[Table], list[str]]:
     try:
         result = load(folder)
     except Refused as refusal:
-        return f"Tables of {folder.name}", tables, [*missing, f"What was judged is missing: {refusal}"]
+        return f"Tables of {folder.name}", tables, [*missing, f"The comparison is missing: {refusal}"]
     missing += [f"Not whole: {veto}." for veto in result.outcome().vetoes]
     title = f"Tables of the study {result.plan.study.name} on {result.plan.study.target}"
     return title, [*tables, _cell_keys(result), *_judged(result)], missing

@@ -155,7 +155,7 @@ def _of_cache(resolved: Plan) -> list[str]:
     """What a file system that has to use the page cache does to the figures."""
     if resolved.facts.direct_supported or resolved.study.state.cache != "warm":
         return []
-    return ["this file system does not bypass the page cache: the figures are the cache's as well"]
+    return ["this file system does not support direct I/O: the figures include the page cache"]
 
 
 def fidelity_notes(resolved: Plan) -> list[str]:

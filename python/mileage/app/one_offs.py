@@ -44,9 +44,11 @@ def clean_up_one_offs() -> list[Undoing]:
             _clean_up(place / _STUDY)
         except RunFailed as failure:
             # Its folder goes all the same: a target that fails now would otherwise be tried before each measurement.
-            done.append(Undoing(f"what a killed measurement left is not removed: {failure}", failed=True))
+            done.append(
+                Undoing(f"the remains of a killed measurement were not removed: {failure}", failed=True)
+            )
         else:
-            done.append(Undoing(f"removed what a killed measurement left ({place})"))
+            done.append(Undoing(f"removed the remains of a killed measurement ({place})"))
     remove_abandoned(prefix=_ONE_OFF)
     return done
 

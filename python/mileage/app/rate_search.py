@@ -94,7 +94,7 @@ def search(
         raise Refused(
             "--latency-target",
             "searches the rate of one setting of a workload of blocks",
-            advice="leave --vary out",
+            advice="remove --vary",
             code="conflict",
         )
     workload = measured[0].workload
@@ -102,14 +102,14 @@ def search(
         raise Refused(
             "--latency-target",
             "needs one size of operations",
-            advice=f"{measured[0].cell} has its own rhythm",
+            advice=f"{measured[0].cell} times each operation itself",
             code="unsupported",
         )
     if workload.load.open is not None or workload.load.cap is not None:
         raise Refused(
             "--latency-target",
             "searches the rate itself",
-            advice="leave --rate and --cap out",
+            advice="remove --rate and --cap",
             code="conflict",
         )
     probes: list[Probe] = []

@@ -95,7 +95,9 @@ def selftest(
     """
     if studies < STUDIES_MIN:
         raise Refused(
-            f"{studies} studies", expected=f"{STUDIES_MIN} or more, or no share can be estimated", code="too-few"
+            f"{studies} studies",
+            expected=f"{STUDIES_MIN} or more, or no share can be estimated",
+            code="too-few",
         )
     shares: list[Share] = []
     cases = (_comparisons, _orders, _transients, _cliffs)

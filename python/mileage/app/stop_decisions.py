@@ -43,7 +43,7 @@ class Deciding:
         after = f"after {times}"
         if look.rule == "precision":
             if look.half_width is None:
-                return f"{after} blocks: nothing is known of the precision yet"
+                return f"{after} blocks: the precision is not known yet"
             known = f"known to +-{look.half_width:.2%}, asked for +-{look.precision:.2%}"
             found = f"a difference of {look.detectable:.2%} would be found in 80 % of cases"
             return f"{after} blocks: {known}; {found}{'; enough' if look.enough else ''}"

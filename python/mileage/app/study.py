@@ -145,7 +145,7 @@ def _on_target(study: Study, target: str) -> Study:
             raise Refused(
                 f"--target {target}",
                 f"factor.{name} of {study.name} names its targets",
-                advice="leave --target out",
+                advice="remove --target",
                 code="conflict",
             )
     return msgspec.structs.replace(study, target=target)
@@ -206,7 +206,7 @@ def run(
             raise RunFailed.from_os_error(f"writing the study folder {folder.path}", error) from error
         raise error
     for other in left:
-        reporter.note(f"left at {other}: mileage run {here}{_label_options(other)}")
+        reporter.note(f"still to do at {other}: mileage run {here}{_label_options(other)}")
     return result
 
 

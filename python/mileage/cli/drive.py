@@ -10,8 +10,8 @@ import click
 
 _PATTERNS = ("random_write", "sequential_write", "random_read", "sequential_read")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_FRESH = """[!] a fresh drive: it was empty when the run began, and writes found erased
-    blocks; --fill writes all of it before, --from FILE begins with a used one
+_FRESH = """[!] fresh drive: it was empty when the run began, so writes rarely waited for garbage
+    collection; --fill writes the whole drive first, --from FILE starts from a used one
 """
 _FILLING = {"record": "128KiB", "passes": 1.0, "discards": 0, "size": None, "power_cut": None}
 
@@ -221,4 +221,6 @@ def check(quick: bool, life: bool, as_json: bool) -> None:
         _echo_json(rows)
     if not held:
         misses = [row["name"] for row in rows if not row["holds"]]
-        raise JudgedFailure(f"{len(misses)} of {len(rows)} miss theory, first: {misses[0]}")
+        raise JudgedFailure(
+            f"{len(misses)} of {len(rows)} comparisons differ from theory, first: {misses[0]}"
+        )

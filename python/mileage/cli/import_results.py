@@ -75,7 +75,7 @@ def command(
         click.echo(f"Study: {folder.path}")
     flawed = sum(bool(result.unread or result.lost) for _, result in found)
     if strict and flawed:
-        raise JudgedFailure(f"{flawed} of {len(found)} files were not understood to the last line")
+        raise JudgedFailure(f"{flawed} of {len(found)} files were understood only in part")
 
 
 def _plain(page: object) -> dict[str, object]:

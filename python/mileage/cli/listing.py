@@ -33,7 +33,7 @@ def command(what: str, folders: tuple[Path, ...], show: str | None, as_json: boo
     from mileage import app
 
     if folders and what != "studies":
-        raise click.UsageError(f"{what} are not found in folders; leave {folders[0]} out")
+        raise click.UsageError(f"{what} are not found in folders; remove {folders[0]}")
     rows = app.listing_of(folders) if folders else app.listing(what)
     if as_json:
         import msgspec

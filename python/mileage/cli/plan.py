@@ -42,7 +42,7 @@ def command(
         from mileage.plan.study import study_schema
 
         if study is not None:
-            raise click.UsageError(f"--schema is of all studies; leave {study} out")
+            raise click.UsageError(f"--schema is for all studies; remove {study}")
         print_json(study_schema())
         return
     from mileage import app

@@ -22,9 +22,7 @@ def searched(asked: Asked, given: dict[str, Any]) -> Found:
     """Search the rate, with a line for each finished probe."""
     goal = read_goal(given["latency_target"])
     if given["rate"] is not None:
-        raise Refused(
-            "--latency-target", "searches the rate itself", advice="leave --rate out", code="conflict"
-        )
+        raise Refused("--latency-target", "searches the rate itself", advice="remove --rate", code="conflict")
     # A log is one of the run at the rate that is found.
     closed = msgspec.structs.replace(asked, how=msgspec.structs.replace(asked.how, spacing=None, log=None))
     plan = plan_of(one_off(closed), given["destroy"])

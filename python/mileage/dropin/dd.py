@@ -203,9 +203,7 @@ def _table(
     conv = _words(given, "conv", _CONV)
     syncs = [word for word in ("fsync", "fdatasync") if word in conv]
     if syncs and not writes:
-        raise Refused(
-            f"dd: conv={syncs[0]}", "has no effect on a read", advice="remove it", code="no-effect"
-        )
+        raise Refused(f"dd: conv={syncs[0]}", "has no effect on a read", advice="remove it", code="no-effect")
     content = _SOURCES[str(given.last("if"))] if writes else None
     return Measure(
         workload=f"throughput.{'write' if writes else 'read'}",
@@ -290,7 +288,7 @@ def _words(given: Given, name: str, known: tuple[str, ...]) -> set[str]:
         if word not in known:
             raise Refused(
                 f"dd: {name}={word}",
-                "is not built",
+                "is not supported",
                 expected=f"one of {', '.join(known)}",
                 advice="for a copy use dd itself",
                 code="not-built",

@@ -2,8 +2,8 @@
 
 What it models: `getopt` as the tools use it: `-R -b x`, `-Rb x`, `-i0`, two-letter options after `-+`, long options
 with a value after a blank or `=`, and dd's `name=value`. Each flag says what it does here.
-What it refuses: a flag that the tool does not know; one that is not built, with what it does in the original and what
-to use instead; a missing or unexpected value; and the long dashes that texts make of "-".
+What it refuses: a flag that the tool does not know; one that is not supported, with what it does in the original
+and what to use instead; a missing or unexpected value; and the long dashes that texts make of "-".
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ class _Words:
         if flag.instead:
             raise self._refused(
                 flag.spelling,
-                f"is not built. In the original: {flag.summary} Here: {flag.instead}",
+                f"is not supported. In the original: {flag.summary} Here: {flag.instead}",
                 code="not-built",
             )
         if flag.choices and value not in flag.choices and not (flag.optional and not value):

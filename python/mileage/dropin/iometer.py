@@ -154,7 +154,7 @@ def _row(name: str, line: Line) -> AccessRow:
     if line.reply:
         raise Refused(
             f"iometer: {name}",
-            f"a reply of {line.reply} bytes is of a network target, which is not built",
+            f"a reply of {line.reply} bytes is for a network target, which is not supported",
             code="not-built",
         )
     return AccessRow(

@@ -231,8 +231,8 @@ class Cycle:
             kept = False
         if kept and not target.is_marked:
             self._shared.progress.note(
-                f"{target.path} bears no mark: if anything else wrote to it since this study was cut off, begin the "
-                "study anew"
+                f"{target.path} has no mark of this study: if anything else wrote to it since the study was "
+                "interrupted, start the study anew"
             )
         if not kept:
             target.purge()
@@ -241,7 +241,7 @@ class Cycle:
 
     def _note_lost(self, number: int, run: PlannedRun, done: list[PlannedRun]) -> None:
         """Journal that the content of a target is lost, for this arm and for other sessions that will be resumed."""
-        # Journalled before anything is written: if the process dies from here on, the next one starts the rewrite again.
+        # Journalled before anything is written: if the process dies from here on, the next one starts the rewrite anew.
         if done:
             self._note_rewrite(number, done[0], ended=False)
         plan, content = self._shared.plan, self._shared.content

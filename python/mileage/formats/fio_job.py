@@ -269,9 +269,7 @@ def read_job(text: str, source: str, name: str, target: str | None = None) -> St
     own: dict[str, OwnWorkload] = {}
     tables = [_word(job.name) for job in kinds]
     if len(set(tables)) < len(tables):
-        raise Refused(
-            source, "two jobs have one name", advice="a study needs different names", code="repeated"
-        )
+        raise Refused(source, "two jobs have one name", advice="rename one", code="repeated")
     measures = {
         table: _measure(job, own, table, span) for table, job, span in zip(tables, kinds, sizes, strict=True)
     }
@@ -579,7 +577,9 @@ def _how(job: _Job, threads: int) -> How:
 def _cap(job: _Job, threads: int) -> int | str | None:
     """Fio's limits are each job's; a study's is that of all threads together."""
     if job.has("rate_iops") and job.has("rate"):
-        raise job.refuse("rate", "is given together with rate_iops", advice="a study has one cap", code="conflict")
+        raise job.refuse(
+            "rate", "is given together with rate_iops", advice="a study has one cap", code="conflict"
+        )
     if job.has("rate_iops"):
         return job.number("rate_iops", 0) * threads
     rate = job.size("rate")

@@ -151,14 +151,14 @@ def options_of(command: str) -> str:
         if word.startswith("--"):
             found += [word] if word.partition("=")[0] not in _PRINTING else []
             continue
-        letters = word[1:] if word.startswith("-") else ""
-        while letters:
-            letter, letters = letters[0], letters[1:]
+        messages = word[1:] if word.startswith("-") else ""
+        while messages:
+            letter, messages = messages[0], messages[1:]
             value = ""
-            if letter in _WITH_VALUE or letters.startswith("="):
-                value, letters = letters.lstrip("=") or next(rest, ""), ""
+            if letter in _WITH_VALUE or messages.startswith("="):
+                value, messages = messages.lstrip("=") or next(rest, ""), ""
             elif letter == "R":
-                letters = letters.lstrip("0123456789")
+                messages = messages.lstrip("0123456789")
             found += [f"-{letter} {value}".strip()] if letter not in _INCIDENTAL else []
     return " ".join(sorted(found)) or "none"
 

@@ -116,14 +116,12 @@ def _arrivals(runs: Sequence[RunFacts]) -> Audit:
         return Audit("limited by", "unknown", "no run to check")
     worst, share = min(kept, key=lambda pair: pair[1])
     if share < ACHIEVED_MIN:
-        statement = (
-            f"{worst.cell}: the device, which did {share:.1%} of the operations that fell due; the rest wait"
-        )
+        statement = f"{worst.cell}: the device, which did {share:.1%} of the operations that were due; the others wait"
         return Audit("limited by", "warn", statement)
     return Audit(
         "limited by",
         "ok",
-        f"the rate asked for: {min(share, 1):.1%} of the operations that fell due, or more",
+        f"the requested rate: at least {min(share, 1):.1%} of the operations due were done",
     )
 
 
@@ -149,7 +147,7 @@ def _foreign(runs: Sequence[RunFacts]) -> Audit:
     if not known:
         return Audit("interference", "unknown", "the device's own counters were not read")
     worst, share = max(known, key=lambda pair: pair[1])
-    statement = f"foreign bytes on the device: {share:.1%} of ours at most ({worst.cell})"
+    statement = f"bytes of other programs on the device: at most {share:.1%} of the run's ({worst.cell})"
     return Audit("interference", "ok" if share <= FOREIGN_MAX else "warn", statement)
 
 

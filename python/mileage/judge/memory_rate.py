@@ -69,4 +69,4 @@ def memory_rate(run: RateFacts) -> MemoryRate | None:
         return None
     lasted = f" for {run.elapsed_s:.3g} s" if run.elapsed_s is not None else ""
     statement = f"{run.cell} moved {stream / 1e9:,.1f} GB/s in one stream{lasted}, without direct I/O"
-    return MemoryRate(False, f"{statement}: rather the page cache than a device")
+    return MemoryRate(False, f"{statement}: more likely the page cache than a device")

@@ -63,7 +63,7 @@ def _design(plan: Plan) -> Iterator[tuple[str, str]]:
     if not any(stage.torture for stage in study.stage):
         arms = ""
     of_stages = study.compare.arms not in study.factor and not study.compares_workloads
-    note = "; the result is descriptive" if study.cycles == 1 and of_stages else ""
+    note = "; verdicts hold for this cycle only" if study.cycles == 1 and of_stages else ""
     each = "each " if study.cycles > 1 else ""
     yield "design", f"{_count(study.cycles, 'cycle')}, {each}from a {study.state.start} target{arms}{note}"
     if study.baseline and study.candidate:

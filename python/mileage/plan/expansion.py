@@ -146,8 +146,8 @@ class Expansion:
             for number, setting in enumerate(self._settings)
             if setting.session == at.session
         ]
-        # In blocked order each setting is finished before the next begins: settings then differ in time as well, and the
-        # verdict states that.
+        # In blocked order each setting is finished before the next begins: settings then differ in time as well, and
+        # the verdict states that.
         parts = [[number] for number, _ in mine] if self._blocked else [[number for number, _ in mine]]
         first = next(stage for stage in self._study.stage if stage.measure is not None) is at.stage
         for part in parts:
@@ -160,8 +160,8 @@ class Expansion:
                 # Nothing was measured before the first block: its state is what `prepare` and `torture` left.
                 if not (first and block == 1 and part is parts[0]):
                     yield from self._reset(at, block)
-                # A cell with fewer repetitions is missing from the last blocks, not from random ones: every block that has
-                # it compares it with all others.
+                # A cell with fewer repetitions is missing from the last blocks, not from random ones: every block that
+                # has it compares it with all others.
                 present = [cell for cell in cells.values() if cell.blocks >= block]
                 yield from self._block(at, block, present)
 

@@ -152,7 +152,7 @@ def _key(study: Study, path: str, factor: Factor, kind: str, key: str) -> Iterat
         )
 
 
-def _beside(path: str, table: str, measure: Measure, key: str) -> Iterator[Refusal]:
+def _doubled(path: str, table: str, measure: Measure, key: str) -> Iterator[Refusal]:
     if getattr(measure, key) != _DEFAULTS.get(key) or key in measure.vary:
         yield Refusal(
             f"measure.{table}.{key}",

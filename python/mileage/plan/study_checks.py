@@ -507,7 +507,9 @@ class _Check(ValueChecks):
             elif not levels:
                 self.refuse(at, "the list is empty", expected="at least one level", code="empty")
             elif getattr(how, key, None) is not None:
-                self.refuse(at, f"{key} is given together with vary", advice="give it in one place", code="conflict")
+                self.refuse(
+                    at, f"{key} is given together with vary", advice="give it in one place", code="conflict"
+                )
             self.distinct(at, levels)
         first = {key: levels[0] for key, levels in vary.items() if key in HOW_KEYS and levels}
         every = [(key, level) for key in first for level in vary[key]]

@@ -216,7 +216,5 @@ class MetaratesRun(NameTasks, tag="metarates", frozen=True):
     def refusals(cls, name: str, table: Measure) -> Iterator[Refusal]:
         """See `Job.refusals`."""
         if table.record is not None:
-            yield Refusal(
-                "record", text="metarates makes empty files", advice="remove it", code="no-effect"
-            )
+            yield Refusal("record", text="metarates makes empty files", advice="remove it", code="no-effect")
         yield from super().refusals(name, table)

@@ -21,6 +21,18 @@ _RATE_UNITS: Final = {"iops": "IOPS", "mb_per_s": "MB/s", "mean_us": "us"}
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 _COLUMNS: Final = 60
 _NS_PER_S: Final = 1e9
+_HEAD: Final[Figure] = ("figure", "value", "source", "confidence")
+#: What each confidence of a figure means, the strongest first.
+_CONFIDENCE: Final = {
+    "source": "stated by the maker or measured by the quoted text",
+    "seed": "measured by the study that this project repeats",
+    "inferred": "derived from other figures",
+    "fitted": "chosen to reproduce a published rate",
+    "memory": "recalled, without a text at hand",
+    "assumed": "not known, the simplest choice",
+    "defined": "chosen for a drive that was never built",
+    "default": "not stated by the profile",
+}
 #: Counters that a run is drawn with, if they moved: name, words.
 _DRAWN: Final = {
     "flash_pages_programmed": "programs",
@@ -40,11 +52,14 @@ def data_sheet(title: str, figures: Sequence[Figure], width: int = 100) -> str:
     names = max(len(name) for name, *_ in figures)
     values = max(len(value) for _, value, *_ in figures)
     lines = [title, ""]
-    for name, value, source, confidence in figures:
-        head = f"{name:<{names}}  {value:>{values}}  {confidence:<9} "
+    for name, value, source, confidence in (_HEAD, *figures):
+        head = f"{name:<{names}}  {value:>{values}}  {confidence:<10} "
         body = textwrap.wrap(source, max(width - len(head), 20))
         lines.append(head + body[0])
         lines.extend(" " * len(head) + more for more in body[1:])
+    given = {confidence for *_, confidence in figures}
+    legend = "; ".join(f"{word}: {meaning}" for word, meaning in _CONFIDENCE.items() if word in given)
+    lines += ["", *textwrap.wrap(f"Confidence: {legend}.", width, subsequent_indent="  ")]
     return "\n".join(lines) + "\n"
 
 

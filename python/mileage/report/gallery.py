@@ -112,7 +112,7 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _
             found.levels,
             baseline=found.baseline_level,
             factor=view.factor or "level",
-            letters=12,
+            messages=12,
             width=_NARROW_BARS,
         ),
     }

@@ -114,7 +114,7 @@ def unread_lines(unread: tuple[UnreadLine, ...]) -> list[str]:
         shown = cleaned_text(f"{entry.text!r}: {entry.why}" if entry.text else entry.why)
         lines.append(f"  {cleaned_text(entry.file)}:{entry.line}: {shown}")
     if len(unread) > UNREAD_SHOWN:
-        lines.append(f"  and {len(unread) - UNREAD_SHOWN} more; all stand in the journal of the folder")
+        lines.append(f"  and {len(unread) - UNREAD_SHOWN} more; all are in the journal of the folder")
     return lines
 
 
@@ -198,7 +198,7 @@ def imported_pictures(cells: Sequence[ReportedCell]) -> list[Picture]:
             [LevelRuns(cell="Rate", metric=metric, levels=first)],
             baseline="",
             factor="cell",
-            letters=_LETTERS,
+            messages=_LETTERS,
         )
         if chart is None:
             continue

@@ -191,7 +191,7 @@ def _table(cells: Sequence[MeasuredCell], planned: Sequence[Cell]) -> list[str]:
     if missing:
         lines += _wrapped(f"-: too few operations; {_needed(missing)}.")
     if any(_shows_memory(cell) for cell in cells):
-        lines += _wrapped("memory: share of the bytes read that the device was not asked for.")
+        lines += _wrapped("memory: share of the bytes read that came from memory, not from the device.")
     if any(cell.runs > 1 for cell in cells):
         lines += _wrapped(
             "±: half the 95 % interval of the mean over the runs; rates are medians."

@@ -146,7 +146,7 @@ def _order(plan: Plan) -> Iterator[str]:
         mixing = f", the levels of {' and '.join(mixed)} next to each other" if mixed else ""
         yield f"{whose} held every cell once, in an order drawn from the seed{mixing}."
         if any(run.arm == "sham" for run in plan.runs) or len(study.measuring_stages) > 1:
-            yield "Stages that measure the same cells visit the same places in the same order."
+            yield "Stages that measure the same cells visit the same offsets in the same order."
     repeats = {repr(table.repeat): table.repeat for table in study.measure.values()}
     for repeat in repeats.values():
         if isinstance(repeat, Repeat) and repeat.precision is not None:

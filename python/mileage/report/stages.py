@@ -136,14 +136,14 @@ def _dots(position: int, values: Sequence[float], scale: Scale) -> list[dict[str
     return [{"x": start + i * step, "value": v / scale.per_unit} for i, v in enumerate(shown)]
 
 
-def _wrapped(text: str, letters: int) -> list[str]:
+def _wrapped(text: str, messages: int) -> list[str]:
     """One or two lines; what does not fit is cut from the middle of a line."""
     lines = [""]
     for word in text.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > letters:
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > messages:
             lines.append(word)
         else:
             lines[-1] = f"{lines[-1]} {word}".strip()
     if len(lines) > 2:
         lines = [lines[0], " ".join(lines[1:])]
-    return [shortened(line, letters) for line in lines]
+    return [shortened(line, messages) for line in lines]

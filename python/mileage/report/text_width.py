@@ -35,7 +35,7 @@ _WIDTHS: Final = {
     1000: "\N{HORIZONTAL ELLIPSIS}",
     1015: "@",
 }
-_WIDTH_OF: Final = {letter: width for width, letters in _WIDTHS.items() for letter in letters}
+_WIDTH_OF: Final = {letter: width for width, messages in _WIDTHS.items() for letter in messages}
 _BOLD: Final = 1.07
 _SIZE: Final = re.compile(r"([\d.]+)px")
 _SHORTEST: Final = 4

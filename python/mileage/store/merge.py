@@ -69,7 +69,7 @@ def merge_folders(folders: Sequence[Path], out: Path) -> StudyFolder:
         if mine != its:
             raise Refused(
                 "merge",
-                f"the work area has {_told(mine)} bytes in {sources[0].path} and {_told(its)} in "
+                f"the work area has {_size_list(mine)} bytes in {sources[0].path} and {_size_list(its)} in "
                 f"{source.path}",
                 advice="what was measured is not the same",
                 code="mismatch",

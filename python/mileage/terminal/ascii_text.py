@@ -51,9 +51,9 @@ def ascii_of(text: str) -> str:
 def _instead(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    letters = error.object[error.start : error.end]
+    messages = error.object[error.start : error.end]
     replacement = "".join(
-        STAND_INS.get(letter) or letter.encode("ascii", "backslashreplace").decode() for letter in letters
+        STAND_INS.get(letter) or letter.encode("ascii", "backslashreplace").decode() for letter in messages
     )
     return replacement, error.end
 

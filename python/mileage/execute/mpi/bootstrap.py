@@ -22,7 +22,7 @@ from mileage import _core
 from mileage.errors import Refused
 from mileage.execute.mpi.leader import Leader
 from mileage.execute.mpi.local_share import UnderWay
-from mileage.execute.mpi.messages import TIMEOUT_VARIABLE, Identity, Letters, Message
+from mileage.execute.mpi.messages import TIMEOUT_VARIABLE, Identity, Message, Messages
 from mileage.execute.signals import handled
 from mileage.execute.workers import lead
 
@@ -54,14 +54,14 @@ def world(variable: str) -> Any:
 def run_as_rank(variable: str, command: Callable[[], int]) -> int:
     """Do a command as the leader of this MPI run, or serve it; the exit status. Raises Refused."""
     comm = world(variable)
-    letters = Letters(comm)
-    if letters.size == 1:
+    messages = Messages(comm)
+    if messages.size == 1:
         return command()
     _core.clock_ns()
-    if letters.rank != 0:
-        return _Server(letters, comm).serve()
-    _meet(letters)
-    leader = Leader(letters, comm)
+    if messages.rank != 0:
+        return _Server(messages, comm).serve()
+    _meet(messages)
+    leader = Leader(messages, comm)
     lead(leader)
     status = _LOST
     try:
@@ -95,46 +95,46 @@ def _end_on_signal(leader: Leader) -> Iterator[None]:
         yield
 
 
-def _introduction(letters: Letters) -> Message:
+def _introduction(messages: Messages) -> Message:
     """Who this rank is, and what it was started to do."""
     from mileage import __version__
 
-    own = tuple(letters.identities[letters.rank])
+    own = tuple(messages.identities[messages.rank])
     return {
         "version": __version__,
         "command": sys.argv[1:],
-        "silence_s": letters.silence_s,
+        "silence_s": messages.silence_s,
         "identity": own,
     }
 
 
-def _meet(letters: Letters) -> None:
+def _meet(messages: Messages) -> None:
     """Hear from every rank who it is. Raises Refused when one does not come, or came for something else."""
-    own = _introduction(letters)
+    own = _introduction(messages)
     end_s = time.monotonic() + _JOIN_S
     problem = ""
-    while len(letters.identities) < letters.size:
-        for source, message in letters.receive():
-            letters.identities[source] = Identity(*message["identity"])
-            problem = problem or _difference(letters, source, own, message)
+    while len(messages.identities) < messages.size:
+        for source, message in messages.receive():
+            messages.identities[source] = Identity(*message["identity"])
+            problem = problem or _difference(messages, source, own, message)
         if time.monotonic() > end_s:
-            missing = [rank for rank in range(letters.size) if rank not in letters.identities]
+            missing = [rank for rank in range(messages.size) if rank not in messages.identities]
             raise Refused(
-                f"rank {missing[0]} of {letters.size}",
-                f"did not say who it is in {_JOIN_S:g} s",
+                f"rank {missing[0]} of {messages.size}",
+                f"did not identify itself within {_JOIN_S:g} s",
                 code="lost-rank",
             )
         time.sleep(0.001)
     if problem:
-        for rank in range(1, letters.size):
-            letters.send(rank, {"end": True})
-        letters.flush(2.0)
+        for rank in range(1, messages.size):
+            messages.send(rank, {"end": True})
+        messages.flush(2.0)
         raise Refused("", problem, code="mismatch")
 
 
-def _difference(letters: Letters, rank: int, own: Message, other: Message) -> str:
+def _difference(messages: Messages, rank: int, own: Message, other: Message) -> str:
     """In what a rank differs from the first one that all must have in common; empty where it does not."""
-    words, first = letters.identities[rank].words, letters.identities[0].words
+    words, first = messages.identities[rank].words, messages.identities[0].words
     if other.get("version") != own["version"]:
         found = other.get("version", "an older one")
         return f"{words} is Mileage {found} and {first} is {own['version']}; all hosts need the same version"
@@ -152,8 +152,8 @@ def _difference(letters: Letters, rank: int, own: Message, other: Message) -> st
 class _Server:
     """A rank that does what the leader says."""
 
-    def __init__(self, letters: Letters, comm: Any) -> None:
-        self._letters = letters
+    def __init__(self, messages: Messages, comm: Any) -> None:
+        self._messages = messages
         self._comm = comm
         self._work: UnderWay | None = None
         self._said_ready = False
@@ -172,21 +172,21 @@ class _Server:
             return self._serve()
 
     def _serve(self) -> int:
-        letters = self._letters
-        letters.send(0, _introduction(letters))
+        messages = self._messages
+        messages.send(0, _introduction(messages))
         while not self._over:
-            for _, message in letters.receive():
+            for _, message in messages.receive():
                 self._obey(message)
-            letters.beat(0)
+            messages.beat(0)
             self._look()
             if (
                 time.monotonic() > self._last_s
-                or time.monotonic() - letters.heard_s[0] > 2 * letters.silence_s
+                or time.monotonic() - messages.heard_s[0] > 2 * messages.silence_s
             ):
                 # MPI would wait for the leader at its end.
                 os._exit(_LOST)
             time.sleep(0.002)
-        letters.flush(1.0)
+        messages.flush(1.0)
         return 0
 
     def _note_signal(self, _signal: int, _frame: object) -> None:
@@ -205,12 +205,12 @@ class _Server:
             self._answer_clock(int(message["clock"]))
         elif "see" in message:
             path = str(message["see"])
-            self._letters.send(0, {"seen": Path(path).is_file(), "path": path})
+            self._messages.send(0, {"seen": Path(path).is_file(), "path": path})
         elif "spread" in message:
             from mileage.execute.mpi.futures import serve_spread
 
             serve_spread(self._comm)
-            self._letters.heard_s[0] = time.monotonic()
+            self._messages.heard_s[0] = time.monotonic()
         elif "end" in message:
             self._over = True
 
@@ -218,9 +218,9 @@ class _Server:
         """Answer `count` clock questions in a row, without sleeping between them."""
         end_s = time.monotonic() + 1.0
         while count and time.monotonic() < end_s:
-            for _, message in self._letters.receive():
+            for _, message in self._messages.receive():
                 if "now" in message:
-                    self._letters.send(0, {"now": time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)})
+                    self._messages.send(0, {"now": time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)})
                     count -= 1
                 else:
                     self._obey(message)
@@ -231,11 +231,11 @@ class _Server:
             return
         if work.is_ready and not self._said_ready:
             self._said_ready = True
-            self._letters.send(0, {"ready": True})
+            self._messages.send(0, {"ready": True})
         if work.progress != self._reported:
             self._reported = work.progress
-            self._letters.send(0, {"progress": self._reported})
+            self._messages.send(0, {"progress": self._reported})
         if work.answer is not None:
             work.end()
-            self._letters.send(0, {"answer": work.answer})
+            self._messages.send(0, {"answer": work.answer})
             self._work = None

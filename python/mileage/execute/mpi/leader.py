@@ -25,7 +25,7 @@ from mileage.execute.mpi.clocks import SAME_CLOCK, Exchange, Offset, between, of
 from mileage.execute.mpi.futures import lead_spread
 from mileage.execute.mpi.local_share import UnderWay
 from mileage.execute.mpi.loss_watch import LossWatch
-from mileage.execute.mpi.messages import Identity, Letters, Message
+from mileage.execute.mpi.messages import Identity, Message, Messages
 from mileage.execute.record import Poll
 from mileage.execute.workers import Member, Step, Workers, for_other_machine, raise_for
 from mileage.worker import Answer, Order
@@ -55,14 +55,14 @@ def _now_ns() -> int:
 class Leader:
     """The ranks of this MPI run, as their first one sees them."""
 
-    def __init__(self, letters: Letters, comm: Any) -> None:
-        self._letters = letters
+    def __init__(self, messages: Messages, comm: Any) -> None:
+        self._messages = messages
         self._comm = comm
-        self.size = letters.size
+        self.size = messages.size
         self._inbox: queue.Queue[tuple[int, Message]] = queue.Queue()
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._losses = LossWatch(letters)
+        self._losses = LossWatch(messages)
         self._seen: set[str] = set()
         self._looked_s = 0.0
         self._courier = threading.Thread(target=self._carry, name="mileage-letters", daemon=True)
@@ -76,7 +76,7 @@ class Leader:
     @property
     def identities(self) -> list[Identity]:
         """Of all ranks, in order."""
-        return [self._letters.identities[rank] for rank in range(self.size)]
+        return [self._messages.identities[rank] for rank in range(self.size)]
 
     @property
     def machines(self) -> int:
@@ -98,10 +98,10 @@ class Leader:
         """`function` of every value, in their order, by all ranks; letters rest meanwhile."""
         with self._lock:
             for rank in range(1, self.size):
-                self._letters.send(rank, {"spread": True})
+                self._messages.send(rank, {"spread": True})
             results = lead_spread(self._comm, function, values)
             now_s = time.monotonic()
-            self._letters.heard_s.update(dict.fromkeys(range(self.size), now_s))
+            self._messages.heard_s.update(dict.fromkeys(range(self.size), now_s))
         return results
 
     def on_loss(self, handler: Callable[[str], None]) -> AbstractContextManager[None]:
@@ -117,8 +117,8 @@ class Leader:
         self._ended.set()
         self._courier.join(timeout=2.0)
         for rank in range(1, self.size):
-            self._letters.send(rank, {"end": True})
-        self._letters.flush(2.0)
+            self._messages.send(rank, {"end": True})
+        self._messages.flush(2.0)
 
     def order_for(self, rank: int, order: Order) -> Order:
         """An order as this rank can do it."""
@@ -128,7 +128,7 @@ class Leader:
     def send(self, rank: int, message: Message) -> None:
         """Send a letter."""
         with self._lock:
-            self._letters.send(rank, message)
+            self._messages.send(rank, message)
 
     def next(self) -> tuple[int, Message] | None:
         """The next letter that came; None when there is none for a moment."""
@@ -146,15 +146,15 @@ class Leader:
             raise RunFailed(_message(self.broken), cause="rank")
 
     def _loss_among(self, ranks: Iterable[int]) -> str | None:
-        return next(filter(None, map(self._letters.loss, ranks)), None)
+        return next(filter(None, map(self._messages.loss, ranks)), None)
 
     def _carry(self) -> None:
         others = range(1, self.size)
         while not self._ended.is_set():
             try:
                 with self._lock:
-                    found = list(self._letters.receive())
-                    self._letters.beat(*others)
+                    found = list(self._messages.receive())
+                    self._messages.beat(*others)
             except Exception as cause:
                 reason = self._loss_among(others) or f"MPI no longer reaches all ranks ({cause})"
                 self._losses.find(reason)
@@ -175,7 +175,7 @@ class Leader:
 
     def offset(self, rank: int) -> Offset:
         """How far a rank's clock is from this one's."""
-        own, other = self._letters.identities[0], self._letters.identities[rank]
+        own, other = self._messages.identities[0], self._messages.identities[rank]
         if (own.boot, own.clock) == (other.boot, other.clock):
             return SAME_CLOCK
         with self._lock:
@@ -189,13 +189,13 @@ class Leader:
         """Readings of both clocks; the other rank answers without sleeping meanwhile."""
         found: list[Exchange] = []
         end_s = time.monotonic() + _EXCHANGE_S
-        self._letters.send(rank, {"clock": _EXCHANGES})
+        self._messages.send(rank, {"clock": _EXCHANGES})
         for _ in range(_EXCHANGES):
             sent_ns = _now_ns()
-            self._letters.send(rank, {"now": True})
+            self._messages.send(rank, {"now": True})
             answered = False
             while not answered and time.monotonic() < end_s:
-                for source, message in self._letters.receive():
+                for source, message in self._messages.receive():
                     if source == rank and "now" in message:
                         found.append((sent_ns, int(message["now"]), _now_ns()))
                         answered = True
@@ -229,7 +229,7 @@ class Leader:
         if not message["seen"]:
             place = Path(message["path"]).parent
             raise Refused(
-                self._letters.identities[rank].words,
+                self._messages.identities[rank].words,
                 f"does not see {place}, or has another there",
                 advice="all hosts need one file system",
                 code="mismatch",

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from mileage.execute.mpi.messages import Letters
+from mileage.execute.mpi.messages import Messages
 
 _LOOK_MS: Final = 50
 """How often /proc is looked at: the only way where the kernel has no pidfds."""
@@ -34,10 +34,12 @@ Handler = Callable[[str], None]
 class LossWatch:
     """Watches the ranks of this machine, and reports those that others find to be lost."""
 
-    def __init__(self, letters: Letters) -> None:
+    def __init__(self, messages: Messages) -> None:
         """All ranks have said who they are."""
-        self._letters = letters
-        self._local = [rank for rank in range(letters.size) if rank != letters.rank and letters.is_seen(rank)]
+        self._messages = messages
+        self._local = [
+            rank for rank in range(messages.size) if rank != messages.rank and messages.is_seen(rank)
+        ]
         self.found: str | None = None
         """Which rank was lost, in words."""
         self._is_reported = False
@@ -87,7 +89,7 @@ class LossWatch:
         opened: list[int] = []
         for rank in self._local:
             with suppress(OSError):
-                opened.append(os.pidfd_open(self._letters.identities[rank].pid))
+                opened.append(os.pidfd_open(self._messages.identities[rank].pid))
                 poller.register(opened[-1], select.POLLIN)
         try:
             while self.found is None and not self._is_ended:
@@ -101,7 +103,7 @@ class LossWatch:
 
     def _look(self) -> None:
         for rank in self._local:
-            self.found = self.found or self._letters.death(rank)
+            self.found = self.found or self._messages.death(rank)
 
     def _report(self, reason: str) -> None:
         # Not by sys.stderr, whose lock may be held by a thread that hangs.

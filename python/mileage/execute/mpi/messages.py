@@ -92,7 +92,7 @@ def _start_of(pid: int) -> str | None:
     return None if not fields or fields[0] in "ZX" else fields[19]
 
 
-class Letters:
+class Messages:
     """The messages of this rank. For one thread at a time."""
 
     def __init__(self, comm: Any) -> None:
