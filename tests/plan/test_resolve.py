@@ -212,6 +212,15 @@ def test_metrics_may_be_chosen(small_text: str, drive: TargetFacts) -> None:
     assert resolve(study, drive).cells[0].metrics == ("throughput", "p99")
 
 
+@pytest.mark.parametrize(("metric", "kind"), [("iops", "iops"), ("throughput", "throughput")])
+def test_rates_are_judged_as_the_rate_that_is_asked_for(
+    metric: str, kind: str, small_text: str, drive: TargetFacts
+) -> None:
+    study = study_like(small_text, **{"repeat = 3": f'repeat = 3\nmetric = "{metric}"'})
+    assert {cell.kind for cell in resolve(study, drive).cells} >= {kind}
+    assert all(cell.kind == kind for cell in resolve(study, drive).cells if cell.metrics == (metric,))
+
+
 @pytest.mark.parametrize(
     ("found", "changed"),
     [

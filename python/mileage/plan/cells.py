@@ -7,7 +7,7 @@ honour.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
 import msgspec
@@ -32,7 +32,7 @@ from mileage.plan.study import Measure, Size, StopRule, Study, Torture, listed
 from mileage.plan.study_checks import blocks_of
 from mileage.plan.tasks import OWN_KEYS
 from mileage.plan.workload import Stop, Workload
-from mileage.plan.workloads import METRICS, Metric, NamedWorkload, as_done
+from mileage.plan.workloads import METRICS, Kind, Metric, NamedWorkload, as_done
 
 _FIELDS: Final = {
     "record_bytes": "record",
@@ -51,6 +51,7 @@ _FIELDS: Final = {
     "load.warm_up_ns": "warm_up",
 }
 """Where a field of a workload comes from in a study, when it has another name there."""
+_RATES: Final[tuple[Kind, ...]] = ("throughput", "iops")
 
 
 def cells_of(study: Study, facts: TargetFacts, work_bytes: int, own: Own, faults: Faults) -> tuple[Cell, ...]:
@@ -105,11 +106,12 @@ class _Making:
         for slot in slots(measure, found):
             if slot.named.job is not None and not sound:
                 continue
+            metrics = _metrics(measure, slot.named)
             cell = Cell(
                 label="",
                 table=name,
-                kind=slot.named.kind,
-                metrics=_metrics(measure, slot.named),
+                kind=_kind(slot.named, metrics),
+                metrics=metrics,
                 blocks=blocks_of(measure.repeat),
                 workload=None,
                 title=slot.named.title,
@@ -384,6 +386,12 @@ def _processes_problem(processes: int, workload: Workload) -> Refusal | None:
         )
         return Refusal("verify", text=f"has no use with {processes} processes: {text}", code="unsupported")
     return None
+
+
+def _kind(named: NamedWorkload, metrics: Sequence[Metric]) -> Kind:
+    """What its rates are judged as: the workload's own kind, or the one rate that a study asks for."""
+    asked = [kind for kind in _RATES if kind in metrics]
+    return asked[0] if len(asked) == 1 else named.kind
 
 
 def _metrics(measure: Measure, named: NamedWorkload) -> tuple[Metric, ...]:
