@@ -122,5 +122,6 @@ def test_a_published_table_is_judged_again() -> None:
     )
     assert "4 cells are printed differently in the second table:" in output.stdout
     assert mileage("compare", *tables, "--fail-if", "slower").returncode == 1
-    for wrong in (("a", "--runs", "3"), (*tables, "--stage", "x"), (*tables, "--runs", "1"), ()):
+    belongs = (("a", "--runs", "3"), ("a", "b", "--out", "x"))
+    for wrong in (*belongs, (*tables, "--stage", "x"), (*tables, "--runs", "1"), ()):
         assert mileage("compare", *wrong).returncode == 2

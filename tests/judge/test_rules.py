@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mileage.judge.rules import bar_clears_zero, bars_apart
+from mileage.judge.rules import arithmetic_change, bar_clears_zero, barely, bars_apart, relative_deviation
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,34 @@ def test_worked_readings() -> None:
     assert bar_clears_zero([100, 100], [103, 105]) == "different"
     assert bar_clears_zero([100, 100], [99, 103]) == "nothing can be said"
     assert bars_apart([1], [1, 2]) == bar_clears_zero([0, 0], [1, 2]) == "not available"
+
+
+def test_the_change_of_arithmetic_means() -> None:
+    """Worked by hand: means 100 and 110, though the geometric means differ by more."""
+    assert arithmetic_change([50, 150], [110, 110]) == pytest.approx(0.10)
+    assert arithmetic_change([], [1]) is arithmetic_change([0], [1]) is None
+    assert relative_deviation([90, 110]) == pytest.approx(200**0.5 / 100)
+    assert relative_deviation([1]) is None
+
+
+@pytest.mark.parametrize(
+    ("effect", "interval", "deviation", "words"),
+    [
+        (
+            16.95,
+            (4.0, 29.9),
+            13.84,
+            "deviation",
+        ),  # the rewrite of a record of 1 MB, table 14 of the study of 2011
+        (16.95, (4.0, 29.9), 8.0, ""),
+        (-16.95, (-29.9, -1.9), 8.0, "margin"),
+        (-16.95, (-29.9, -2.1), 8.0, ""),
+        (3.0, (1.0, 5.0), 2.0, "margin and"),
+        (3.0, None, None, ""),
+    ],
+)
+def test_a_difference_that_is_barely_one(
+    effect: float, interval: tuple[float, float] | None, deviation: float | None, words: str
+) -> None:
+    found = barely(effect, interval, 2.0, deviation)
+    assert (words in found) if words else found == ""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mileage.report import StudyView, render_html
+from mileage.report import StudyView, TortureTrace, render_html
 from mileage.report.glossary import MEANINGS
 from tests.report import chromium
 from tests.report.chromium import Chromium
-from tests.report.conftest import comparison, example
+from tests.report.conftest import GIB, comparison, example
 
 pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="chromium is not installed")
 
@@ -168,3 +168,65 @@ def test_charts_have_a_layout_of_the_width_of_a_phone(page: str, browser: Chromi
     )
     assert len(shown) >= 2
     assert all(width <= 390 and width > 0.85 * drawn for width, drawn in shown), shown
+
+
+POINT = """((kind, share) => {{
+  const svg = Array.from(document.querySelectorAll("[data-axes] svg")).find(own => own.checkVisibility());
+  const plots = Array.from(svg.querySelectorAll("path.background"));
+  const box = plots.filter(own => own.parentNode.querySelector(".mark-line")).pop().getBoundingClientRect();
+  const place = {{ bubbles: true, clientX: box.left + share * box.width, clientY: box.top + 20 }};
+  svg.dispatchEvent(new PointerEvent(kind, place));
+  return svg.parentNode.querySelector(".readout").textContent; }})("{kind}", {share})"""
+BACK = "Array.from(document.querySelectorAll('[data-axes] button')).filter(own => !own.hidden)"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SCREENS, ids=["wide", "narrow"])
+def test_values_are_read_below_the_pointer_and_dragging_zooms(
+    size: tuple[int, int], browser: Chromium, tmp_path: Path
+) -> None:
+    """Oracle: a rate that halves in the middle of 64 GiB."""
+    steps = 64
+    written = [(at + 1) * GIB for at in range(steps)]
+    rates = [100e6 if at < steps // 2 else 50e6 for at in range(steps)]
+    trace = TortureTrace(1, [float(count) for count in written], rates)
+    browser.open(stored(render_html(example(torture=[trace])), tmp_path), *size)
+
+    def read(share: float, kind: str = "pointermove") -> str:
+        return str(browser.ask(POINT.format(kind=kind, share=share)))
+
+    assert read(0.25).endswith("GiB 16; rate, MB/s ■ 100"), read(0.25)
+    assert read(0.75).endswith("GiB 48; rate, MB/s ■ 50")
+    assert browser.ask(f"{BACK}.length") == 0
+    read(0.5, "pointerdown")
+    read(1.0, "pointermove")
+    read(1.0, "pointerup")
+    assert read(0.25).endswith("GiB 40; rate, MB/s ■ 50")
+    assert browser.ask("document.querySelectorAll('text.zoomed').length") >= 3
+    browser.ask(axe())
+    assert browser.ask(FAULTS) == []
+    browser.ask(f"{BACK}[0].click()")
+    assert read(0.25).endswith("GiB 16; rate, MB/s ■ 100")
+    assert browser.ask("document.querySelectorAll('.zoomed').length") == 0
+    assert browser.console == []
+
+
+def test_figures_of_tests_fit_a_phone(browser: Chromium, tmp_path: Path) -> None:
+    browser.open(stored(render_html(example()), tmp_path), 390, 844)
+    browser.ask("document.querySelectorAll('details').forEach(part => part.open = true)")
+    widths = browser.ask(
+        "Array.from(document.querySelectorAll('.multiples svg')).map(own => own.getBoundingClientRect().width)"
+    )
+    assert widths
+    assert max(widths) <= 390 - 28
+    assert browser.ask("document.documentElement.scrollWidth") <= 390
+
+
+def test_no_table_is_wider_than_the_sheet(page: str, browser: Chromium, tmp_path: Path) -> None:
+    """A4 without its margins is 718 pixels wide."""
+    browser.open(stored(page, tmp_path), 718, 1000)
+    browser.do("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert browser.ask("document.documentElement.scrollWidth") <= 718
+    finally:
+        browser.do("Emulation.setEmulatedMedia", media="")

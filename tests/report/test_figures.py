@@ -12,8 +12,8 @@ from jsonschema import ValidationError
 
 from mileage.judge import Sample, compare_stages
 from mileage.report import StudyView, render_html, render_text, vega, write_figures
+from mileage.report.aspects import drawn_tests
 from mileage.report.charts import before_after_svg
-from mileage.report.drawn_tests import drawn_tests
 from mileage.report.evidence import AMPLIFICATION, Evidence, Layout, LevelRuns, RunTrace, Tail, Wear
 from mileage.report.gallery import gallery
 from mileage.report.render_pool import svg_of
@@ -29,7 +29,7 @@ def test_every_figure_is_written_as_svg_and_png(study: StudyView, tmp_path: Path
     written = write_figures(study, Directory.open(tmp_path))
     tests = ("throughput_write", "throughput_rewrite", "throughput_read", "throughput_random_write",
              "iops_random_write", "iops_random_read")  # fmt: skip
-    names = {"forest", "latency", "before_after", "torture", *(f"before_after_{test}" for test in tests)}
+    names = {"forest", "latency", "before_after", "torture", *tests}
     assert {p.name for p in written} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
     for path in written:
         content = path.read_bytes()
@@ -57,7 +57,7 @@ def test_every_chart_satisfies_the_schema_of_its_language(
     drawn: list[vega.Spec] = []
     whole = vega.whole
     monkeypatch.setattr(vega, "whole", lambda chart: drawn.append(whole(chart)) or drawn[-1])
-    pictures = [*gallery(study, files=True), *gallery(hostile_view("<b>"), files=True)]
+    pictures = [*gallery(study), *gallery(hostile_view("<b>"))]
     assert len(drawn) == len(pictures) > 20
     # Validating one takes a quarter of a second, so the seed draws some.
     thorough = os.environ.get("MILEAGE_TEST_PROFILE") == "thorough"
@@ -151,7 +151,6 @@ def test_hostile_names_stay_text_in_every_drawing_and_its_file(tmp_path: Path) -
         "headline_latency",
         "levels",
         "changes_map",
-        "changes",
         "over_time",
         "wear",
     } <= names_drawn
@@ -200,6 +199,6 @@ def test_tests_without_a_file_of_their_own_are_counted_in_text_and_page(tests: i
     ]
     view = example(comparison=compare_stages(found, baseline="before", candidate="after", relevance={}))
     assert len(drawn_tests(view)) == 30
-    sentence = f"The first 30 of {tests} tests have a figure file before_after_TEST"
+    sentence = f"The first 30 of {tests} tests have a figure file named after them"
     assert (sentence in " ".join(render_text(view).split())) == output
     assert (sentence in render_html(view, drawn=False)) == output

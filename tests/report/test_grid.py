@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from mileage.report.evidence import LevelRuns
-from mileage.report.grid import fields_of, heat_chart, level_fields, most_changed, multiples_chart
+from mileage.report.grid import Grid, change_charts, fields_of, heat_chart, level_fields, most_changed
 from mileage.report.stages import before_after_chart
 from tests.report.conftest import comparison
 
@@ -43,16 +43,16 @@ def test_levels_of_cells_that_differ_in_threads_have_panels_of_their_own() -> No
 
 
 def test_of_many_tests_those_that_changed_most_are_drawn_and_it_is_said() -> None:
-    """Thirty tests at two numbers of threads: 18 panels, and the number of those that are not there."""
-    names = [f"t{at} {threads}" for at in range(30) for threads in (1, 2)]
+    """Forty tests at two numbers of threads: 30 panels, and the number of those that are not there."""
+    names = [f"t{at} {threads}" for at in range(40) for threads in (1, 2)]
     places = {name: {"test": name.split()[0], "record": "", "threads": name.split()[1]} for name in names}
     fields, row, column = fields_of(cells(names), places)
     kept, left = most_changed(fields)
-    assert left == "The 18 of 30 tests that changed most"
-    assert {field.test for field in kept} == {f"t{at}" for at in range(12, 30)}
+    assert left == "The 30 of 40 tests that changed most"
+    assert {field.test for field in kept} == {f"t{at}" for at in range(10, 40)}
     assert most_changed(kept) == (kept, "")
-    for draw in (heat_chart, multiples_chart):
-        assert draw(kept, row=row, column=column) is not None
+    assert heat_chart([Grid(kept, row, column)]) is not None
+    assert len(change_charts(kept, row=row, column=column)) == 30
 
 
 def test_an_interval_that_knows_nothing_leaves_the_bars_to_be_seen() -> None:
@@ -61,7 +61,7 @@ def test_an_interval_that_knows_nothing_leaves_the_bars_to_be_seen() -> None:
     found = [msgspec.structs.replace(cell, ratio=1.1, ci95=(0.9, 1e10)) for cell in found]
     places = {cell.cell: {"test": "t", "threads": cell.cell[-1]} for cell in found}
     fields, row, column = fields_of(found, places)
-    text = str(multiples_chart(fields, row=row, column=column))
+    text = str(change_charts(fields, row=row, column=column))
     assert "1000000000000" not in text
     assert "999999999900" not in text
 
@@ -102,8 +102,9 @@ def test_no_two_marks_of_a_chart_share_a_place() -> None:
     fields, row, column = fields_of(many, places)
     assert len(fields) == len(many)
     charts = [
-        heat_chart(fields, row=row, column=column),
-        multiples_chart(fields, row=row, column=column),
+        heat_chart([Grid(fields, row, column)]),
+        heat_chart([Grid(fields, row, column)], narrow=True),
+        {"concat": list(change_charts(fields, row=row, column=column).values())},
         before_after_chart(many, baseline="before", candidate="after"),
     ]
     for chart in charts:
@@ -111,3 +112,21 @@ def test_no_two_marks_of_a_chart_share_a_place() -> None:
         drawn = areas(chart)
         assert sum(map(len, drawn)) >= len(many)
         assert [panel for panel in drawn if len(set(panel)) < len(panel)] == []
+
+
+def test_a_change_within_the_margin_looks_small() -> None:
+    """-0.003 % on a margin of 2 %: the bar has a thousandth of the axis, the field is nearly as pale as no change."""
+    found = [
+        msgspec.structs.replace(cell, ratio=1 - 3e-5, ci95=(1 - 4e-5, 1 - 2e-5), relevance=0.02)
+        for cell in cells(["t 1", "t 2"])
+    ]
+    places = {cell.cell: {"test": "t", "threads": cell.cell[-1]} for cell in found}
+    fields, row, column = fields_of(found, places)
+    (chart,) = change_charts(fields, row=row, column=column).values()
+    (bars,) = [layer for layer in chart["layer"] if layer["encoding"].get("x2")]
+    low, high = bars["encoding"]["y"]["scale"]["domain"]
+    assert abs(bars["data"]["values"][0]["change"]) < 0.001 * (high - low)
+    drawn = heat_chart([Grid(fields, row, column)])
+    assert drawn is not None
+    (shade,) = {row["shade"] for row in drawn["concat"][0]["layer"][0]["data"]["values"]}
+    assert min(int(shade[at : at + 2], 16) for at in (1, 3, 5)) > 0xE8

@@ -74,8 +74,8 @@ def test_the_page_has_a_bar_for_each_cell_and_folds_the_checks_that_passed() -> 
         unread=(),
     )
     html = render_imported(page)
-    assert html.count("<svg") == 1
-    assert html.count("runs</title>") == 3
+    assert html.count("<svg") == 2
+    assert html.count("runs</title>") == 2 * 3
     assert "1 check passed</summary>" in html
     assert "`" not in html
     assert "<script>" not in html

@@ -6,10 +6,10 @@ no series and no latencies has fewer pictures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mileage.analysis.evidence import picked, places_of, tails_of, traces_of
+from mileage.analysis.evidence import layouts_of, picked, places_of, tails_of, traces_of
 from mileage.model.journal_entries import Run
 from mileage.plan import Plan
 from mileage.report.evidence import Evidence, LevelRuns, ScanPoint
@@ -43,6 +43,7 @@ def pictured(plan: Plan, content: JournalContent, cells: Sequence[MeasuredCell])
         tails=[tail for tail in tails if alone or tail.runs == whole[tail.arm]],
         levels=levels,
         scan=_scan(plan, cells, by),
+        layouts=layouts_of(plan),
     )
     return evidence, by
 
@@ -77,9 +78,19 @@ def _scan(plan: Plan, cells: Sequence[MeasuredCell], by: str) -> list[ScanPoint]
     return [point for point in points if point.metric == points[0].metric]
 
 
+def _short_places(places: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """The places without what a reader does not need: names of tables, and the family, where none differ by these."""
+    bare = {
+        cell: {name: value.removeprefix("pattern.") for name, value in place.items() if name != "table"}
+        for cell, place in places.items()
+    }
+    distinct = len({tuple(sorted(place.items())) for place in bare.values()}) == len(bare)
+    return bare if distinct else {cell: dict(place) for cell, place in places.items()}
+
+
 def _levels(plan: Plan, cells: Sequence[MeasuredCell]) -> tuple[list[LevelRuns], str]:
     """The rate of each cell, in panels of cells that differ in one property alone."""
-    places = places_of(plan)
+    places = _short_places(places_of(plan))
     names = dict.fromkeys(name for cell in cells for name in places.get(cell.cell, {}))
     counts = {name: len({places.get(cell.cell, {}).get(name, "") for cell in cells}) for name in names}
     by = max(counts, key=lambda name: counts[name], default="")

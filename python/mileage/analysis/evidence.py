@@ -28,6 +28,7 @@ from mileage.plan import Plan
 from mileage.plan.factors import again
 from mileage.plan.planned_runs import Cell
 from mileage.plan.sizes import format_bytes
+from mileage.plan.task_jobs import IorRun
 from mileage.report import StudyView
 from mileage.report.evidence import (
     AMPLIFICATION,
@@ -76,7 +77,7 @@ def evidence_of(
         baseline_level=plan.study.baseline or "" if compares_levels(plan) else "",
         places=places_of(plan),
         wear=_wear(content),
-        layouts=_layouts(plan),
+        layouts=layouts_of(plan),
         device_classes=device_classes(plan),
         plan_toml=plan.to_toml(),
         files=_files(folder),
@@ -339,15 +340,22 @@ def _wear(content: JournalContent) -> list[Wear]:
     ]
 
 
-def _layouts(plan: Plan) -> list[Layout]:
-    """The layouts of IOR among what the plan runs, each once."""
+def layouts_of(plan: Plan) -> list[Layout]:
+    """The layouts of IOR among what the plan runs, each once: of patterns, and of runs of IOR."""
     found: dict[str, Layout] = {}
     for run in plan.runs:
         work = run.workload
         ior = getattr(work.pattern, "ior", None) if work is not None else None
-        if work is None or ior is None or run.cell in found:
+        if run.cell in found:
             continue
-        segments = max(1, work.span_bytes // (ior.block_bytes * work.threads))
-        shared = work.files == "shared"
-        found[run.cell] = Layout(run.cell, work.threads, segments, ior.block_bytes, work.record_bytes, shared)
+        if isinstance(run.job, IorRun):
+            spec = run.job.spec
+            shape = (spec.tasks, spec.segments, spec.block_bytes, spec.transfer_bytes, spec.files == "shared")
+            found[run.cell] = Layout(run.cell, *shape)
+        elif work is not None and ior is not None:
+            segments = max(1, work.span_bytes // (ior.block_bytes * work.threads))
+            shared = work.files == "shared"
+            found[run.cell] = Layout(
+                run.cell, work.threads, segments, ior.block_bytes, work.record_bytes, shared
+            )
     return list(found.values())

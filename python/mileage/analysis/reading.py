@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from mileage.analysis.latency_bound_notes import Hidden
 from mileage.analysis.run_facts import Look, Seen
 from mileage.analysis.run_variation import Arms
+from mileage.analysis.stage_times import StageTimes
 from mileage.judge import Sample
 from mileage.model.journal_entries import AnyRun, Run
 from mileage.plan import Plan
@@ -20,19 +21,20 @@ from mileage.store.tables import Staging, each_test, measured_of
 
 @dataclass
 class Reading:
-    """What was read: every measured value, ordered by run, and the inputs of the checks, the arms and the notes."""
+    """What was read: every measured value, ordered by run; the inputs of checks, arms and notes; times of stages."""
 
     samples: list[Sample]
     seen: Seen
     arms: Arms
     hidden: Hidden
+    times: StageTimes
 
 
 def read(plan: Plan, content: JournalContent, staging: Staging | None = None) -> Reading:
     """Read the runs once; `staging`, where given, gets them for the tables."""
     samples: list[Sample] = []
-    look, arms, hidden = Look(plan), Arms(plan), Hidden()
-    takers: list[Look | Arms | Hidden] = [look]
+    look, arms, hidden, times = Look(plan), Arms(plan), Hidden(), StageTimes()
+    takers: list[Look | Arms | Hidden | StageTimes] = [look, times]
     takers += [arms, hidden] if plan.study.baseline is not None else []
     for entry in content.any_runs():
         for one in each_test(entry):
@@ -42,7 +44,7 @@ def read(plan: Plan, content: JournalContent, staging: Staging | None = None) ->
         if isinstance(entry, Run):
             for taker in takers:
                 taker.add(entry)
-    return Reading(samples, look.found, arms, hidden)
+    return Reading(samples, look.found, arms, hidden, times)
 
 
 def samples_of(entry: AnyRun) -> list[Sample]:

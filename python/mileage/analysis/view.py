@@ -15,6 +15,8 @@ from mileage.analysis.counter_explanations import why
 from mileage.analysis.evidence import evidence_of
 from mileage.analysis.reading import Reading
 from mileage.analysis.run_order import run_order
+from mileage.analysis.scan_steps import landmarks_of, step_lines
+from mileage.analysis.stage_times import wall_time
 from mileage.analysis.steady_rounds import steady_rounds
 from mileage.analysis.validity_checks import Environment, checks_of
 from mileage.execute import stage_name, start_name
@@ -29,6 +31,7 @@ from mileage.model.write_amplification import write_amplifications
 from mileage.plan import Plan
 from mileage.plan.program import Program
 from mileage.report import StudyView, TortureTrace
+from mileage.report.evidence import Evidence
 from mileage.report.measured_page import MeasuredPage
 from mileage.report.method import method_text
 from mileage.report.setting import setting_lines
@@ -70,11 +73,24 @@ def measured_page(plan: Plan, folder: StudyFolder, vetoes: Sequence[str] = ()) -
         command=head.command if head is not None else f"mileage run {folder.path}",
         identity=_identity(plan, environments, content),
         unfinished=tuple(weak),
-        evidence=replace(evidence, steady=steady_rounds(plan, content)),
+        evidence=_with_steps(
+            plan, replace(evidence, steady=steady_rounds(plan, content)), factor, environments
+        ),
         environments=[(name, facts) for name, facts in environments if not name.endswith(".after")],
         factor=factor,
         checked=checked.decode(errors="replace"),
     )
+
+
+def _with_steps(
+    plan: Plan, found: Evidence, factor: str, environments: list[tuple[str, Environment]]
+) -> Evidence:
+    """The evidence with the steps of a scan of record sizes; of a real target with the machine's own sizes."""
+    if factor != "record" or not found.scan:
+        return found
+    first = environments[0][1] if environments and not plan.facts.virtual else {}
+    landmarks = landmarks_of(first)
+    return replace(found, landmarks=landmarks, steps=step_lines(found.scan, landmarks))
 
 
 def lost_lines(folder: StudyFolder) -> list[str]:
@@ -118,7 +134,7 @@ def study_view(
         name=plan.study.name,
         question=plan.study.question,
         target=_named(targets_of(plan)),
-        identity=_identity(plan, environments, content),
+        identity=_identity(plan, environments, content) | read.times.words(),
         command=head.command if head is not None else f"mileage run {folder.path}",
         comparison=comparison,
         torture=_traces(_tortures(runs)),
@@ -208,6 +224,7 @@ def _identity(
         "plan": plan.hash[:16],
         "seed": str(plan.study.seed),
         "date": str(head.started) if head is not None else "unknown",
+        **wall_time(content),
         "seal": content.seal_words,
     }
     return known

@@ -18,7 +18,7 @@ from mileage.store.text_cells import meant
 _WHOLE = ("n", "n_baseline", "n_candidate", "rank_first", "rank_last", "runs")
 _TEXTS = (
     *("cell", "measure", "metric", "verdict", "note", "notes", "arm", "level", "stage", "limited_by"),
-    *("class", "class_baseline", "class_candidate", "device_class"),
+    *("class", "class_baseline", "class_candidate", "device_class", "barely"),
 )
 _TRUTHS = ("rule_bars_apart", "rule_bar_clears_zero", "depends_on_method")
 _IN_METRIC = ("mean", "mean_baseline", "mean_candidate")

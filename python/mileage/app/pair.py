@@ -67,9 +67,25 @@ def write_pair(view: StudyView, out: Path, level: str | None = None) -> Path:
         Refused: something is there already, or the folder cannot be made.
     """
     from mileage.report import render_html, write_figures
+    from mileage.report.difference_tables import write_differences
     from mileage.report.tables import write_tables
 
     drawn = rewritten_level(level) == "full"
+    with new_folder(out) as folder:
+        if drawn:
+            write_figures(view, folder)
+        write_tables(view.comparison, folder)
+        write_differences(view, folder)
+        folder.write("report.html", render_html(view, drawn=drawn).encode())
+    return out / "report.html"
+
+
+def new_folder(out: Path) -> Directory:
+    """A new folder to write into.
+
+    Raises:
+        Refused: something is there already, or the folder cannot be made.
+    """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Refused(
             out, "exists", advice="nothing is written over: name a new folder with --out", code="exists"
@@ -84,12 +100,7 @@ def write_pair(view: StudyView, out: Path, level: str | None = None) -> Path:
             advice="name another with --out",
             code="unwritable",
         ) from cause
-    with folder:
-        if drawn:
-            write_figures(view, folder)
-        write_tables(view.comparison, folder)
-        folder.write("report.html", render_html(view, drawn=drawn).encode())
-    return out / "report.html"
+    return folder
 
 
 def fresh_folder() -> Path:
@@ -101,11 +112,10 @@ def fresh_folder() -> Path:
 
 
 def _tests(result: StudyResult) -> dict[str, dict[str, str]]:
-    """The test of each cell, as a report has it."""
-    imported = result.plan.imported is not None
-    return {
-        cell.label: {"test": cell.key.workload if imported else cell.key.name} for cell in result.plan.cells
-    }
+    """The test of each cell, its sizes and its levels, as a report has them."""
+    if result.plan.imported is not None:
+        return {cell.label: {"test": cell.key.workload} for cell in result.plan.cells}
+    return {cell.label: {**cell.key.properties, **cell.key.factors} for cell in result.plan.cells}
 
 
 def _classes(sides: Sequence[tuple[str, StudyResult]]) -> dict[str, str]:

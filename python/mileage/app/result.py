@@ -288,7 +288,7 @@ class StudyResult:
             tables.result()
             # The page lists the tables with their sizes, so they come first.
             shown = cleaned(with_files(view, self.folder))
-            pictures = gallery(shown, files=True)
+            pictures = gallery(shown)
             figures = writer.submit(write_figures, shown, self.folder.directory, pictures)
             self._write_csv(view)
             self._write_page(render_html(shown, pictures))
@@ -296,9 +296,11 @@ class StudyResult:
 
     def _write_csv(self, view: StudyView) -> None:
         from mileage.analysis.run_variation import inside
+        from mileage.report.difference_tables import write_differences
         from mileage.report.tables import rows_csv, write_tables
 
         write_tables(view.comparison, self.folder.directory, view.standings, view.evidence.device_classes)
+        write_differences(view, self.folder.directory)
         within = inside(self.reading().arms)
         if within:
             self.folder.directory.write("tables/within.csv", rows_csv(within).encode())

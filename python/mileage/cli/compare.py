@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from mileage.judge import Comparison
     from mileage.judge.gate import GatedCell, Rule
+    from mileage.judge.published import Reanalysis
 
 
 @click.command("compare")
@@ -40,6 +41,13 @@ if TYPE_CHECKING:
 @click.option(
     "--margin", type=float, metavar="PERCENT", help="With --table: smallest relevant difference; default: 2."
 )
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="NEW",
+    help="With --table: write its page, figures and tables into a new folder.",
+)
 @click.option("--history", is_flag=True, help="Find where a series of studies of one target changed.")
 @click.option(
     "--fail-if",
@@ -68,6 +76,7 @@ def command(
     against: Path | None,
     runs: int | None,
     margin: float | None,
+    out: Path | None,
     history: bool,
     rules: tuple[str, ...],
     allow_missing: bool,
@@ -90,7 +99,7 @@ def command(
     mileage compare study-1 study-2 --fail-if "p99 slower > 10%" --format github
     mileage compare disk sata nvme            a ranking, with ties
     mileage compare --history nightly-*       in the order given
-    mileage compare --table published.csv --runs 10
+    mileage compare --table published.csv --runs 10 --out published
     """
     gate = _Gate(rules, allow_missing, "json" if as_json else form)
     if as_json and form not in ("text", "json"):
@@ -102,9 +111,9 @@ def command(
             raise click.UsageError(
                 "--table judges a file: remove the studies, --stage, --workloads and --history"
             )
-        _table(table, against, runs, margin, gate)
+        _table(table, against, runs, margin, out, gate)
         return
-    options = (("against", against), ("runs", runs), ("margin", margin))
+    options = (("against", against), ("runs", runs), ("margin", margin), ("out", out))
     given = [name for name, value in options if value is not None]
     if given:
         raise click.UsageError(f"--{given[0]} belongs to --table")
@@ -220,17 +229,30 @@ def _studies(studies: tuple[str, ...], stage: str | None, gate: _Gate) -> None:
     )
 
 
-def _table(table: Path, against: Path | None, runs: int | None, margin: float | None, gate: _Gate) -> None:
+def _table(
+    table: Path,
+    against: Path | None,
+    runs: int | None,
+    margin: float | None,
+    out: Path | None,
+    gate: _Gate,
+) -> None:
     from mileage.errors import Refused
-    from mileage.formats.published import prints_arms, read_published
+    from mileage.formats.published import prints_arms
     from mileage.judge.gate import GatedCell
-    from mileage.judge.published import PublishedCell, reanalyse
     from mileage.report.published import published_text
 
     if prints_arms(table):
         if against is not None:
             raise Refused(
                 "--against",
+                "is for tables of differences",
+                advice=f"{table} prints both arms",
+                code="conflict",
+            )
+        if out is not None:
+            raise Refused(
+                "--out",
                 "is for tables of differences",
                 advice=f"{table} prints both arms",
                 code="conflict",
@@ -249,6 +271,30 @@ def _table(table: Path, against: Path | None, runs: int | None, margin: float | 
                 expected="a verdict alone",
                 code="wrong-value",
             )
+    found = _judged(table, against, runs, margin)
+    page = None if out is None else _write_page(found, table, out)
+    if gate.form == "json":
+        _print_json(found)
+    else:
+        click.echo(published_text(found), nl=False)
+        if page is not None:
+            click.echo(f"\nReport: {page}")
+    names = (" ".join(cell.keys) for cell in found.cells)
+    verdicts = (cell.verdict for cell in found.assumptions[0].cells)
+    gate.conclude_cells(
+        [
+            GatedCell(name=name, cell=name, metric="", verdict=verdict)
+            for name, verdict in zip(names, verdicts, strict=True)
+        ]
+    )
+
+
+def _judged(table: Path, against: Path | None, runs: int | None, margin: float | None) -> Reanalysis:
+    """The judgement of a table of differences. Raises Refused."""
+    from mileage.errors import Refused
+    from mileage.formats.published import read_published
+    from mileage.judge.published import PublishedCell, reanalyse
+
     columns, cells = read_published(table)
     other: tuple[str, ...] = columns
     second: tuple[PublishedCell, ...] = ()
@@ -262,7 +308,7 @@ def _table(table: Path, against: Path | None, runs: int | None, margin: float | 
             code="mismatch",
         )
     try:
-        found = reanalyse(
+        return reanalyse(
             cells,
             columns=columns,
             runs=10 if runs is None else runs,
@@ -271,18 +317,17 @@ def _table(table: Path, against: Path | None, runs: int | None, margin: float | 
         )
     except ValueError as cause:
         raise Refused(table, str(cause), code="wrong-value") from cause
-    if gate.form == "json":
-        _print_json(found)
-    else:
-        click.echo(published_text(found), nl=False)
-    names = (" ".join(cell.keys) for cell in found.cells)
-    verdicts = (cell.verdict for cell in found.assumptions[0].cells)
-    gate.conclude_cells(
-        [
-            GatedCell(name=name, cell=name, metric="", verdict=verdict)
-            for name, verdict in zip(names, verdicts, strict=True)
-        ]
-    )
+
+
+def _write_page(found: Reanalysis, table: Path, out: Path) -> Path:
+    """Write the page of a judged table into a new folder; its path. Raises Refused."""
+    from mileage.app.pair import new_folder
+    from mileage.app.report_level import rewritten_level
+    from mileage.report.published_page import write_published
+
+    with new_folder(out) as folder:
+        write_published(found, table.name, folder, drawn=rewritten_level(None) == "full")
+    return out / "report.html"
 
 
 def _printed(table: Path, runs: int, margin: float | None, gate: _Gate) -> None:

@@ -1,5 +1,7 @@
 """Rules of thumb that storage studies have been judged by, next to the verdicts and never in their place.
 
+Also what such studies print of a difference: that of the arithmetic means, and whether it is barely one.
+
 Models two readings of error bars of one standard deviation (n - 1), both printed for comparison with older studies.
 They are no tests: with ten runs and no difference the first calls 0.03 % of cells different, the second 5.2 %; with
 three runs 8.2 % and 34 %. Refuses what has no spread: fewer than two runs in an arm.
@@ -29,3 +31,33 @@ def bar_clears_zero(baseline: Sequence[float], candidate: Sequence[float]) -> Re
 
 def _reading(difference: float, bar: float) -> Reading:
     return "different" if abs(difference) > bar else "nothing can be said"
+
+
+def arithmetic_change(baseline: Sequence[float], candidate: Sequence[float]) -> float | None:
+    """(mean of the candidate - mean of the baseline) / mean of the baseline, arithmetic means; None without runs."""
+    if not baseline or not candidate or fmean(baseline) == 0:
+        return None
+    return fmean(candidate) / fmean(baseline) - 1
+
+
+def relative_deviation(values: Sequence[float]) -> float | None:
+    """The standard deviation (n - 1) as a share of the arithmetic mean; None for fewer than two runs."""
+    if len(values) < 2 or fmean(values) == 0:
+        return None
+    return stdev(values) / fmean(values)
+
+
+def barely(
+    effect: float, interval: tuple[float, float] | None, margin: float, deviation: float | None
+) -> str:
+    """Why a difference that is there is barely one, to follow "barely: "; empty where it clearly is one.
+
+    All arguments are on one scale on which no change is 0. `interval`: of confidence 95 %. `margin`: the largest
+    difference that does not matter. `deviation`: the larger standard deviation of the runs of both arms.
+    """
+    reasons = []
+    if interval is not None and (interval[0] <= margin if effect > 0 else interval[1] >= -margin):
+        reasons.append("the interval reaches the margin")
+    if deviation is not None and deviation > abs(effect) / 2:
+        reasons.append("the standard deviation of the runs exceeds half the change")
+    return " and ".join(reasons)

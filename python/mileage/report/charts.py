@@ -12,7 +12,6 @@ from mileage.judge import CellVerdict
 from mileage.report.forest import forest_chart, narrow_forest_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.stages import before_after_chart
-from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
 from mileage.report.wording import distinct_names, interval, largest_changes, percent, plain, row_name
 
@@ -55,14 +54,6 @@ def before_after_svg(
         f"Bars of the mean of all runs in {low} and {high}, one panel per cell; the figures are in the table."
     )
     return svg_of(chart, name=name, title=f"Measured in {low} and {high}", description=about)
-
-
-def torture_svg(view: StudyView, *, name: str) -> Future[str] | None:
-    """Rate and write amplification over the bytes written."""
-    chart = torture_chart(view.torture, capacity_bytes=view.capacity_bytes)
-    if chart is None:
-        return None
-    return svg_of(chart, name=name, title="Torture: rate over bytes written", description=torture_words(view))
 
 
 def torture_words(view: StudyView) -> str:

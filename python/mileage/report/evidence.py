@@ -77,6 +77,13 @@ class ScanPoint(msgspec.Struct, frozen=True, kw_only=True):
     p99_ns: int | None = None
 
 
+class Landmark(msgspec.Struct, frozen=True):
+    """A place on the axis of a scan to compare with, such as the size of a cache in bytes."""
+
+    name: str
+    at: float
+
+
 class OrderedRun(msgspec.Struct, frozen=True):
     """A run by its place in the order of the study, and its value over the geometric mean of its cell and arm."""
 
@@ -145,6 +152,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """The runs of the compared arms in the metric of the headline."""
     scan: list[ScanPoint] = []
     """Cells that differ in one number, where nothing is compared."""
+    landmarks: list[Landmark] = []
+    """Sizes to compare a scan of record sizes with."""
+    steps: list[str] = []
+    """Where a scan of record sizes changes its level, in sentences."""
     files: list[tuple[str, int]] = []
     """Files that stand next to the page, with their sizes in bytes."""
 

@@ -19,13 +19,13 @@ def write_figures(
 ) -> list[Path]:
     """Write every picture (NAME.svg, NAME.png) for which there is something to draw.
 
-    `forest` has the headline cells that changed most, `latency` those beyond the headline, `before_after_TEST` those of
+    `forest` has the headline cells that changed most, `latency` those beyond the headline, `TEST` those of
     one test. A file has the study, the verdict and its caption in it, so that it can be read alone. They are in the
     folder `figures` of `folder`, which is made if it is missing; older pictures of the same names are replaced. Returns
     what was written. `pictures`: those of `gallery` where drawn already. OSError where the folder cannot be written.
     """
     view = cleaned(view)
-    drawn = gallery(view, files=True) if pictures is None else pictures
+    drawn = gallery(view) if pictures is None else pictures
     comparison = view.comparison
     head = f"{view.name} on {view.target}: {comparison.candidate} against {comparison.baseline}"
     return write_pictures(drawn.values(), f"{head}. {verdict_sentence(comparison)}", folder)

@@ -6,28 +6,28 @@ is. Refuses empty pictures: what a study has not recorded has none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from mileage.judge import CellVerdict
 from mileage.report import vega
+from mileage.report.aspects import file_name
 from mileage.report.charts import (
     MOST_PANELS,
     before_after_svg,
     forest_svg,
     narrow_forest_svg,
-    torture_svg,
     torture_words,
 )
-from mileage.report.drawn_tests import drawn_tests
-from mileage.report.grid import fields_of, heat_chart, level_fields, most_changed, multiples_chart
+from mileage.report.forest import narrow_forest_chart
 from mileage.report.layout import layout_chart, layout_words
 from mileage.report.levels import MOST_CELLS, levels_chart
 from mileage.report.render_pool import svg_of
 from mileage.report.run_order import run_order_chart
+from mileage.report.series_axes import series_axes
 from mileage.report.stages import before_after_chart
 from mileage.report.steady_rounds import STEADY_CAPTION, steady_chart, steady_words
 from mileage.report.tails import tail_chart
@@ -36,18 +36,26 @@ from mileage.report.torture import torture_chart
 from mileage.report.view import StudyView
 from mileage.report.wear import wear_chart
 from mileage.report.wording import distinct_names, largest_changes, plain
+from mileage.report.workload_charts import (
+    FEW_CELLS,
+    Charted,
+    bar_pictures,
+    bar_words,
+    change_pictures,
+    counted_span,
+    map_picture,
+)
 
-FIRST_SCREEN_ROWS: Final = 11
+FIRST_SCREEN_ROWS: Final = FEW_CELLS
 WHOLE_FOREST_ROWS: Final = 120
 """A forest plot of more rows would be no picture; the table has them all."""
 NARROW: Final = "_narrow"
 """End of the name of a picture that is drawn again for a phone: on the page only."""
 NARROW_WIDTH: Final = 356
-_NARROW_PANEL: Final = 286
-_NARROW_BARS: Final = 110
+NARROW_PANEL: Final = 286
+NARROW_BARS: Final = 110
 HALF: Final = 470
 WHOLE: Final = 1040
-_MOST_BARS: Final = 10
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -56,6 +64,8 @@ class Picture(msgspec.Struct, frozen=True):
     name: str
     svg: str
     caption: str = ""
+    axes: str = ""
+    """Of time series, as `series_axes` has them; else empty."""
 
 
 class _Asked(NamedTuple):
@@ -63,10 +73,11 @@ class _Asked(NamedTuple):
 
     svg: Future[str]
     caption: str = ""
+    axes: str = ""
 
 
-def gallery(view: StudyView, *, files: bool = False) -> dict[str, Picture]:
-    """The pictures by their names, in the order of the page; `files` adds those that are only files.
+def gallery(view: StudyView) -> dict[str, Picture]:
+    """The pictures by their names, in the order of the page.
 
     `view` is cleaned. All are drawn at the same time, as far as there are processors; takes a second or more.
     """
@@ -78,12 +89,20 @@ def gallery(view: StudyView, *, files: bool = False) -> dict[str, Picture]:
     for at, layout in enumerate(view.evidence.layouts):
         name = f"layout_{file_name(layout.name) or at}"
         words = layout_words(layout)
-        asked[name] = _Asked(_svg(layout_chart(layout), name, f"File layout of {layout.name}", words), words)
-    if files:
-        asked |= _per_test(view)
+        title = f"File layout of {layout.name}"
+        asked[name] = _Asked(_svg(layout_chart(layout), name, title, words), words)
+        narrow = layout_chart(layout, width=NARROW_WIDTH)
+        asked[name + NARROW] = _Asked(
+            _svg(narrow, name + NARROW, f"{title}, narrow", "As in the wide layout.")
+        )
+    for made in (*bar_pictures(view), *change_pictures(view)):
+        asked[made.name] = _Asked(_svg(made.chart, made.name, made.title, made.caption), made.caption)
     asked |= _narrow_pictures(view, asked)
     try:
-        return {name: Picture(name, drawn.svg.result(), drawn.caption) for name, drawn in asked.items()}
+        return {
+            name: Picture(name, drawn.svg.result(), drawn.caption, drawn.axes)
+            for name, drawn in asked.items()
+        }
     finally:
         for drawn in asked.values():
             drawn.svg.cancel()
@@ -92,13 +111,17 @@ def gallery(view: StudyView, *, files: bool = False) -> dict[str, Picture]:
 def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _Asked]:
     """Charts of the page again, as wide as a phone; their words are the same."""
     found, low, high = view.evidence, view.comparison.baseline, view.comparison.candidate
-    panel: dict[str, Any] = {"width": _NARROW_PANEL}
+    panel: dict[str, Any] = {"width": NARROW_PANEL}
     draw: dict[str, Callable[[], vega.Spec | None]] = {
         "torture": lambda: torture_chart(view.torture, capacity_bytes=view.capacity_bytes, **panel),
         "headline_runs": lambda: timeline_chart(
             found.runs, axis="bytes", latency=False, counters=False, **panel
         ),
         "headline_latency": lambda: tail_chart(found.tails, **panel),
+        "steady_state": lambda: steady_chart(found.steady, columns=1, **panel),
+        "wear": lambda: wear_chart(found.wear, columns=2, width=NARROW_BARS),
+        "forest_all_cells": lambda: narrow_forest_chart(view.headline, baseline=low, candidate=high),
+        "latency": lambda: narrow_forest_chart(_shown_beyond(view), baseline=low, candidate=high),
         "run_order": lambda: run_order_chart(found.order, **panel),
         "over_time": lambda: timeline_chart(
             found.torture or found.runs, axis="time", latency=True, counters=True, **panel
@@ -108,12 +131,13 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _
             **dict(zip(("baseline", "candidate"), distinct_names(low, high), strict=True)),
             page_width=NARROW_WIDTH,
         ),
+        "changes_map": lambda: (made := map_picture(view, narrow=True)) and made.chart,
         "levels": lambda: levels_chart(
             found.levels,
             baseline=found.baseline_level,
             factor=view.factor or "level",
-            messages=12,
-            width=_NARROW_BARS,
+            name_length=12,
+            width=NARROW_BARS,
         ),
     }
     drawn: dict[str, _Asked] = {}
@@ -122,11 +146,6 @@ def _narrow_pictures(view: StudyView, wide: Mapping[str, _Asked]) -> dict[str, _
             title = f"{name.replace('_', ' ')}, narrow"
             drawn[name + NARROW] = _Asked(_svg(chart, name + NARROW, title, "As in the wide layout."))
     return drawn
-
-
-def file_name(words: str) -> str:
-    """Words as part of a file's name: small letters, digits and underscores."""
-    return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")[:60]
 
 
 def _svg(chart: vega.Spec, name: str, title: str, about: str) -> Future[str]:
@@ -145,15 +164,9 @@ def _forest(view: StudyView) -> _Asked | None:
 def units_counted(view: StudyView) -> str:
     """How many repetitions a change rests on, with what is counted: "3 cycles", "10 blocks of one run of each arm"."""
     found = view.comparison
-    n = _span([found.units_baseline, found.units_candidate])
+    n = counted_span([found.units_baseline, found.units_candidate])
     words = f"{found.unit}{'' if n == '1' else 's'}"
     return f"{n} {words} of one run of each arm" if found.unit == "block" else f"{n} {words}"
-
-
-def runs_counted(view: StudyView) -> str:
-    """How many runs a mean is made of: "30 runs in each arm"."""
-    n = _span([count for cell in view.headline for count in (cell.n_baseline, cell.n_candidate)])
-    return f"{n} run{'' if n == '1' else 's'} in each arm"
 
 
 def _narrow_forest(view: StudyView) -> _Asked | None:
@@ -168,10 +181,13 @@ def _whole_forest(view: StudyView) -> _Asked | None:
     return _Asked(svg, "Every cell of the headline.") if svg else None
 
 
-def _latency(view: StudyView) -> _Asked | None:
+def _shown_beyond(view: StudyView) -> Sequence[CellVerdict]:
     cells = view.beyond_headline
-    if len(cells) > WHOLE_FOREST_ROWS:
-        cells = tuple(largest_changes(cells, FIRST_SCREEN_ROWS))
+    return cells if len(cells) <= WHOLE_FOREST_ROWS else largest_changes(cells, FIRST_SCREEN_ROWS)
+
+
+def _latency(view: StudyView) -> _Asked | None:
+    cells = _shown_beyond(view)
     svg = forest_svg(view, cells, name="latency")
     left = len(view.beyond_headline) - len(cells)
     words = f" The {len(cells)} that changed most of {len(view.beyond_headline)}." if left else ""
@@ -185,15 +201,7 @@ def _latency(view: StudyView) -> _Asked | None:
 def _before_after(view: StudyView) -> _Asked | None:
     svg = before_after_svg(view, name="before-after")
     some = f" The {MOST_PANELS} cells that changed most." if len(view.headline) > MOST_PANELS else ""
-    return _Asked(svg, _bar_words(view) + some) if svg else None
-
-
-def _bar_words(view: StudyView) -> str:
-    arm = " of the torture arm" if view.comparison.sham_removed else ""
-    return (
-        f"Bar: geometric mean of the runs{arm} (n = {runs_counted(view)}); dot: one run, in their order; whisker: one "
-        f"standard deviation of the runs' logarithms, which is a spread and no interval. Every panel starts at zero."
-    )
+    return _Asked(svg, bar_words(view) + some) if svg else None
 
 
 def _runs(view: StudyView) -> _Asked | None:
@@ -213,7 +221,8 @@ def _runs(view: StudyView) -> _Asked | None:
         f"interval. {cuts[:1].upper()}{cuts[1:]}{'; ' if cuts else 'N'}"
         f"{'shaded in turn.' if cuts else 'o change of level inside the runs.'}"
     )
-    return _Asked(_svg(chart, "headline_runs", "Rate over bytes moved", words), words)
+    svg = _svg(chart, "headline_runs", "Rate over bytes moved", words)
+    return _Asked(svg, words, series_axes(chart))
 
 
 def _tails(view: StudyView) -> _Asked | None:
@@ -238,8 +247,8 @@ def _tails(view: StudyView) -> _Asked | None:
 
 
 def _torture(view: StudyView) -> _Asked | None:
-    svg = torture_svg(view, name="torture")
-    if svg is None:
+    chart = torture_chart(view.torture, capacity_bytes=view.capacity_bytes)
+    if chart is None:
         return None
     many = len(view.torture) > 1
     text = plain(torture_words(view))
@@ -251,7 +260,8 @@ def _torture(view: StudyView) -> _Asked | None:
     )
     if not any(trace.write_amplification for trace in view.torture):
         caption += "; this target does not count it"
-    return _Asked(svg, f"{caption}.")
+    svg = _svg(chart, "torture", "Torture: rate over bytes written", text)
+    return _Asked(svg, f"{caption}.", series_axes(chart))
 
 
 def _over_time(view: StudyView) -> _Asked | None:
@@ -270,7 +280,8 @@ def _over_time(view: StudyView) -> _Asked | None:
         f"{'' if len(traces) == 1 else 's'}). Lines of latency: median over them of each interval's median (p50), 99th "
         f"percentile and maximum; no interval is drawn.{f' Rate: {cuts}.' if cuts else ''}"
     )
-    return _Asked(_svg(chart, "over_time", "Rate, latency and counters over time", words), words)
+    svg = _svg(chart, "over_time", "Rate, latency and counters over time", words)
+    return _Asked(svg, words, series_axes(chart))
 
 
 def _wear(view: StudyView) -> _Asked | None:
@@ -316,80 +327,19 @@ def _levels(view: StudyView) -> _Asked | None:
     runs = [len(values) for cell in found.levels for values in cell.levels.values()]
     some = f"The first {MOST_CELLS} of {len(found.levels)} cells. " if len(found.levels) > MOST_CELLS else ""
     words = (
-        f"{some}Each level of {factor}: bar, geometric mean; dot, one run (n = {_span(runs)} runs each); figure, times "
-        f"that of {found.baseline_level}. No interval: which levels differ is in the table of all levels."
+        f"{some}Each level of {factor}: bar, geometric mean; dot, one run (n = {counted_span(runs)} runs each); "
+        f"figure, times that of {found.baseline_level}. No interval: which levels differ is in the table of "
+        "all levels."
     )
     return _Asked(_svg(chart, "levels", f"All levels of {factor}", words), words)
 
 
-def _grid(view: StudyView, draw: Callable[..., Any], name: str, title: str) -> _Asked | None:
-    """The changes over two properties of the cells; of few cells the forest plot shows each already."""
-    if len(view.headline) <= FIRST_SCREEN_ROWS and not view.standings:
-        return None
-    low, high = view.comparison.baseline, view.comparison.candidate
-    found = view.evidence
-    fields, row, column = fields_of(view.headline, found.places)
-    n = _span([min(cell.n_baseline, cell.n_candidate) for cell in view.headline])
-    words = f"Change from {low} to {high}, n = {n} runs in each arm"
-    if view.standings and len({place.level for cell in view.standings for place in cell.places}) > 2:
-        fields = level_fields(found.levels, found.places, found.baseline_level, _apart(view))
-        row, column = "record", view.factor
-        n = _span([len(values) for cell in found.levels for values in cell.levels.values()])
-        words = f"Change against {view.factor} {found.baseline_level}, n = {n} runs of each level"
-    fields, left = most_changed(fields)
-    chart = draw(fields, row=row, column=column)
-    if chart is None:
-        return None
-    words = f"{left}: {words[:1].lower()}{words[1:]}" if left else words
-    glyphs = (
-        "▲ and ▼: differs from it (Welch on logs, Holm over all pairs of the cell); ?: no difference shown"
-        if view.standings
-        else "▲ faster, ▼ slower, ≈ real but irrelevant, = same, ? undecided"
-    )
-    if name == "changes_map":
-        words = f"{words}. Orange: worse; blue: better. {glyphs}. Intervals are in the table."
-    elif view.standings:
-        words = f"{words}. Bars of geometric means; runs and intervals are in the table of all levels."
-    else:
-        words = f"{words}. Bar: change; whisker: its 95\N{NO-BREAK SPACE}% interval (up to the frame: it continues)."
-    return _Asked(_svg(chart, name, title, words), words)
-
-
 def _map(view: StudyView) -> _Asked | None:
-    return _grid(view, heat_chart, "changes_map", "Changes as a map")
+    return _charted(map_picture(view))
 
 
-def _multiples(view: StudyView) -> _Asked | None:
-    return _grid(view, multiples_chart, "changes", "Changes in percent, one panel per test")
-
-
-def _apart(view: StudyView) -> dict[tuple[str, str], bool]:
-    """Whether a level's ranks share none with the baseline's, by cell and level."""
-    base = view.evidence.baseline_level
-    found = {}
-    for cell in view.standings:
-        own = next((place for place in cell.places if place.level == base), None)
-        for place in cell.places:
-            if own and None not in (own.first, own.last, place.first, place.last):
-                ends = (place.first or 0, place.last or 0, own.first or 0, own.last or 0)
-                found[cell.cell, place.level] = ends[1] < ends[2] or ends[3] < ends[0]
-    return found
-
-
-def _per_test(view: StudyView) -> dict[str, _Asked]:
-    """Before and after for the cells of each test that changed most, a file for each test."""
-    found: dict[str, _Asked] = {}
-    for test, cells in drawn_tests(view).items():
-        name = f"before_after_{file_name(test)}"
-        svg = before_after_svg(view, name=name.replace("_", "-"), cells=largest_changes(cells, _MOST_BARS))
-        if svg:
-            found[name] = _Asked(svg, _bar_words(view))
-    return found
-
-
-def _span(counts: Sequence[int]) -> str:
-    low, high = min(counts, default=0), max(counts, default=0)
-    return str(low) if low == high else f"{low} to {high}"
+def _charted(made: Charted | None) -> _Asked | None:
+    return made and _Asked(_svg(made.chart, made.name, made.title, made.caption), made.caption)
 
 
 _DRAWN: Final[dict[str, Callable[[StudyView], _Asked | None]]] = {
@@ -400,7 +350,6 @@ _DRAWN: Final[dict[str, Callable[[StudyView], _Asked | None]]] = {
     "before_after": _before_after,
     "levels": _levels,
     "changes_map": _map,
-    "changes": _multiples,
     "torture": _torture,
     "over_time": _over_time,
     "run_order": _run_order,

@@ -2,7 +2,8 @@
 
 Models one panel per test: the record size on one axis, another property (threads, compressibility, depth) on the other.
 Colour runs from orange (worse) over white to blue (better), which eyes that miss red or green distinguish, and every
-field says its change and its verdict. No two cells share a field. Refuses to draw where fewer than two sizes or values
+field says its change and its verdict. Axes and colours reach at least to the margin of relevance, so that a change too
+small to matter looks small. No two cells share a field. Refuses to draw where fewer than two sizes or values
 were measured; of very many tests `most_changed` keeps those that a page has room for.
 """
 
@@ -12,20 +13,25 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from mileage.judge import CellVerdict
 from mileage.report import vega
+from mileage.report.aspects import axis_title, level_words
 from mileage.report.evidence import LevelRuns
-from mileage.report.theme import ARM_COLOURS, INK, INK_ON_PALE, SMALL_FONT_SIZE, marks, texts
+from mileage.report.theme import ARM_COLOURS, FAINT, INK, INK_ON_PALE, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import VERDICT_GLYPHS, interval, percent, shortened
 
 _FIELD: Final = (88, 24)
+_NARROW_MAP: Final = 270
+_PERCENT: Final = "\N{NO-BREAK SPACE}%"
 _PANEL_HEIGHT: Final = 130
-_COLUMNS: Final = 3
-_MOST_TESTS: Final = 18
+_PANEL_WIDTH: Final = 286
+_FLAT_LABELS: Final = 6
+"""Levels whose labels have room side by side."""
+_MOST_TESTS: Final = 30
 _MOST_FIELDS: Final = 700
 _WHISKER_ROOM: Final = 4.0
 """How far beyond the bars, in heights of all of them, whiskers are drawn."""
@@ -34,8 +40,19 @@ _BRIGHT: Final = 0.55
 _WORST: Final = (0x8A, 0x34, 0x00)
 _NONE: Final = (0xF4, 0xF1, 0xEC)
 _BEST: Final = (0x0B, 0x4A, 0x8F)
-_UNITS: Final = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-_SIZE: Final = re.compile(r"([\d.]+) ?([KMGT]?i?B)?")
+_UNITS: Final = {
+    "B": 1,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+    "TiB": 1 << 40,
+    "KB": 10**3,
+    "kB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+}
+_SIZE: Final = re.compile(r"([\d.]+) ?([kKMGT]?i?B)?")
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -50,6 +67,8 @@ class Field(msgspec.Struct, frozen=True):
     high: float | None
     glyph: str
     label: str
+    margin: float = 0.0
+    """The largest change that does not matter, as a share; 0 where none is set."""
 
 
 def fields_of(
@@ -71,6 +90,8 @@ def fields_of(
     if not row and len(others) > 1:
         row, column = others[0], others[1]
     rest = [name for name in others if name not in (row, column)]
+    if not row:
+        row, column = column, ""
     fields = []
     for cell in known:
         place = places[cell.cell]
@@ -82,10 +103,10 @@ def fields_of(
         fields.append(
             Field(
                 test, place.get(row, ""), place.get(column, ""), better, ratio, low, high,
-                VERDICT_GLYPHS[cell.verdict], label,
+                VERDICT_GLYPHS[cell.verdict], label, cell.relevance,
             )
         )  # fmt: skip
-    return (_apart(fields, [cell.cell for cell in known]), row, column) if row or column else ([], "", "")
+    return (_apart(fields, [cell.cell for cell in known]), row, column) if row else ([], "", "")
 
 
 def _panel_name(cell: str, place: Mapping[str, str], rest: Sequence[str]) -> str:
@@ -157,69 +178,97 @@ def level_fields(
     return _apart(fields, cells)
 
 
-def heat_chart(fields: Sequence[Field], *, row: str, column: str) -> vega.Spec | None:
-    """One panel of coloured fields per test; None where there is no grid."""
-    tests = list(dict.fromkeys(field.test for field in fields))
-    if len(fields) < 2:
-        return None
-    reach = max(abs(math.log(field.better)) for field in fields) or 1.0
-    columns = _ordered({field.column for field in fields}) if column else [""]
-    panels = []
-    for test in tests:
-        own = [field for field in fields if field.test == test]
-        rows = _ordered({field.row for field in own})
-        data = [
-            {
-                "row": shortened(field.row, 24) or "all",
-                "column": field.column or "change",
-                "shade": _shade(math.log(field.better) / reach),
-                "words": f"{field.glyph} {percent(field.ratio)}",
-                "ink": "#ffffff" if abs(math.log(field.better)) / reach > _BRIGHT else INK_ON_PALE,
-                "label": field.label,
-            }
-            for field in own
-        ]
-        above = vega.axis(title=column or None, orient="top", labelAngle=0)
-        x = vega.channel("column:N", sort=[c or "change" for c in columns], axis=above)
-        y = vega.channel(
-            "row:N", sort=[shortened(r, 24) or "all" for r in rows], axis=vega.axis(title=row or None)
-        )
-        shade = vega.channel("shade:N", scale=None)
-        fill = (
-            marks(data)
-            .mark("rect", stroke="white", strokeWidth=1)
-            .encode(x=x, y=y, color=shade, description="label:N")
-        )
-        words = texts(data, fontSize=SMALL_FONT_SIZE).encode(
-            x=x, y=y, text="words:N", color=vega.channel("ink:N", scale=None)
-        )
-        title = vega.titled(shortened(test, 40))
-        panels.append(
-            vega.layered(
-                [fill, words], width=_FIELD[0] * len(columns), height=_FIELD[1] * len(rows), title=title
-            )
-        )
-    across = max(1, 1040 // (_FIELD[0] * len(columns) + 90))
-    return vega.grid(panels, columns=across, own_scales=True)
+class Grid(NamedTuple):
+    """Fields of tests that share what their rows and columns are."""
+
+    fields: list[Field]
+    row: str
+    column: str
 
 
-def multiples_chart(fields: Sequence[Field], *, row: str, column: str) -> vega.Spec | None:
-    """One panel per test: the change in percent by `row`, one mark per value of `column`, with its interval."""
-    tests = list(dict.fromkeys(field.test for field in fields))
-    if len(fields) < 2:
+def heat_chart(grids: Sequence[Grid], *, narrow: bool = False) -> vega.Spec | None:
+    """One panel of coloured fields per test; None where there is no grid. `narrow`: as wide as a phone."""
+    shown = [grid for grid in grids if len(grid.fields) > 1]
+    if not shown:
         return None
-    kinds = _ordered({field.column for field in fields})
+    fields = [field for grid in shown for field in grid.fields]
+    reach = max(*(abs(math.log(field.better)) for field in fields), math.log1p(_margin(fields))) or 1.0
+    turned = [grid if grid.column else _with_tests_as_rows(grid) for grid in shown]
+    widest = max(len({field.column for field in grid.fields}) for grid in turned)
+    field_width = min(_FIELD[0], _NARROW_MAP // widest) if narrow else _FIELD[0]
     panels = [
-        _panel([field for field in fields if field.test == test], shortened(test, 40), kinds, row, column)
-        for test in tests
+        _heat_panel(test, own, grid, reach, field_width)
+        for grid in turned
+        for test, own in _by_test(grid.fields).items()
     ]
-    across = min(_COLUMNS, len(panels))
+    across = 1 if narrow else max(1, 1040 // (_FIELD[0] * widest + 90))
     return vega.grid(panels, columns=across, own_scales=True)
+
+
+def _with_tests_as_rows(grid: Grid) -> Grid:
+    """Tests whose cells differ in one property alone, as the rows of one panel."""
+    fields = [msgspec.structs.replace(f, test="", row=f.test, column=f.row) for f in grid.fields]
+    return Grid(fields, "test", grid.row)
+
+
+def _heat_panel(test: str, own: Sequence[Field], grid: Grid, reach: float, field_width: int) -> vega.Spec:
+    columns = ordered_levels({field.column for field in grid.fields}) if grid.column else [""]
+    rows = list(dict.fromkeys(field.row for field in own))
+    rows = rows if grid.row == "test" else ordered_levels(set(rows))
+    tight = field_width < _FIELD[0]
+    letters = (14 if grid.column and test else 18) if tight else 24
+    data = [
+        {
+            "row": shortened(field.row, letters) or "all",
+            "column": field.column or "change",
+            "shade": _shade(math.log(field.better) / reach),
+            "words": f"{field.glyph}{percent(field.ratio).removesuffix(_PERCENT)}"
+            if tight
+            else f"{field.glyph} {percent(field.ratio)}",
+            "ink": "#ffffff" if abs(math.log(field.better)) / reach > _BRIGHT else INK_ON_PALE,
+            "label": field.label,
+        }
+        for field in own
+    ]
+    unit = ", %" if tight else ""
+    above = vega.axis(title=f"{grid.column or 'change'}{unit}" if grid.column or tight else None, orient="top",
+                      labelAngle=0, labelFontSize=10 if tight else SMALL_FONT_SIZE)  # fmt: skip
+    x = vega.channel("column:N", sort=[c or "change" for c in columns], axis=above)
+    y = vega.channel(
+        "row:N", sort=[shortened(r, letters) or "all" for r in rows], axis=vega.axis(title=grid.row or None)
+    )
+    shade = vega.channel("shade:N", scale=None)
+    fill = (
+        marks(data)
+        .mark("rect", stroke="white", strokeWidth=1)
+        .encode(x=x, y=y, color=shade, description="label:N")
+    )
+    words = texts(data, fontSize=10 if tight else SMALL_FONT_SIZE).encode(
+        x=x, y=y, text="words:N", color=vega.channel("ink:N", scale=None)
+    )
+    title = vega.titled(shortened(test, 40)) if test else None
+    size = {"width": field_width * len(columns), "height": _FIELD[1] * len(rows)}
+    return vega.layered([fill, words], **size, title=title)
+
+
+def _by_test(fields: Sequence[Field]) -> dict[str, list[Field]]:
+    found: dict[str, list[Field]] = {}
+    for field in fields:
+        found.setdefault(field.test, []).append(field)
+    return found
+
+
+def change_charts(fields: Sequence[Field], *, row: str, column: str) -> dict[str, vega.Spec]:
+    """A chart for each test: the change in percent by `row`, a mark per value of `column`, with its interval."""
+    kinds = ordered_levels({field.column for field in fields})
+    return {
+        test: _panel(own, shortened(test, 40), kinds, row, column) for test, own in _by_test(fields).items()
+    }
 
 
 def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, column: str) -> vega.Spec:
-    rows = _ordered({field.row for field in fields}) or [""]
-    width = max(200, min(300, 46 * len(rows) * max(1, len(kinds) // 3)))
+    rows = ordered_levels({field.row for field in fields}) or [""]
+    width = _PANEL_WIDTH
     step = 0.7 / max(len(kinds), 1)
     data: list[dict[str, Any]] = []
     for field in fields:
@@ -239,30 +288,42 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
                 "name": field.column,
             }
         )
-    bottom, top = _frame(data)
+    margin = 100 * _margin(fields)
+    bottom, top = _frame(data, margin)
     for row_of in data:
         row_of["low"] = None if row_of["low"] is None else max(row_of["low"], bottom)
         row_of["high"] = None if row_of["high"] is None else min(row_of["high"], top)
     x_scale = vega.scale(domain=[-0.6, len(rows) - 0.4], nice=False, zero=False)
     expression = " : ".join(
-        [*(f"datum.value == {at} ? {_quoted(name)}" for at, name in enumerate(rows)), "''"]
+        [
+            *(
+                f"datum.value == {at} ? {quoted_name(level_words(test, row, name))}"
+                for at, name in enumerate(rows)
+            ),
+            "''",
+        ]
     )
     x = vega.channel(
         "x:Q", scale=x_scale,
-        axis=vega.axis(values=list(range(len(rows))), labelExpr=expression, title=row or None, grid=False),
+        axis=vega.axis(
+            values=list(range(len(rows))), labelExpr=expression, title=axis_title(test, row), grid=False,
+            labelOverlap=False, labelAngle=0 if len(rows) <= _FLAT_LABELS else -60,
+        ),
     )  # fmt: skip
     y = vega.channel(
         "change:Q", scale=vega.scale(domain=[bottom, top], nice=False, zero=False),
-        axis=vega.axis(title="change, %", tickCount=5, format="+.4~r"),
+        axis=vega.axis(title="change, %", tickCount=5, format="+.4~r", minExtent=40),
     )  # fmt: skip
     bars = marks(data).mark("rect", opacity=0.85).encode(
         x=vega.channel("left:Q", scale=x_scale), x2="right:Q", y=y, y2="zero:Q",
         color=vega.channel("colour:N", scale=None), description="label:N",
     )  # fmt: skip
     sure = [d for d in data if d["low"] is not None]
-    whiskers = marks(sure).mark("rule", color=INK, strokeWidth=1.6, aria=False)
+    whiskers = marks(sure).mark("rule", color=INK, strokeWidth=1.2, aria=False)
     zero = marks([{"change": 0}]).mark("rule", color=INK, strokeWidth=1, aria=False)
-    layers = [bars, zero.encode(y=y), whiskers.encode(x=x, y=vega.channel("low:Q"), y2="high:Q")]
+    band = marks([{"low": -margin, "high": margin}]).mark("rect", color=FAINT, aria=False)
+    layers = [band.encode(y=vega.channel("low:Q"), y2="high:Q")] if margin else []
+    layers += [bars, zero.encode(y=y), whiskers.encode(x=x, y=vega.channel("low:Q"), y2="high:Q")]
     if any(kinds):
         for place, name in enumerate(kinds):
             colour = ARM_COLOURS[place % len(ARM_COLOURS)]
@@ -275,9 +336,13 @@ def _panel(fields: Sequence[Field], test: str, kinds: Sequence[str], row: str, c
     return vega.layered(layers, width=width, height=_PANEL_HEIGHT, title=title)
 
 
-def _frame(data: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
-    """Both ends of the axis of change: all bars, and whiskers as far as they leave the bars to be seen."""
-    changes = [0.0, *(found["change"] for found in data)]
+def _margin(fields: Sequence[Field]) -> float:
+    return max((field.margin for field in fields), default=0.0)
+
+
+def _frame(data: Sequence[Mapping[str, Any]], margin: float) -> tuple[float, float]:
+    """Both ends of the axis of change: all bars, the margin, and whiskers as far as they leave the bars to be seen."""
+    changes = [-margin, margin, 0.0, *(found["change"] for found in data)]
     ends = [*changes, *(found[end] for found in data for end in ("low", "high") if found[end] is not None)]
     room = _WHISKER_ROOM * ((max(changes) - min(changes)) or max(ends) - min(ends) or 1.0)
     low, high = max(min(ends), min(changes) - room), min(max(ends), max(changes) + room)
@@ -292,7 +357,7 @@ def _shade(share: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in parts)
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     """A name inside an expression: letters, digits and harmless signs only."""
     kept = "".join(letter if letter.isalnum() or letter in " .,%+-/=:()" else "_" for letter in name)
     return f"'{shortened(kept, 14)}'"
@@ -303,7 +368,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return math.exp(math.fsum(map(math.log, usable)) / len(usable)) if usable else None
 
 
-def _ordered(names: set[str]) -> list[str]:
+def ordered_levels(names: set[str]) -> list[str]:
     """Sizes and numbers by their size, other names by the alphabet after them."""
 
     def key(name: str) -> tuple[int, float, str]:

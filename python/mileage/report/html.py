@@ -13,18 +13,20 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mileage.judge import CellVerdict, verdict_sentence
 from mileage.report import standings, wording
+from mileage.report.aspects import aspect_title, drawn_tests, undrawn_tests
 from mileage.report.dark_mode import night_style
 from mileage.report.details import downloads, favours, highlight_rows, value_rows, wear_rows
-from mileage.report.drawn_tests import undrawn_tests
-from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, Picture, gallery, units_counted
+from mileage.report.difference_tables import PrintedTable, difference_tables, printed_table
+from mileage.report.gallery import FIRST_SCREEN_ROWS, NAMES, NARROW, Picture, gallery, units_counted
 from mileage.report.glossary import TERMS, explained
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_rows
 from mileage.report.view import StudyView, ValidityCheck, cleaned
+from mileage.report.workload_charts import CHANGE, stands_alone
 from mileage.store.environment import is_volatile
 
 if TYPE_CHECKING:
@@ -52,9 +54,10 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
         pictures = gallery(view) if drawn else {}
     shown = min(FIRST_SCREEN_ROWS, len(view.headline))
     lead = wording.largest_changes(view.headline, shown)
-    script = _script()
+    script, script_hash = script_of("report.js", "series.js")
     below = _below(view)
     explaining = _explaining(view, pictures)
+    aspects = _aspects(view, pictures)
     template = templates().get_template("report.html.j2")
     return template.render(
         view=view,
@@ -72,16 +75,19 @@ def render_html(view: StudyView, pictures: Mapping[str, Picture] | None = None, 
         standings=standing_rows(view.standings, view.factor),
         standings_rule=standings.RULE,
         paragraphs=[p for p in re.split(r"\n\s*\n", view.method) if p.strip()],
+        barely=wording.BARELY if any(map(wording.barely_words, view.comparison.cells)) else "",
+        aspects=aspects,
+        changes=[name for name in pictures if name.endswith(CHANGE)],
         **below,
         **_pictures(pictures),
         explaining=explaining,
-        sections=_sections(view, below, pictures, explaining),
+        sections=_sections(view, below, pictures, explaining, aspects),
         drawn=drawn,
         grouped_checks=grouped_checks(view.trust),
         terms=[term for term in TERMS if "report" in term.where],
         night=Markup(night_style()),
         script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        script_hash=script_hash,
     )
 
 
@@ -123,14 +129,44 @@ def _explaining(view: StudyView, pictures: Mapping[str, Picture]) -> str:
     return next((name for name in names if name in pictures), "")
 
 
+class Aspect(NamedTuple):
+    """A section of the page: its anchor, its heading, the names of its pictures, and its tables."""
+
+    anchor: str
+    title: str
+    pictures: list[str]
+    tables: list[PrintedTable]
+
+
+def _aspects(view: StudyView, pictures: Mapping[str, Picture]) -> list[Aspect]:
+    """Throughput, IOPS, metadata and time, each with its tests; none for a study of one test."""
+    tests = drawn_tests(view)
+    tables = difference_tables(view)
+    return [
+        Aspect(
+            f"aspect-{aspect}",
+            aspect_title(aspect),
+            [t.file for t in tests if t.aspect == aspect and t.file in pictures and stands_alone(view, t)],
+            [printed_table(table, view.evidence.places) for table in tables if table.aspect == aspect],
+        )
+        for aspect in dict.fromkeys(test.aspect for test in tests)
+    ]
+
+
 def _sections(
-    view: StudyView, below: Mapping[str, Any], pictures: Mapping[str, Picture], explaining: str
+    view: StudyView,
+    below: Mapping[str, Any],
+    pictures: Mapping[str, Picture],
+    explaining: str,
+    aspects: Sequence[Aspect],
 ) -> dict[str, str]:
     """The folded sections that have content, as headings by their anchors."""
-    several = {"levels", "changes_map", "changes"} & (pictures.keys() - {explaining})
+    several = {"levels", "changes_map"} & (pictures.keys() - {explaining})
+    several |= {name for name in pictures if name.endswith(CHANGE)}
     torture = view.comparison.kind == "stages" or {"torture", "over_time", "steady_state"} & pictures.keys()
     titles = {
         "cells": ("All cells", True),
+        **{aspect.anchor: (aspect.title, True) for aspect in aspects},
         "runs": ("All runs", True),
         "changes": (f"All levels of {view.factor}" if view.factor else "Changes by size and setting",
                     several or view.standings),
@@ -152,18 +188,19 @@ def _pictures(drawn: Mapping[str, Picture]) -> dict[str, Any]:
     return {
         "pictures": dict.fromkeys(NAMES) | {name: Markup(picture.svg) for name, picture in drawn.items()},
         "captions": dict.fromkeys(NAMES, "") | {name: picture.caption for name, picture in drawn.items()},
-        "layouts": [name for name in drawn if name.startswith("layout_")],
+        "axes_of": {name: picture.axes for name, picture in drawn.items() if picture.axes},
+        "layouts": [name for name in drawn if name.startswith("layout_") and not name.endswith(NARROW)],
     }
 
 
 @cache
-def _script() -> Any:
-    """The page's only script, which names nothing of a study."""
+def script_of(*names: str) -> tuple[Any, str]:
+    """These files as a page's only script, which names nothing of a study, and its hash for the content policy."""
     from markupsafe import Markup
 
-    return Markup(
-        resources.files("mileage.report").joinpath("templates/report.js").read_text(encoding="utf-8")
-    )
+    folder = resources.files("mileage.report").joinpath("templates")
+    text = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+    return Markup(text), base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 @cache
@@ -214,6 +251,8 @@ def _table_row(view: StudyView, cell: CellVerdict) -> dict[str, Any]:
         "baseline": both(cell.mean_baseline),
         "candidate": both(cell.mean_candidate),
         "change": wording.percent(cell.ratio),
+        "arithmetic": wording.arithmetic_percent(cell),
+        "barely": wording.barely_words(cell),
         "ratio": wording.ratio(cell.ratio),
         "interval": wording.interval(cell.ci95),
         "p": wording.p_value(cell.p_adjusted),

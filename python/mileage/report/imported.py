@@ -10,13 +10,13 @@ from __future__ import annotations
 import statistics
 import textwrap
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from mileage.report.dark_mode import night_style
 from mileage.report.evidence import LevelRuns
-from mileage.report.gallery import Picture
+from mileage.report.gallery import NARROW, NARROW_BARS, Picture
 from mileage.report.html import grouped_checks, templates
 from mileage.report.levels import levels_chart
 from mileage.report.measured import spread_of
@@ -194,18 +194,19 @@ def imported_pictures(cells: Sequence[ReportedCell]) -> list[Picture]:
         ),
     ):
         first = {cleaned_text(cell): own for cell, own in list(values.items())[:_MOST_BARS] if any(own)}
-        chart = levels_chart(
-            [LevelRuns(cell="Rate", metric=metric, levels=first)],
-            baseline="",
-            factor="cell",
-            messages=_LETTERS,
-        )
-        if chart is None:
-            continue
         some = f"The first {_MOST_BARS} of {len(values)} cells. " if len(values) > _MOST_BARS else ""
         words = f"{some}Bar: geometric mean of the runs; dot: one run. No interval is drawn."
-        svg = svg_of(chart, name=name, title="Rate of each cell", description=words)
-        drawn.append((name, svg, words))
+        layouts: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("", {"name_length": _LETTERS}),
+            (NARROW, {"name_length": 18, "width": NARROW_BARS}),
+        )
+        for ending, sizes in layouts:
+            panel = LevelRuns(cell="Rate", metric=metric, levels=first)
+            chart = levels_chart([panel], baseline="", factor="cell", **sizes)
+            if chart is not None:
+                at = f"{name}{ending}"
+                svg = svg_of(chart, name=at.replace("_", "-"), title="Rate of each cell", description=words)
+                drawn.append((at, svg, words))
     return [Picture(name, svg.result(), words) for name, svg, words in drawn]
 
 
@@ -224,7 +225,8 @@ def render_imported(page: ImportedPage, *, drawn: bool = True) -> str:
             rows=[(cleaned_text(cell.cell), _figures(cell)) for cell in page.cells],
             grouped_checks=grouped_checks(page.trust),
             night=Markup(night_style()),
-            pictures=[(picture.name, Markup(picture.svg), picture.caption) for picture in pictures],
+            drawings={picture.name: Markup(picture.svg) for picture in pictures},
+            shown=[(p.name, p.caption) for p in pictures if not p.name.endswith(NARROW)],
             unread=[line.strip() for line in unread_lines(page.unread)],
         )
     )

@@ -1,6 +1,7 @@
-"""How IOR lays out a file, drawn from its parameters: segments, in them one block per task, in it transfers.
+"""How IOR lays out files, drawn from its parameters: segments, in them one block per task, in it transfers.
 
-Models the file from its start. What does not fit is not drawn and is said: at most three segments and eight transfers.
+Models the file from its start; where each task has a file of its own, a segment is a single block of that file. What
+does not fit is not drawn and is said: at most three segments or files and eight transfers.
 """
 
 from __future__ import annotations
@@ -12,31 +13,34 @@ from mileage.report import vega
 from mileage.report.evidence import Layout
 from mileage.report.theme import INK, INK_ON_PALE, PALE_COLOURS, SMALL_FONT_SIZE, marks, texts
 
-_SEGMENTS: Final = 3
-_TASKS: Final = 6
+_GROUPS: Final = 3
+_PARTS: Final = 6
+_FEW_PARTS: Final = 4
+"""Blocks whose names have room on a phone."""
 _TRANSFERS: Final = 8
-_WIDTH: Final = 900
+WIDTH: Final = 900
 _HEIGHT: Final = 74
 
 
-def layout_chart(layout: Layout) -> vega.Spec:
-    """The start of the file."""
-    segments, tasks = min(layout.segments, _SEGMENTS), min(layout.tasks, _TASKS)
+def layout_chart(layout: Layout, *, width: int = WIDTH) -> vega.Spec:
+    """The start of the file, segment by segment; of a file for each task, the first files. `width` in pixels."""
+    groups, parts = (layout.segments, layout.tasks) if layout.shared else (layout.tasks, layout.segments)
+    groups, parts = min(groups, _GROUPS if width == WIDTH else 1), min(parts, _PARTS)
+    group, part = ("segment", "task") if layout.shared else ("file of task", "segment")
     transfers = min(max(layout.block_bytes // layout.transfer_bytes, 1), _TRANSFERS)
     blocks: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
     heads: list[dict[str, Any]] = []
-    for segment in range(segments):
-        start = segment * (tasks + 0.35)
-        heads.append({"x": start, "y": 2.3, "words": f"segment {segment}"})
-        for task in range(tasks):
-            at = start + task
-            colour = PALE_COLOURS[task % len(PALE_COLOURS)]
-            blocks.append(
-                {"x": at, "right": at + 0.97, "y": 0, "top": 1.7, "colour": colour, "words": f"task {task}"}
-            )
+    for outer in range(groups):
+        start = outer * (parts + 0.35)
+        heads.append({"x": start, "y": 2.3, "words": f"{group} {outer}"})
+        for inner in range(parts):
+            at = start + inner
+            colour = PALE_COLOURS[(inner if layout.shared else outer) % len(PALE_COLOURS)]
+            words = f"{part} {inner}" if parts <= _FEW_PARTS or width == WIDTH else str(inner)
+            blocks.append({"x": at, "right": at + 0.97, "y": 0, "top": 1.7, "colour": colour, "words": words})
             lines += [{"x": at + 0.97 * k / transfers, "y": 0, "top": 0.7} for k in range(1, transfers)]
-    end = segments * (tasks + 0.35)
+    end = groups * (parts + 0.35)
     x = vega.channel("x:Q", scale=vega.scale(domain=[0, end], nice=False), axis=None)
     y = vega.channel("y:Q", scale=vega.scale(domain=[0, 2.7], nice=False), axis=None)
     named = [{**block, "x": block["x"] + 0.485, "y": 1.2} for block in blocks]
@@ -49,7 +53,7 @@ def layout_chart(layout: Layout) -> vega.Spec:
             texts(named, color=INK_ON_PALE, fontSize=11).encode(x=x, y=y, text="words:N"),
             texts(heads, color=INK, align="left", fontSize=SMALL_FONT_SIZE).encode(x=x, y=y, text="words:N"),
         ],
-        width=_WIDTH,
+        width=width,
         height=_HEIGHT,
     )
 
@@ -57,10 +61,15 @@ def layout_chart(layout: Layout) -> vega.Spec:
 def layout_words(layout: Layout) -> str:
     """The same in a sentence, with all figures."""
     inside = layout.block_bytes // layout.transfer_bytes
-    files = "one file for all tasks" if layout.shared else "a file for each task"
+    segments = f"{layout.segments:,} segment{'' if layout.segments == 1 else 's'}"
+    what = (
+        f"one file of {segments} of {layout.tasks} blocks, one for each task"
+        if layout.shared
+        else f"a file for each of {layout.tasks} tasks, {segments} of one block"
+    )
+    drawn = "segments" if layout.shared else "files"
     return (
-        f"{layout.name}: {layout.segments:,} segments of {layout.tasks} blocks, one for each task; a block is "
-        f"{format_bytes(layout.block_bytes)}, {inside:,} transfer{'' if inside == 1 else 's'} of "
-        f"{format_bytes(layout.transfer_bytes)}; {files}. Drawn: the first {min(layout.segments, _SEGMENTS)} segments, "
-        f"at most {_TASKS} tasks and {_TRANSFERS} transfers of a block."
+        f"{layout.name}: {what}; a block is {format_bytes(layout.block_bytes)}, {inside:,} "
+        f"transfer{'' if inside == 1 else 's'} of {format_bytes(layout.transfer_bytes)}. Drawn: at most {_GROUPS} "
+        f"{drawn}, {_PARTS} blocks of each and {_TRANSFERS} transfers of a block."
     )

@@ -23,13 +23,13 @@ _COLUMNS: Final = 2
 
 
 def levels_chart(
-    levels: Sequence[LevelRuns], *, baseline: str, factor: str, messages: int = 22, width: int = _WIDTH
+    levels: Sequence[LevelRuns], *, baseline: str, factor: str, name_length: int = 22, width: int = _WIDTH
 ) -> vega.Spec | None:
-    """The panels of up to twelve cells; None where no cell has two levels. `messages`: of a level's name, at most."""
+    """The panels of up to twelve cells; None where no cell has two levels. `name_length`: letters of a name."""
     shown = [found for found in levels if 1 < len(found.levels) <= _MOST_LEVELS][:MOST_CELLS]
     if not shown:
         return None
-    panels = [_panel(found, baseline, factor, messages, width) for found in shown]
+    panels = [_panel(found, baseline, factor, name_length, width) for found in shown]
     return vega.grid(
         panels,
         columns=min(_COLUMNS if width == _WIDTH else 1, len(panels)),
@@ -37,7 +37,7 @@ def levels_chart(
     )
 
 
-def _panel(found: LevelRuns, baseline: str, factor: str, messages: int, width: int) -> vega.Spec:
+def _panel(found: LevelRuns, baseline: str, factor: str, name_length: int, width: int) -> vega.Spec:
     scale = scale_of(found.metric, [value for values in found.levels.values() for value in values])
     means = {name: _mean(values) / scale.per_unit for name, values in found.levels.items() if any(values)}
     base = means.get(baseline)
@@ -49,7 +49,7 @@ def _panel(found: LevelRuns, baseline: str, factor: str, messages: int, width: i
             "bottom": at + 0.36,
             "zero": 0,
             "value": mean,
-            "name": shortened(name, messages),
+            "name": shortened(name, name_length),
             "colour": ARM_COLOURS[0] if name == baseline else ARM_COLOURS[1],
             "words": f"{digits(mean)} {scale.unit}"
             + ("" if base is None or name == baseline else f", {digits(mean / base)} ×"),

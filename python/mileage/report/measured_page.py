@@ -1,7 +1,7 @@
 """The page of a study that compares nothing: what was measured in each cell, and how to repeat it.
 
 Models the same style as the page of a comparison. Names come from strangers: every text is escaped by the template,
-and a content policy forbids all loading; there is no script. Two renderings of one value are identical.
+and a content policy forbids all loading and every script but the page's own. Two renderings of one value are identical.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import msgspec
 from mileage.report.dark_mode import night_style
 from mileage.report.evidence import Evidence
 from mileage.report.figures import write_pictures
-from mileage.report.gallery import Picture
-from mileage.report.html import environment_rows, templates
+from mileage.report.gallery import NARROW, Picture
+from mileage.report.html import environment_rows, script_of, templates
 from mileage.report.measured import columns_of, quantile_ns
 from mileage.report.measured_pictures import measured_pictures
 from mileage.report.view import cleaned_evidence, cleaned_text
@@ -61,13 +61,17 @@ def render_measured(
     if pictures is None:
         pictures = measured_pictures(page.evidence, page.factor) if drawn else ()
     columns = columns_of(page.cells)
+    script, script_hash = script_of("series.js")
     environment = environment_rows(page.environments)
     return (
         templates()
         .get_template("measured.html.j2")
         .render(
             page=page,
-            pictures=[(picture.name, Markup(picture.svg), picture.caption) for picture in pictures],
+            drawings={picture.name: Markup(picture.svg) for picture in pictures},
+            shown=[(p.name, p.caption, p.axes) for p in pictures if not p.name.endswith(NARROW)],
+            script=script,
+            script_hash=script_hash,
             drawn=drawn,
             night=Markup(night_style()),
             environment=[row for row in environment if row[2]],

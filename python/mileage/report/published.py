@@ -17,7 +17,7 @@ _NUMBER: Final = 16
 def published_text(found: Reanalysis, width: int = 80) -> str:
     """The judged table as text of at most `width` columns (60 or more)."""
     parts = [
-        _sentence(found, width),
+        textwrap.wrap(sentence_of(found), width),
         _counts(found, width),
         _highlights(found),
         _disagreements(found, width),
@@ -25,25 +25,25 @@ def published_text(found: Reanalysis, width: int = 80) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _sentence(found: Reanalysis, width: int) -> list[str]:
+def sentence_of(found: Reanalysis) -> str:
+    """What came out, in one sentence and a second one on the rule of the error bar."""
     both, alone = found.assumptions
     total, margin = len(found.cells), found.margin_percent
     own = sum(rule == "different" for rule in found.own_rule)
-    said = (
+    return (
         f"Of {total} cells, {both.below('bh', found.alpha)} differ after correction for their number "
         f"({alone.below('bh', found.alpha)} if only the printed spread is known); "
         f"{both.equivalent} ({alone.equivalent}) are shown to be the same within {margin:g} %, "
         f"{both.count('real but irrelevant')} of them although the difference is real; "
         f"{both.count('undecided')} are undecided. An error bar of one standard deviation calls {own} different."
     )
-    return textwrap.wrap(said, width)
 
 
-def _counts(found: Reanalysis, width: int) -> list[str]:
+def counts_rows(found: Reanalysis) -> list[tuple[str, int, int]]:
+    """What each assumption on the other arm gives: that its spread is the same, or that nothing is known of it."""
     both, alone = found.assumptions
     alpha = found.alpha
-    head = ("assumed of the other arm", "same spread", "nothing")
-    rows = [
+    return [
         ("degrees of freedom", both.df, alone.df),
         (f"p of at most {alpha:g}, uncorrected", both.below("raw", alpha), alone.below("raw", alpha)),
         ("  after Benjamini-Hochberg", both.below("bh", alpha), alone.below("bh", alpha)),
@@ -51,9 +51,13 @@ def _counts(found: Reanalysis, width: int) -> list[str]:
         (f"shown within {found.margin_percent:g} %", both.equivalent, alone.equivalent),
         *((f"  {verdict}", both.count(verdict), alone.count(verdict)) for verdict in VERDICTS),
     ]
+
+
+def _counts(found: Reanalysis, width: int) -> list[str]:
+    head = ("assumed of the other arm", "same spread", "nothing")
     own = {rule: found.own_rule.count(rule) for rule in ("different", "nothing can be said", "tie")}
     lines = [f"{head[0]:<{_LABEL}}{head[1]:>{_NUMBER}}{head[2]:>{_NUMBER}}"]
-    lines += [f"{label:<{_LABEL}}{a:>{_NUMBER}}{b:>{_NUMBER}}" for label, a, b in rows]
+    lines += [f"{label:<{_LABEL}}{a:>{_NUMBER}}{b:>{_NUMBER}}" for label, a, b in counts_rows(found)]
     words = ", ".join(f"{count} {rule}" for rule, count in own.items() if count)
     notes = (
         f"An error bar of one standard deviation: {words}.",

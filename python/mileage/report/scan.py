@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mileage.report import vega
-from mileage.report.evidence import ScanPoint
-from mileage.report.theme import ARM_COLOURS, INK, SMALL_FONT_SIZE, marks, texts
+from mileage.report.evidence import Landmark, ScanPoint
+from mileage.report.theme import ARM_COLOURS, INK, MUTED, SMALL_FONT_SIZE, marks, texts
 from mileage.report.wording import scale_of
 
 LEVELS_MIN: Final = 3
@@ -30,15 +30,21 @@ def scan_series(points: Sequence[ScanPoint]) -> dict[str, list[ScanPoint]]:
     return dict(list(kept.items())[:_SERIES_MAX])
 
 
-def scan_chart(points: Sequence[ScanPoint], *, factor: str, width: int) -> vega.Spec | None:
-    """Two panels on one axis; None where no scan has three levels. All points have one metric."""
+def scan_chart(
+    points: Sequence[ScanPoint], *, factor: str, width: int, landmarks: Sequence[Landmark] = ()
+) -> vega.Spec | None:
+    """Two panels on one axis; None where no scan has three levels. All points have one metric.
+
+    `landmarks` within the axis are drawn as lines from top to bottom of the upper panel.
+    """
     series = scan_series(points)
     if not series:
         return None
     shown = [point for own in series.values() for point in own]
     names = dict(sorted({point.at: point.level for point in shown}.items()))
     known = any(point.p50_ns for point in shown)
-    panels = [_rates(series, names, width, None if known else factor)]
+    within = [mark for mark in landmarks if min(names) <= mark.at <= max(names)]
+    panels = [_rates(series, names, width, None if known else factor, within)]
     if known:
         panels.append(_latencies(series, names, width, factor))
     return vega.stacked(panels, spacing=14)
@@ -47,6 +53,7 @@ def scan_chart(points: Sequence[ScanPoint], *, factor: str, width: int) -> vega.
 def _x(names: dict[float, str], title: str | None) -> vega.Spec:
     low, high = min(names), max(names)
     cases = [f"abs(datum.value - {at!r}) < 1e-9 * {at!r} ? '{_label(name)}'" for at, name in names.items()]
+    title = "record size" if title == "record" else title
     axis = vega.axis(
         values=list(names), title=title, labelExpr=" : ".join([*cases, "''"]), labels=title is not None
     )
@@ -62,7 +69,11 @@ def _label(name: str) -> str:
 
 
 def _rates(
-    series: dict[str, list[ScanPoint]], names: dict[float, str], width: int, title: str | None
+    series: dict[str, list[ScanPoint]],
+    names: dict[float, str],
+    width: int,
+    title: str | None,
+    landmarks: Sequence[Landmark],
 ) -> vega.Spec:
     shown = [point for own in series.values() for point in own]
     scale = scale_of(shown[0].metric, [point.median for point in shown])
@@ -73,7 +84,7 @@ def _rates(
         scale=vega.scale(domain=[0, 1.08 * highest or 1.0], nice=False),
         axis=vega.axis(title=f"rate, {scale.unit}", tickCount=4, format=",.4~r", minExtent=52),
     )
-    layers: list[vega.Marks] = []
+    layers: list[vega.Marks] = _landmarks(landmarks, x)
     for colour, own in zip(ARM_COLOURS, series.values(), strict=False):
         rows: list[dict[str, Any]] = [{"x": point.at, "y": point.median / scale.per_unit} for point in own]
         spans = [
@@ -92,6 +103,15 @@ def _rates(
         ]
     layers += _legend(list(series), width)
     return vega.layered(layers, width=width, height=_HEIGHT)
+
+
+def _landmarks(landmarks: Sequence[Landmark], x: vega.Spec) -> list[vega.Marks]:
+    rows = [{"x": mark.at, "words": mark.name} for mark in landmarks]
+    if not rows:
+        return []
+    lines = marks(rows).mark("rule", color=MUTED, strokeDash=[4, 3], aria=False)
+    words = texts(rows, align="left", dx=4, color=MUTED, fontSize=SMALL_FONT_SIZE)
+    return [lines.encode(x=x), words.encode(x=x, y=vega.value(8), text="words:N")]
 
 
 def _latencies(

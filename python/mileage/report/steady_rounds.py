@@ -27,12 +27,14 @@ _METRIC: Final = "rate_bytes_per_s"
 _MB: Final = 1e6
 
 
-def steady_chart(found: Sequence[SteadyRounds]) -> vega.Spec | None:
-    """The panels of the first tables; None where the rule was not applied."""
+def steady_chart(
+    found: Sequence[SteadyRounds], *, columns: int = _COLUMNS, width: int = _WIDTH
+) -> vega.Spec | None:
+    """The panels of the first tables, `width` pixels each; None where the rule was not applied."""
     if not found:
         return None
-    panels = [_panel(rounds) for rounds in found[:MOST_PANELS]]
-    return vega.grid(panels, columns=min(_COLUMNS, len(panels)), own_scales=True)
+    panels = [_panel(rounds, width) for rounds in found[:MOST_PANELS]]
+    return vega.grid(panels, columns=min(columns, len(panels)), own_scales=True)
 
 
 def steady_words(found: Sequence[SteadyRounds]) -> str:
@@ -49,7 +51,7 @@ def steady_words(found: Sequence[SteadyRounds]) -> str:
     return "; ".join(lines)
 
 
-def _panel(rounds: SteadyRounds) -> vega.Spec:
+def _panel(rounds: SteadyRounds, width: int) -> vega.Spec:
     rates = [rate / _MB for rate in rounds.rates_bytes_per_s]
     mean, last = rounds.mean / _MB, len(rates)
     low, high = (1 - _LIMIT) * mean, (1 + _LIMIT) * mean
@@ -84,7 +86,7 @@ def _panel(rounds: SteadyRounds) -> vega.Spec:
             .mark("line", color=INK, strokeWidth=1.2, point={"color": INK}, aria=False)
             .encode(x=x, y=y),
         ],
-        width=_WIDTH,
+        width=width,
         height=_HEIGHT,
-        title=vega.titled(shortened(rounds.name, 50)),
+        title=vega.titled(shortened(rounds.name, 50 if width == _WIDTH else 34)),
     )

@@ -9,10 +9,11 @@ from typing import Final
 import msgspec
 
 from mileage.judge import Comparison
-from mileage.judge.rules import bar_clears_zero, bars_apart
+from mileage.judge.rules import arithmetic_change, bar_clears_zero, bars_apart
 from mileage.judge.standings import CellStandings
 from mileage.judge.summary import Summary, summarise
 from mileage.report.standings import standings_csv
+from mileage.report.wording import barely_words
 from mileage.store.directory import Directory
 from mileage.store.text_cells import csv_text
 
@@ -21,11 +22,15 @@ _COLUMNS = (
     *("cell", "measure", "metric", "verdict", "ratio", "ci95_low", "ci95_high", "p_raw", "p_adjusted"),
     *("relevance", "mean_baseline", "mean_candidate", "n_baseline", "n_candidate"),
     *("superiority", "rule_bars_apart", "rule_bar_clears_zero", "note", "class_baseline", "class_candidate"),
+    *("difference_arithmetic", "barely"),
 )
 
 
 def cells_csv(comparison: Comparison) -> str:
-    """CSV text with a header; `ratio` is candidate over baseline, means are in the metric's unit, empty: unknown."""
+    """CSV text with a header; `ratio` is candidate over baseline, means are in the metric's unit, empty: unknown.
+
+    Means are geometric; `difference_arithmetic` is that of the arithmetic means, as a share of the baseline's.
+    """
     rows = []
     for cell in comparison.cells:
         low, high = cell.ci95 or (None, None)
@@ -33,7 +38,8 @@ def cells_csv(comparison: Comparison) -> str:
         means = (cell.mean_baseline, cell.mean_candidate, cell.n_baseline, cell.n_candidate)
         values = (cell.values_baseline, cell.values_candidate)
         rules = (bars_apart(*values), bar_clears_zero(*values))
-        tail = (cell.superiority, *rules, cell.note, *comparison.classes)
+        last = (arithmetic_change(*values), barely_words(cell))
+        tail = (cell.superiority, *rules, cell.note, *comparison.classes, *last)
         rows.append((*head, cell.p_adjusted, cell.relevance, *means, *tail))
     return csv_text(_COLUMNS, rows)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from mileage.judge import CellVerdict, Comparison, verdict_sentence
 from mileage.judge.sentence import class_words
-from mileage.report.drawn_tests import undrawn_tests
+from mileage.report.aspects import undrawn_tests
 from mileage.report.shapes import shape_lines
 from mileage.report.standings import standing_lines
 from mileage.report.view import (
@@ -20,7 +20,10 @@ from mileage.report.view import (
     headline_of,
 )
 from mileage.report.wording import (
+    BARELY,
     CHECK_GLYPHS,
+    arithmetic_percent,
+    barely_words,
     correction_note,
     distinct_names,
     interval,
@@ -41,8 +44,12 @@ _VERDICT: Final = 21
 _VALUE: Final = 12
 _WITH_VALUES: Final = 100
 """Columns from which the table has both arms' means."""
+_ARITHMETIC: Final = 9
+_WITH_ARITHMETIC: Final = 110
+"""Columns from which it has the difference of the arithmetic means, too."""
 _MOST_ROWS: Final = 60
 """Rows of a group of cells; the page and the tables have all."""
+_MEANS: Final = "Change: of geometric means, as it is judged; arithm.: of arithmetic means."
 _MOST_CELLS: Final = 12
 """Cells whose levels are listed."""
 _FIRST: Final = ("bad", "warn", "unknown", "ok")
@@ -132,9 +139,12 @@ def _table(comparison: Comparison, width: int) -> list[str]:
             f"No cell was measured in both {comparison.baseline} and {comparison.candidate}.", width
         )
     values = width >= _WITH_VALUES
+    arithmetic = width >= _WITH_ARITHMETIC
     name_width = width - _CHANGE - _INTERVAL - _VERDICT - 3 - (2 * (_VALUE + 1) if values else 0)
+    name_width -= _ARITHMETIC + 1 if arithmetic else 0
     arms = distinct_names(comparison.baseline, comparison.candidate)
     means = "".join(f"{cut(arm, _VALUE):>{_VALUE}} " for arm in arms) if values else ""
+    means += f"{'arithm.':>{_ARITHMETIC}} " if arithmetic else ""
     head = f"{means}{'change':>{_CHANGE}} {'95 % interval':>{_INTERVAL}} {'verdict':<{_VERDICT}}"
     lines = [*_classes(comparison, width), f"{'cell':<{name_width}} {head}"]
     lines.append("-" * width)
@@ -142,8 +152,10 @@ def _table(comparison: Comparison, width: int) -> list[str]:
         for cell in largest_changes(group, _MOST_ROWS):
             names = wrapped(row_name(cell) or "-", name_width)
             rendered = _means(cell) if values else ""
+            rendered += f"{plain(arithmetic_percent(cell)):>{_ARITHMETIC}} " if arithmetic else ""
             rendered += f"{plain(percent(cell.ratio)):>{_CHANGE}} {plain(interval(cell.ci95)):>{_INTERVAL}}"
-            lines.append(f"{padded(names[0], name_width)} {rendered} {verdict_words(cell)}")
+            mark = ", barely" if barely_words(cell) else ""
+            lines.append(f"{padded(names[0], name_width)} {rendered} {verdict_words(cell)}{mark}")
             lines += [f"  {cut(rest, name_width - 2)}" for rest in names[1:]]
         if left := len(group) - _MOST_ROWS if len(group) > _MOST_ROWS else 0:
             lines += wrapped(
@@ -151,6 +163,10 @@ def _table(comparison: Comparison, width: int) -> list[str]:
                 "in tables/cells.csv, and `mileage compare --json` prints all.",
                 width,
             )
+    if arithmetic:
+        lines += ["", *wrapped(_MEANS, width)]
+    if any(barely_words(cell) for cell in comparison.cells):
+        lines += ["", *wrapped(BARELY, width)]
     if note := correction_note(comparison):
         lines += ["", *wrapped(plain(note), width)]
     return lines

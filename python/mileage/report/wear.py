@@ -19,19 +19,20 @@ _WIDTH: Final = 150
 _HEIGHT: Final = 110
 _COLUMNS: Final = 5
 _LETTERS: Final = 27
+_NARROW_LETTERS: Final = 20
 _MOST_PANELS: Final = 10
 
 
-def wear_chart(wear: Sequence[Wear]) -> vega.Spec | None:
-    """The panels; None where nothing was counted."""
+def wear_chart(wear: Sequence[Wear], *, columns: int = _COLUMNS, width: int = _WIDTH) -> vega.Spec | None:
+    """The panels, `width` pixels each; None where nothing was counted."""
     names = list(dict.fromkeys(found.name for found in wear))[:_MOST_PANELS]
     if not names:
         return None
-    panels = [_panel(name, [found for found in wear if found.name == name]) for name in names]
-    return vega.grid(panels, columns=min(_COLUMNS, len(panels)), spacing={"row": 30, "column": 34})
+    panels = [_panel(name, [found for found in wear if found.name == name], width) for name in names]
+    return vega.grid(panels, columns=min(columns, len(panels)), spacing={"row": 30, "column": 34})
 
 
-def _panel(name: str, found: Sequence[Wear]) -> vega.Spec:
+def _panel(name: str, found: Sequence[Wear], width: int) -> vega.Spec:
     lines = [{"x": 0, "right": 1, "from": one.before, "to": one.after} for one in found]
     ends: list[dict[str, Any]] = [
         {
@@ -58,7 +59,12 @@ def _panel(name: str, found: Sequence[Wear]) -> vega.Spec:
             dots.encode(x=x, y=y, color=vega.channel("colour:N", scale=None), description="label:N"),
             words.encode(x=x, y=vega.value(_HEIGHT + 12), text="words:N"),
         ],
-        width=_WIDTH,
+        width=width,
         height=_HEIGHT,
-        title=vega.titled(textwrap.wrap(shortened(name[:1].upper() + name[1:], 52), _LETTERS), offset=8),
+        title=vega.titled(
+            textwrap.wrap(
+                shortened(name[:1].upper() + name[1:], 52), _LETTERS if width == _WIDTH else _NARROW_LETTERS
+            ),
+            offset=8,
+        ),
     )

@@ -7,13 +7,19 @@ the time unit that fits. Refuses to show more digits than are worth reading.
 
 import math
 from collections.abc import Sequence
+from statistics import stdev
 from typing import Final, NamedTuple
 
 from mileage.judge import CellVerdict, Comparison, Verdict
 from mileage.judge.comparison import HEADLINE_METRICS
+from mileage.judge.rules import arithmetic_change, barely
 from mileage.report.view import CheckState
 
 NOT_AVAILABLE: Final = "n/a"
+BARELY: Final = (
+    "Barely: there is a difference, but the interval reaches into the margin of relevance, or the standard deviation "
+    "of the runs exceeds half the change."
+)
 
 VERDICT_GLYPHS: Final[dict[Verdict, str]] = {
     "faster": "▲",
@@ -230,6 +236,28 @@ def shortened(text: str, most: int) -> str:
         return text
     tail = most // 3
     return f"{text[: most - tail - 1]}…{text[-tail:]}"
+
+
+def arithmetic_percent(cell: CellVerdict) -> str:
+    """The difference of the arithmetic means of all runs, the sham arm not removed, as a share of the baseline's."""
+    change = arithmetic_change(cell.values_baseline, cell.values_candidate)
+    return percent(None if change is None else 1 + change)
+
+
+def barely_words(cell: CellVerdict) -> str:
+    """Why a cell that is faster or slower is only barely so; empty for others and where it clearly is."""
+    if cell.verdict not in ("faster", "slower") or not cell.ratio:
+        return ""
+    spreads = [
+        stdev(logs)
+        for values in (cell.values_baseline, cell.values_candidate)
+        if len(logs := [math.log(value) for value in values if value > 0]) > 1
+    ]
+    interval_logs = None
+    if cell.ci95 is not None and min(cell.ci95) > 0:
+        interval_logs = (math.log(cell.ci95[0]), math.log(cell.ci95[1]))
+    margin = math.log1p(cell.relevance)
+    return barely(math.log(cell.ratio), interval_logs, margin, max(spreads, default=None))
 
 
 def verdict_words(cell: CellVerdict) -> str:

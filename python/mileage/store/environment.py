@@ -243,7 +243,18 @@ def _cpu(root: Path) -> Iterator[tuple[str, str | None]]:
     yield "cpu.idle_driver", read_word(cpu / "cpuidle/current_driver")
     yield "cpu.idle_states", " ".join(_idle_states(cpu)) or None
     yield "cpu.mitigations", "; ".join(_mitigations(cpu)) or None
+    for level in (2, 3):
+        yield f"cpu.l{level}_bytes", _cache_bytes(cpu, level)
     yield "cpu.numa_nodes", read_word(root / "sys/devices/system/node/online")
+
+
+def _cache_bytes(cpu: Path, level: int) -> str | None:
+    """The size of a cache that the first processor reaches; the kernel writes it as "2048K"."""
+    for index in sorted((cpu / "cpu0/cache").glob("index[0-9]*")):
+        size = re.fullmatch(r"(\d+)K", read_word(index / "size") or "")
+        if read_word(index / "level") == str(level) and size:
+            return str(int(size[1]) << 10)
+    return None
 
 
 def _idle_states(cpu: Path) -> Iterator[str]:

@@ -95,7 +95,7 @@
     var made = element("td", "", "number");
     if (own.length === 1) {
       var cells = own[0].children;
-      made.textContent = cells[1].textContent.trim().charAt(0) + " " + cells[2].textContent.trim();
+      made.textContent = cells[1].textContent.trim().charAt(0) + " " + cells[2].firstChild.textContent.trim();
       var low = cells[6].firstChild.textContent.trim(), high = cells[7].firstChild.textContent.trim();
       made.appendChild(element("small", low + " → " + high + ", p " + cells[5].firstChild.textContent.trim() +
         ", n " + cells[own[0].children.length - 1].textContent.trim()));

@@ -1,0 +1,79 @@
+"""Where a scan of record sizes changes its level, and the sizes of the machine's caches and memory to compare with.
+
+Models a step as two neighbouring sizes whose 95 % intervals of the mean do not overlap and whose medians differ by a
+tenth or more. Refuses steps between single runs, which have no interval, and the machine's sizes for a virtual drive,
+whose records do not pass through the machine's caches in the measured time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from mileage.plan.sizes import format_bytes
+from mileage.report.evidence import Landmark, ScanPoint
+from mileage.report.scan import scan_series
+from mileage.report.wording import percent, plain, quantity
+
+_RATIO_MIN: Final = 1.1
+_STEPS_MAX: Final = 6
+_SIZES: Final = {"cpu.l2_bytes": "L2 cache", "cpu.l3_bytes": "L3 cache", "memory.total_bytes": "memory"}
+
+
+def landmarks_of(environment: Mapping[str, str]) -> list[Landmark]:
+    """The sizes of one core's L2 cache, the L3 cache and the memory, as far as they are known."""
+    return [
+        Landmark(name, float(environment[key]))
+        for key, name in _SIZES.items()
+        if environment.get(key, "").isdigit() and int(environment[key]) > 0
+    ]
+
+
+def step_lines(points: Sequence[ScanPoint], landmarks: Sequence[Landmark]) -> list[str]:
+    """A sentence for each scan that has steps, the largest six in the order of the sizes, and one on the landmarks."""
+    lines = []
+    for name, own in scan_series(points).items():
+        found = [(before, after) for before, after in pairwise(own) if _is_step(before, after)]
+        largest = sorted(found, key=lambda step: -_ratio(*step))[:_STEPS_MAX]
+        if largest:
+            listed = "; ".join(_words(before, after) for before, after in found if (before, after) in largest)
+            lines.append(f"{name}: {listed}.")
+    if lines and landmarks:
+        sizes = ", ".join(f"{mark.name} {_size(mark.at)}" for mark in landmarks)
+        lines.append(f"For comparison: {sizes}.")
+    return lines
+
+
+def _is_step(before: ScanPoint, after: ScanPoint) -> bool:
+    if before.low is None or before.high is None or after.low is None or after.high is None:
+        return False
+    apart = before.high < after.low or after.high < before.low
+    return apart and _ratio(before, after) >= _RATIO_MIN
+
+
+def _ratio(before: ScanPoint, after: ScanPoint) -> float:
+    return max(after.median / before.median, before.median / after.median)
+
+
+def _words(before: ScanPoint, after: ScanPoint) -> str:
+    verb = "rises" if after.median > before.median else "falls"
+    change = percent(after.median / before.median)
+    ends = f"{quantity(before.metric, before.median)} to {quantity(after.metric, after.median)}"
+    return plain(f"{verb} from {ends} ({change}) between {before.level} and {after.level}")
+
+
+def _size(count: float) -> str:
+    """As a binary size with three digits: "31.2 GiB"."""
+    text = format_bytes(round(count))
+    if len(text.partition(" ")[0]) <= 4:
+        return text
+    per, unit = next(
+        (
+            (1 << shift, unit)
+            for shift, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB"))
+            if count >= 1 << shift
+        ),
+        (1, "B"),
+    )
+    return f"{count / per:.3g} {unit}"

@@ -1,0 +1,74 @@
+"""When the stages of a study began and ended by the wall clock: the time of the whole, and the gap before each stage.
+
+Models a gap as the time from the end of the last run of a stage to the start of the first run of the next stage of the
+same cycle and arm. Refuses nothing; a stage without a finished run has no times, and an unfinished study no whole.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import pairwise
+
+from mileage.judge.samples import SHAM
+from mileage.model.journal_entries import End, Run, StageKey
+from mileage.store.journal import JournalContent
+
+
+class StageTimes:
+    """Of each stage the first start and the last end among the runs that were added."""
+
+    def __init__(self) -> None:
+        """Nothing was read yet."""
+        self._spans: dict[StageKey, tuple[datetime, datetime]] = {}
+
+    def add(self, entry: Run) -> None:
+        """Take a run."""
+        started, finished = datetime.fromisoformat(entry.started), datetime.fromisoformat(entry.finished)
+        first, last = self._spans.get(entry.stage_key, (started, finished))
+        self._spans[entry.stage_key] = min(first, started), max(last, finished)
+
+    def gaps_s(self) -> dict[tuple[str, str], list[float]]:
+        """Seconds before each stage, one for each cycle, by both stages' names; the sham arm is not among them."""
+        lanes: dict[tuple[str, int, str], list[tuple[datetime, datetime, str]]] = {}
+        for (session, cycle, arm, stage), (first, last) in self._spans.items():
+            if arm != SHAM:
+                lanes.setdefault((session, cycle, arm), []).append((first, last, stage))
+        found: dict[tuple[str, str], list[float]] = {}
+        for spans in lanes.values():
+            ordered = sorted(spans)
+            for (_, last, before), (first, _, after) in pairwise(ordered):
+                found.setdefault((before, after), []).append((first - last).total_seconds())
+        return found
+
+    def words(self) -> dict[str, str]:
+        """The gaps as a report lists them: "gap torture to after" is "0.01 to 0.03 s"."""
+        return {
+            f"gap {before} to {after}": _span([max(gap, 0.0) for gap in gaps])
+            for (before, after), gaps in self.gaps_s().items()
+        }
+
+
+def wall_time(content: JournalContent) -> dict[str, str]:
+    """The time from the start of a study to its end, interruptions included; empty before its end."""
+    head, ends = content.study, content.of_kind(End)
+    if head is None or head.started is None or not ends:
+        return {}
+    spent = datetime.fromisoformat(ends[-1].finished) - datetime.fromisoformat(head.started)
+    return {"wall time": clock(max(spent.total_seconds(), 0.0))}
+
+
+def clock(time_s: float) -> str:
+    """Seconds as "12.3 s", "4 min 5 s" or "2 h 03 min"."""
+    if time_s < 60:
+        return f"{time_s:.1f} s"
+    if time_s < 3600:
+        return f"{int(time_s) // 60} min {int(time_s) % 60} s"
+    return f"{int(time_s) // 3600} h {int(time_s) % 3600 // 60:02d} min"
+
+
+def _span(times_s: list[float]) -> str:
+    low, high = min(times_s), max(times_s)
+    if high < 60:
+        first, last = f"{low:.2f}", f"{high:.2f}"
+        return f"{last} s" if first == last else f"{first} to {last} s"
+    return clock(high) if clock(low) == clock(high) else f"{clock(low)} to {clock(high)}"

@@ -1,0 +1,161 @@
+"""One chart for each test: its cells from left to right, in each the bars of both arms, their spread and their runs.
+
+Models a bar as the geometric mean of the runs, its whisker as one standard deviation of their logarithms (n - 1), a dot
+as one run. All bars of a chart have one unit and one axis, which starts at zero. Cells that differ in more than one
+property have a panel for each value of the second. Refuses to draw a test without a run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from mileage.judge import CellVerdict
+from mileage.report import vega
+from mileage.report.aspects import Axes, aspect_of, axis_title, level_words
+from mileage.report.grid import ordered_levels, quoted_name
+from mileage.report.theme import BASELINE, CANDIDATE, INK, marks, texts
+from mileage.report.wording import quantity, scale_of, shortened
+
+WIDTH: Final = 286
+_HEIGHT: Final = 130
+_BAR: Final = 0.36
+_PANELS_MAX: Final = 12
+_COLUMNS: Final = 3
+_DOTS_MAX: Final = 12
+_FLAT_LABELS: Final = 6
+"""Levels whose labels have room side by side."""
+_NARROWEST_BAR: Final = 9
+"""Pixels from which runs are drawn on a bar."""
+
+
+def paired_bars(
+    test: str,
+    cells: Sequence[CellVerdict],
+    places: Mapping[str, Mapping[str, str]],
+    axes: Axes,
+    arms: tuple[str, str],
+) -> vega.Spec | None:
+    """The chart of a test, whose cells `axes` distinguishes; None where no cell has a run."""
+    shown = [cell for cell in cells if cell.values_baseline or cell.values_candidate]
+    if not shown:
+        return None
+    groups: dict[str, list[CellVerdict]] = {}
+    for cell in shown:
+        place = places.get(cell.cell, {})
+        group = ", ".join(f"{name} {place[name]}" for name in axes.columns if name in place)
+        groups.setdefault(group, []).append(cell)
+    highest = max(_top(values) for cell in shown for values in (cell.values_baseline, cell.values_candidate))
+    panels = [
+        _panel(f"{test}, {group}" if group else test, test, own, places, axes.row, arms, highest)
+        for group, own in list(groups.items())[:_PANELS_MAX]
+    ]
+    return panels[0] if len(panels) == 1 else vega.grid(panels, columns=_COLUMNS, own_scales=True)
+
+
+def _panel(
+    title: str,
+    test: str,
+    cells: Sequence[CellVerdict],
+    places: Mapping[str, Mapping[str, str]],
+    row: str,
+    arms: tuple[str, str],
+    highest: float,
+) -> vega.Spec:
+    metric = cells[0].metric
+    scale = scale_of(metric, [highest])
+    unit = "operations/s" if aspect_of(test, cells[0].measure) == "metadata" else scale.unit
+    level_of = {cell.cell: places.get(cell.cell, {}).get(row, "") for cell in cells}
+    levels = ordered_levels(set(level_of.values()))
+    # Cells that share a level stand next to each other, never over each other.
+    order = sorted(cells, key=lambda cell: levels.index(level_of[cell.cell]))
+    bars, dots = [], []
+    for at, cell in enumerate(order):
+        sides = (
+            (cell.values_baseline, cell.mean_baseline, BASELINE, arms[0]),
+            (cell.values_candidate, cell.mean_candidate, CANDIDATE, arms[1]),
+        )
+        for side, (values, mean, colour, arm) in enumerate(sides):
+            if not values:
+                continue
+            left = at - _BAR + side * _BAR
+            bars.append(_bar(left, values, mean, colour, scale.per_unit))
+            bars[-1]["title"] = f"{cell.cell}, {arm}: {quantity(metric, mean)}, {len(values)} runs"
+            dots += _dots(left, values, scale.per_unit)
+    names = [level_words(test, row, level_of[cell.cell]) for cell in order]
+    x_scale = vega.scale(domain=[-0.6, len(order) - 0.4], nice=False, zero=False)
+    cases = " : ".join(
+        [*(f"datum.value == {at} ? {quoted_name(name)}" for at, name in enumerate(names)), "''"]
+    )
+    axis = vega.axis(
+        values=list(range(len(order))),
+        labelExpr=cases,
+        title=axis_title(test, row),
+        grid=False,
+        labelOverlap=False,
+        labelAngle=0 if len(order) <= _FLAT_LABELS else -60,
+    )
+    y = vega.channel(
+        "value:Q",
+        scale=vega.scale(domain=[0, 1.06 * highest / scale.per_unit or 1.0], nice=False),
+        axis=vega.axis(title=unit, tickCount=4, format=",.4~r", minExtent=40),
+    )
+    x = vega.channel("x:Q", scale=x_scale, axis=axis)
+    drawn = marks(bars).mark("rect").encode(
+        x=vega.channel("left:Q", scale=x_scale), x2="right:Q", y=y, y2="zero:Q",
+        color=vega.channel("colour:N", scale=None), description="title:N",
+    )  # fmt: skip
+    layers = [drawn]
+    if WIDTH * _BAR / (len(order) + 0.2) >= _NARROWEST_BAR:
+        points = marks(dots).mark("point", size=9, color=INK, strokeWidth=0.7, opacity=0.7, aria=False)
+        layers.append(points.encode(x=x, y=y))
+    spread = [bar for bar in bars if bar["spread"]]
+    whiskers = marks(spread).mark("rule", color=INK, strokeWidth=1.4, aria=False)
+    layers.append(whiskers.encode(x=x, y=vega.channel("bottom:Q"), y2="top:Q"))
+    for at, (arm, colour) in enumerate(zip(arms, (BASELINE, CANDIDATE), strict=True)):
+        place = vega.value(at * WIDTH / 2 + 4)
+        square = marks([{"at": at}]).mark(
+            "point", shape="square", filled=True, size=70, color=colour, opacity=1
+        )
+        words = texts([{"words": arm}], align="left", color=INK, fontSize=11, limit=WIDTH / 2 - 16)
+        layers.append(square.encode(x=place, y=vega.value(-9)))
+        layers.append(words.encode(x=vega.value(at * WIDTH / 2 + 13), y=vega.value(-8), text="words:N"))
+    return vega.layered(
+        layers, width=WIDTH, height=_HEIGHT, title=vega.titled(shortened(title, 44), offset=18)
+    )
+
+
+def _bar(
+    left: float, values: Sequence[float], judged: float | None, colour: str, per_unit: float
+) -> dict[str, Any]:
+    """One bar as high as the judge's mean, so that it shows what the table says; else as the runs' own."""
+    logs = [math.log(value) for value in values if value > 0]
+    average = math.fsum(logs) / len(logs) if logs else -math.inf
+    spread = math.sqrt(sum((log - average) ** 2 for log in logs) / (len(logs) - 1)) if len(logs) > 1 else 0.0
+    mean = judged or math.exp(average)
+    return {
+        "x": left + _BAR / 2,
+        "left": left,
+        "right": left + _BAR,
+        "zero": 0,
+        "value": mean / per_unit,
+        "bottom": mean * math.exp(-spread) / per_unit,
+        "top": mean * math.exp(spread) / per_unit,
+        "spread": spread > 0,
+        "colour": colour,
+    }
+
+
+def _dots(left: float, values: Sequence[float], per_unit: float) -> list[dict[str, float]]:
+    """The runs in their order from left to right across the bar, thinned evenly where there are many."""
+    shown = list(values[:: -(-len(values) // _DOTS_MAX) or 1])
+    step = 0.7 * _BAR / max(len(shown) - 1, 1)
+    first = left + (0.15 * _BAR if len(shown) > 1 else _BAR / 2)
+    return [{"x": first + at * step, "value": value / per_unit} for at, value in enumerate(shown)]
+
+
+def _top(values: Sequence[float]) -> float:
+    """The end of the whisker or the highest run, whichever is higher."""
+    bar = _bar(0, values, None, "", 1.0) if values else None
+    return max([bar["top"], *values]) if bar else 0.0

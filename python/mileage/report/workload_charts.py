@@ -1,0 +1,146 @@
+"""The pictures of single tests: both arms of each cell, the change of each cell, and all changes as a map.
+
+Models what each picture shows as a chart with its words; `gallery` draws them. Refuses empty charts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from mileage.judge import CellVerdict
+from mileage.report import vega
+from mileage.report.aspects import DrawnTest, axes_of, drawn_tests, file_name, grouped_tests
+from mileage.report.grid import Grid, change_charts, fields_of, heat_chart, level_fields, most_changed
+from mileage.report.paired_bars import paired_bars
+from mileage.report.view import StudyView
+from mileage.report.wording import distinct_names
+
+FEW_CELLS: Final = 11
+"""Cells that a forest plot shows whole: a map of their changes would repeat it."""
+CHANGE: Final = "_change"
+"""End of the name of a test's picture of changes."""
+
+
+class Charted(NamedTuple):
+    """A picture to be drawn: its name, its chart, its title and its caption."""
+
+    name: str
+    chart: vega.Spec
+    title: str
+    caption: str
+
+
+def bar_pictures(view: StudyView) -> list[Charted]:
+    """Both arms of the cells of each test, named as the test's files."""
+    low, high = view.comparison.baseline, view.comparison.candidate
+    arms = distinct_names(low, high)
+    found = []
+    for own in drawn_tests(view):
+        places = view.evidence.places
+        chart = paired_bars(own.test, own.cells, places, axes_of(own.cells, places), arms)
+        if chart is not None:
+            found.append(Charted(own.file, chart, f"{own.test} in {low} and {high}", bar_words(view)))
+    return found
+
+
+def bar_words(view: StudyView) -> str:
+    """What a bar, a dot and a whisker are."""
+    arm = " of the torture arm" if view.comparison.sham_removed else ""
+    n = counted_span([count for cell in view.headline for count in (cell.n_baseline, cell.n_candidate)])
+    return (
+        f"Bar: geometric mean of the runs{arm} (n = {n} run{'' if n == '1' else 's'} in each arm); dot: one run, in "
+        "their order; whisker: one standard deviation of the runs' logarithms, which is a spread and no interval. "
+        "Every panel starts at zero."
+    )
+
+
+def stands_alone(view: StudyView, test: DrawnTest) -> bool:
+    """Whether the bars of a test are one panel, which has room on a page."""
+    return not axes_of(test.cells, view.evidence.places).columns
+
+
+def change_pictures(view: StudyView) -> list[Charted]:
+    """The changes of each test in percent; none of few cells, which the forest plot shows each already."""
+    if not _is_large(view):
+        return []
+    names = {own.test: own.file for own in grouped_tests(view)}
+    found: list[Charted] = []
+    for grid, words in _grids(view):
+        kept, left = most_changed(grid.fields)
+        if len(kept) < 2:
+            continue
+        caption = f"{left}: {words[:1].lower()}{words[1:]}" if left else words
+        caption += (
+            ". Bars of geometric means; runs and intervals are in the table of all levels."
+            if view.standings
+            else ". Bar: change; whisker: its 95\N{NO-BREAK SPACE}% interval (up to the frame: it continues); shaded: "
+            "too small to matter."
+        )
+        for test, chart in change_charts(kept, row=grid.row, column=grid.column).items():
+            name = f"{names.get(test) or file_name(test) or 'test'}{CHANGE}"
+            while any(name == other.name for other in found):
+                name = f"{name.removesuffix(CHANGE)}_2{CHANGE}"
+            found.append(Charted(name, chart, f"Changes of {test} in percent", caption))
+    return found
+
+
+def map_picture(view: StudyView, *, narrow: bool = False) -> Charted | None:
+    """All changes as coloured fields."""
+    if not _is_large(view):
+        return None
+    grids: list[Grid] = []
+    shown = ""
+    for grid, words in _grids(view):
+        kept, left = most_changed(grid.fields)
+        grids.append(grid._replace(fields=kept))
+        shown = shown or (f"{left}: {words[:1].lower()}{words[1:]}" if left else words)
+    chart = heat_chart(grids, narrow=narrow)
+    glyphs = (
+        "▲ and ▼: differs from it (Welch on logs, Holm over all pairs of the cell); ?: no difference shown"
+        if view.standings
+        else "▲ faster, ▼ slower, ≈ real but irrelevant, = same, ? undecided"
+    )
+    words = f"{shown}. Orange: worse; blue: better. {glyphs}. Intervals are in the table."
+    return None if chart is None else Charted("changes_map", chart, "Changes as a map", words)
+
+
+def counted_span(counts: Sequence[int]) -> str:
+    """The smallest and the largest: "3 to 5", or one number."""
+    low, high = min(counts, default=0), max(counts, default=0)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _is_large(view: StudyView) -> bool:
+    return len(view.headline) > FEW_CELLS or bool(view.standings)
+
+
+def _grids(view: StudyView) -> list[tuple[Grid, str]]:
+    """The changes of each aspect over two properties of its cells; or those of all levels of a factor."""
+    found = view.evidence
+    if view.standings and len({place.level for cell in view.standings for place in cell.places}) > 2:
+        fields = level_fields(found.levels, found.places, found.baseline_level, _apart(view))
+        n = counted_span([len(values) for cell in found.levels for values in cell.levels.values()])
+        words = f"Change against {view.factor} {found.baseline_level}, n = {n} runs of each level"
+        return [(Grid(fields, "record", view.factor), words)]
+    aspects: dict[str, list[CellVerdict]] = {}
+    for own in grouped_tests(view):
+        aspects.setdefault(own.aspect, []).extend(own.cells)
+    low, high = view.comparison.baseline, view.comparison.candidate
+    n = counted_span([min(cell.n_baseline, cell.n_candidate) for cell in view.headline])
+    words = f"Change from {low} to {high}, n = {n} runs in each arm"
+    grids = [Grid(*fields_of(cells, found.places)) for cells in aspects.values()]
+    return [(grid, words) for grid in grids if grid.fields]
+
+
+def _apart(view: StudyView) -> dict[tuple[str, str], bool]:
+    """Whether a level's ranks share none with the baseline's, by cell and level."""
+    base = view.evidence.baseline_level
+    found = {}
+    for cell in view.standings:
+        own = next((place for place in cell.places if place.level == base), None)
+        for place in cell.places:
+            if own and None not in (own.first, own.last, place.first, place.last):
+                ends = (place.first or 0, place.last or 0, own.first or 0, own.last or 0)
+                found[cell.cell, place.level] = ends[1] < ends[2] or ends[3] < ends[0]
+    return found
