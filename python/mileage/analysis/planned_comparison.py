@@ -65,6 +65,7 @@ def comparison_of(plan: Plan, samples: Iterable[Sample], vetoes: Sequence[str]) 
             relevance=relevance,
             vetoes=vetoes,
             tortured=tortured_between(plan, study.baseline, study.candidate),
+            simulated=plan.virtual,
         )
         return classed(found, plan, plan)
     every = list(samples)
@@ -114,6 +115,7 @@ def compare_levels(
         labels=(f"{factor} {baseline}", f"{factor} {candidate}"),
         vetoes=tuple(vetoes),
         one_session=label,
+        simulated=plan.virtual,
     )
 
 
@@ -153,6 +155,7 @@ def compare_workloads(
         relevance=msgspec.structs.asdict(study.compare.relevance),
         paired=True,
         labels=names,
+        simulated=plan.virtual,
         vetoes=(*vetoes, *([LISTED] if listed and plan.imported is None else [])),
     )
     alone = [

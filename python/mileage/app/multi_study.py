@@ -47,6 +47,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
             relevance=relevance,
             tortured=tortured_between(first.plan, first_stage, second_stage),
             vetoes=first.vetoes(),
+            simulated=first.plan.virtual,
         )
         return with_phrases(classed(staged, first.plan, first.plan), first.plan)
     left = [s for s in first.samples() if s.stage == first_stage and s.arm == "torture"]
@@ -74,6 +75,7 @@ def compare(a: str, b: str, *, stage: str | None = None) -> Comparison:
         paired=False,
         labels=labels,
         vetoes=vetoes,
+        simulated=first.plan.virtual and second.plan.virtual,
     )
     alone = [tuple(sorted({s.cell for s in side} - common)) for side in (left, right)]
     found = msgspec.structs.replace(

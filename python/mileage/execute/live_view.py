@@ -196,7 +196,7 @@ class Counted:
 
     def _how_far(self) -> list[str]:
         parts = [f"{100 * self._done / self._total:.0f} %", f"{self._done:,} of {self._total:,} studies"]
-        if self._done:
+        if 0 < self._done < self._total:
             left_s = (self._clock() - self._began_s) / self._done * (self._total - self._done)
             parts.append(f"about {duration(left_s)} left")
         return parts

@@ -14,7 +14,15 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.judge.correction import benjamini_hochberg, holm
-from mileage.judge.evidence import Evidence, Unit, complete_cycles, of_independent, of_pairs, of_stages
+from mileage.judge.evidence import (
+    Evidence,
+    Unit,
+    complete_cycles,
+    of_independent,
+    of_pairs,
+    of_stages,
+    with_known_spread,
+)
 from mileage.judge.grid import MeanRatio, mean_ratio
 from mileage.judge.ratio import exp
 from mileage.judge.samples import SHAM, TORTURE, Sample, by_cell, check_unique
@@ -129,6 +137,7 @@ def compare_stages(
     alpha: float = 0.05,
     vetoes: Sequence[str] = (),
     tortured: bool = True,
+    simulated: bool = True,
 ) -> Comparison:
     """Judge stage `candidate` against stage `baseline` of one study; samples of other stages are ignored.
 
@@ -137,7 +146,8 @@ def compare_stages(
     arms' log ratios are compared as groups of common variance. With one cycle the unit is the run: Welch on
     logs, the sham's change subtracted with its own variance, and the comparison is descriptive.
 
-    `tortured` says whether there was torture between them, for the words alone. `relevance` maps "throughput",
+    `tortured` says whether there was torture between them, for the words alone. `simulated`: the runs were made by a
+    deterministic drive, where equal values mean that there is no spread. `relevance` maps "throughput",
     "iops", "p99" to a relative change (0.02 = 2 %); a missing one takes the default.
     ValueError: equal or empty stage names, an unknown arm, a row twice, alpha outside (0, 0.5).
     """
@@ -163,6 +173,7 @@ def compare_stages(
         alpha=alpha,
         vetoes=tuple(vetoes),
         tortured=tortured,
+        simulated=simulated,
         cells_of=[
             {s.cell for s in used if s.stage == name and s.arm == TORTURE} for name in (baseline, candidate)
         ],
@@ -179,6 +190,7 @@ def compare_arms(
     alpha: float = 0.05,
     vetoes: Sequence[str] = (),
     one_session: bool = False,
+    simulated: bool = True,
 ) -> Comparison:
     """Judge arm `b` (candidate) against arm `a` (baseline), each the samples of one stage and one arm.
 
@@ -186,7 +198,7 @@ def compare_arms(
     Welch on logs: of the runs, or of the cycles' means where both arms have two or more cycles, since runs
     within a cycle are not independent. `labels` names the two. `one_session`:
     each arm was measured in one session of its own (a boot, a machine), so that any other difference between the two
-    is confounded with the arm, and the comparison is descriptive. `relevance` as in `compare_stages`.
+    is confounded with the arm, and the comparison is descriptive. `relevance` and `simulated` as in `compare_stages`.
     ValueError: an arm that mixes stages or arms, a row twice, equal or empty labels, alpha outside (0, 0.5).
     """
     _check_question(*labels, alpha)
@@ -218,6 +230,7 @@ def compare_arms(
         sham_removed=False,
         alpha=alpha,
         vetoes=tuple(vetoes),
+        simulated=simulated,
         cells_of=[{s.cell for s in arm} for arm in (a, b)],
     )
 
@@ -236,12 +249,18 @@ def judged(
     alpha: float,
     vetoes: tuple[str, ...],
     tortured: bool = False,
+    simulated: bool = False,
     cells_of: Sequence[set[str]] = (set(), set()),
 ) -> Comparison:
     """Verdicts on the evidence of every cell, corrected for their number; the fields as in `Comparison`.
 
-    `cells_of`: the cells that the baseline and the candidate measured.
+    `cells_of`: the cells that the baseline and the candidate measured. Unless it is `simulated`, equal values of a rate
+    are no spread of zero; latencies are those of a histogram, whose buckets runs share.
     """
+    if not simulated:
+        evidence = [
+            with_known_spread(found, unit) if _is_headline(found.sample) else found for found in evidence
+        ]
     tested = [i for i, found in enumerate(evidence) if found.estimate is not None]
     p_raw = {i: estimate.p_value() for i in tested if (estimate := evidence[i].estimate) is not None}
     family = [i for i in tested if _is_headline(evidence[i].sample)]

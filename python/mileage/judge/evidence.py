@@ -8,13 +8,16 @@ Refuses to drop a value: a cell with a zero, negative or non-finite value has no
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from mileage.judge.exact import ExactP, rank_sum, sign_flip
 from mileage.judge.ratio import LOG_RESOLUTION, Estimate, contrast, moments, one_sample, pooled, welch
 from mileage.judge.samples import SHAM, TORTURE, Sample
+
+COARSE: Final = "the runs show no spread, so the figures are too coarse to know how runs differ"
+POOLED: Final = "the runs of one arm have equal values; the spread is that of both arms together"
 
 Unit = Literal["cycle", "block", "run"]
 Groups = dict[int, list[float]]
@@ -36,6 +39,27 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     units_baseline: int = 0
     units_candidate: int = 0
     note: str = ""
+
+
+def with_known_spread(found: Evidence, unit: Unit) -> Evidence:
+    """The evidence where equal values of an arm are not taken for a spread of zero.
+
+    Runs on real storage that have one value show how coarse the figures are ("1.1 GB/s"), not that no run would differ.
+    Where one arm has no spread, both are taken to have that of all runs together; where none has, there is no interval.
+    """
+    if found.estimate is None:
+        return found
+    if found.estimate.se == 0:
+        return _noted(msgspec.structs.replace(found, estimate=None, exact=None), COARSE)
+    arms = [[math.log(value) for value in arm] for arm in (found.values_baseline, found.values_candidate)]
+    if (
+        unit != "run"
+        or found.log_sham is not None
+        or not all(arms)
+        or all(moments(arm).variance for arm in arms)
+    ):
+        return found
+    return _noted(msgspec.structs.replace(found, estimate=pooled(*arms)), POOLED)
 
 
 def complete_cycles(samples: Sequence[Sample], baseline: str, candidate: str) -> tuple[int, ...]:

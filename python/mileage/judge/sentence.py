@@ -45,7 +45,8 @@ def verdict_sentence(comparison: Comparison, emphasis: str = "") -> str:
     if family:
         claim = f"{_weakened(comparison, family, _claim(comparison, family, emphasis))}."
         rest = _beyond_headline(comparison)
-        claim = " ".join(filter(None, (claim, comparison.ranking, rest, _design(comparison))))
+        parts = (claim, comparison.ranking, rest, _design(comparison), _untested(comparison, family))
+        claim = " ".join(filter(None, parts))
     else:
         names = f"{comparison.baseline} or {comparison.candidate}"
         claim = f"There is nothing to compare: no cell was measured in {names}."
@@ -292,6 +293,16 @@ def _largest(cells: Sequence[CellVerdict]) -> str:
     most = "largest: " if len(decided) > 1 else ""
     place = "" if len(cells) == 1 else f" at {lead.cell}"
     return f"; {most}{words}{_interval(lead)}{place}"
+
+
+def _untested(comparison: Comparison, family: Sequence[CellVerdict]) -> str:
+    """Why cells have no interval, where some have none although both arms were measured."""
+    lacking = [cell for cell in family if cell.ci95 is None and cell.note]
+    if not lacking or not (comparison.units_baseline and comparison.units_candidate):
+        return ""
+    where = "" if len(family) == 1 else f" in {lacking[0].cell}"
+    more = f" (and {len(lacking) - 1} more cells)" if len(lacking) > 1 else ""
+    return f"There is no interval{where}{more}: {lacking[0].note}."
 
 
 def _design(comparison: Comparison) -> str:
