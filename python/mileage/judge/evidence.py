@@ -13,7 +13,7 @@ from typing import Final, Literal
 import msgspec
 
 from mileage.judge.exact import ExactP, rank_sum, sign_flip
-from mileage.judge.ratio import LOG_RESOLUTION, Estimate, contrast, moments, one_sample, pooled, welch
+from mileage.judge.ratio import LOG_RESOLUTION, Estimate, contrast, moments, one_sample, pooled, unpaired
 from mileage.judge.samples import SHAM, TORTURE, Sample
 
 COARSE: Final = "the runs show no spread, so the figures are too coarse to know how runs differ"
@@ -210,7 +210,7 @@ def _from_groups(
         return _noted(found, f"{_counted(fewest, unit)} in one of the groups, at least 2 needed")
     if sham:
         return msgspec.structs.replace(found, estimate=contrast([high, sham[0]], [low, sham[1]]))
-    return msgspec.structs.replace(found, estimate=welch(low, high), exact=rank_sum(low, high))
+    return msgspec.structs.replace(found, estimate=unpaired(low, high), exact=rank_sum(low, high))
 
 
 def _from_ratios(found: Evidence, ratios: Sequence[float], unit: Unit) -> Evidence:

@@ -21,6 +21,8 @@ LOG_RESOLUTION: Final = 1e-12
 """Log differences and standard deviations up to this are rounding of the logarithm, taken as zero: no clock
 resolves a millionth of a millionth, and a deterministic drive must not be judged on floating-point dust."""
 
+FEW: Final = 4
+"""Values from which a group has a spread of its own next to a larger one."""
 _EXPONENT_LIMIT: Final = 700.0
 
 
@@ -102,6 +104,21 @@ def _contrast(added: Sequence[Moments], taken: Sequence[Moments]) -> Estimate:
 def welch(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:
     """Welch's unpaired estimate of mean(candidate) - mean(baseline). ValueError below two in a group."""
     return contrast([candidate], [baseline])
+
+
+def unpaired(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:
+    """Welch's estimate; of groups of unequal size, one of them below four values, the wider of Welch's and Student's.
+
+    Two values that happen to lie close together would make Welch's interval too narrow: with 2 and 10 values of one
+    distribution its 95 % interval misses the truth in 10 % of cases, the wider of both in 2 % (simulated). ValueError
+    below two in a group.
+    """
+    found = welch(baseline, candidate)
+    fewest = min(len(baseline), len(candidate))
+    if fewest >= FEW or len(baseline) == len(candidate) or found.se == 0:
+        return found
+    common = pooled(baseline, candidate)
+    return max(found, common, key=lambda estimate: t_quantile(estimate.df, 0.975) * estimate.se)
 
 
 def welch_of_moments(baseline: Moments, candidate: Moments) -> Estimate:

@@ -1,4 +1,4 @@
-"""Figures that are coarser than the spread between runs: equal values are no proof that runs never differ."""
+"""Little known of the spread: figures coarser than it, and arms of two runs against many."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_arms_without_any_spread_are_undecided_unless_simulated(
 
 
 def test_an_arm_without_spread_gets_that_of_all_runs() -> None:
-    a, b = [100.0, 100.0], [104, 105, 103, 104.5, 104.1, 104.3, 105.5, 103.3, 104.6, 104.2]
+    a, b = [100.0] * 5, [104, 105, 103, 104.5, 104.1, 104.3, 105.5, 103.3, 104.6, 104.2]
     (cell,) = compared(a, b).cells
     logs = [[math.log(value) for value in arm] for arm in (b, a)]
     oracle = stats.ttest_ind(*logs, equal_var=True)
@@ -66,3 +66,16 @@ def test_figures_rounded_to_two_digits_raise_no_false_alarms() -> None:
     # 5 % allow 100 +- 3 x 10; three of three runs on either side of the border come by chance in 3 %.
     assert alarms[False] <= 130, alarms
     assert alarms[True] > alarms[False]
+
+
+@pytest.mark.parametrize("sizes", [(2, 10), (10, 3), (2, 4)])
+def test_few_runs_against_many_raise_no_more_false_alarms_than_stated(sizes: tuple[int, int]) -> None:
+    rng = random.Random(SEED)
+    print(f"seed {SEED}")
+    studies, alarms = 1500, 0
+    for _ in range(studies):
+        a, b = ([100 * math.exp(rng.gauss(0, 0.03)) for _ in range(size)] for size in sizes)
+        (cell,) = compared(a, b).cells
+        alarms += cell.p_raw is not None and cell.p_raw <= 0.05
+    # 5 % and four standard errors; Welch's test alone has 10 % of (2, 10).
+    assert alarms <= 0.05 * studies + 4 * math.sqrt(studies * 0.05 * 0.95), alarms
